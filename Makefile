@@ -1,0 +1,46 @@
+# Everything a newcomer needs: make demo, make test. Python 3.11, make and a package index are enough; the rest sets itself up.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench docs clean
+
+help: ## Show what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+setup: $(READY) ## Make the virtual environment with everything in it
+
+$(READY): pyproject.toml constraints.txt
+	@echo "setting up $(VENV) (a few minutes the first time) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Muster needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, miss a rank
+	@$(BIN)/python examples/demo.py
+
+test: $(READY) ## Run all tests
+	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-report=json:.coverage.json
+	@$(BIN)/python tests/coverage_floor.py .coverage.json
+
+check: $(READY) ## Run linters, types, import contracts, and the drift checks of generated files
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest -q --no-header -m drift
+
+bench: $(READY) ## Measure the hot paths against their budgets; writes benchmarks/out.json
+	@$(BIN)/python -m benchmarks
+
+docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics
+	@$(BIN)/python -m muster.api.crd > deploy/crds/experiments.muster.dev.yaml
+	@$(BIN)/python -m muster.api.reference > docs/manifest-reference.md
+	@$(BIN)/python -m metrics.docs > docs/metrics.md
+
+clean: ## Remove the virtual environment and everything generated outside git
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json benchmarks/out.json

@@ -1,0 +1,210 @@
+"""What the watch costs: CPU per event and memory per pod, beside kubernetes_asyncio's own way in the same run.
+
+CPU and not wall time, for the machine is shared; each figure from a process of its own, so that no measurement inherits
+another's heap; of three rounds the best. ``python -m benchmarks.decode`` prints all; with the name of a measurement,
+only its number.
+"""
+
+import asyncio
+import gc
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measuring import ROUNDS, best_of, list_server, resident
+from benchmarks.result import Result
+from benchmarks.synthetic_pods import encoded, line
+from benchmarks.typed_client import event_typed, list_typed, memory_typed, watch_typed
+from watchers import pods
+from watchers.connection import Connection
+from watchers.listing import list_all
+from watchers.store import Store
+
+EVENT_BUDGET = 25.0
+"""Microseconds of CPU from line to store."""
+POD_BUDGET = 1536.0
+"""Bytes of memory per tracked pod."""
+REST_BUDGET = 80.0
+"""Megabytes of the whole daemon at rest; what is measured here is its connection alone."""
+
+EVENTS, TRACKED, LISTED = 5_000, 20_000, 10_000
+
+
+def event_ours() -> float:
+    """Microseconds per event: line to Store."""
+    lines = [line(number, number + 1) for number in range(EVENTS)]
+
+    def work() -> None:
+        store: Store[Any] = Store()
+        for each in lines:
+            event = pods.DECODER.event(each)
+            assert event.obj is not None
+            store.put(event.obj, event.version)
+
+    return best_of(work, EVENTS)
+
+
+def memory_ours() -> float:
+    """Bytes of resident memory per pod in a Store."""
+    store: Store[Any] = Store()
+    store.put(_decoded(0), 1)
+    before = resident()
+    for number in range(1, TRACKED):
+        store.put(_decoded(number), number + 1)
+    return (resident() - before) / TRACKED
+
+
+def list_ours() -> float:
+    """Microseconds per pod of a paged list, HTTP included."""
+
+    async def work(connection: Connection) -> None:
+        store: Store[Any] = Store()
+        listed = await list_all(connection, pods.PATH, {}, pods.DECODER, page_size=500, timeout=60, heard=_nothing)
+        store.replace(listed.objects.values(), listed.version)
+        assert len(store) == LISTED
+
+    return _over_http(work, LISTED)
+
+
+def watch_ours() -> float:
+    """Microseconds per event of a watch, HTTP included."""
+
+    async def work(connection: Connection) -> None:
+        store: Store[Any] = Store()
+        async with connection.lines(pods.PATH, params={"watch": "true"}, silence=60) as lines:
+            async for each in lines:
+                event = pods.DECODER.event(each)
+                assert event.obj is not None
+                store.put(event.obj, event.version)
+        assert len(store) == LISTED
+
+    return _over_http(work, LISTED)
+
+
+def rest_ours() -> float:
+    """Megabytes of a process that has read a kubeconfig and opened a connection."""
+
+    async def work() -> float:
+        connection = await _connected("http://127.0.0.1:1")
+        await connection.aclose()
+        return _peak()
+
+    return asyncio.run(work())
+
+
+def rest_typed() -> float:
+    """Megabytes of the same with kubernetes_asyncio imported as it is."""
+    import kubernetes_asyncio.config  # noqa: F401 - its weight is the measurement
+
+    return rest_ours()
+
+
+MEASUREMENTS: dict[str, Callable[[], float]] = {
+    measure.__name__: measure
+    for measure in (
+        event_ours,
+        event_typed,
+        memory_ours,
+        memory_typed,
+        list_ours,
+        list_typed,
+        watch_ours,
+        watch_typed,
+        rest_ours,
+        rest_typed,
+    )
+}
+
+_TABLE = (
+    ("pod event, line to store, CPU", "µs", EVENT_BUDGET, "event", "kubernetes_asyncio Watch.unmarshal_event"),
+    ("pod event, HTTP to store, CPU", "µs", None, "watch", "kubernetes_asyncio Watch.stream"),
+    ("pod of a paged list, CPU", "µs", None, "list", "kubernetes_asyncio list_pod_for_all_namespaces"),
+    ("tracked pod, resident memory", "B", POD_BUDGET, "memory", "kubernetes_asyncio V1Pod"),
+    ("connection at rest, resident memory", "MB", REST_BUDGET, "rest", "import kubernetes_asyncio"),
+)
+
+
+def run() -> list[Result]:
+    """Measure everything, each in a process of its own."""
+    results = []
+    for name, unit, budget, measured, peer in _TABLE:
+        value, peer_value = _apart(f"{measured}_ours"), _apart(f"{measured}_typed")
+        results.append(Result(name, value, unit, budget, budget is None or value <= budget, peer, peer_value))
+    return results
+
+
+def _apart(name: str) -> float:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.decode", name], capture_output=True, text=True, check=False, timeout=300
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"the measurement {name} failed: {done.stderr[-2000:]}")
+    return float(done.stdout)
+
+
+def _over_http(work: Callable[[Connection], Awaitable[None]], count: int) -> float:
+    async def measured(url: str) -> float:
+        connection, best = await _connected(url), float("inf")
+        for _ in range(ROUNDS):
+            gc.collect()
+            began = time.process_time()
+            await work(connection)
+            best = min(best, time.process_time() - began)
+        await connection.aclose()
+        return best / count * 1e6
+
+    with list_server(count) as url:
+        return asyncio.run(measured(url))
+
+
+async def _connected(url: str) -> Connection:
+    with tempfile.TemporaryDirectory() as directory:
+        return await Connection.from_settings(_kubeconfig(Path(directory, "kubeconfig"), url))
+
+
+def _kubeconfig(file: Path, url: str) -> Path:
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }
+    file.write_text(json.dumps(config))
+    return file
+
+
+def _decoded(number: int) -> Any:
+    event = pods.DECODER.event(b'{"type":"ADDED","object":%s}' % encoded(number, number + 1))
+    assert event.obj is not None
+    return event.obj
+
+
+def _nothing() -> None:
+    return None
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main(arguments: list[str]) -> None:
+    """Print one number, or the table."""
+    if arguments:
+        print(MEASUREMENTS[arguments[0]]())
+        return
+    for result in run():
+        budget = f"budget {result.budget:g}" if result.budget is not None else ""
+        print(
+            f"{result.name:38} {result.value:10.1f} {result.unit:3} {budget:12} {'ok' if result.ok else 'OVER':5}"
+            f"{result.peer}: {result.peer_value:.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

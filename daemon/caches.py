@@ -1,0 +1,99 @@
+"""The watch caches: three reflectors, three stores, and how far they have come."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import structlog
+
+from daemon.roster import Roster
+from muster.api.names import LABEL_MANAGED_BY, MANAGER
+from muster.api.wire import Transport
+from state.pod import Pod
+from watchers import experiments, pods, services
+from watchers.experiments import ExperimentRecord
+from watchers.reflector import Reflector, ReflectorSettings
+from watchers.services import ServiceRecord
+from watchers.store import Store
+
+log = structlog.get_logger()
+
+OURS = {"labelSelector": f"{LABEL_MANAGED_BY}={MANAGER}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The clocks and the randomness of a reflector."""
+
+    monotonic: Callable[[], float]
+    random: Random
+    sleep: Callable[[float], Awaitable[object]]
+
+
+class WatchCaches:
+    """Owns reflectors and stores; ``run`` of each reflector is started by the daemon."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        roster: Roster,
+        *,
+        namespace: str,
+        times: Times,
+        settings: ReflectorSettings,
+        advanced: Callable[[], None],
+    ) -> None:
+        """``advanced`` is called whenever a cache has come further. An empty ``namespace`` means all of them."""
+        self._advanced = advanced
+        self._experiments = Store[ExperimentRecord](roster.experiment_changed, self._reached)
+        self._pods = Store[Pod](roster.pod_changed, self._reached)
+        self._services = Store[ServiceRecord](roster.service_changed, self._reached)
+
+        def reflector(path: str, params: dict[str, str], decoder: Any, store: Any) -> Reflector[Any]:
+            return Reflector(
+                transport,
+                _in(namespace, path),
+                params,
+                decoder,
+                store,
+                clock=times.monotonic,
+                random=times.random,
+                sleep=times.sleep,
+                report=log.warning,
+                settings=settings,
+            )
+
+        self.reflectors: dict[str, Reflector[Any]] = {
+            "experiments": reflector(experiments.PATH, {}, experiments.DECODER, self._experiments),
+            "pods": reflector(pods.PATH, OURS, pods.DECODER, self._pods),
+            "services": reflector(services.PATH, OURS, services.DECODER, self._services),
+        }
+
+    @property
+    def synced(self) -> bool:
+        """The first full list of every kind is in: before that, no decision."""
+        return self._experiments.synced and self._pods.synced and self._services.synced
+
+    @property
+    def pods_version(self) -> int:
+        """The resourceVersion the pod cache has reached."""
+        return self._pods.version
+
+    def stale(self, now: float) -> Iterator[tuple[str, float]]:
+        """The watches that were silent for longer than they may be, with the seconds of silence."""
+        for name, reflector in self.reflectors.items():
+            silence = reflector.staleness(now)
+            if silence > 2 * reflector.settings.silence:
+                yield name, silence
+
+    def _reached(self, version: int) -> None:
+        self._advanced()
+
+
+def _in(namespace: str, path: str) -> str:
+    """The path of one namespace's objects instead of everybody's."""
+    if not namespace:
+        return path
+    head, _, plural = path.rpartition("/")
+    return f"{head}/namespaces/{namespace}/{plural}"

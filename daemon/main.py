@@ -1,0 +1,86 @@
+"""``musterd``: the daemon as a process."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from importlib import metadata
+from random import SystemRandom
+from typing import Any
+
+import structlog
+
+from daemon import logs
+from daemon.http import HttpServer
+from daemon.settings import Settings, from_command_line
+from daemon.wiring import Daemon
+from muster.api.errors import ApiError
+from watchers.connection import Connection
+
+log = structlog.get_logger()
+
+UNUSABLE = 2
+"""Exit code where the configuration leads nowhere."""
+
+
+def main() -> None:
+    """Run musterd with the settings of the command line, the environment and the file."""
+    settings = from_command_line()
+    logs.configure(settings.log_format, settings.log_level)
+    sys.exit(_runner(settings)(serve(settings)))
+
+
+async def serve(settings: Settings) -> int:
+    """Run until SIGTERM or SIGINT. 0 after a clean end, 1 if a part failed, 2 if the configuration is unusable."""
+    try:
+        connection = await Connection.from_settings(settings.kubeconfig, settings.context or None)
+    except ApiError as error:
+        log.critical("cannot connect", error=str(error))
+        return UNUSABLE
+    daemon = Daemon(
+        connection,
+        settings,
+        clock=time.time,
+        monotonic=time.monotonic,
+        random=SystemRandom(),
+        instance=f"{socket.gethostname()}-{os.getpid()}",
+        version=metadata.version("muster-roll"),
+    )
+    http = HttpServer(
+        daemon.instruments.registry, daemon.health, daemon, settings.http_host, settings.http_port, clock=time.time
+    )
+    try:
+        port = await http.start()
+    except OSError as error:
+        log.critical("cannot listen; choose another --http-port", port=settings.http_port, error=str(error))
+        await connection.aclose()
+        return UNUSABLE
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, daemon.stop)
+    log.info("musterd runs", http=f"http://{settings.http_host}:{port}", namespace=settings.namespace or "all")
+    try:
+        clean = await daemon.run()
+    finally:
+        await http.stop()
+        await connection.aclose()
+    log.info("musterd has ended", clean=clean)
+    return 0 if clean else 1
+
+
+def _runner(settings: Settings) -> Callable[[Coroutine[Any, Any, int]], int]:
+    """uvloop where it is installed and wanted, else asyncio."""
+    if settings.uvloop:
+        with contextlib.suppress(ImportError):
+            import uvloop
+
+            return uvloop.run
+    return asyncio.run
+
+
+if __name__ == "__main__":
+    main()

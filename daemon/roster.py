@@ -1,0 +1,121 @@
+"""The roster: every experiment the daemon knows, with its plan, its record and its view.
+
+The watch stores report differences here; each difference touches one experiment's entry and asks for that
+experiment's turn in the queue. Pods may be seen before the experiment that owns them (the streams are independent),
+so views are kept by owner uid and wait for their experiment.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from daemon.reading import Reading, read
+from state.plan import Plan
+from state.pod import Pod
+from state.record import Record
+from state.view import View
+from watchers.experiments import ExperimentRecord
+from watchers.services import ServiceRecord
+
+
+@dataclass(slots=True)
+class Entry:
+    """One experiment. ``record`` is what is persisted, as far as we know; ``version`` the resourceVersion it has there."""
+
+    seen: ExperimentRecord
+    view: View
+    plan: Plan | None = None
+    problem: str = ""
+    """Why there is no plan for the latest spec; empty if there is one."""
+    record: Record | None = None
+    version: int = 0
+    unreadable: bool = False
+    """The object's status cannot be understood, so nothing may be decided."""
+    pods_due: int = 0
+    """The pod cache must have come this far before the next decision: the newest of our own pod writes."""
+
+    @property
+    def behind(self) -> bool:
+        """The experiment as cached is older than our own last write to it."""
+        return self.seen.resource_version < self.version
+
+
+@dataclass(slots=True)
+class Roster:
+    """All entries by uid. ``wanted`` is called with the uid of every experiment whose picture changed."""
+
+    wanted: Callable[[str], None]
+    gone: Callable[[str], None]
+    entries: dict[str, Entry] = field(default_factory=dict)
+    views: dict[str, View] = field(default_factory=dict)
+    pods: int = 0
+
+    def experiment_changed(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
+        """An experiment came, changed or went."""
+        if new is None:
+            if old is not None:
+                self._forget(old.uid)
+            return
+        entry = self.entries.get(new.uid)
+        if entry is None:
+            entry = self.entries[new.uid] = Entry(seen=new, view=self._view(new.uid))
+        entry.seen = new
+        if new.resource_version != entry.version or entry.plan is None:
+            self._take(entry, read(new))
+        self.wanted(new.uid)
+
+    def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        """A pod came, changed or went. Pods without an owner of ours are nobody's and are ignored."""
+        self.pods += (new is not None) - (old is not None)
+        if old is not None and new is not None and old.owner != new.owner:
+            self._pod(old.owner, old, None)
+            self._pod(new.owner, None, new)
+        elif either := new or old:
+            self._pod(either.owner, old, new)
+
+    def service_changed(self, old: ServiceRecord | None, new: ServiceRecord | None) -> None:
+        """An experiment's headless Service came or went."""
+        either = new or old
+        if either is not None and either.owner in self.entries:
+            self.entries[either.owner].view.service = new is not None
+            self.wanted(either.owner)
+
+    def get(self, uid: str) -> Entry | None:
+        """The entry of that experiment, if it still exists."""
+        return self.entries.get(uid)
+
+    def named(self, namespace: str, name: str) -> Entry | None:
+        """The entry of the experiment of that name."""
+        return next((e for e in self if (e.seen.namespace, e.seen.name) == (namespace, name)), None)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries.values())
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def _take(self, entry: Entry, reading: Reading) -> None:
+        """Take over what the object says, except a status older than the one we wrote ourselves."""
+        if reading.plan is not None:
+            entry.plan = reading.plan
+        entry.problem, entry.unreadable = reading.problem, reading.unreadable
+        if entry.seen.resource_version > entry.version:
+            entry.record, entry.version = reading.record, entry.seen.resource_version
+
+    def _pod(self, owner: str, old: Pod | None, new: Pod | None) -> None:
+        if not owner:
+            return
+        view = self._view(owner)
+        view.change(old, new)
+        if owner in self.entries:
+            self.wanted(owner)
+        elif not view.epochs:
+            del self.views[owner]
+
+    def _view(self, uid: str) -> View:
+        return self.views.setdefault(uid, View())
+
+    def _forget(self, uid: str) -> None:
+        self.entries.pop(uid, None)
+        if (view := self.views.get(uid)) and not view.epochs:
+            del self.views[uid]
+        self.gone(uid)

@@ -1,0 +1,77 @@
+"""Settings of musterd: flags, then environment (``MUSTER_...``), then a YAML file (``MUSTER_CONFIG``), then defaults."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from pydantic_settings import (
+    BaseSettings,
+    CliSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Settings(BaseSettings):
+    """musterd runs Experiments and calls the roll.
+
+    Every setting can be given as a flag (--http-port 9000), in the environment (MUSTER_HTTP_PORT=9000) or in the YAML
+    file that MUSTER_CONFIG names (http_port: 9000); the first of these that has it wins.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="MUSTER_",
+        extra="forbid",
+        cli_prog_name="musterd",
+        cli_kebab_case=True,
+        cli_implicit_flags=True,
+        cli_hide_none_type=True,
+        cli_avoid_json=True,
+    )
+
+    kubeconfig: Path | None = Field(
+        None, description="kubeconfig file; without one KUBECONFIG, the pod's service account, ~/.kube/config"
+    )
+    context: str | None = Field(None, description="context of the kubeconfig; its current one by default")
+    namespace: str = Field("", description="look after this namespace only; empty for all")
+    http_host: str = Field("0.0.0.0", description="address of the metrics, health and roll-call server")  # noqa: S104
+    http_port: int = Field(8080, ge=0, le=65535, description="its port; 0 picks a free one")
+    log_format: Literal["auto", "json", "pretty"] = Field(
+        "auto", description="auto is pretty on a terminal and JSON elsewhere"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="least important messages to log"
+    )
+    workers: int = Field(8, ge=1, le=256, description="experiments that may be in a step at the same time")
+    write_concurrency: int = Field(32, ge=1, le=1024, description="writes to the API server at the same time")
+    watch_silence: Seconds = Field(
+        70.0, description="seconds without a byte after which a watch is opened anew; bookmarks come every 60"
+    )
+    shutdown_timeout: Seconds = Field(20.0, description="seconds all stages of a shutdown may take together")
+    uvloop: bool = Field(True, description="use uvloop where it is installed")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, environment, file."""
+        file = os.environ.get("MUSTER_CONFIG")
+        sources = (init_settings, env_settings)
+        return (*sources, YamlConfigSettingsSource(settings_cls, yaml_file=file)) if file else sources
+
+
+def from_command_line(arguments: list[str] | None = None) -> Settings:
+    """Settings with flags on top. Exits with 2 and a usage message for a flag that is wrong, 0 after ``--help``."""
+    source: CliSettingsSource[Any] = CliSettingsSource(
+        Settings, cli_parse_args=arguments if arguments is not None else True
+    )
+    return Settings(_cli_settings_source=source)

@@ -1,0 +1,49 @@
+"""Label values fit for a scrape.
+
+One lone surrogate in one label value breaks the encoding of the whole scrape, and NUL or ESC reach whoever reads it
+raw. So every value passes through `label`. Where values are not known beforehand (the reason of a cause, say),
+`Bounded` limits how many label sets a metric may have, because each one lives as long as the process.
+"""
+
+from typing import Generic, TypeVar
+
+from prometheus_client import Counter, Histogram
+
+from metrics.catalogue import LABEL_SETS, LONGEST, OTHER, Metric
+
+_Instrument = TypeVar("_Instrument", Counter, Histogram)
+
+
+def printable(text: str, limit: int) -> str:
+    """The text on one line, at most ``limit`` characters, with U+FFFD for each character that cannot be printed."""
+    if len(text) <= limit and text.isprintable():
+        return text
+    kept = text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return "".join(c if c.isprintable() else " " if c in "\n\r\t" else "\N{REPLACEMENT CHARACTER}" for c in kept)
+
+
+def label(value: str) -> str:
+    """A label value that every scraper can read."""
+    return printable(value, LONGEST)
+
+
+class Bounded(Generic[_Instrument]):
+    """An instrument with labels that stops taking new label sets when it has ``limit`` of them."""
+
+    def __init__(self, row: Metric, instrument: _Instrument, folded: Counter, limit: int = LABEL_SETS) -> None:
+        self._row = row
+        self._instrument: _Instrument = instrument
+        self._folded = folded
+        self._limit = limit
+        self._known: set[tuple[str, ...]] = set()
+
+    def at(self, *values: str) -> _Instrument:
+        """The series with these label values, or the one that collects the overflow."""
+        key = tuple(label(value) for value in values)
+        if key not in self._known:
+            if len(self._known) >= self._limit:
+                self._folded.labels(self._row.name).inc()
+                key = (OTHER,) * len(values)
+            else:
+                self._known.add(key)
+        return self._instrument.labels(*key)

@@ -1,0 +1,83 @@
+"""The watches, read at scrape: whether the daemon's picture of the cluster is complete and fresh."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.registry import Collector
+
+from metrics import catalogue
+from metrics.families import Families
+from metrics.labels import label
+
+_ROWS = (
+    catalogue.WATCH_STALENESS,
+    catalogue.WATCH_SYNCED,
+    catalogue.WATCH_RECONNECTS,
+    catalogue.WATCH_RELISTS,
+    catalogue.WATCH_EVENTS,
+    catalogue.WATCH_DECODE_ERRORS,
+)
+
+
+class WatchStats(Protocol):
+    """What a reflector tells about its watch. Numbers only ever grow."""
+
+    @property
+    def synced(self) -> bool:
+        """Whether the first full list is in the cache."""
+
+    @property
+    def reconnects(self) -> Mapping[str, int]:
+        """How often the watch was opened again, by reason (a small closed set)."""
+
+    @property
+    def relists(self) -> int:
+        """How many full lists were taken after the first."""
+
+    @property
+    def events(self) -> Mapping[str, int]:
+        """How many events were received, by type."""
+
+    @property
+    def decode_errors(self) -> int:
+        """How many objects could not be read."""
+
+    def staleness(self, now: float) -> float:
+        """Seconds since the server was last heard, on the reflector's own clock."""
+
+
+class WatchCollector(Collector):
+    """``reflectors`` yields each watch's resource and figures; ``clock`` is the reflectors' own."""
+
+    def __init__(self, reflectors: Callable[[], Iterable[tuple[str, WatchStats]]], clock: Callable[[], float]) -> None:
+        self._reflectors = reflectors
+        self._clock = clock
+
+    def collect(self) -> Iterable[Family]:
+        """One set of series per resource: the stalest watch, synced when all are, and the sum of their counts."""
+        now = self._clock()
+        by_resource: dict[str, list[WatchStats]] = {}
+        for resource, stats in self._reflectors():
+            by_resource.setdefault(label(resource), []).append(stats)
+        families = Families(_ROWS)
+        for resource, watches in by_resource.items():
+            one = {"resource": resource}
+            families.add(catalogue.WATCH_STALENESS, one, max(watch.staleness(now) for watch in watches))
+            families.add(catalogue.WATCH_SYNCED, one, float(all(watch.synced for watch in watches)))
+            families.add(catalogue.WATCH_RELISTS, one, sum(watch.relists for watch in watches))
+            families.add(catalogue.WATCH_DECODE_ERRORS, one, sum(watch.decode_errors for watch in watches))
+            for reason, count in _sum(watch.reconnects for watch in watches).items():
+                families.add(catalogue.WATCH_RECONNECTS, {**one, "reason": reason}, count)
+            for kind, count in _sum(watch.events for watch in watches).items():
+                families.add(catalogue.WATCH_EVENTS, {**one, "type": kind}, count)
+        return families.collected()
+
+
+def _sum(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        for word, count in one.items():
+            total[label(word)] += count
+    return total

@@ -1,0 +1,92 @@
+"""What can go wrong on the way to the API server and back.
+
+MusterError                something a person has to read
+ApiError                   a request was not done
+├── Unreachable            no answer: refused, reset, timed out; the request may or may not have been carried out
+├── NotFound               404
+├── AlreadyExists          409, reason AlreadyExists
+├── Conflict               409, any other reason: the object changed under us, or a precondition does not hold
+├── Expired                410: the resourceVersion is too old, list again
+├── Forbidden              401 or 403, quota included
+├── Invalid                400 or 422: the server will never take this request as it is
+└── Throttled              429, or 5xx with Retry-After: come back after ``retry_after`` seconds
+"""
+
+
+class MusterError(Exception):
+    """The root of every error Muster raises on purpose."""
+
+
+class ApiError(MusterError):
+    """A request to the API server was not done.
+
+    ``status`` is the HTTP status (0 if there was no answer), ``reason`` the machine-readable word of the Status body,
+    ``retry_after`` the seconds the server asked to wait, if it did.
+    """
+
+    def __init__(
+        self, message: str, *, status: int = 0, reason: str = "", retry_after: float | None = None, request: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+        self.request = request
+
+    def __str__(self) -> str:
+        where = f"{self.request}: " if self.request else ""
+        what = " ".join(part for part in (str(self.status) if self.status else "", self.reason) if part)
+        return f"{where}{what}: {self.message}" if what else f"{where}{self.message}"
+
+
+class Unreachable(ApiError):
+    """No answer: whether the request was carried out is unknown."""
+
+
+class NotFound(ApiError):
+    """The object does not exist (any more)."""
+
+
+class AlreadyExists(ApiError):
+    """An object of that name exists already."""
+
+
+class Conflict(ApiError):
+    """The object changed since it was read, or a uid or resourceVersion precondition does not hold."""
+
+
+class Expired(ApiError):
+    """The resourceVersion is older than the server's history."""
+
+
+class Forbidden(ApiError):
+    """Not allowed: credentials, RBAC, admission or quota."""
+
+
+class Invalid(ApiError):
+    """The server rejects the request itself; sending it again is useless."""
+
+
+class Throttled(ApiError):
+    """The server is busy and says so; ``retry_after`` says for how long."""
+
+
+def error_of(
+    status: int, reason: str, message: str, *, retry_after: float | None = None, request: str = ""
+) -> ApiError:
+    """The error that an HTTP status and a Status body's reason stand for."""
+    kind: type[ApiError] = ApiError
+    if status == 404:
+        kind = NotFound
+    elif status == 409:
+        kind = AlreadyExists if reason == "AlreadyExists" else Conflict
+    elif status == 410:
+        kind = Expired
+    elif status == 429 or (status >= 500 and retry_after is not None):
+        kind = Throttled
+    elif status in (401, 403):
+        kind = Forbidden
+    elif status in (400, 422):
+        kind = Invalid
+    return kind(message, status=status, reason=reason, retry_after=retry_after, request=request)

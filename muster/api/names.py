@@ -1,0 +1,56 @@
+"""Every name that Muster and the world agree on: API group, labels, annotations, environment variables, member names.
+
+A member's pod is called ``<experiment>-<group>-<job>-<pod>-<suffix>`` and answers to
+``<group>-<job>-<pod>-<suffix>.<experiment>``. The suffix is derived from the experiment's uid and the epoch, so
+that a create sent twice meets its own first copy (AlreadyExists instead of a second pod), and a process left over
+from an older epoch can neither hold nor find the address of the new coordinator.
+"""
+
+from hashlib import sha256
+
+GROUP = "muster.dev"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+KIND = "Experiment"
+PLURAL = "experiments"
+
+MANAGER = "muster"
+"""Field manager of our writes and the value of ``app.kubernetes.io/managed-by``."""
+
+LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
+LABEL_EXPERIMENT = "muster.dev/experiment"
+LABEL_UID = "muster.dev/experiment-uid"
+LABEL_GROUP = "muster.dev/group"
+LABEL_JOB = "muster.dev/job-index"
+LABEL_POD = "muster.dev/pod-index"
+LABEL_RANK = "muster.dev/rank"
+LABEL_EPOCH = "muster.dev/epoch"
+
+ANNOTATION_COMMAND_SOURCE = "muster.dev/manifest"
+"""Where an Experiment came from: the manifest's file name, for people."""
+
+CONTAINER = "main"
+"""The one container of a native member."""
+
+JAX_PORT = 1234
+"""Port of the JAX coordinator (AIchor's convention: the address is ``$(JAXOPERATOR_COORDINATOR_HOST):1234``)."""
+PYTORCH_PORT = 23456
+XGBOOST_PORT = 9999
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels and no look-alikes: a suffix never spells a word
+
+
+def epoch_suffix(uid: str, epoch: int) -> str:
+    """Five characters that differ per experiment and per epoch."""
+    digest = sha256(f"{uid}/{epoch}".encode()).digest()
+    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:5])
+
+
+def member_hostname(group: str, job: int, pod: int, suffix: str) -> str:
+    """The member's host name inside its experiment's headless Service."""
+    return f"{group}-{job}-{pod}-{suffix}"
+
+
+def pod_name(experiment: str, group: str, job: int, pod: int, suffix: str) -> str:
+    """The deterministic name of a member's pod."""
+    return f"{experiment}-{member_hostname(group, job, pod, suffix)}"

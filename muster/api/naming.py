@@ -1,0 +1,53 @@
+"""Which names an experiment may have.
+
+Its name is the name of a headless Service and the beginning of every pod's name,
+``<experiment>-<group>-<job>-<pod>-<suffix>``, and Kubernetes gives both 63 characters; so how long it may be depends
+on the longest group name and the largest indices.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from muster.api.fields import LABEL_1035, MEANING
+from muster.api.groups import SUBMITTER, Group
+from muster.api.names import epoch_suffix, pod_name
+from muster.api.problems import quoted
+
+MAX_POD_NAME: Final = 63
+_NAME: Final = re.compile(LABEL_1035.replace("$", r"\Z"))
+_SUFFIX: Final = epoch_suffix("", 0)
+
+
+def longest_pod_name(name: str, groups: Iterable[Group]) -> str:
+    """The longest name a pod of this experiment can get."""
+    names = [
+        pod_name(name, group.name, max(group.count - 1, 0), max(group.completions - 1, 0), _SUFFIX) for group in groups
+    ]
+    return max(names, key=len, default=pod_name(name, SUBMITTER, 0, 0, _SUFFIX))
+
+
+def check_name(name: str, groups: Iterable[Group]) -> list[tuple[str, str]]:
+    """What is wrong with ``name`` for an experiment of these groups, as (message, hint); empty if nothing is."""
+    if len(name) > MAX_POD_NAME or not _NAME.match(name):
+        proposal = slug(name)
+        hint = f"write {proposal}" if proposal and proposal != name else "write a shorter one of these characters"
+        return [(f"{quoted(name)} is not a name of at most {MAX_POD_NAME} {MEANING[LABEL_1035]}", hint)]
+    longest = longest_pod_name(name, groups)
+    over = len(longest) - MAX_POD_NAME
+    if over > 0:
+        shape = f"{longest[: -len(_SUFFIX)]}xxxxx"
+        message = f"the longest pod name, {shape}, has {len(longest)} characters, Kubernetes allows {MAX_POD_NAME}"
+        return [
+            (
+                message,
+                f"cut {over} character{'s' if over > 1 else ''} from the name of the experiment or its longest type",
+            )
+        ]
+    return []
+
+
+def slug(name: str) -> str:
+    """The nearest allowed name: ``My run #3`` becomes ``my-run-3``; empty if nothing remains."""
+    words = re.sub(r"[^a-z0-9]+", "-", name[:200].lower())
+    return words.lstrip("-0123456789")[:MAX_POD_NAME].strip("-")

@@ -1,0 +1,121 @@
+"""How Muster says what is wrong with something a person wrote.
+
+A ``Problem`` names the place (file, line, column), the field, what is wrong and what to do. Errors carry all problems
+found, never only the first, and everything quoted from the document is cut short and escaped: a message is safe to
+print and to log.
+"""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from muster.api.errors import MusterError
+
+MAX_PROBLEMS: Final = 32
+"""More are counted, not listed."""
+
+_MAX_QUOTED: Final = 60
+_MAX_KEY: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, or (as a warning) worth knowing. Lines and columns count from 1; 0 means no text."""
+
+    file: str
+    line: int
+    column: int
+    field: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        what = f"{self.message}, {self.hint}" if self.hint else self.message
+        return ": ".join(part for part in (where, self.field, what) if part)
+
+
+class ProblemsError(MusterError, ValueError):
+    """Something cannot be used; ``problems`` says all of why."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+    def summary(self, limit: int = 1024) -> str:
+        """All problems on one line of at most ``limit`` characters, for a condition's message."""
+        line = "; ".join(str(problem) for problem in self.problems)
+        return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+class ManifestError(ProblemsError):
+    """A manifest cannot be used."""
+
+
+class SpecError(ProblemsError):
+    """An Experiment read from the API server cannot be used."""
+
+
+class Wrong(ValueError):
+    """Raised by a field's own check: what is wrong, and what to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}, {hint}" if hint else message)
+        self.message = message
+        self.hint = hint
+
+
+def quoted(value: object) -> str:
+    """``value`` for a message: short, escaped, and never walked into."""
+    if isinstance(value, str):
+        short = value if len(value) <= _MAX_QUOTED else value[:_MAX_QUOTED] + "…"
+        return ascii(short) if not short.isprintable() else repr(short)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return "a huge number"
+    if value is None:
+        return "nothing"
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return f"a {type(value).__name__}"
+
+
+def path(parts: Sequence[str | int]) -> str:
+    """``spec.types.Workers[0].count``; a part that is not a plain word stands in brackets and quotes."""
+    text = ""
+    for part in parts:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif len(part) <= _MAX_KEY and part.isascii() and part.replace("-", "").replace("_", "").isalnum():
+            text += f".{part}" if text else part
+        else:
+            text += f"[{quoted(part)}]"
+    return text
+
+
+def nearest(word: str, choices: Iterable[str]) -> str | None:
+    """The choice a person most likely meant by ``word``, if one is near enough."""
+    known = list(choices)
+    short = word[:_MAX_KEY]
+    for choice in known:
+        if choice.lower() == short.lower():
+            return choice
+    close = difflib.get_close_matches(short, known, n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def bounded(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """The first ``MAX_PROBLEMS`` in reading order, and how many more there are."""
+    ordered = sorted(problems, key=lambda problem: (problem.line, problem.column))
+    if len(ordered) <= MAX_PROBLEMS:
+        return tuple(ordered)
+    last = ordered[MAX_PROBLEMS - 1]
+    rest = len(ordered) - MAX_PROBLEMS + 1
+    more = Problem(last.file, last.line, last.column, "", f"{rest} more problems follow", "mend the ones above first")
+    return (*ordered[: MAX_PROBLEMS - 1], more)

@@ -1,0 +1,33 @@
+"""Kubernetes times (RFC 3339) to wall seconds and back, for data that may be nonsense."""
+
+from datetime import UTC, datetime
+
+_LONGEST = 40
+LATEST = 253_402_300_799.0
+"""The last second of the year 9999, after which RFC 3339 has no times."""
+
+
+def seconds_of(text: str | None) -> float:
+    """Wall seconds since 1970 of an RFC 3339 time; 0.0 for anything that is not one. Never raises.
+
+    ``metav1.Time`` has whole seconds and a ``Z``, ``metav1.MicroTime`` six digits; digits beyond the sixth are dropped.
+    """
+    if not text or len(text) > _LONGEST or len(text) < 20 or text[10] not in "Tt":
+        return 0.0
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.timestamp() if moment.tzinfo is not None else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def whole_time(seconds: float) -> str:
+    """A ``metav1.Time``: RFC 3339 in UTC with whole seconds, for people."""
+    moment = datetime.fromtimestamp(min(max(seconds, 0.0), LATEST), UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def micro_time(seconds: float) -> str:
+    """A ``metav1.MicroTime``: RFC 3339 in UTC with six digits. Times outside the calendar become its nearest end."""
+    moment = datetime.fromtimestamp(min(max(seconds, 0.0), LATEST), UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,94 @@
+"""A program started beside the command: tied to its life, supervised, its words kept in a file.
+
+It runs in a session of its own, so that Ctrl-C in the terminal reaches the command alone, which then ends its
+children in order.
+"""
+
+import asyncio
+import contextlib
+import sys
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.api.errors import MusterError
+from muster.local import tether
+
+LAST_LINES = 15
+KILL_SECONDS = 20.0
+"""Seconds a child may take to end by itself once it was asked to."""
+
+
+class ChildEnded(MusterError):
+    """A program that the command needs has ended."""
+
+
+def module(name: str, *arguments: str) -> list[str]:
+    """The argument vector that runs one of our own modules, whatever directory the command was called in."""
+    return [sys.executable, "-P", "-m", name, *arguments]
+
+
+@dataclass(slots=True)
+class Child:
+    """One child. Make it with ``start``; ``stop`` it always."""
+
+    name: str
+    log: Path
+    process: asyncio.subprocess.Process
+
+    @classmethod
+    async def start(cls, name: str, program: Sequence[str], log: Path, *, announces: bool = False) -> "Child":
+        """Start ``program`` with its output in ``log``.
+
+        With ``announces`` its standard output is read by the caller.
+        """
+        with log.open("ab") as file:
+            process = await asyncio.create_subprocess_exec(
+                *tether.command(program),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE if announces else file,
+                stderr=file,
+                start_new_session=True,
+            )
+        return cls(name, log, process)
+
+    async def announcement(self, seconds: float) -> bytes:
+        """Its first line on standard output. Raises ``ChildEnded`` if it ends, or says nothing, within ``seconds``."""
+        assert self.process.stdout is not None
+        try:
+            async with asyncio.timeout(seconds):
+                line = await self.process.stdout.readline()
+        except TimeoutError:
+            raise ChildEnded(self._told(f"the {self.name} was not ready after {seconds:g} s")) from None
+        if not line:
+            await self.watch()
+        return line
+
+    async def watch(self) -> None:
+        """Wait for its end, and raise ``ChildEnded`` with its last words: nobody asked for it."""
+        status = await self.process.wait()
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        raise ChildEnded(self._told(f"the {self.name} (process {self.process.pid}) {how}"))
+
+    async def stop(self) -> None:
+        """Ask it to end, and kill it if it does not."""
+        if self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.terminate()
+            try:
+                async with asyncio.timeout(KILL_SECONDS):
+                    await self.process.wait()
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    self.process.kill()
+                await self.process.wait()
+
+    def _told(self, what: str) -> str:
+        try:
+            with self.log.open(encoding="utf-8", errors="replace") as file:
+                words = [line.rstrip() for line in deque(file, LAST_LINES)]
+        except OSError:
+            words = []
+        last = "".join(f"\n  {line}" for line in words) or "\n  (nothing)"
+        return f"{what}; the last lines of {self.log}:{last}"

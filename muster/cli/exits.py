@@ -1,0 +1,23 @@
+"""The exit statuses of ``muster``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the client takes a while to load, and `muster lint` does without
+    from muster.client import Snapshot
+
+SUCCEEDED = 0
+FAILED = 1
+INVALID = 2
+"""The manifest cannot be used, or the command line is wrong."""
+DEADLINE = 3
+"""A clock of the experiment ran out, or ``muster wait`` did."""
+INTERRUPTED = 130
+
+_OUTCOMES = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Deadline": DEADLINE}
+
+
+def status_of(seen: Snapshot) -> int:
+    """The exit status that an experiment's outcome stands for; an unfinished one has not succeeded."""
+    return FAILED if seen.outcome is None else _OUTCOMES[seen.outcome]

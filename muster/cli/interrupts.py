@@ -1,0 +1,50 @@
+"""Ctrl-C, SIGTERM and a closed terminal, as something that can be waited for.
+
+The first asks to end, the second not to wait.
+"""
+
+import asyncio
+import signal
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """Counts the signals that arrive while it is open. Enter it inside a running event loop."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._arrived = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def __enter__(self) -> "Interrupts":
+        for number in SIGNALS:
+            self._loop.add_signal_handler(number, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in SIGNALS:
+            self._loop.remove_signal_handler(number)
+
+    async def next(self) -> None:
+        """Wait for a signal that has not been waited for yet."""
+        await self._arrived.wait()
+        self._arrived.clear()
+
+    async def guard(self, work: asyncio.Task[T]) -> T | None:
+        """The result of ``work``; None where a signal came first, after which the work is cancelled and has ended."""
+        signalled = asyncio.create_task(self.next(), name="interrupt")
+        try:
+            await asyncio.wait({work, signalled}, return_when=asyncio.FIRST_COMPLETED)
+            return work.result() if work.done() else None
+        finally:
+            for task in (work, signalled):
+                task.cancel()
+            await asyncio.gather(work, signalled, return_exceptions=True)
+
+    def _take(self) -> None:
+        self.count += 1
+        self._arrived.set()

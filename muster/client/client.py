@@ -1,0 +1,280 @@
+"""The client: everything a program or the command line does with experiments, on any cluster.
+
+    async with Client() as client:
+        seen = await client.submit(Path("manifest.yaml"))
+        seen = await client.wait(seen.name)
+        print(seen.outcome)
+
+All of it is asynchronous; ``muster.client.blocking`` is the same without.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
+from muster.api.manifest import AICHOR, Loaded, experiment_object, load_manifest
+from muster.api.names import ANNOTATION_COMMAND_SOURCE
+from muster.api.wire import Transport
+from muster.client import paths
+from muster.client.connection import Connection
+from muster.client.errors import NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
+from muster.client.explanation import Explanation, Happening, happening_of, in_order
+from muster.client.follow import Follower, Kind
+from muster.client.logs import GangLog, RankLine, newest
+from muster.client.member import Member, member_of
+from muster.client.naming import name_for
+from muster.client.reading import Json
+from muster.client.snapshot import Snapshot, snapshot_of
+from muster.client.until import Until
+
+ATTEMPTS = 8
+"""How often a change is tried again when the object changed under it, and how many generated names are tried."""
+
+MERGE_PATCH = "application/merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A step of a watched collection: ADDED (or there from the start), MODIFIED, DELETED."""
+
+    kind: Kind
+    experiment: Snapshot
+
+
+class Client:
+    """A client of the cluster that ``kubeconfig`` and ``context`` name.
+
+    See ``muster.client.configuration`` for what None means.
+
+    Opened by ``async with``. ``namespace`` arguments default to the namespace of the context. ``retrying`` is told of
+    every interruption of a watch, with the seconds until it is tried again. Every method raises
+    ``muster.api.errors.ApiError``.
+    """
+
+    def __init__(
+        self,
+        kubeconfig: Path | None = None,
+        context: str | None = None,
+        *,
+        transport: Transport | None = None,
+        namespace: str = "default",
+        retrying: Callable[[ApiError, float], None] | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._kubeconfig = kubeconfig
+        self._context = context
+        self._connection: Connection | None = None
+        self._transport = transport
+        self._retrying = retrying
+        self._chance = chance or random.SystemRandom()
+        self.namespace = namespace
+
+    async def __aenter__(self) -> Client:
+        if self._transport is None:
+            self._connection = await Connection.open(self._kubeconfig, self._context)
+            self._transport = self._connection
+            self.namespace = self._connection.namespace
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+    @property
+    def transport(self) -> Transport:
+        """The open connection."""
+        if self._transport is None:
+            raise RuntimeError("the client is not open: write `async with Client() as client:`")
+        return self._transport
+
+    async def submit(
+        self,
+        manifest: Path | str | Loaded,
+        *,
+        name: str | None = None,
+        namespace: str | None = None,
+        filename: str = "",
+    ) -> Snapshot:
+        """Create an experiment from a file (Path), a text (str) or a manifest that is loaded already.
+
+        An Experiment document bears its own name; an AIchor manifest gets one made of its name, file or operator, and
+        five characters. Raises ``ManifestError`` for a manifest that cannot be used, ``AlreadyExists`` if the name is
+        taken.
+        """
+        if isinstance(manifest, Path):
+            filename = filename or str(manifest)
+            manifest = await asyncio.to_thread(manifest.read_text, "utf-8", "surrogateescape")
+        loaded = load_manifest(manifest, filename=filename or "<manifest>") if isinstance(manifest, str) else manifest
+        space = namespace or loaded.namespace or self.namespace
+        fixed = name or (loaded.name if loaded.kind != AICHOR else None)
+        for attempt in range(ATTEMPTS):
+            chosen = name or name_for(loaded, filename, self._chance)
+            document = experiment_object(loaded, name=chosen, namespace=space)
+            if filename:
+                document["metadata"].setdefault("annotations", {}).setdefault(ANNOTATION_COMMAND_SOURCE, filename)
+            try:
+                return snapshot_of(await self._send("POST", paths.experiments(space), document))
+            except AlreadyExists as error:
+                if fixed:
+                    raise AlreadyExists(
+                        f"experiment {space}/{fixed} exists already: choose another with --name, or delete it first",
+                        status=error.status,
+                        reason=error.reason,
+                    ) from error
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable: the last attempt returned or raised")
+
+    async def get(self, name: str, *, namespace: str | None = None) -> Snapshot:
+        """One experiment. Raises ``NoSuchExperiment``."""
+        space = namespace or self.namespace
+        return snapshot_of(await self._send("GET", paths.experiment(space, name), name=name, space=space))
+
+    async def list(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
+        """The experiments of one namespace, or of all that may be read."""
+        with self._installed():
+            return [snapshot_of(obj) for obj in await self._experiments(namespace, everywhere).everything()]
+
+    async def watch(
+        self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False
+    ) -> AsyncGenerator[Seen, None]:
+        """What there is (as ADDED), then every change.
+
+        It never ends by itself, and survives whatever the network does.
+        """
+        with self._installed():
+            async for change in self._experiments(namespace, everywhere, name).changes():
+                yield Seen(change.kind, snapshot_of(change.object))
+
+    async def wait(
+        self, name: str, until: str | Until = "Finished", *, timeout: float | None = None, namespace: str | None = None
+    ) -> Snapshot:
+        """Return the experiment as soon as ``until`` holds, at the latest when it has finished.
+
+        Look at ``outcome`` (and at ``until.met``) for how. Raises ``WaitTimeout`` after ``timeout`` seconds,
+        ``NoSuchExperiment`` where there is none, ``Vanished`` if it is deleted meanwhile (unless its deletion is
+        waited for).
+        """
+        goal = Until.parse(until) if isinstance(until, str) else until
+        seen = await self.get(name, namespace=namespace)
+        try:
+            async with asyncio.timeout(timeout), contextlib.aclosing(self.watch(name, namespace=namespace)) as changes:
+                async for change in changes:
+                    seen = change.experiment
+                    if change.kind == "DELETED":
+                        if goal.deleted:
+                            return seen
+                        raise Vanished(f"experiment {seen.namespace}/{name} was deleted while it was waited for")
+                    if goal.met(seen) or goal.hopeless(seen):
+                        return seen
+        except TimeoutError:
+            state = seen.message or seen.reason or seen.phase or "not looked at by musterd yet"
+            raise WaitTimeout(
+                f"experiment {seen.namespace}/{name}: {goal} did not come within {timeout:g} s; it is: {state}"
+            ) from None
+        raise AssertionError("unreachable: a watch never ends by itself")
+
+    async def members(self, name: str, *, namespace: str | None = None) -> Sequence[Member]:
+        """The members of the latest epoch that have a pod, by rank."""
+        follower = Follower(self.transport, paths.pods(namespace or self.namespace), paths.members_of(name))
+        return list(newest(member_of(pod) for pod in await follower.everything()).values())
+
+    async def events(self, name: str, *, namespace: str | None = None) -> Sequence[Happening]:
+        """The Kubernetes Events about one experiment, oldest first; they are kept for about an hour."""
+        chosen = {"fieldSelector": f"involvedObject.kind=Experiment,involvedObject.name={name}"}
+        follower = Follower(self.transport, paths.events(namespace or self.namespace), chosen)
+        return list(in_order(happening_of(event) for event in await follower.everything()))
+
+    async def explain(self, name: str, *, namespace: str | None = None) -> Explanation:
+        """What an experiment waits for, and everything that leads there.
+
+        Events are left out where they may not be read.
+        """
+        experiment = await self.get(name, namespace=namespace)
+        members = await self.members(name, namespace=namespace)
+        events: Sequence[Happening] = ()
+        with contextlib.suppress(ApiError):
+            events = await self.events(name, namespace=namespace)
+        return Explanation(experiment, tuple(members), tuple(events))
+
+    def logs(
+        self,
+        name: str,
+        ranks: Collection[int] = (),
+        *,
+        follow: bool = False,
+        previous: bool = False,
+        tail: int | None = None,
+        namespace: str | None = None,
+    ) -> AsyncGenerator[RankLine, None]:
+        """The log of the gang or of some ranks as (rank, line); see ``muster.client.logs``."""
+        log = GangLog(self.transport, namespace or self.namespace, name, ranks, tail)
+        if follow:
+            return log.follow()
+        return log.previous() if previous else log.read()
+
+    async def cancel(self, name: str, *, namespace: str | None = None) -> Snapshot:
+        """Ask for the end of an experiment: it fails as cancelled, its pods get their grace. Safe to repeat."""
+        space = namespace or self.namespace
+        for _ in range(ATTEMPTS):
+            seen = await self.get(name, namespace=space)
+            if seen.finished:
+                return seen
+            patch = {"metadata": {"resourceVersion": seen.version, "uid": seen.uid}, "spec": {"cancel": True}}
+            try:
+                return snapshot_of(
+                    await self._send("PATCH", paths.experiment(space, name), patch, MERGE_PATCH, name=name, space=space)
+                )
+            except Conflict as error:
+                conflict = error
+        raise conflict
+
+    async def delete(self, name: str, *, namespace: str | None = None) -> None:
+        """Delete an experiment, and with it everything it owns."""
+        space = namespace or self.namespace
+        await self._send("DELETE", paths.experiment(space, name), name=name, space=space)
+
+    def _experiments(self, namespace: str | None, everywhere: bool, name: str | None = None) -> Follower:
+        space = None if everywhere else namespace or self.namespace
+        params = {"fieldSelector": f"metadata.name={name}"} if name else {}
+        return Follower(self.transport, paths.experiments(space), params, self._retrying)
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        document: Json | None = None,
+        content_type: str = "application/json",
+        *,
+        name: str = "",
+        space: str = "",
+    ) -> Json:
+        body = None if document is None else msgspec.json.encode(document)
+        with self._installed(name, space):
+            answer = await self.transport.request(method, path, body=body, content_type=content_type)
+            return msgspec.json.decode(answer.body, type=dict)
+
+    @contextlib.contextmanager
+    def _installed(self, name: str = "", space: str = "") -> Iterator[None]:
+        """Tell apart the two meanings of 404: the server does not know the kind, or has no such object."""
+        try:
+            yield
+        except NotFound as error:
+            if name and name in error.message:
+                raise NoSuchExperiment(
+                    f"experiment {space}/{name} does not exist; `muster get -A` lists those that do"
+                ) from error
+            if "could not find the requested resource" in error.message or "page not found" in error.message:
+                raise NotInstalled(
+                    "this cluster does not know experiments: install Muster first (kubectl apply -f deploy/crds/), "
+                    "or choose another cluster with --context"
+                ) from error
+            raise

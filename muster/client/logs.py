@@ -1,0 +1,152 @@
+"""The log of a gang: the lines of all ranks or of one, each with its rank.
+
+Followed, it goes on over gang restarts: the pods of a new epoch are taken up as their containers start, and the log
+ends when the experiment has finished and every line of its pods was delivered.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Collection, Iterable
+from dataclasses import dataclass, field
+
+from muster.api.errors import Invalid, NotFound
+from muster.api.wire import Transport
+from muster.client import paths
+from muster.client.errors import LogsGone, NoSuchRank
+from muster.client.follow import Follower
+from muster.client.member import Member, member_of
+from muster.client.podlog import PodLog
+from muster.client.snapshot import snapshot_of
+
+RankLine = tuple[int, str]
+WAITING_LINES = 1000
+"""Lines that may wait for a slow reader; beyond, the streams wait."""
+
+
+def newest(members: Iterable[Member]) -> dict[int, Member]:
+    """The latest epoch's member per rank, in rank order."""
+    best: dict[int, Member] = {}
+    for member in members:
+        held = best.get(member.rank)
+        if held is None or (held.epoch, held.terminating) < (member.epoch, not member.terminating):
+            best[member.rank] = member
+    return dict(sorted(best.items()))
+
+
+@dataclass(slots=True)
+class GangLog:
+    """The log of the experiment ``name``. ``ranks`` limits it; empty means all."""
+
+    transport: Transport
+    namespace: str
+    name: str
+    ranks: Collection[int] = ()
+    tail: int | None = None
+    _queue: asyncio.Queue[RankLine | BaseException | None] = field(default_factory=lambda: asyncio.Queue(WAITING_LINES))
+    _streams: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    async def read(self) -> AsyncGenerator[RankLine, None]:
+        """What was written until now, rank after rank. Raises ``NoSuchRank`` if there is nothing to read from."""
+        chosen = [m for m in newest(await self._members()).values() if self._wanted(m)]
+        started = [member for member in chosen if member.started]
+        if not started:
+            raise NoSuchRank(self._nothing(chosen))
+        for member in started:
+            with contextlib.suppress(NotFound):
+                async for line in self._log(member).read(tail=self.tail):
+                    yield member.rank, line
+
+    async def previous(self) -> AsyncGenerator[RankLine, None]:
+        """What was written in the life before this one, as far as it is kept. Raises ``LogsGone`` if it is not."""
+        members = await self._members()
+        current = {rank: member.epoch for rank, member in newest(members).items()}
+        older = newest(m for m in members if m.epoch < current[m.rank])
+        read = False
+        for rank, member in newest(members).items():
+            if not self._wanted(member):
+                continue
+            log = self._log(older.get(rank, member))
+            with contextlib.suppress(NotFound, Invalid):
+                async for line in log.read(tail=self.tail, previous=rank not in older):
+                    read = True
+                    yield rank, line
+        if not read:
+            raise LogsGone(
+                f"experiment {self.namespace}/{self.name}: no log of an earlier life is kept: its pods are gone, and "
+                f"Kubernetes drops a log with its pod; `muster explain {self.name}` tells how that life ended"
+            )
+
+    async def follow(self) -> AsyncGenerator[RankLine, None]:
+        """What was written, and what is being written until the experiment has finished."""
+        tasks = [
+            asyncio.create_task(self._pods(), name=f"log-pods/{self.name}"),
+            asyncio.create_task(self._end(), name=f"log-end/{self.name}"),
+        ]
+        try:
+            while (entry := await self._queue.get()) is not None:
+                if isinstance(entry, BaseException):
+                    raise entry
+                yield entry
+        finally:
+            every = [*tasks, *self._streams.values()]
+            for task in every:
+                task.cancel()
+            await asyncio.gather(*every, return_exceptions=True)
+
+    async def _pods(self) -> None:
+        follower = Follower(self.transport, paths.pods(self.namespace), paths.members_of(self.name))
+        try:
+            async for change in follower.changes():
+                if change.kind != "DELETED":
+                    self._take_up(member_of(change.object))
+        except Exception as error:  # noqa: BLE001 - handed to the reader, who is the one to see it
+            await self._queue.put(error)
+
+    async def _end(self) -> None:
+        """Wait for the experiment to finish, then for the last line of every pod; then end the log."""
+        follower = Follower(
+            self.transport, paths.experiments(self.namespace), {"fieldSelector": f"metadata.name={self.name}"}
+        )
+        try:
+            async with contextlib.aclosing(follower.changes()) as changes:
+                async for change in changes:
+                    if change.kind == "DELETED" or snapshot_of(change.object).finished:
+                        break
+            for member in await self._members():
+                self._take_up(member)
+            await asyncio.gather(*self._streams.values(), return_exceptions=True)
+            await self._queue.put(None)
+        except Exception as error:  # noqa: BLE001 - handed to the reader, who is the one to see it
+            await self._queue.put(error)
+
+    def _take_up(self, member: Member) -> None:
+        if member.uid in self._streams or not member.started or not self._wanted(member):
+            return
+        self._streams[member.uid] = asyncio.create_task(self._stream(member), name=f"log/{member.pod}")
+
+    async def _stream(self, member: Member) -> None:
+        try:
+            async for line in self._log(member).follow(tail=self.tail):
+                await self._queue.put((member.rank, line))
+        except Exception as error:  # noqa: BLE001 - handed to the reader, who is the one to see it
+            await self._queue.put(error)
+
+    async def _members(self) -> list[Member]:
+        follower = Follower(self.transport, paths.pods(self.namespace), paths.members_of(self.name))
+        return [member_of(pod) for pod in await follower.everything()]
+
+    def _log(self, member: Member) -> PodLog:
+        return PodLog(self.transport, self.namespace, member.pod)
+
+    def _wanted(self, member: Member) -> bool:
+        return member.rank >= 0 and (not self.ranks or member.rank in self.ranks)
+
+    def _nothing(self, chosen: list[Member]) -> str:
+        who = f"experiment {self.namespace}/{self.name}"
+        if chosen:
+            first = chosen[0]
+            why = f": {first.why}" if first.why else ""
+            return f"{who}: nothing is logged yet: rank {first.rank} ({first.pod}) is {first.state}{why}"
+        ranks = ", ".join(map(str, self.ranks))
+        what = f"rank {ranks} has no pod" if self.ranks else "it has no pods"
+        return f"{who}: {what} now; `muster get {self.name}` shows its members, `muster explain {self.name}` says why"

@@ -1,0 +1,88 @@
+"""A member as seen in its pod: state, and why it is not running."""
+
+from dataclasses import dataclass
+
+from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
+from muster.client.reading import Json, items, mapping, text, whole
+
+PROCESS = "process://"
+"""Scheme of a containerID on the local cluster, followed by the process id; containerd and others have their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One pod's place in the gang, and how it stands."""
+
+    rank: int
+    group: str
+    job: int
+    index: int
+    epoch: int
+    pod: str
+    uid: str
+    phase: str
+    ready: bool
+    terminating: bool
+    node: str
+    ip: str
+    started: bool
+    """The main container runs or ran."""
+    running: bool
+    container: str
+    state: str
+    """One word for the eye, as ``kubectl get pods`` has it: Running, ImagePullBackOff, Error, Terminating ..."""
+    why: str
+    """More about it, from the scheduler or the kubelet; may be empty."""
+    exit_code: int | None
+    process: int | None
+    """The process id, on a local cluster."""
+
+
+def member_of(pod: Json) -> Member:
+    """The member that a pod stands for."""
+    meta, spec, status = (mapping(pod.get(key)) for key in ("metadata", "spec", "status"))
+    labels = mapping(meta.get("labels"))
+    containers = items(status.get("containerStatuses"))
+    main = next((c for c in containers if c.get("name") == CONTAINER), containers[0] if containers else {})
+    state = mapping(main.get("state"))
+    ended = mapping(state.get("terminated"))
+    terminating = "deletionTimestamp" in meta
+    word, why = _standing(status, state, terminating)
+    identity = text(main, "containerID")
+    return Member(
+        rank=whole(labels, LABEL_RANK, -1),
+        group=text(labels, LABEL_GROUP),
+        job=whole(labels, LABEL_JOB),
+        index=whole(labels, LABEL_POD),
+        epoch=whole(labels, LABEL_EPOCH),
+        pod=text(meta, "name"),
+        uid=text(meta, "uid"),
+        phase=text(status, "phase") or "Pending",
+        ready=any(c.get("type") == "Ready" and c.get("status") == "True" for c in items(status.get("conditions"))),
+        terminating=terminating,
+        node=text(spec, "nodeName"),
+        ip=text(status, "podIP"),
+        started="running" in state or bool(ended),
+        running="running" in state,
+        container=text(main, "name"),
+        state=word,
+        why=why,
+        exit_code=whole(ended, "exitCode") if ended else None,
+        process=whole({"pid": identity.removeprefix(PROCESS)}, "pid") or None if identity.startswith(PROCESS) else None,
+    )
+
+
+def _standing(status: Json, state: Json, terminating: bool) -> tuple[str, str]:
+    phase = text(status, "phase") or "Pending"
+    waiting, ended = mapping(state.get("waiting")), mapping(state.get("terminated"))
+    if terminating and phase not in ("Succeeded", "Failed"):
+        return "Terminating", ""
+    if ended and phase != "Succeeded":
+        code = whole(ended, "exitCode")
+        return text(ended, "reason") or "Error", text(ended, "message") or f"exit code {code}"
+    if waiting and text(waiting, "reason"):
+        return text(waiting, "reason"), text(waiting, "message")
+    for condition in items(status.get("conditions")):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return text(condition, "reason") or phase, text(condition, "message")
+    return text(status, "reason") or phase, text(status, "message")

@@ -1,0 +1,129 @@
+"""The log of one pod.
+
+It is followed with the server's timestamps, so that a connection that breaks is taken up where it was left:
+Kubernetes resumes at a whole second (core/v1 PodLogOptions.sinceTime), and the lines of that second which were
+delivered already are dropped here.
+"""
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import msgspec
+
+from muster.api.errors import ApiError, Invalid, NotFound
+from muster.api.names import CONTAINER
+from muster.api.wire import Transport
+from muster.client import paths
+from muster.client.member import Member, member_of
+
+RESUME_PAUSE = 1.0
+"""Seconds between a broken stream and the next attempt."""
+SILENCE = 60.0
+"""Seconds a quick read may be silent; a followed log may be silent for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodLog:
+    """Reads the log of a pod's main container."""
+
+    transport: Transport
+    namespace: str
+    pod: str
+
+    async def read(self, *, tail: int | None = None, previous: bool = False) -> AsyncIterator[str]:
+        """What has been written until now. Raises ``NotFound`` or ``Invalid`` where there is no such log."""
+        params = {"container": CONTAINER} | ({"tailLines": str(tail)} if tail is not None else {})
+        if previous:
+            params["previous"] = "true"
+        async with self.transport.lines(self._path, params=params, silence=SILENCE) as lines:
+            async for line in lines:
+                yield _text(line)
+
+    async def follow(self, *, tail: int | None = None) -> AsyncIterator[str]:
+        """What has been written and what is being written, until the container has ended or its pod is gone."""
+        place = _Place()
+        over = False  # known before a stream is opened: a container that has ended writes nothing after it
+        while True:
+            params = {"container": CONTAINER, "follow": "true", "timestamps": "true", **place.resume(tail)}
+            broken = False
+            try:
+                async with self.transport.lines(self._path, params=params, silence=math.inf) as lines:
+                    async for line in lines:
+                        if place.new(line):
+                            yield _text(line.partition(b" ")[2])
+            except NotFound:
+                return
+            except Invalid:
+                pass  # the container waits to start: its log will come
+            except ApiError as error:
+                if error.status and error.status < 500:
+                    raise
+                broken = True
+            if over and not broken:
+                return
+            over = await self._ended()
+            if broken or not over:
+                await asyncio.sleep(RESUME_PAUSE)
+
+    async def member(self) -> Member | None:
+        """The pod as it stands, None if it is gone."""
+        try:
+            answer = await self.transport.request("GET", f"{paths.pods(self.namespace)}/{self.pod}")
+        except NotFound:
+            return None
+        return member_of(msgspec.json.decode(answer.body))
+
+    async def _ended(self) -> bool:
+        with contextlib.suppress(ApiError):
+            member = await self.member()
+            return member is None or member.phase in ("Succeeded", "Failed") or (member.started and not member.running)
+        return False
+
+    @property
+    def _path(self) -> str:
+        return paths.log(self.namespace, self.pod)
+
+
+class _Place:
+    """How far a log has been delivered: the time of the last line, and how many lines bear that same time."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self._stamp = ""
+        self._count = 0
+        self._repeated = 0
+
+    def resume(self, tail: int | None) -> dict[str, str]:
+        """Query parameters to go on from here; the lines of the last whole second will come again."""
+        self._repeated = 0
+        if self._last:
+            return {"sinceTime": self._stamp.partition(".")[0].rstrip("Z") + "Z"}
+        return {} if tail is None else {"tailLines": str(tail)}
+
+    def new(self, line: bytes) -> bool:
+        """Whether this line was not delivered yet; it is now."""
+        stamp = line.partition(b" ")[0].decode("ascii", "replace")
+        at = _sortable(stamp)
+        if at < self._last:
+            return False
+        if at > self._last:
+            self._last, self._stamp, self._count, self._repeated = at, stamp, 1, 1
+            return True
+        self._repeated += 1
+        if self._repeated <= self._count:
+            return False
+        self._count = self._repeated
+        return True
+
+
+def _sortable(stamp: str) -> str:
+    """An RFC 3339 time in UTC with nine digits behind the second: written so, later is greater."""
+    seconds, _, fraction = stamp.rstrip("Z").partition(".")
+    return f"{seconds}.{fraction:0<9}"
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").rstrip("\r")

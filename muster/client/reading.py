@@ -1,0 +1,45 @@
+"""Reading values out of objects that came over the wire, without trusting their shape.
+
+An object may be older or newer than this program, or damaged; a missing or odd field then reads as "not said".
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def mapping(value: Any) -> Json:
+    """``value`` where it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Json]:
+    """The mappings in a list; nothing where ``value`` is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text(holder: Mapping[str, Any], key: str) -> str:
+    """The string under ``key``, or an empty one."""
+    value = holder.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def whole(holder: Mapping[str, Any], key: str, default: int = 0) -> int:
+    """The integer under ``key``, or ``default``. Label values count, as they are strings of digits."""
+    value = holder.get(key)
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def moment(value: Any) -> float | None:
+    """An RFC 3339 time in wall seconds since 1970, or None where ``value`` is no such time."""
+    if not isinstance(value, str):
+        return None
+    try:
+        read = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,95 @@
+"""An experiment as it stood when it was last read: what programs and people ask of it.
+
+The object itself is in ``raw``, its status as ``muster.api.status`` reads it in ``status``. A status that cannot be
+read at all (somebody else wrote it) counts as empty; its object is still shown, listed and cancelled.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import ValidationError
+
+from muster.api.status import Condition, ExperimentStatus
+from muster.client.reading import Json, mapping, moment, text
+
+Outcome = Literal["Succeeded", "Failed", "Deadline"]
+
+DEADLINE = "DeadlineExceeded"
+"""How every reason of a passed clock ends (``state.policies.deadline``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One experiment at one moment."""
+
+    namespace: str
+    name: str
+    uid: str
+    version: str
+    operator: str
+    created: float | None
+    """Wall seconds since 1970."""
+    status: ExperimentStatus
+    raw: Json
+
+    @property
+    def phase(self) -> str:
+        """A summary for the eye; empty before the daemon has looked at the experiment for the first time."""
+        return self.status.phase or ""
+
+    @property
+    def reason(self) -> str:
+        """One word for why it is in this phase."""
+        return self.status.reason or ""
+
+    @property
+    def message(self) -> str:
+        """What it waits for, or how it ended."""
+        return self.status.message or ""
+
+    @property
+    def deadline(self) -> float | None:
+        """When the total clock passes, in wall seconds; None where there is no deadline."""
+        return moment(self.status.deadline)
+
+    def condition(self, kind: str) -> Condition | None:
+        """The condition of that type, whatever the case of its letters."""
+        return next((c for c in self.status.conditions if c.type.lower() == kind.lower()), None)
+
+    def holds(self, kind: str) -> bool:
+        """Whether the condition of that type is true."""
+        found = self.condition(kind)
+        return found is not None and found.status == "True"
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has succeeded or failed: nothing more will happen."""
+        return self.outcome is not None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended; None while it has not. ``Deadline`` is a failure whose reason is a clock that ran out."""
+        if self.phase == "Succeeded":
+            return "Succeeded"
+        if self.phase != "Failed":
+            return None
+        return "Deadline" if self.reason.endswith(DEADLINE) else "Failed"
+
+
+def snapshot_of(obj: Json) -> Snapshot:
+    """What an Experiment object says."""
+    meta = mapping(obj.get("metadata"))
+    try:
+        status = ExperimentStatus.from_object(mapping(obj.get("status")))
+    except ValidationError:
+        status = ExperimentStatus.from_object(None)
+    return Snapshot(
+        namespace=text(meta, "namespace"),
+        name=text(meta, "name"),
+        uid=text(meta, "uid"),
+        version=text(meta, "resourceVersion"),
+        operator=text(mapping(obj.get("spec")), "operator"),
+        created=moment(meta.get("creationTimestamp")),
+        status=status,
+        raw=obj,
+    )

@@ -1,0 +1,67 @@
+"""What can be waited for.
+
+A condition, the end, or the deletion of an experiment, in the words ``kubectl wait`` uses.
+"""
+
+from dataclasses import dataclass
+
+from muster.api.errors import MusterError
+from muster.api.problems import nearest
+from muster.client.snapshot import Snapshot
+
+CONDITIONS = (
+    "Suspended",
+    "Scheduled",
+    "CoordinatorReady",
+    "Assembled",
+    "Restarting",
+    "Stuck",
+    "Succeeded",
+    "Failed",
+    "Finished",
+)
+"""The conditions of an Experiment (``state.record.ConditionType``); a newer daemon may have more."""
+
+
+class UnknownCondition(MusterError, ValueError):
+    """Words that name nothing an experiment can be waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """``condition`` has ``status``; or, with ``deleted``, the object is gone."""
+
+    condition: str = "Finished"
+    status: str = "True"
+    deleted: bool = False
+
+    @classmethod
+    def parse(cls, words: str) -> "Until":
+        """Read ``Assembled``, ``condition=Assembled``, ``Stuck=False``, ``delete`` or ``finished``."""
+        rest = words.removeprefix("condition=")
+        if rest.lower() in ("delete", "deleted"):
+            return cls(deleted=True)
+        name, _, status = rest.partition("=")
+        known = nearest(name, CONDITIONS)
+        if known is None or known.lower() != name.lower():
+            hint = f"did you mean {known}?" if known else f"the conditions are {', '.join(CONDITIONS)}"
+            raise UnknownCondition(f"{name!r} is not a condition of an experiment; {hint}")
+        if status and status.lower() not in ("true", "false", "unknown"):
+            raise UnknownCondition(f"a condition is True, False or Unknown, not {status!r}")
+        return cls(known, status.capitalize() or "True")
+
+    def met(self, seen: Snapshot) -> bool:
+        """Whether this holds for an experiment that exists. A condition never set is not False."""
+        if self.deleted:
+            return False
+        if self.condition == "Finished" and self.status == "True" and seen.finished:
+            return True
+        found = seen.condition(self.condition)
+        return found is not None and found.status == self.status
+
+    def hopeless(self, seen: Snapshot) -> bool:
+        """Whether it can no longer come true: a finished experiment changes no more."""
+        return seen.finished and not self.deleted and not self.met(seen)
+
+    def __str__(self) -> str:
+        return "its deletion" if self.deleted else f"{self.condition}={self.status}"

@@ -1,0 +1,12 @@
+"""An API server that speaks enough of the Kubernetes API for kubectl and the Python clients to work unmodified.
+
+`ApiServer` is all a caller needs; `server.store` has the same operations for callers in the same process.
+"""
+
+from muster.local.apiserver.failure import ApiError
+from muster.local.apiserver.options import DeleteOptions, WriteOptions
+from muster.local.apiserver.podlogs import PodLogs
+from muster.local.apiserver.server import ApiServer
+from muster.local.apiserver.store import ObjectStore
+
+__all__ = ["ApiError", "ApiServer", "DeleteOptions", "ObjectStore", "PodLogs", "WriteOptions"]

@@ -1,0 +1,139 @@
+"""Schemas of built-in kinds, taken from the typed models of kubernetes_asyncio rather than written down again.
+
+Each model class lists its fields with their types (`openapi_types`, `attribute_map`) and refuses None in the setters of
+required fields. The classes are loaded at the first use: they cost 0.3 s, which nobody should pay at
+the start.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+Json = dict[str, Any]
+_MAP = re.compile(r"dict\(str, (.+)\)")
+_LIST = re.compile(r"list\[(.+)\]")
+SCALARS: dict[str, Json] = {
+    "str": {"type": "string"},
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "datetime": {"type": "string", "format": "date-time"},
+}
+_QUANTITIES = frozenset(("limits", "requests", "capacity", "allocatable", "overhead", "default", "allocatedResources"))
+_OTHER_NAMES = {("", "Event"): "CoreV1Event", ("events.k8s.io", "Event"): "EventsV1Event"}
+
+
+def model_name(group: str, version: str, kind: str) -> str:
+    """The class kubernetes_asyncio has for a built-in kind."""
+    return _OTHER_NAMES.get((group, kind)) or f"{version.capitalize()}{kind}"
+
+
+def _models() -> Any:
+    from kubernetes_asyncio.client import models
+
+    return models
+
+
+def required_fields(name: str) -> list[str]:
+    """The JSON names of a model's required fields."""
+    model = getattr(_models(), name)
+    found = []
+    for attribute, field in model.attribute_map.items():
+        setter = getattr(model, attribute).fset
+        if any(isinstance(c, str) and "must not be `None`" in c for c in setter.__code__.co_consts):
+            found.append(field)
+    return found
+
+
+def fields(name: str) -> dict[str, str]:
+    """JSON field name to type name of a model."""
+    model = getattr(_models(), name)
+    return {model.attribute_map[attribute]: kind for attribute, kind in model.openapi_types.items()}
+
+
+@functools.cache
+def schema(name: str) -> Json:
+    """The schema of a model, nested ones in place; that of a model that contains itself contains itself."""
+    found: Json = {"type": "object", "properties": {}, "required": required_fields(name)}
+    _building[name] = found
+    for field, kind in fields(name).items():
+        found["properties"][field] = _typed(kind, field)
+    del _building[name]
+    return found
+
+
+_building: dict[str, Json] = {}
+
+
+def _typed(kind: str, field: str) -> Json:
+    if kind in SCALARS:
+        return SCALARS[kind]
+    if kind == "object":
+        return {"x-kubernetes-preserve-unknown-fields": True}
+    if found := _MAP.fullmatch(kind):
+        inner = _typed(found[1], "")
+        if found[1] == "str" and field in _QUANTITIES:
+            inner = {"type": "string", "x-quantity": True}
+        return {"type": "object", "additionalProperties": inner}
+    if found := _LIST.fullmatch(kind):
+        return {"type": "array", "items": _typed(found[1], "")}
+    return _building.get(kind) or schema(kind)
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "array": (list,),
+}
+_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+
+
+def conform(value: Any, shape: Json, path: str = "") -> list[str]:
+    """Drops nulls and makes numeric quantities strings, in place, as Go's decoder does; names what has a wrong type."""
+    expected = shape.get("type")
+    if expected is None:
+        return []
+    fits = isinstance(value, _TYPES[expected]) and (expected == "boolean" or not isinstance(value, bool))
+    if not fits:
+        kind = _NAMES.get(type(value), "null")
+        return [f"json: cannot unmarshal {kind} into Go struct field {path} of type {expected}"]
+    faults: list[str] = []
+    if isinstance(value, dict):
+        properties: Json = shape.get("properties") or {}
+        additional = shape.get("additionalProperties")
+        for key in list(value):
+            inner = properties.get(key) or additional
+            if inner is None:
+                continue
+            if value[key] is None:
+                del value[key]
+                continue
+            if inner.get("x-quantity") and isinstance(value[key], int | float) and not isinstance(value[key], bool):
+                value[key] = str(value[key])
+            faults += conform(value[key], inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            faults += conform(item, shape["items"], f"{path}[{index}]")
+    return faults
+
+
+def missing(value: Any, shape: Json, path: str) -> list[str]:
+    """The paths of required fields that are absent below `path`."""
+    found: list[str] = []
+    if isinstance(value, dict):
+        found += [f"{path}.{name}" for name in shape.get("required") or () if name not in value]
+        properties: Json = shape.get("properties") or {}
+        additional = shape.get("additionalProperties")
+        for key, item in value.items():
+            inner = properties.get(key) or additional
+            if inner is not None:
+                found += missing(item, inner, f"{path}.{key}")
+    elif isinstance(value, list) and "items" in shape:
+        for index, item in enumerate(value):
+            found += missing(item, shape["items"], f"{path}[{index}]")
+    return found

@@ -1,0 +1,90 @@
+"""The objects on disk: one SQLite table, written through on every change, read once at the start.
+
+WAL with synchronous=NORMAL survives a killed process without loss; only a power failure may cost the last moments, and
+then the file still is a consistent earlier state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+_COUNTER = "counter"
+
+
+class Database:
+    """Key to JSON bytes, with the version of each. `path` None keeps nothing."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._closed = False
+        self._connection: sqlite3.Connection | None = None
+        if path is None:
+            return
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0.5)
+        try:
+            # One server owns the file: two with counters of their own would give out the same versions.
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS objects"
+                " (key TEXT PRIMARY KEY, version INTEGER NOT NULL, data BLOB NOT NULL)"
+            )
+        except sqlite3.DatabaseError as failure:
+            connection.close()
+            raise ValueError(
+                f"{path} cannot be used as the cluster's database ({failure}); "
+                "stop the local cluster that uses it, name another file, or move this one away"
+            ) from failure
+        self._connection = connection
+
+    def load(self) -> tuple[int, list[tuple[str, int, bytes]]]:
+        """The newest version ever given out, and every object as (key, version, data)."""
+        if self._connection is None:
+            return 0, []
+        newest = 0
+        rows: list[tuple[str, int, bytes]] = []
+        for key, version, data in self._connection.execute("SELECT key, version, data FROM objects"):
+            newest = max(newest, version)
+            if key != _COUNTER:
+                rows.append((key, version, bytes(data)))
+        return newest, rows
+
+    def put(self, key: str, version: int, data: bytes) -> None:
+        """Writes an object."""
+        self._refuse_if_closed()
+        if self._connection is not None:
+            self._connection.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", (key, version, data))
+
+    def drop(self, key: str, version: int) -> None:
+        """Removes an object, and remembers the version of its removal."""
+        self._refuse_if_closed()
+        if self._connection is not None:
+            with self._transaction() as connection:
+                connection.execute("DELETE FROM objects WHERE key = ?", (key,))
+                connection.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", (_COUNTER, version, b"{}"))
+
+    def close(self) -> None:
+        """Closes the file; the write-ahead log is folded in."""
+        self._closed = True
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise RuntimeError("the API server has been stopped; nothing can be written any more")
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        connection = self._connection
+        assert connection is not None
+        connection.execute("BEGIN")
+        try:
+            yield connection
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")

@@ -1,0 +1,146 @@
+"""Every refusal of the API server is one exception that knows its Kubernetes Status body.
+
+Reasons, codes, messages and details follow apimachinery (pkg/api/errors/errors.go), because clients branch on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One wrong field: where it is, the machine-readable reason, and the sentence for people."""
+
+    field: str
+    message: str
+    reason: str = "FieldValueInvalid"
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+class ApiError(Exception):
+    """A request that is answered with a Status of `status: Failure`."""
+
+    def __init__(self, code: int, reason: str, message: str, details: Json | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+
+    def status(self) -> Json:
+        """The Status object of this failure."""
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            # Parts of a request end up in messages; lone surrogates have no place in JSON.
+            "message": self.message.encode("utf-8", "replace").decode(),
+            "reason": self.reason,
+            "details": self.details or {},
+            "code": self.code,
+        }
+
+
+def _details(qualified: str, name: str) -> Json:
+    plural, _, group = qualified.partition(".")
+    details = {"name": name, "kind": plural}
+    if group:
+        details["group"] = group
+    return details
+
+
+def not_found(qualified: str, name: str) -> ApiError:
+    """404 for an object; `qualified` is `plural` or `plural.group`."""
+    return ApiError(404, "NotFound", f'{qualified} "{name}" not found', _details(qualified, name))
+
+
+def unknown_path() -> ApiError:
+    """404 for a path no resource serves."""
+    return ApiError(404, "NotFound", "the server could not find the requested resource")
+
+
+def already_exists(qualified: str, name: str) -> ApiError:
+    """409 for a create of a name that is taken."""
+    return ApiError(409, "AlreadyExists", f'{qualified} "{name}" already exists', _details(qualified, name))
+
+
+def conflict(qualified: str, name: str, why: str) -> ApiError:
+    """409 for a write that lost a race or missed its precondition."""
+    message = f'Operation cannot be fulfilled on {qualified} "{name}": {why}'
+    return ApiError(409, "Conflict", message, _details(qualified, name))
+
+
+def modified(qualified: str, name: str) -> ApiError:
+    """409 for a stale resourceVersion."""
+    why = "the object has been modified; please apply your changes to the latest version and try again"
+    return conflict(qualified, name, why)
+
+
+def bad_request(message: str) -> ApiError:
+    """400 for a request that cannot be understood."""
+    return ApiError(400, "BadRequest", message)
+
+
+def forbidden(qualified: str, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiError:
+    """403 for a request that is understood but never allowed."""
+    details = _details(qualified, name)
+    if causes:
+        details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
+    return ApiError(403, "Forbidden", f'{qualified} "{name}" is forbidden: {why}', details)
+
+
+def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiError:
+    """422 for an object whose fields are wrong; every wrong field is named."""
+    details: Json = {
+        "name": name,
+        "kind": kind,
+        "causes": [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes],
+    }
+    if group:
+        details["group"] = group
+    listed = str(causes[0]) if len(causes) == 1 else "[" + ", ".join(str(c) for c in causes) + "]"
+    qualified = f"{kind}.{group}" if group else kind
+    return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {listed}', details)
+
+
+def expired(asked: int, oldest: int) -> ApiError:
+    """410 for a resourceVersion older than the kept history."""
+    return ApiError(410, "Expired", f"too old resource version: {asked} ({oldest})")
+
+
+def method_not_allowed(method: str) -> ApiError:
+    """405 for a verb the resource does not have."""
+    message = f"the server does not allow this method on the requested resource ({method})"
+    return ApiError(405, "MethodNotAllowed", message)
+
+
+def unsupported_media(kind: str, supported: Sequence[str]) -> ApiError:
+    """415 for a body in a form that is not read here."""
+    listed = ", ".join(supported)
+    message = f"the body of the request was in an unknown format ({kind}) - accepted media types include: {listed}"
+    return ApiError(415, "UnsupportedMediaType", message)
+
+
+def required(field: str, what: str = "") -> Cause:
+    """The cause of a field that is missing."""
+    return Cause(field, f"Required value: {what}" if what else "Required value", "FieldValueRequired")
+
+
+def wrong(field: str, value: object, what: str) -> Cause:
+    """The cause of a field whose value breaks a rule."""
+    shown = f'"{value}"' if isinstance(value, str) else str(value)
+    return Cause(field, f"Invalid value: {shown}: {what}", "FieldValueInvalid")
+
+
+def unsupported(field: str, value: object, allowed: Sequence[str]) -> Cause:
+    """The cause of a field whose value is not one of a fixed set."""
+    listed = ", ".join(f'"{a}"' for a in allowed)
+    return Cause(field, f'Unsupported value: "{value}": supported values: {listed}', "FieldValueNotSupported")

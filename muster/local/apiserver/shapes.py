@@ -1,0 +1,122 @@
+"""How a value merges: which lists are maps by key or sets, which maps are one unit.
+
+Server-side apply and strategic merge both need it. For built-ins a short table of field names stands in for the Go
+struct tags (patchMergeKey, listMapKey in kubernetes staging/src/k8s.io/api); custom resources say it in their schema.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`keys` makes a list a map; `unique` makes it a set; `atomic` keeps a map or list whole. `schema` is a CRD's."""
+
+    name: str = ""
+    kind: str = ""
+    schema: Json | None = None
+    keys: tuple[str, ...] = ()
+    unique: bool = False
+    atomic: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def child(self, name: str) -> Shape:
+        """The shape of a field of this map."""
+        if self.schema is not None:
+            if self.kind == "root" and name == "metadata":
+                return _builtin("metadata", self.kind)
+            inner = (self.schema.get("properties") or {}).get(name)
+            if inner is None:
+                additional = self.schema.get("additionalProperties")
+                inner = additional if isinstance(additional, dict) else {}
+            return _custom(name, inner)
+        return _builtin(name, self.kind)
+
+    def item(self) -> Shape:
+        """The shape of an item of this list."""
+        if self.schema is not None:
+            inner = self.schema.get("items")
+            return _custom("", inner if isinstance(inner, dict) else {})
+        return Shape(kind=self.kind)
+
+
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "ephemeralContainers": ("name",),
+    "env": ("name",),
+    "volumes": ("name",),
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+    "ports": ("containerPort", "protocol"),
+    "conditions": ("type",),
+    "ownerReferences": ("uid",),
+    "imagePullSecrets": ("name",),
+    "hostAliases": ("ip",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "schedulingGates": ("name",),
+    "resourceClaims": ("name",),
+    "claims": ("name",),
+    "podIPs": ("ip",),
+    "hostIPs": ("ip",),
+    "secrets": ("name",),
+    "addresses": ("type",),
+    "taints": ("key",),
+}
+_ATOMIC = frozenset(
+    (
+        "nodeSelector",
+        "selector",
+        "matchLabels",
+        "matchExpressions",
+        "labelSelector",
+        "configMapKeyRef",
+        "secretKeyRef",
+        "fieldRef",
+        "resourceFieldRef",
+        "involvedObject",
+        "targetRef",
+        "scopeSelector",
+    )
+)
+_SETS = frozenset(("finalizers",))
+
+
+@functools.lru_cache(maxsize=4096)
+def _builtin(name: str, kind: str) -> Shape:
+    keys = _KEYS.get(name, ())
+    defaults: Mapping[str, Any] = {}
+    if name == "ports":
+        keys = ("port", "protocol") if kind == "Service" else keys
+        defaults = {"protocol": "TCP"}
+    return Shape(name=name, kind=kind, keys=keys, unique=name in _SETS, atomic=name in _ATOMIC, defaults=defaults)
+
+
+def _custom(name: str, schema: Json) -> Shape:
+    kind = schema.get("x-kubernetes-list-type")
+    properties = (schema.get("items") or {}).get("properties") or {} if kind == "map" else {}
+    keys = tuple(schema.get("x-kubernetes-list-map-keys") or ()) if kind == "map" else ()
+    return Shape(
+        name=name,
+        schema=schema,
+        keys=keys,
+        unique=kind == "set",
+        atomic=schema.get("x-kubernetes-map-type") == "atomic",
+        defaults={k: properties[k]["default"] for k in keys if "default" in properties.get(k, {})},
+    )
+
+
+def builtin_shape(kind: str) -> Shape:
+    """The shape of a built-in object."""
+    return Shape(kind=kind)
+
+
+def custom_shape(schema: Json) -> Shape:
+    """The shape of a custom resource."""
+    return Shape(kind="root", schema=schema)

@@ -1,0 +1,130 @@
+"""A Kubernetes cluster in one process.
+
+Its parts are the API server, TLS in front of it, a node agent that runs pods as local processes, and the kind
+Experiment. What it leaves on disk is described in ``muster.local.home``. Objects outlive the process, pods do not:
+the node agent finds the pods of an earlier life in the database and reports them failed, as a kubelet does after its
+machine was reset.
+"""
+
+import asyncio
+import os
+import secrets
+import shutil
+import time
+from contextlib import AsyncExitStack
+from urllib.parse import urlsplit
+
+from muster.api.crd import custom_resource_definition
+from muster.api.errors import MusterError
+from muster.api.names import MANAGER
+from muster.local.apiserver import ApiServer, WriteOptions
+from muster.local.certificate import make_certificate
+from muster.local.front import Front
+from muster.local.home import Announcement, Home
+from muster.local.kubeconfig import write_kubeconfig
+from muster.local.node import AgentError, Isolation, NodeAgent
+
+HOST = "127.0.0.1"
+NODE_NAME = "local"
+POD_GRACE = 5.0
+"""Seconds the pods get between SIGTERM and SIGKILL when the cluster is stopped."""
+
+
+class ClusterFailed(MusterError):
+    """The cluster could not start, or a part of it ended by itself."""
+
+
+class Cluster:
+    """One cluster on one state directory. ``start`` and ``stop`` are called once each, in this order."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        port: int = 0,
+        memory_only: bool = False,
+        fresh: bool = False,
+        isolation: Isolation | None = None,
+    ) -> None:
+        self._home = home
+        self._port = port
+        self._memory_only = memory_only
+        self._fresh = fresh
+        self._isolation = isolation
+        self._parts = AsyncExitStack()
+        self._api: ApiServer | None = None
+
+    async def start(self) -> Announcement:
+        """Start everything; returns when pods can be created. Raises ``Occupied`` if a cluster runs here already."""
+        self._parts.enter_context(self._home.acquire())
+        self._home.withdraw()  # what a crash left behind promises nothing any more
+        self._parts.callback(self._home.withdraw)
+        if self._fresh:
+            self._forget()
+        token = secrets.token_urlsafe(32)
+        api = ApiServer(None if self._memory_only else self._home.database, token=token)
+        self._parts.push_async_callback(api.stop)
+        inner = await api.start(HOST)
+        crd = custom_resource_definition()
+        kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
+        api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
+        isolation = await self._start_node(api, inner, token)
+        url = await self._start_front(inner, token)
+        announcement = Announcement(
+            pid=os.getpid(),
+            url=url,
+            kubeconfig=str(self._home.kubeconfig),
+            state=str(self._home.path),
+            isolation=isolation,
+            started=time.time(),
+        )
+        self._home.announce(announcement)
+        self._api = api
+        return announcement
+
+    async def run_until(self, stop: asyncio.Event) -> None:
+        """Return when ``stop`` is set; raise ``ClusterFailed`` if the API server fails before that."""
+        assert self._api is not None
+        assert self._api.collector is not None
+        wanted = asyncio.create_task(stop.wait(), name="cluster-stop")
+        try:
+            await asyncio.wait({wanted, self._api.collector}, return_when=asyncio.FIRST_COMPLETED)
+            if not stop.is_set():
+                raise ClusterFailed("the API server's garbage collector ended; its log says why")
+        finally:
+            wanted.cancel()
+
+    async def stop(self) -> None:
+        """End all pods, then the servers, then let go of the directory. Safe after a start that failed half way."""
+        await self._parts.aclose()
+
+    async def _start_node(self, api: ApiServer, inner: str, token: str) -> str:
+        self._home.node.mkdir(mode=0o700, exist_ok=True)
+        node = NodeAgent(inner, token=token, state_dir=self._home.node, isolation=self._isolation, name=NODE_NAME)
+        api.pod_logs = node.logs
+        try:
+            await node.start()
+        except AgentError as error:
+            raise ClusterFailed(str(error)) from error
+        self._parts.push_async_callback(node.stop, POD_GRACE)
+        return str(node.isolation)
+
+    async def _start_front(self, inner: str, token: str) -> str:
+        certificate = await asyncio.to_thread(make_certificate, time.time())
+        where = urlsplit(inner)
+        front = Front(HOST, where.port or 0, certificate.context)
+        self._parts.push_async_callback(front.stop)
+        try:
+            port = await front.start(HOST, self._port)
+        except OSError as error:
+            raise ClusterFailed(
+                f"{HOST}:{self._port} cannot be used: {error.strerror}; choose another --port"
+            ) from error
+        url = f"https://{HOST}:{port}"
+        write_kubeconfig(self._home.kubeconfig, url=url, token=token, ca=certificate.pem)
+        return url
+
+    def _forget(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            self._home.database.with_name(self._home.database.name + suffix).unlink(missing_ok=True)
+        shutil.rmtree(self._home.node, ignore_errors=True)

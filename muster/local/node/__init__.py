@@ -1,0 +1,8 @@
+"""The local node: pods as processes of this machine. `muster.local.node.agent` tells what that means and for whom it
+is.
+"""
+
+from muster.local.node.agent import AgentError, NodeAgent
+from muster.local.node.isolation import Choice, Isolation, choose_isolation
+
+__all__ = ["AgentError", "Choice", "Isolation", "NodeAgent", "choose_isolation"]

@@ -1,0 +1,82 @@
+"""Addresses for pods: one block per agent, claimed so that several clusters on one machine never share one.
+
+A claim is an abstract unix socket (unix(7)): it belongs to the network namespace, as addresses do, and the kernel drops
+it with the process that holds it, so a killed agent's claim is free at once.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+
+BLOCK_PREFIX = 20
+"""4,094 addresses for each agent."""
+
+LOOPBACK = ipaddress.IPv4Network("127.77.0.0/16")
+BRIDGED = tuple(ipaddress.IPv4Network(each) for each in ("10.245.0.0/16", "10.246.0.0/16", "172.29.0.0/16"))
+
+
+class AddressesExhaustedError(Exception):
+    """No address, or no block of addresses, is left."""
+
+
+def loopback_blocks() -> list[ipaddress.IPv4Network]:
+    return list(LOOPBACK.subnets(new_prefix=BLOCK_PREFIX))
+
+
+def bridge_blocks() -> list[ipaddress.IPv4Network]:
+    return [block for network in BRIDGED for block in network.subnets(new_prefix=BLOCK_PREFIX)]
+
+
+def claim(kind: str, number: int) -> socket.socket | None:
+    """Take a numbered block for as long as the socket stays open; None if another process has it."""
+    held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        held.bind(f"\0muster-node/{kind}/{number}")
+    except OSError:
+        held.close()
+        return None
+    return held
+
+
+class Addresses:
+    """The addresses of one block. Freed ones are used again as late as possible: others may still remember them."""
+
+    def __init__(self, block: ipaddress.IPv4Network, *, skip: int = 1) -> None:
+        self.block = block
+        self._used: set[str] = set()
+        self._reserved: dict[str, str] = {}
+        self._size = block.num_addresses - 2 - skip  # without the network's first and last, and what is skipped
+        self._skip = skip
+        self._walk = self._round()
+
+    def take(self, name: str = "") -> str:
+        """An address nobody has; the one reserved for `name` if there is one."""
+        if name and name in self._reserved:
+            address = self._reserved.pop(name)
+            if address not in self._used:
+                self._used.add(address)
+                return address
+        for _ in range(self._size):
+            address = next(self._walk)
+            if address not in self._used and address not in self._reserved.values():
+                self._used.add(address)
+                return address
+        raise AddressesExhaustedError(f"all {self._size} addresses of {self.block} are in use; run fewer pods at once")
+
+    def reserve(self, name: str) -> str:
+        """The address the pod called `name` will have once it exists."""
+        if name not in self._reserved:
+            address = self.take()
+            self._used.discard(address)
+            self._reserved[name] = address
+        return self._reserved[name]
+
+    def free(self, address: str) -> None:
+        self._used.discard(address)
+
+    def _round(self) -> Iterator[str]:
+        while True:
+            for offset in range(self._size):
+                yield str(self.block[1 + self._skip + offset])

@@ -1,0 +1,70 @@
+"""What pods and containers need of the node they run on, in one place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from muster.local.node.api import Api
+from muster.local.node.cgroups import Cgroups
+from muster.local.node.environment import Place, Sources
+from muster.local.node.hostsfiles import HostsFiles
+from muster.local.node.isolation import Isolation
+from muster.local.node.launching import Launcher
+from muster.local.node.logs import LogStore
+from muster.local.node.network import Network
+from muster.local.node.sandbox import Sandbox
+from muster.local.node.stamps import Clock
+
+
+@dataclass(slots=True)
+class NodeContext:
+    """One per agent. `back_off` is the first CrashLoopBackOff wait in seconds, `retry` that of a refused set-up."""
+
+    api: Api
+    name: str
+    isolation: Isolation
+    launcher: Launcher
+    network: Network
+    hosts: HostsFiles
+    logs: LogStore
+    sources: Sources
+    cgroups: Cgroups
+    clock: Clock
+    python_directory: str
+    back_off: float
+    retry: float = 2.0
+    draining: bool = False
+
+
+@dataclass(slots=True)
+class PodContext:
+    """One per pod: what its containers share."""
+
+    node: NodeContext
+    place: Place
+    folder: Path
+    changed: Callable[[], None]
+    sandbox: Sandbox | None = None
+    volumes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def hosts_file(self) -> Path:
+        return self.folder / "etc" / "hosts"
+
+    async def pause(self, seconds: float) -> bool:
+        """Wait; True if the pod is to stop."""
+        if seconds > 0:
+            try:
+                await asyncio.wait_for(self.stopping.wait(), seconds)
+            except TimeoutError:
+                return False
+        return self.stopping.is_set()

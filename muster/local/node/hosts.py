@@ -1,0 +1,91 @@
+"""Who is called what: hosts files in place of a cluster DNS.
+
+A pod with hostname and subdomain has the names a headless Service would give it; a Service with a selector has its
+name, on the addresses of its ready pods (of all its pods if it publishes not-ready addresses). There is no proxy: a
+Service's port is its target port here. A pod's own file names itself first, because Gloo resolves its own hostname.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from muster.local.node import objects
+from muster.local.node.objects import Object
+
+DOMAIN = "svc.cluster.local"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One pod with an address."""
+
+    uid: str
+    namespace: str
+    hostname: str
+    subdomain: str
+    address: str
+    labels: frozenset[tuple[str, str]]
+    ready: bool
+
+    @property
+    def names(self) -> list[str]:
+        """Most qualified first. Without a subdomain a pod has no name that others could use."""
+        if not self.subdomain:
+            return []
+        return qualified(f"{self.hostname}.{self.subdomain}", self.namespace)
+
+
+def named(pod: Object, address: str) -> Named:
+    """The pod as others may call it."""
+    return Named(
+        uid=objects.uid(pod),
+        namespace=objects.namespace(pod),
+        hostname=objects.hostname(pod),
+        subdomain=str(objects.spec(pod).get("subdomain") or ""),
+        address=address,
+        labels=frozenset((str(name), str(value)) for name, value in objects.labels(pod).items()),
+        ready=objects.ready(pod),
+    )
+
+
+def qualified(name: str, namespace: str) -> list[str]:
+    """A name in a namespace, in all the forms the search path of a real pod would find."""
+    return [f"{name}.{namespace}.{DOMAIN}", f"{name}.{namespace}.svc", f"{name}.{namespace}", name]
+
+
+def lines(namespace: str, pods: Iterable[Named], services: Iterable[Object]) -> list[str]:
+    """The lines every pod of the namespace shares; names of other namespaces' pods only in full."""
+    present = sorted(pods, key=lambda pod: (pod.namespace, pod.hostname, pod.address))
+    made: list[str] = []
+    for pod in present:
+        names = pod.names if pod.namespace == namespace else pod.names[:-1]
+        if names:
+            made.append(f"{pod.address} {' '.join(names)}")
+    for service in services:
+        for address in addresses(service, present):
+            names = qualified(objects.name(service), objects.namespace(service))
+            made.append(f"{address} {' '.join(names if objects.namespace(service) == namespace else names[:-1])}")
+    return made
+
+
+def addresses(service: Object, pods: Iterable[Named]) -> list[str]:
+    """Where a Service leads."""
+    spec = objects.spec(service)
+    selector = {(str(name), str(value)) for name, value in (spec.get("selector") or {}).items()}
+    if not selector:
+        return []
+    unready = bool(spec.get("publishNotReadyAddresses"))
+    mine = [pod for pod in pods if pod.namespace == objects.namespace(service) and selector <= pod.labels]
+    return [pod.address for pod in mine if pod.ready or unready]
+
+
+def render(own: Named, shared: Sequence[str], aliases: Iterable[Object] = ()) -> str:
+    """One pod's file. `aliases` are its spec.hostAliases. No comments: libnss_wrapper refuses a file that has any."""
+    head = [
+        f"{own.address} {' '.join([*own.names, own.hostname])}",
+        "127.0.0.1 localhost",
+        "::1 localhost ip6-localhost ip6-loopback",
+    ]
+    extra = [f"{each.get('ip')} {' '.join(map(str, each.get('hostnames') or ()))}" for each in aliases]
+    return "\n".join([*head, *extra, *shared]) + "\n"

@@ -1,0 +1,28 @@
+"""Entry of the launcher, run as ``python -I -S <this file> <socket fd> [--userns]`` or ``… --probe <isolation>``.
+
+The packages above this one import aiohttp and much more. They are therefore entered as bare namespaces before anything
+of this package is imported; the launcher then holds its own few modules only.
+"""
+
+import sys
+import types
+from pathlib import Path
+
+
+def _enter_bare_parents() -> None:
+    node = Path(__file__).resolve().parents[1]
+    for name, folder in (("muster", node.parents[1]), ("muster.local", node.parents[0]), ("muster.local.node", node)):
+        package = types.ModuleType(name)
+        package.__path__ = [str(folder)]
+        sys.modules[name] = package
+
+
+if __name__ == "__main__":
+    _enter_bare_parents()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
+    from muster.local.node.launcher.probe import probe
+    from muster.local.node.launcher.zygote import serve
+
+    if sys.argv[1] == "--probe":
+        sys.exit(probe(sys.argv[2]))
+    serve(int(sys.argv[1]), userns="--userns" in sys.argv[2:])

@@ -1,0 +1,93 @@
+"""The few system calls Python 3.11 has no name for, and the constants they take (linux/sched.h, sys/mount.h,
+sys/prctl.h).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from pathlib import Path
+
+NEW_NS = 0x00020000
+NEW_UTS = 0x04000000
+NEW_IPC = 0x08000000
+NEW_USER = 0x10000000
+NEW_PID = 0x20000000
+NEW_NET = 0x40000000
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_REMOUNT = 32
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+
+PR_SET_PDEATHSIG = 1
+PR_SET_NAME = 15
+PR_SET_CHILD_SUBREAPER = 36
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
+_libc.unshare.argtypes = [ctypes.c_int]
+_libc.setns.argtypes = [ctypes.c_int, ctypes.c_int]
+_libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong]
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    _check(_libc.unshare(flags), f"unshare({flags:#x})")
+
+
+def setns(descriptor: int, kind: int) -> None:
+    _check(_libc.setns(descriptor, kind), "setns")
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+    result = _libc.mount(
+        os.fsencode(source), os.fsencode(target), kind.encode() or None, flags, data.encode() if data else None
+    )
+    _check(result, f"mount {source} on {target}")
+
+
+def bind(source: str, target: str, *, read_only: bool = False) -> None:
+    """Show `source` at `target`, with what is mounted below it."""
+    mount(source, target, flags=MS_BIND | MS_REC)
+    if read_only:
+        mount("none", target, flags=MS_BIND | MS_REMOUNT | MS_RDONLY)
+
+
+def die_with_parent(parent: int) -> None:
+    """SIGKILL for this process when the thread that forked it ends; at once if that has happened already.
+
+    `parent` is the parent's pid as this process sees it: 0 from inside a new pid namespace.
+    """
+    _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of every orphan among its descendants."""
+    _check(_libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def set_name(name: str) -> None:
+    """What `ps` shows; at most 15 bytes."""
+    text = ctypes.create_string_buffer(name.encode()[:15])
+    _check(_libc.prctl(PR_SET_NAME, ctypes.addressof(text), 0, 0, 0), "prctl(PR_SET_NAME)")
+
+
+def become_root_of_user_namespace() -> None:
+    """A user namespace in which the invoking user is root: mount, pid and uts namespaces then need no privilege."""
+    uid, gid = os.geteuid(), os.getegid()
+    unshare(NEW_USER)
+    Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+    Path("/proc/self/uid_map").write_text(f"0 {uid} 1", encoding="ascii")
+    Path("/proc/self/gid_map").write_text(f"0 {gid} 1", encoding="ascii")

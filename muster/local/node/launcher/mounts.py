@@ -1,0 +1,117 @@
+"""A container's mounts, made in a mount namespace of its own so that two containers of a pod may differ.
+
+The root is the host's. Where a mount point does not exist there, nothing is created on the host: the nearest existing
+parent is covered with a small tmpfs that shows all of the parent's entries again and has room for the new one. For a
+new top-level folder the parent is `/` itself, and the process moves (chroot) into such a tmpfs.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from muster.local.node.launcher import kernel
+from muster.local.node.wire import Message
+
+MAX_ENTRIES = 4096
+
+
+class MountRefusedError(Exception):
+    """A mount this node cannot make; the text says which and why."""
+
+
+def join_mounts(pid: int) -> None:
+    """See the files as the process `pid` of this pod does."""
+    with Path(f"/proc/{pid}/ns/mnt").open("rb") as namespace:
+        root = os.open(f"/proc/{pid}/root", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        kernel.setns(namespace.fileno(), kernel.NEW_NS)
+    os.fchdir(root)
+    os.chroot(".")
+
+
+def enter_mounts(message: Message) -> str:
+    """Make the mounts; returns the working directory to enter.
+
+    A working directory that exists nowhere is made in the container's view where mounts are possible. Elsewhere the
+    pod's own directory stands in for it.
+    """
+    directory: str = message["cwd"] or message["pod_directory"]
+    if not message["namespaces"]:
+        return directory if Path(directory).is_dir() else str(message["pod_directory"])
+    mounts = [mount for mount in message["mounts"] if mount["target"] != "/"]
+    missing_directory = not Path(directory).is_dir() and not any(
+        Path(directory).is_relative_to(mount["target"]) for mount in mounts
+    )
+    if not mounts and not missing_directory:
+        return directory
+    kernel.unshare(kernel.NEW_NS)
+    grafts = _Grafts(Path(message["graft_directory"]))
+    targets = [mount["target"] for mount in mounts] + ([directory] if missing_directory else [])
+    for target in sorted(targets):
+        grafts.prepare(Path(target), is_file=any(m["target"] == target and m.get("file") for m in mounts))
+    for mount in sorted(mounts, key=lambda each: each["target"]):
+        target = str(grafts.inside(Path(mount["target"])))
+        kernel.bind(mount["source"], target, read_only=bool(mount.get("read_only")))
+    if grafts.new_root is not None:
+        os.chroot(grafts.new_root)
+    return directory
+
+
+class _Grafts:
+    """Room for mount points that the host does not have."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.new_root: Path | None = None
+        self._scratch = scratch
+        self._covers = 0
+
+    def inside(self, path: Path) -> Path:
+        """Where a path of the container is, seen before the chroot."""
+        return path if self.new_root is None else self.new_root / path.relative_to("/")
+
+    def prepare(self, path: Path, *, is_file: bool) -> None:
+        """See to it that `path` exists in the container's view."""
+        if self.inside(path).exists():
+            return
+        parent = next(each for each in path.parents if self.inside(each).exists())
+        if not _is_cover(self.inside(parent)):
+            self._cover(parent)
+        if is_file:
+            self.inside(path).parent.mkdir(parents=True, exist_ok=True)
+            self.inside(path).touch()
+        else:
+            self.inside(path).mkdir(parents=True, exist_ok=True)
+
+    def _cover(self, folder: Path) -> None:
+        cover = self._scratch / f"cover-{self._covers}"
+        self._covers += 1
+        cover.mkdir(parents=True, exist_ok=True)
+        kernel.mount("muster-graft", str(cover), "tmpfs", kernel.MS_NOSUID, "mode=755")
+        entries = list(self.inside(folder).iterdir())
+        if len(entries) > MAX_ENTRIES:
+            raise MountRefusedError(f"{folder} has {len(entries)} entries; choose a mountPath in a smaller folder")
+        for entry in entries:
+            _show(entry, cover / entry.name)
+        if folder == Path("/"):
+            self.new_root = cover
+        else:
+            kernel.bind(str(cover), str(self.inside(folder)))
+
+
+def _show(entry: Path, place: Path) -> None:
+    if entry.is_symlink():
+        place.symlink_to(entry.readlink())
+    elif entry.is_dir():
+        place.mkdir()
+        kernel.bind(str(entry), str(place))
+    else:
+        place.touch()
+        kernel.bind(str(entry), str(place))
+
+
+def _is_cover(folder: Path) -> bool:
+    """Whether a folder lies on one of our own covers, where entries may be made freely, and not on the host's files."""
+    with Path("/proc/self/mounts").open(encoding="utf-8", errors="replace") as mounts:
+        sources = {line.split()[1]: line.split()[0] for line in mounts}  # the last mount on a folder is the visible one
+    nearest = next((str(each) for each in (folder, *folder.parents) if str(each) in sources), "/")
+    return sources.get(nearest) == "muster-graft"

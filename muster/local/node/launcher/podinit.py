@@ -1,0 +1,144 @@
+"""A pod's init process: it owns the pod's namespaces, starts its processes, reaps them, and takes them all with it.
+
+With a pid namespace it is process 1, and its end is the end of everything in the pod. Without one it is a guardian: it
+adopts every orphan of the pod, and on its way out kills its descendants until none is left. Either way it leaves when
+the agent says so, when the agent's socket closes, or (by PR_SET_PDEATHSIG) with the launcher.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+from typing import NoReturn
+
+from muster.local.node.launcher import interfaces, kernel
+from muster.local.node.launcher.process import StartFailedError, start_process
+from muster.local.node.launcher.tree import kill_descendants, kill_everyone, kill_session
+from muster.local.node.wire import Channel, Message, WireError
+
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - every pod gets its own
+
+
+def run_pod(sock: socket.socket, *, network: bool, isolated: bool, parent: int) -> NoReturn:
+    """The whole life of a pod's init; called in the child right after the fork."""
+    try:
+        kernel.die_with_parent(parent)
+        PodInit(Channel(sock), network=network, isolated=isolated).run()
+    finally:
+        os._exit(0)
+
+
+class PodInit:
+    """The loop: requests from the agent, deaths from the kernel."""
+
+    def __init__(self, channel: Channel, *, network: bool, isolated: bool) -> None:
+        self._channel = channel
+        self._network = network
+        self._isolated = isolated
+        self._ids: dict[int, int] = {}  # pid -> the agent's number for that process
+        self._host_proc = -1
+
+    def run(self) -> None:
+        os.setsid()
+        kernel.set_name("muster-pod")
+        woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        try:
+            # Taken before /proc is replaced: through it a child learns its pid as the host sees it.
+            self._host_proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            pid = int(os.readlink("self", dir_fd=self._host_proc))
+            self._enter_namespaces()
+        except OSError as error:
+            self._channel.send({"ev": "error", "message": f"cannot prepare the pod's namespaces: {error}"})
+            return
+        self._channel.send({"ev": "created", "pid": pid})
+        poll = select.poll()
+        poll.register(self._channel, select.POLLIN)
+        poll.register(woken, select.POLLIN)
+        with contextlib.suppress(EOFError, ConnectionError, WireError):
+            self._loop(poll, woken)
+        if not self._isolated:
+            kill_descendants()  # a guardian's duty; process 1 of a namespace need only exit
+
+    def _loop(self, poll: select.poll, woken: int) -> None:
+        while True:
+            ready = {fd for fd, _ in poll.poll()}
+            if woken in ready:
+                os.read(woken, 4096)
+            self._reap()
+            if self._channel.fileno() in ready:
+                for message in self._channel.receive():
+                    self._obey(message)
+
+    def _enter_namespaces(self) -> None:
+        if not self._isolated:
+            kernel.adopt_orphans()
+            return
+        kernel.unshare(kernel.NEW_NS | kernel.NEW_UTS | kernel.NEW_IPC | (kernel.NEW_NET if self._network else 0))
+        kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+        kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV)
+
+    def _obey(self, message: Message) -> None:
+        match message["op"]:
+            case "setup":
+                self._set_up(message)
+            case "start":
+                self._start(message)
+            case "signal":
+                self._signal(int(message["id"]), int(message["signal"]))
+            case "kill-all":
+                kill_everyone() if self._isolated else kill_descendants(reap=False)
+
+    def _set_up(self, message: Message) -> None:
+        try:
+            if self._isolated:
+                socket.sethostname(message["hostname"])
+                for source, target in message["binds"]:
+                    kernel.bind(source, target)
+                for folder, size in message["tmpfs"]:
+                    limit = f",size={int(size)}" if size else ""
+                    kernel.mount("tmpfs", folder, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"mode=1777{limit}")
+                kernel.mount("tmpfs", SHARED_MEMORY, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=1777")
+            if self._network:
+                interfaces.loopback_up()
+                interfaces.ethernet_up(message["address"], message["prefix"], message["gateway"])
+        except OSError as error:
+            self._channel.send({"ev": "error", "message": f"cannot set up the pod's namespaces: {error}"})
+        else:
+            self._channel.send({"ev": "ready"})
+
+    def _start(self, message: Message) -> None:
+        number = int(message["id"])
+        output = self._channel.descriptors.popleft()
+        message["join_pid"] = next((pid for pid, known in self._ids.items() if known == message["join"]), 0)
+        try:
+            pid, host_pid = start_process(message, output, self._host_proc)
+        except (StartFailedError, OSError) as error:
+            self._channel.send({"ev": "start-failed", "id": number, "message": str(error)})
+        else:
+            self._ids[pid] = number
+            self._channel.send({"ev": "started", "id": number, "pid": host_pid})
+        finally:
+            os.close(output)
+
+    def _signal(self, number: int, signal_number: int) -> None:
+        for pid, known in self._ids.items():
+            if known == number:
+                kill_session(pid, signal_number)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            number = self._ids.pop(pid, None)
+            if number is not None:
+                kill_session(pid, signal.SIGKILL)  # a container ends with its first process
+                self._channel.send({"ev": "exited", "id": number, "status": status})

@@ -1,0 +1,63 @@
+"""Killing all of something: a session, a pid namespace, or all descendants of this process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+_SESSION = 3  # position of the session in /proc/<pid>/stat, counted from the state (proc(5))
+
+
+def kill_session(leader: int, number: int) -> None:
+    """Signal every process of the session, in all its process groups. All are descendants: orphans come to this process.
+
+    A session id cannot be taken by another process while a member of the session is alive, so a dead leader's pid is
+    safe.
+    """
+    for pid in _descendants(os.getpid()):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if len(fields) > _SESSION and int(fields[_SESSION]) == leader:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+def kill_everyone() -> None:
+    """Every process of the pid namespace this process is the first of, save itself."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+
+
+def kill_descendants(*, reap: bool = True) -> None:
+    """Every descendant. Orphans come to this process (PR_SET_CHILD_SUBREAPER), so the loop ends when all are gone."""
+    while True:
+        for pid in _descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if not reap:
+            return
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _descendants(root: int) -> list[int]:
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        parent = waiting.pop()
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for task in _numbers(f"/proc/{parent}/task"):
+                children = Path(f"/proc/{parent}/task/{task}/children").read_text(encoding="ascii").split()
+                found.extend(map(int, children))
+                waiting.extend(map(int, children))
+    return found
+
+
+def _numbers(folder: str) -> list[int]:
+    return [int(entry) for entry in os.listdir(folder) if entry.isdecimal()]  # noqa: PTH208 - names, not paths

@@ -1,0 +1,192 @@
+"""Container logs: one file per run of a container, every line `<rfc3339nano> <text>`.
+
+The stamps make tail, since, timestamps and previous a matter of reading lines; a follower is woken by the writer.
+Standard output and standard error share the file, in the order the container wrote them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from muster.local.node.stamps import Clock, nano_time
+
+MAX_LINE = 64 * 1024
+BLOCK = 64 * 1024
+_RUN = re.compile(r"(\d+)\.log")
+
+
+class NoLogError(FileNotFoundError):
+    """There is no such log; the text says why and what to ask for instead."""
+
+
+class LogWriter:
+    """Takes what a container prints. One per run."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self.closed = False
+        self._clock = clock
+        self._file = path.open("ab", buffering=0)
+        self._rest = bytearray()
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def feed(self, data: bytes) -> None:
+        """Write every whole line; a line without end is cut at 64 KiB."""
+        self._rest += data
+        *whole, rest = self._rest.split(b"\n")
+        while len(rest) >= MAX_LINE:
+            whole.append(rest[:MAX_LINE])
+            rest = rest[MAX_LINE:]
+        self._rest = bytearray(rest)
+        if whole:
+            stamp = nano_time(self._clock()).encode() + b" "
+            self._file.write(b"".join(stamp + line + b"\n" for line in whole))
+            self._wake()
+
+    def close(self) -> None:
+        """The run is over. What was printed without a newline becomes a last line."""
+        if self.closed:
+            return
+        if self._rest:
+            self._file.write(nano_time(self._clock()).encode() + b" " + self._rest + b"\n")
+        self.closed = True
+        self._file.close()
+        self._wake()
+
+    async def more(self) -> None:
+        """Wait until something was written, or the end. Ask `closed` and read before; nothing can slip in between."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        try:
+            await future
+        finally:
+            if future in self._waiting:
+                self._waiting.remove(future)
+
+    def _wake(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+        self._waiting.clear()
+
+
+class LogStore:
+    """The logs of all pods on the node, on disk; also what an API server serves `kubectl logs` from (its PodLogs)."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._folders: dict[tuple[str, str], Path] = {}
+        self._open: dict[Path, LogWriter] = {}
+
+    def know(self, namespace: str, pod: str, folder: Path) -> None:
+        """A pod's logs are below `folder`, one folder per container."""
+        self._folders[namespace, pod] = folder
+
+    def forget(self, namespace: str, pod: str, folder: Path) -> None:
+        """The pod is gone, unless another of that name has taken its place."""
+        if self._folders.get((namespace, pod)) == folder:
+            del self._folders[namespace, pod]
+
+    def writer(self, folder: Path, container: str, run: int) -> LogWriter:
+        """The log of one run of a container; the one of the run before stays for `--previous`, older ones go."""
+        path = folder / container / f"{run}.log"
+        for old in runs(folder / container)[:-1]:
+            (folder / container / f"{old}.log").unlink(missing_ok=True)
+        made = self._open[path] = LogWriter(path, self._clock)
+        return made
+
+    def finish(self, writer: LogWriter) -> None:
+        writer.close()
+        self._open.pop(writer.path, None)
+
+    async def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        previous: bool = False,
+        follow: bool = False,
+        tail: int | None = None,
+        since: float | None = None,
+        timestamps: bool = False,
+    ) -> AsyncIterator[bytes]:
+        """The log, line by line. `since` is in seconds since 1970. Raises NoLogError before the first line."""
+        path = self._path(namespace, pod, container, previous=previous)
+        writer = self._open.get(path)
+        oldest = b"" if since is None else nano_time(int(since * 1e9)).encode()
+        with path.open("rb") as file:
+            file.seek(0 if tail is None else _tail_offset(path, tail))
+            rest = b""
+            while True:
+                ended = writer is None or writer.closed
+                while block := file.read(BLOCK):
+                    *whole, rest = (rest + block).split(b"\n")
+                    for line in whole:
+                        stamp, _, text = line.partition(b" ")
+                        if stamp >= oldest:
+                            yield (line if timestamps else text) + b"\n"
+                if ended or not follow or writer is None:
+                    return
+                await writer.more()
+
+    def _path(self, namespace: str, pod: str, container: str, *, previous: bool) -> Path:
+        folder = self._folders.get((namespace, pod))
+        if folder is None:
+            raise NoLogError(f'pod "{pod}" in namespace "{namespace}" has not run on this node')
+        found = runs(folder / container)
+        if previous:
+            if len(found) < 2:
+                raise NoLogError(f'previous terminated container "{container}" in pod "{pod}" not found')
+            return folder / container / f"{found[-2]}.log"
+        if not found:
+            raise NoLogError(f'container "{container}" in pod "{pod}" is waiting to start: ContainerCreating')
+        return folder / container / f"{found[-1]}.log"
+
+
+def runs(folder: Path) -> list[int]:
+    """The numbers of a container's runs that left a log, oldest first."""
+    if not folder.is_dir():
+        return []
+    return sorted(int(match.group(1)) for entry in folder.iterdir() if (match := _RUN.fullmatch(entry.name)))
+
+
+def _tail_offset(path: Path, lines: int) -> int:
+    """Where the last `lines` lines begin."""
+    with path.open("rb") as file:
+        position = file.seek(0, 2)
+        if lines <= 0:
+            return position
+        wanted = lines + 1  # the file ends with a newline, which is not the start of a line
+        while position > 0:
+            size = min(BLOCK, position)
+            position -= size
+            file.seek(position)
+            block = file.read(size)
+            count = block.count(b"\n")
+            if count < wanted:
+                wanted -= count
+                continue
+            at = len(block)
+            for _ in range(wanted):
+                at = block.rindex(b"\n", 0, at)
+            return position + at + 1
+    return 0
+
+
+class LogPipe(asyncio.Protocol):
+    """What comes out of a container's output pipe goes to its log. `ended` is set at end of file."""
+
+    def __init__(self, writer: LogWriter) -> None:
+        self.ended = asyncio.Event()
+        self._writer = writer
+
+    def data_received(self, data: bytes) -> None:
+        self._writer.feed(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.ended.set()

@@ -1,0 +1,72 @@
+"""Reading Kubernetes objects as they came over the wire: plain dictionaries, and what is often asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Object = Mapping[str, Any]
+
+DEFAULT_GRACE = 30.0
+"""terminationGracePeriodSeconds where a pod names none (pkg/apis/core/v1/defaults.go)."""
+
+
+def metadata(value: Object) -> Object:
+    found: Object = value.get("metadata") or {}
+    return found
+
+
+def spec(value: Object) -> Object:
+    found: Object = value.get("spec") or {}
+    return found
+
+
+def status(value: Object) -> Object:
+    found: Object = value.get("status") or {}
+    return found
+
+
+def uid(value: Object) -> str:
+    return str(metadata(value).get("uid", ""))
+
+
+def name(value: Object) -> str:
+    return str(metadata(value).get("name", ""))
+
+
+def namespace(value: Object) -> str:
+    return str(metadata(value).get("namespace") or "default")
+
+
+def key(value: Object) -> str:
+    """`namespace/name`."""
+    return f"{namespace(value)}/{name(value)}"
+
+
+def labels(value: Object) -> Mapping[str, str]:
+    return metadata(value).get("labels") or {}
+
+
+def node_name(pod: Object) -> str:
+    return str(spec(pod).get("nodeName") or "")
+
+
+def finished(pod: Object) -> bool:
+    return status(pod).get("phase") in {"Succeeded", "Failed"}
+
+
+def hostname(pod: Object) -> str:
+    """What the pod calls itself: spec.hostname or its name, cut to what a hostname may hold (63)."""
+    return str(spec(pod).get("hostname") or name(pod))[:63].rstrip("-.")
+
+
+def grace(pod: Object) -> float:
+    """Seconds between SIGTERM and SIGKILL. A deletion may have named its own."""
+    chosen = metadata(pod).get("deletionGracePeriodSeconds")
+    if chosen is None:
+        chosen = spec(pod).get("terminationGracePeriodSeconds")
+    return DEFAULT_GRACE if chosen is None else max(0.0, float(chosen))
+
+
+def ready(pod: Object) -> bool:
+    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status(pod).get("conditions") or ())

@@ -1,0 +1,146 @@
+"""The Node object and its Lease: what the node has, and that it is alive
+(kubernetes.io/docs/reference/node/node-status).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from muster.api.errors import AlreadyExists, ApiError, NotFound
+from muster.local.node import objects, stamps
+from muster.local.node.api import LEASES, NODES, Api
+from muster.local.node.isolation import Choice
+from muster.local.node.stamps import Clock
+
+LEASE_SECONDS = 40
+RENEW_SECONDS = 10.0
+STATUS_EVERY = 6
+"""The node's status is written with every sixth renewal of its lease."""
+
+DEFAULT_PODS = 250
+
+
+def machine_capacity() -> dict[str, str]:
+    """This machine's CPUs, memory and a limit of pods."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {"cpu": str(os.cpu_count() or 1), "memory": f"{memory // 1024}Ki", "pods": str(DEFAULT_PODS)}
+
+
+def node_labels(name: str) -> dict[str, str]:
+    architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    return {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": architecture,
+        "muster.dev/local": "true",
+    }
+
+
+class Registration:
+    """Makes the Node and keeps it fresh."""
+
+    def __init__(
+        self, api: Api, name: str, *, capacity: Mapping[str, str], address: str, isolation: Choice, clock: Clock
+    ) -> None:
+        self.labels = node_labels(name)
+        self._api = api
+        self._name = name
+        self._capacity = dict(capacity)
+        self._address = address
+        self._isolation = isolation
+        self._clock = clock
+        self._since = stamps.time(clock())
+
+    async def register(self) -> None:
+        """Create the Node or take over the one of an earlier life. Raises ApiError when the API server is not there."""
+        annotations = {"muster.dev/isolation": str(self._isolation)}
+        metadata = {"name": self._name, "labels": self.labels, "annotations": annotations}
+        try:
+            created = await self._api.create(
+                NODES, {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}}
+            )
+        except AlreadyExists:
+            created = await self._api.merge(
+                f"{NODES}/{self._name}", {"metadata": {k: v for k, v in metadata.items() if k != "name"}}
+            )
+        self.labels = dict(objects.labels(created)) or self.labels
+        await self._write_status(ready=True)
+        await self._renew()
+
+    async def run(self) -> None:
+        """Renew until cancelled. An API server that is away for a while is no reason to stop."""
+        beats = 0
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            beats += 1
+            try:
+                await self._renew()
+                if beats % STATUS_EVERY == 0:
+                    await self._write_status(ready=True)
+            except ApiError as error:
+                structlog.get_logger("muster.local.node").info("node lease not renewed", error=str(error))
+
+    async def leave(self) -> None:
+        """Say that the node is not ready any more."""
+        self._since = stamps.time(self._clock())
+        await self._write_status(ready=False)
+
+    async def _renew(self) -> None:
+        spec = {
+            "holderIdentity": self._name,
+            "leaseDurationSeconds": LEASE_SECONDS,
+            "renewTime": stamps.micro_time(self._clock()),
+        }
+        try:
+            await self._api.merge(f"{LEASES}/{self._name}", {"spec": spec})
+        except NotFound:
+            metadata = {"name": self._name, "namespace": "kube-node-lease"}
+            lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+            try:
+                await self._api.create(LEASES, lease)
+            except NotFound:  # a young API server: the namespace is not there yet
+                namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-node-lease"}}
+                await self._api.create("/api/v1/namespaces", namespace)
+                await self._api.create(LEASES, lease)
+
+    async def _write_status(self, *, ready: bool) -> None:
+        now = stamps.time(self._clock())
+
+        def condition(kind: str, *, holds: bool, reason: str, message: str) -> dict[str, str]:
+            times = {"lastHeartbeatTime": now, "lastTransitionTime": self._since}
+            return {"type": kind, "status": "True" if holds else "False", "reason": reason, "message": message} | times
+
+        said = f"local node agent runs pods as processes, isolation {self._isolation}" if ready else "agent stopped"
+        status: dict[str, Any] = {
+            "capacity": self._capacity,
+            "allocatable": self._capacity,
+            "addresses": [
+                {"type": "InternalIP", "address": self._address},
+                {"type": "Hostname", "address": self._name},
+            ],
+            "conditions": [
+                condition("MemoryPressure", holds=False, reason="KubeletHasSufficientMemory", message="not measured"),
+                condition("DiskPressure", holds=False, reason="KubeletHasNoDiskPressure", message="not measured"),
+                condition("PIDPressure", holds=False, reason="KubeletHasSufficientPID", message="not measured"),
+                condition("Ready", holds=ready, reason="KubeletReady" if ready else "KubeletStopped", message=said),
+            ],
+            "nodeInfo": {
+                "architecture": self.labels.get("kubernetes.io/arch", ""),
+                "operatingSystem": "linux",
+                "kernelVersion": platform.release(),
+                "osImage": platform.platform(terse=True),
+                "containerRuntimeVersion": "process://1",
+                "kubeletVersion": "v1.34.0-muster",
+                "kubeProxyVersion": "",
+                "machineID": "",
+                "systemUUID": "",
+                "bootID": "",
+            },
+        }
+        await self._api.merge(f"{NODES}/{self._name}/status", {"status": status})

@@ -1,0 +1,121 @@
+"""Writes one pod's status when it has changed: one write at a time, the latest state only, never twice the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from muster.api.errors import ApiError, Conflict, Invalid, NotFound
+from muster.local.node import objects, stamps
+from muster.local.node.api import pod_path
+from muster.local.node.context import NodeContext
+from muster.local.node.objects import Object
+from muster.local.node.status import PodState, pod_status
+
+CONFLICTS = 10
+RETRY_SECONDS = 0.5
+LAST_RETRY = 10.0
+
+
+class Reporter:
+    """The status of one pod. `pod` is the newest version known; the watch brings others through `learn`."""
+
+    def __init__(self, node: NodeContext, pod: Object, state: PodState) -> None:
+        self.pod = pod
+        self.gone = False
+        self._node = node
+        self._state = state
+        self._changed = asyncio.Event()
+        self._writing = asyncio.Lock()
+
+    def changed(self) -> None:
+        self._changed.set()
+
+    def learn(self, pod: Object) -> None:
+        """A version the watch brought; an older one than ours is no news."""
+        if _version(pod) >= _version(self.pod):
+            self.pod = pod
+
+    async def run(self) -> None:
+        """Write on every change until cancelled."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            await self.write()
+
+    async def write(self) -> None:
+        """Bring the API server's view to the present state; retries until it is, or until the pod is gone."""
+        delay = RETRY_SECONDS
+        async with self._writing:
+            while not self.gone:
+                try:
+                    await self._write()
+                except ApiError as error:
+                    log = structlog.get_logger("muster.local.node").bind(pod=objects.key(self.pod))
+                    log.warning("pod status not written", error=str(error))
+                    if isinstance(error, Invalid) or self._node.draining:
+                        return
+                    await asyncio.sleep(delay)
+                    delay = min(delay * 2, LAST_RETRY)
+                else:
+                    return
+
+    async def delete(self) -> None:
+        """The pod has ended and was asked to go: take the object away, if it is still the same pod."""
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "gracePeriodSeconds": 0,
+            "preconditions": {"uid": objects.uid(self.pod)},
+        }
+        await self._persist(lambda: self._node.api.delete(pod_path(self.pod), options))
+
+    async def _persist(self, call: Callable[[], Any]) -> None:
+        delay = RETRY_SECONDS
+        while not self.gone:
+            try:
+                await call()
+            except (NotFound, Conflict):
+                self.gone = True  # somebody else has removed it, perhaps made another of its name
+            except ApiError:
+                if self._node.draining:
+                    return
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, LAST_RETRY)
+            else:
+                return
+
+    async def _write(self) -> None:
+        """A merge patch under the resourceVersion we know: conditions are one list, with others' entries."""
+        for _ in range(CONFLICTS):
+            wanted = pod_status(self.pod, self._state, stamps.time(self._node.clock()))
+            known = objects.status(self.pod)
+            if all(known.get(name) == value for name, value in wanted.items()):
+                return
+            version = objects.metadata(self.pod).get("resourceVersion")
+            patch = {"metadata": {"resourceVersion": version}, "status": wanted}
+            try:
+                self.learn(await self._node.api.merge(pod_path(self.pod, "status"), patch))
+            except Conflict:
+                try:
+                    fresh = await self._node.api.get(pod_path(self.pod))
+                except NotFound:
+                    self.gone = True
+                    return
+                if objects.uid(fresh) != objects.uid(self.pod):
+                    self.gone = True
+                    return
+                self.pod = fresh
+            except NotFound:
+                self.gone = True
+                return
+            else:
+                return
+
+
+def _version(pod: Object) -> int:
+    text = str(objects.metadata(pod).get("resourceVersion") or "0")
+    return int(text) if text.isdecimal() else 0

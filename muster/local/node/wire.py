@@ -1,0 +1,89 @@
+"""Frames between the node agent, its launcher and the init process of every pod.
+
+A frame is a four-byte big-endian length and that many bytes of JSON. File descriptors (a container's log pipe, a pod's
+own socket) travel beside the bytes (SCM_RIGHTS) and are queued in the order they came: a message that needs one takes
+the next. The launcher must stay small, so this file imports nothing but the standard library's plainest parts.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import socket
+import struct
+from collections import deque
+from typing import Any
+
+HEADER = struct.Struct(">I")
+MAX_FRAME = 64 * 1024 * 1024
+CHUNK = 65536
+MAX_DESCRIPTORS = 16
+
+Message = dict[str, Any]
+
+
+class WireError(Exception):
+    """The other side sent something that is no frame of ours."""
+
+
+def encode(message: Message) -> bytes:
+    """One frame. Lone surrogates survive, because JSON escapes them."""
+    body = json.dumps(message).encode("ascii")
+    if len(body) > MAX_FRAME:
+        raise WireError(f"a {message.get('op')} message of {len(body)} bytes is longer than the {MAX_FRAME} allowed")
+    return HEADER.pack(len(body)) + body
+
+
+class Decoder:
+    """Bytes in, whole messages out."""
+
+    __slots__ = ("_buffer",)
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[Message]:
+        self._buffer += data
+        messages: list[Message] = []
+        while len(self._buffer) >= HEADER.size:
+            (length,) = HEADER.unpack_from(self._buffer)
+            if length > MAX_FRAME:
+                raise WireError(f"a frame of {length} bytes is longer than the {MAX_FRAME} allowed")
+            end = HEADER.size + length
+            if len(self._buffer) < end:
+                break
+            message = json.loads(bytes(self._buffer[HEADER.size : end]))
+            del self._buffer[:end]
+            if not isinstance(message, dict):
+                raise WireError("a frame must hold one JSON object")
+            messages.append(message)
+        return messages
+
+
+class Channel:
+    """The blocking side of a connection: what the launcher and the pods' init processes use."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.descriptors: deque[int] = deque()
+        self._decoder = Decoder()
+
+    def fileno(self) -> int:
+        return self.sock.fileno()
+
+    def receive(self) -> list[Message]:
+        """What one read brings; raises EOFError when the other side is gone."""
+        data, ancillary, _, _ = self.sock.recvmsg(
+            CHUNK, socket.CMSG_SPACE(MAX_DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC
+        )
+        for level, kind, content in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                received = array.array("i")
+                received.frombytes(content[: len(content) - len(content) % received.itemsize])
+                self.descriptors.extend(received)
+        if not data:
+            raise EOFError("the other side closed the connection")
+        return self._decoder.feed(data)
+
+    def send(self, message: Message) -> None:
+        self.sock.sendall(encode(message))

@@ -1,0 +1,42 @@
+"""The story, told to Kubernetes: one Event per line, after the record that holds the line is persisted.
+
+Events are for people with ``kubectl describe``; the record is the truth. So no failure here fails a step, and an API
+server that is busy or away is not asked for the remaining lines.
+"""
+
+from collections.abc import Callable, Sequence
+
+from muster.api.errors import AlreadyExists, MusterError, Throttled, Unreachable
+from muster.api.wire import Transport
+from reconcilers.paths import core
+from reconcilers.refs import ExperimentRef
+from reconcilers.render.encode import to_json
+from reconcilers.render.event import render_event
+from state.record import Line
+
+Report = Callable[[Line, Exception], None]
+"""Told of every line that did not become an Event, and why."""
+
+
+async def announce(
+    transport: Transport, ref: ExperimentRef, lines: Sequence[Line], *, instance: str, report: Report
+) -> None:
+    """Make each line an Event of the Experiment, in order. ``instance`` says which daemon speaks (its pod's name).
+
+    A line told twice makes one Event. Raises nothing but cancellation; failures go to ``report``.
+    """
+    path = core(ref.namespace, "events")
+    for number, line in enumerate(lines):
+        try:
+            body = to_json(
+                render_event(ref, line, instance), f"the Event {line.reason!r} of {ref.namespace}/{ref.name}"
+            )
+            await transport.request("POST", path, body=body)
+        except AlreadyExists:
+            continue
+        except (Throttled, Unreachable) as error:
+            for untold in lines[number:]:
+                report(untold, error)
+            return
+        except (MusterError, ValueError, OverflowError, OSError) as error:  # the last three: a time beyond the calendar
+            report(line, error)

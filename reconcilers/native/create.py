@@ -1,0 +1,42 @@
+"""CreatePods: the members of one epoch, each exactly once however often it is asked for."""
+
+from muster.api.errors import AlreadyExists, ApiError
+from reconcilers.answers import Object, read
+from reconcilers.native.batch import Batch
+from reconcilers.native.calls import Calls
+from reconcilers.native.recognise import recognise
+from reconcilers.native.refusals import refusal_of, rejected
+from reconcilers.outcome import Outcome
+from reconcilers.paths import core
+from reconcilers.render.encode import Unrenderable
+from reconcilers.render.pods import PodTemplate
+from state.actions import CreatePods
+from state.plan import Member, Plan
+from state.view import Refusal
+
+
+async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
+    """Create the members' pods. Raises the ``ApiError`` that stopped the batch when trying again may help."""
+    wanted = {member.group for member in action.members}
+    try:
+        templates = {g.name: PodTemplate(plan, g, action.epoch) for g in plan.groups if g.name in wanted}
+    except Unrenderable as error:
+        return Outcome(refusal=rejected(error, "Pod"))
+    path = core(plan.namespace, "pods")
+
+    async def create(member: Member) -> int | Refusal:
+        name = plan.pod_name(member, action.epoch)
+        try:
+            answer = await calls.do("create", "pods", path, body=templates[member.group].render(member))
+        except AlreadyExists:
+            return await recognise(calls, plan, "Pod", name)
+        except ApiError as error:
+            if refusal := refusal_of(error, "Pod", name, plan):
+                return refusal
+            raise
+        return read(answer, Object, f"POST {path}").metadata.version
+
+    batch = Batch()
+    width = min(calls.concurrency, len(action.members))
+    await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, width=width)
+    return batch.outcome()

@@ -1,0 +1,65 @@
+"""DeletePods: these very pods, by name and uid, and no other that took a name since."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from muster.api.errors import Conflict, Forbidden, NotFound
+from reconcilers.answers import Object, read
+from reconcilers.native.batch import Batch
+from reconcilers.native.calls import Calls
+from reconcilers.native.refusals import SAID
+from reconcilers.outcome import Outcome
+from reconcilers.paths import core
+from state.actions import DeletePods
+from state.plan import Plan
+from state.pod import Pod
+from state.view import Refusal
+
+
+async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
+    """Delete the pods. Raises the ``ApiError`` that stopped the batch when trying again may help."""
+    pods = list(_worth_deleting(action, calls.now()))
+
+    async def delete(pod: Pod) -> int | Refusal:
+        path = core(pod.namespace, "pods", pod.name)
+        try:
+            answer = await calls.do("delete", "pods", path, body=_options(pod, action.grace))
+        except (NotFound, Conflict):
+            return 0  # gone, or the name belongs to another pod by now: either way this pod is no more
+        except Forbidden as error:
+            return Refusal(
+                "PodsForbidden",
+                f"The API server forbids deleting Pod {pod.namespace}/{pod.name} ({action.why}): "
+                f"{error.message[:SAID]}. Let Muster delete pods in this namespace. It is tried again.",
+                final=False,
+            )
+        return read(answer, Object, f"DELETE {path}").metadata.version
+
+    batch = Batch()
+    width = min(calls.concurrency, len(pods))
+    await batch.run(f"delete pods of {plan.namespace}/{plan.name}", pods, delete, width=width)
+    return batch.outcome()
+
+
+def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
+    """The pods a DELETE would change: a grace period can only be shortened (metav1 DeleteOptions), and 0 always counts.
+
+    A pod past its time on a dead node is the case for 0: only that removes it.
+    """
+    for pod in action.pods:
+        shortens = action.grace is not None and (action.grace == 0 or now + action.grace < pod.delete_by)
+        if not pod.terminating or shortens:
+            yield pod
+
+
+def _options(pod: Pod, grace: int | None) -> bytes:
+    options: dict[str, object] = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": pod.uid},
+        "propagationPolicy": "Background",
+    }
+    if grace is not None:
+        options["gracePeriodSeconds"] = grace
+    return msgspec.json.encode(options)

@@ -1,0 +1,60 @@
+"""The native engine: Muster itself creates and deletes the pods of an experiment.
+
+The engine decides nothing. It is called after the record that goes with an action is persisted, carries the action
+out, and brings facts back; every action may be carried out twice.
+"""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from muster.api.errors import MusterError
+from muster.api.wire import Transport
+from reconcilers.native.calls import Calls, Observe
+from reconcilers.native.confirm import confirm_launch
+from reconcilers.native.create import create_pods
+from reconcilers.native.delete import delete_pods
+from reconcilers.native.loss import confirm_loss
+from reconcilers.native.service import ensure_service
+from reconcilers.outcome import Outcome
+from state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from state.plan import Plan
+from state.record import Record
+
+
+class NativeEngine:
+    """Carries actions out over ``transport`` with at most ``concurrency`` requests at a time, over all experiments.
+
+    ``observe`` is told of every request; ``clock`` gives wall seconds since 1970.
+    """
+
+    def __init__(
+        self, transport: Transport, *, concurrency: int = 32, observe: Observe, clock: Callable[[], float]
+    ) -> None:
+        self._calls = Calls(transport, concurrency=concurrency, observe=observe, clock=clock)
+
+    async def carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
+        """Carry one action out. ``record`` is the one just persisted.
+
+        Raises ``ApiError`` when the API server could not be reached or was busy: come back later, with back-off (and
+        after ``retry_after``, where it is set). Raises ``MusterError`` for a launch of another epoch than the
+        persisted one: whoever asks for that has not persisted what it decided. When the call is cancelled nothing of
+        it goes on.
+        """
+        match action:
+            case ConfirmLaunch() | CreatePods() if action.epoch != record.epoch:
+                raise MusterError(
+                    f"experiment {plan.namespace}/{plan.name}: epoch {action.epoch} cannot be launched while its "
+                    f"record is of epoch {record.epoch}; persist the record first"
+                )
+            case ConfirmLaunch():
+                return await confirm_launch(self._calls, action, plan)
+            case ConfirmLoss():
+                return await confirm_loss(self._calls, action, plan)
+            case EnsureService():
+                return await ensure_service(self._calls, plan)
+            case CreatePods():
+                return await create_pods(self._calls, action, plan)
+            case DeletePods():
+                return await delete_pods(self._calls, action, plan)
+            case _:
+                assert_never(action)

@@ -1,0 +1,30 @@
+"""EnsureService: the headless Service exists and is ours."""
+
+from muster.api.errors import AlreadyExists, ApiError
+from reconcilers.native.calls import Calls
+from reconcilers.native.recognise import recognise
+from reconcilers.native.refusals import refusal_of, rejected
+from reconcilers.outcome import Outcome
+from reconcilers.paths import core
+from reconcilers.render.encode import Unrenderable, to_json
+from reconcilers.render.service import render_service
+from state.plan import Plan
+from state.view import Refusal
+
+
+async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
+    """Create the Service, or recognise it. Raises the ``ApiError`` when trying again may help."""
+    try:
+        body = to_json(render_service(plan), f"the Service of experiment {plan.namespace}/{plan.name}")
+    except Unrenderable as error:
+        return Outcome(refusal=rejected(error, "Service"))
+    try:
+        await calls.do("create", "services", core(plan.namespace, "services"), body=body)
+    except AlreadyExists:
+        found = await recognise(calls, plan, "Service", plan.name)
+        return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)
+    except ApiError as error:
+        if refusal := refusal_of(error, "Service", plan.name, plan):
+            return Outcome(refusal=refusal)
+        raise
+    return Outcome(service=True)

@@ -1,0 +1,26 @@
+"""What came of carrying out one action, as the daemon puts it into the view."""
+
+from dataclasses import dataclass
+
+from state.view import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The facts one action brought back. An action that could not be finished raises an ``ApiError`` instead."""
+
+    version: int = 0
+    """The highest resourceVersion of a pod among the answers, 0 if there was none.
+
+    No decision may follow before the pod cache has come this far (read your own writes).
+    """
+    confirmed: bool | None = None
+    """Whether an epoch may be launched; None unless the action was ``ConfirmLaunch``."""
+    lost: bool | None = None
+    """Whether a member's pod of that epoch is gone for good; None unless the action was ``ConfirmLoss``."""
+    service: bool = False
+    """The headless Service exists and is ours."""
+    refusal: Refusal | None = None
+    """What the API server would not do, in words for a person."""
+    blocking: tuple[str, ...] = ()
+    """Pods of other epochs that stand in the way of a launch, by name; the first eight."""

@@ -1,0 +1,61 @@
+"""The environment of a member: the injected variables, in the order in which ``$(NAME)`` can refer to earlier ones."""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+import msgspec
+
+from state.plan import Env, Group, Plan, Source
+
+Cell = str | msgspec.Raw
+"""A member-specific text, or the slot in a template where it will stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """All that differs between the pods of one group and epoch."""
+
+    name: Cell
+    hostname: Cell
+    job: Cell
+    pod: Cell
+    rank: Cell
+    global_job: Cell
+    """The job's index among the jobs of all groups."""
+
+
+def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict[str, object]]:
+    """core/v1 EnvVars, each name once.
+
+    Of a repeated name the last one stays, at its own place: Kubernetes would let it win as well, and a
+    doubled name is rejected by server-side apply.
+    """
+    wanted: dict[str, Env] = {}
+    for env in group.env:
+        wanted.pop(env.name, None)
+        wanted[env.name] = env
+    return [_variable(env, plan, epoch, place) for env in wanted.values()]
+
+
+def _variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object]:
+    value: Cell
+    match env.source:
+        case Source.LITERAL:
+            value = env.value
+        case Source.RANK:
+            value = place.rank
+        case Source.EPOCH:
+            value = str(epoch)
+        case Source.JOB_INDEX:
+            value = place.job
+        case Source.POD_INDEX:
+            value = place.pod
+        case Source.JOB_GLOBAL_INDEX:
+            value = place.global_job
+        case Source.COORDINATOR_HOST:
+            value = plan.coordinator_host(epoch)
+        case Source.POD_IP:
+            return {"name": env.name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
+        case _:
+            assert_never(env.source)
+    return {"name": env.name, "value": value}

@@ -1,0 +1,53 @@
+"""A line of the story as a core/v1 Event, the form in which ``kubectl describe`` shows it."""
+
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from muster.api.names import API_VERSION, KIND, MANAGER
+from reconcilers.refs import ExperimentRef
+from state.record import Line
+
+MESSAGE_BYTES = 1024
+"""The longest message Kubernetes takes (kubernetes: pkg/apis/core/validation/events.go, NoteLengthLimit)."""
+
+
+def render_event(ref: ExperimentRef, line: Line, instance: str) -> dict[str, Any]:
+    """The Event of one line. Its name follows from the line, so that telling a line twice makes one Event.
+
+    Raises ValueError or OverflowError for a time that no calendar has.
+    """
+    when = datetime.fromtimestamp(line.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    told = "\0".join((ref.uid, str(line.epoch), line.reason, f"{line.at:.6f}", line.message))
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "name": f"{ref.name}.{sha256(told.encode('utf-8', 'replace')).hexdigest()[:16]}",
+            "namespace": ref.namespace,
+        },
+        "involvedObject": {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "namespace": ref.namespace,
+            "name": ref.name,
+            "uid": ref.uid,
+        },
+        "type": "Warning" if line.warning else "Normal",
+        "reason": line.reason,
+        "message": _capped(line.message),
+        "count": 1,
+        "firstTimestamp": when,
+        "lastTimestamp": when,
+        "source": {"component": MANAGER},
+        "reportingComponent": MANAGER,
+        "reportingInstance": instance,
+    }
+
+
+def _capped(message: str) -> str:
+    whole = message.encode("utf-8", "replace")
+    if len(whole) <= MESSAGE_BYTES:
+        return whole.decode()
+    mark = "…"
+    return whole[: MESSAGE_BYTES - len(mark.encode())].decode("utf-8", "ignore") + mark

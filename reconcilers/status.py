@@ -1,0 +1,26 @@
+"""The one status write: what is persisted before anything is done about it."""
+
+from collections.abc import Mapping
+
+from muster.api.names import API_VERSION, KIND
+from muster.api.wire import Transport
+from reconcilers.answers import Object, read
+from reconcilers.paths import experiment
+from reconcilers.refs import ExperimentRef
+from reconcilers.render.encode import to_json
+
+
+async def write_status(transport: Transport, ref: ExperimentRef, status: Mapping[str, object], version: int) -> int:
+    """Replace the Experiment's status if it is still at resourceVersion ``version``; the new resourceVersion.
+
+    Raises ``Conflict`` when the Experiment changed since (or is another one of that name), ``NotFound`` when it is
+    gone, and every other ``ApiError``. After ``Unreachable`` the write may have happened; written again it then meets
+    ``Conflict``, and the watch brings what was persisted. Raises ``Unrenderable`` for text that JSON cannot carry.
+    """
+    path = f"{experiment(ref.namespace, ref.name)}/status"
+    metadata = {"name": ref.name, "namespace": ref.namespace, "uid": ref.uid, "resourceVersion": str(version)}
+    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "status": status}
+    answer = await transport.request(
+        "PUT", path, body=to_json(body, f"the status of experiment {ref.namespace}/{ref.name}")
+    )
+    return read(answer, Object, f"PUT {path}").metadata.version

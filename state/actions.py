@@ -1,0 +1,66 @@
+"""What a decision may ask of the world: a closed set, each safe to do twice.
+
+The engine carries an action out only after the record that goes with it is persisted. What comes of it returns as a
+fact of the view (a pod appears, a barrier is confirmed, a refusal), never as a return value to the decision.
+"""
+
+from dataclasses import dataclass
+
+from state.plan import Member
+from state.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmLaunch:
+    """Look at the live API before the first member of an epoch is created.
+
+    One GET of the owner and one consistent LIST of its pods: a cache may be late, and a launch on late facts runs
+    two epochs at once."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmLoss:
+    """Ask the live API whether a pod of this epoch is really gone.
+
+    A list that is merely late looks like a list that lacks a pod, and must not cost the gang a restart.
+    """
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class EnsureService:
+    """The headless Service that gives the members their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePods:
+    """Create these members' pods for that epoch. A pod that is there already is success."""
+
+    epoch: int
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePods:
+    """Delete these pods (by name and uid), with that many seconds of grace; None: the pod's own."""
+
+    pods: tuple[Pod, ...]
+    grace: int | None
+    why: str
+
+
+Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTarget:
+    """The coordinator to ask, by pod IP. A changed target is a new coordinator, of which nothing is known yet."""
+
+    epoch: int
+    uid: str
+    address: str
+    kind: str
+    expected: int

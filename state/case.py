@@ -1,0 +1,78 @@
+"""What a policy is given, and what it may answer.
+
+A policy is a function from a case to a verdict, or to None when it has nothing to say. It reads counts and notable
+members; it never loops over the gang.
+"""
+
+from dataclasses import dataclass
+
+from state.plan import Plan
+from state.pod import Pod
+from state.record import Cause, Record
+from state.view import Standing, Tally, View
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One experiment at one instant. ``now`` is in wall seconds."""
+
+    plan: Plan
+    record: Record
+    view: View
+    now: float
+
+    @property
+    def tally(self) -> Tally:
+        """The pods of the record's epoch."""
+        return self.view.of(self.record.epoch)
+
+    @property
+    def standing(self) -> Standing | None:
+        """What this epoch's coordinator said last."""
+        return self.view.standing_of(self.record.epoch)
+
+    @property
+    def lingering(self) -> list[Pod]:
+        """Pods of other epochs that may still run: nothing of this epoch may start beside them."""
+        return [pod for tally in self.view.others(self.record.epoch) for pod in tally.live.values()]
+
+    @property
+    def complete(self) -> bool:
+        """Every member was there and had a node once in this epoch."""
+        return self.record.scheduled_at is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Succeed:
+    """The experiment has done its work."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The experiment ends without success. ``cause`` is the failure behind it, where there is one."""
+
+    reason: str
+    message: str
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """This epoch is over; the gang starts again."""
+
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """The gang goes, the experiment stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """A suspended experiment starts anew."""
+
+
+Verdict = Succeed | Fail | Restart | Suspend | Resume

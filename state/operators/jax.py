@@ -1,0 +1,33 @@
+"""Operator ``jax``: rank 0 is the coordinator; the others find it by address.
+
+The variables are AIchor's (its JAX operator page): ``JAXOPERATOR_COORDINATOR_ADDRESS`` is
+``$(JAXOPERATOR_COORDINATOR_HOST):1234``. The host is listed before it, so Kubernetes expands the value and no shell
+is needed. ``JAX_COORDINATOR_ADDRESS`` is the one that ``jax.distributed.initialize`` reads by itself
+(jax/_src/distributed.py); the bind address keeps two experiments that share a network namespace from answering on
+each other's port, because gRPC listens with SO_REUSEPORT.
+"""
+
+from muster.api.groups import Group
+from muster.api.names import JAX_PORT
+from state.operators.framework import Framework, size_of
+from state.plan import Coordinator, Env, ProbeKind, Source
+
+
+def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
+    return (
+        Env("JAXOPERATOR_COORDINATOR_HOST", Source.COORDINATOR_HOST),
+        Env("JAXOPERATOR_COORDINATOR_ADDRESS", Source.LITERAL, f"$(JAXOPERATOR_COORDINATOR_HOST):{JAX_PORT}"),
+        Env("JAXOPERATOR_NUM_PROCESSES", Source.LITERAL, str(size_of(groups))),
+        Env("JAXOPERATOR_PROCESS_ID", Source.RANK),
+        Env("JAX_COORDINATOR_ADDRESS", Source.LITERAL, "$(JAXOPERATOR_COORDINATOR_ADDRESS)"),
+        Env("MUSTER_POD_IP", Source.POD_IP),
+        Env("JAX_COORDINATOR_BIND_ADDRESS", Source.LITERAL, f"$(MUSTER_POD_IP):{JAX_PORT}"),
+    )
+
+
+def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
+    """A single process has nobody to wait for, and need not open the port at all."""
+    return Coordinator(0, JAX_PORT, ProbeKind.JAX if size_of(groups) > 1 else ProbeKind.NONE)
+
+
+JAX = Framework(_env, _coordinator)

@@ -1,0 +1,79 @@
+"""The picture: what a person sees of an experiment, painted anew from the facts at every step.
+
+Facts are persisted the moment they change. Counts and messages change with every pod, so a picture that differs in
+nothing else is written at growing intervals: a gang of 512 that starts over ten minutes costs a handful of status
+writes and not 512.
+"""
+
+from dataclasses import replace
+from math import ceil
+
+from state.because import sentence
+from state.case import Case
+from state.conditions import renew
+from state.plan import ClockName
+from state.policies.rendezvous import Assembly
+from state.record import ConditionType, Phase, Record, RollCall
+
+PICTURE_PAUSE = 5.0
+"""Seconds after a phase began before its picture is refreshed for the first time; after that the pause doubles."""
+
+
+def paint(case: Case, assembly: Assembly | None) -> Record:
+    """Everything a person sees, painted anew from the facts."""
+    plan, record = case.plan, case.record
+    total = plan.clocks.get(ClockName.TOTAL)
+    running = total is not None and record.started_at is not None and not record.finished
+    record = replace(
+        record,
+        generation=plan.generation,
+        size=plan.size,
+        ready=case.tally.ready + case.tally.succeeded,
+        coordinator=plan.coordinator_address(record.epoch),
+        deadline=float(ceil(record.started_at + total.after))
+        if running and total and record.started_at
+        else record.deadline,
+    )
+    if assembly and plan.coordinator and not plan.coordinator.probe.passive:
+        roll = RollCall(plan.size, assembly.arrived, assembly.missing)
+        record = replace(record, roll=roll, ready=assembly.arrived)
+    if not record.finished:
+        reason, message = _waiting_for(replace(case, record=record), assembly)
+        record = replace(record, reason=reason, message=message)
+    return replace(record, conditions=renew(replace(case, record=record), assembly))
+
+
+def _waiting_for(case: Case, assembly: Assembly | None) -> tuple[str, str]:
+    """One line: what it is waiting for."""
+    record, tally, size = case.record, case.tally, case.plan.size
+    if record.phase is Phase.SUSPENDED:
+        return "Suspended", "suspended by spec.suspend; set it to false to go on"
+    lingering = case.lingering
+    if record.phase is Phase.RESTARTING or lingering:
+        ended = sentence(record.cause) if record.cause else "an older epoch"
+        if lingering:
+            first = lingering[0]
+            where = f" on node {first.node}" if first.node else ""
+            return "AwaitingOldPods", f"{len(lingering)} pods of older epochs still end ({first.name}{where}); {ended}"
+        return "BackingOff", f"epoch {record.epoch} starts after the back-off; {ended}"
+    if assembly and assembly.stuck:
+        return assembly.stuck[0], assembly.message
+    if record.phase is Phase.PENDING:
+        if tally.pods < size and tally.scheduled == tally.pods:
+            return "CreatingPods", f"{tally.pods}/{size} pods are there"
+        scheduled = record.condition(ConditionType.SCHEDULED)
+        return "Pending", scheduled.message if scheduled and not scheduled.status else f"{size} members start"
+    if record.phase is Phase.ASSEMBLING:
+        return "AwaitingRanks", assembly.message if assembly else ""
+    return "RollComplete", assembly.message if assembly else ""
+
+
+def due(before: Record | None, after: Record, now: float) -> tuple[bool, float | None]:
+    """Whether the record must be written now, and if not, when its picture may be."""
+    if before is None or before.facts != after.facts:
+        return True, None
+    if before == after:
+        return False, None
+    pause = max(PICTURE_PAUSE, before.updated_at - after.phase_at)
+    refresh_at = max(before.updated_at, after.phase_at) + pause
+    return now >= refresh_at, refresh_at

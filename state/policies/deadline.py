@@ -1,0 +1,91 @@
+"""Clocks: deadlines that run over an experiment, each computed from persisted times and never from a timer's memory.
+
+======================  =======================================  ==========================================
+clock                   runs from                                until
+======================  =======================================  ==========================================
+``total``               the start (again after a suspension)     the experiment finished; restarts do not stop it
+``pending``             the epoch's launch                       every member has a node
+``assembly``            the first process of the epoch runs      the roll is complete
+``terminating``         pods that must go are asked to           they are gone
+======================  =======================================  ==========================================
+
+A suspended or finished experiment has no running clock, except ``terminating``.
+"""
+
+from state.because import enumerate_missing
+from state.case import Case, Fail, Restart
+from state.plan import Clock, ClockAction, ClockName, Plan
+from state.policies.failure import spend
+from state.record import Cause, Phase, Record
+
+REASONS = {
+    ClockName.TOTAL: "DeadlineExceeded",
+    ClockName.PENDING: "PendingDeadlineExceeded",
+    ClockName.ASSEMBLY: "AssemblyDeadlineExceeded",
+    ClockName.TERMINATING: "TerminatingDeadlineExceeded",
+}
+
+
+def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
+    """When each running clock runs out, in wall seconds."""
+    starts: dict[ClockName, float | None] = {ClockName.TERMINATING: record.ending_at}
+    if not record.finished and record.phase is not Phase.SUSPENDED:
+        starts[ClockName.TOTAL] = record.started_at
+        if record.scheduled_at is None:
+            starts[ClockName.PENDING] = record.epoch_at
+        if record.assembled_at is None:
+            starts[ClockName.ASSEMBLY] = record.assembling_at
+    return {
+        name: start + plan.clocks[name].after
+        for name, start in starts.items()
+        if start is not None and name in plan.clocks
+    }
+
+
+def passed(case: Case) -> list[ClockName]:
+    """The clocks that have run out, in the order of their names' declaration."""
+    over = ends(case.plan, case.record)
+    return [name for name in ClockName if name in over and over[name] <= case.now]
+
+
+def judge(case: Case) -> Restart | Fail | None:
+    """Do what the first passed clock asks. Those that end nothing are told of by the rendezvous policy."""
+    for name in passed(case):
+        clock = case.plan.clocks[name]
+        if clock.action is ClockAction.ALERT or _forces(name, clock):
+            continue
+        message = f"{_what(case, name)} within {clock.after:g} s"
+        if clock.action is ClockAction.FAIL or name is ClockName.TOTAL:
+            return Fail(REASONS[name], message)
+        return spend(case, Cause(case.record.epoch, REASONS[name], message, case.now))
+    return None
+
+
+def _forces(name: ClockName, clock: Clock) -> bool:
+    """To restart pods that do not end means to delete them by force, which is the barrier's to do."""
+    return name is ClockName.TERMINATING and clock.action is ClockAction.RESTART
+
+
+def alerts(case: Case) -> list[tuple[str, str]]:
+    """Reason and message of each passed clock that ends nothing."""
+    return [
+        (REASONS[name], f"{_what(case, name)} within {case.plan.clocks[name].after:g} s")
+        for name in passed(case)
+        if case.plan.clocks[name].action is ClockAction.ALERT or _forces(name, case.plan.clocks[name])
+    ]
+
+
+def _what(case: Case, name: ClockName) -> str:
+    match name:
+        case ClockName.TOTAL:
+            return "the experiment did not finish"
+        case ClockName.PENDING:
+            return f"{case.tally.scheduled}/{case.plan.size} members got a node"
+        case ClockName.ASSEMBLY:
+            standing = case.standing
+            if standing is None or not standing.served:
+                return "the coordinator did not serve"
+            missing = enumerate_missing(case, standing.missing, case.plan.size - standing.arrived)
+            return f"{standing.arrived}/{case.plan.size} ranks arrived, {missing}"
+        case ClockName.TERMINATING:
+            return f"{len(case.lingering)} pods of older epochs did not end"

@@ -1,0 +1,55 @@
+"""Failure: the first member that fails ends the epoch for all.
+
+One failure breaks every collective, so the survivors can only hang or crash after it. Therefore:
+
+- The first failing container is the cause, and the whole burst that follows it is one restart (epochs make sure
+  of that).
+- What was done to a member (preemption, eviction, node loss, somebody deleting its pod) is a disruption, and costs
+  nothing of the restart budget. Where both are seen, the disruption came first: victims of a drained node crash
+  because of it.
+- A failure is monotone: once seen it cannot be unseen, so a late cache cannot invent one. That a pod is *gone* is
+  not monotone; it counts only after the live API has confirmed it (``view.lost``).
+- SIGABRT (exit code 134) is how JAX's survivors die when a peer is lost, so among failures of the same second it
+  comes last.
+"""
+
+from state.because import cause_of, sentence
+from state.case import Case, Fail, Restart
+from state.pod import Pod
+from state.record import Cause
+
+SIGABRT_EXIT = 134
+
+
+def judge(case: Case) -> Restart | Fail | None:
+    """Restart or fail because of the first failing member, if one failed."""
+    cause = first_cause(case)
+    return spend(case, cause) if cause else None
+
+
+def first_cause(case: Case) -> Cause | None:
+    """The failure or disruption that this epoch has suffered first."""
+    tally, epoch = case.tally, case.record.epoch
+    disrupted = [pod for pod in tally.disrupted.values() if pod.terminating or pod.failed]
+    if pod := min(disrupted, key=_order, default=None):
+        return cause_of(pod, epoch, case.now)
+    if pod := min((p for p in tally.failed.values() if not p.terminating), key=_order, default=None):
+        return cause_of(pod, epoch, case.now)
+    if pod := min([*tally.leaving.values(), *tally.failed.values()], key=_order, default=None):
+        return cause_of(pod, epoch, case.now)
+    if case.complete and case.view.lost == epoch:
+        return Cause(epoch, "PodDeleted", "a member's pod is gone", case.now, disruption=True)
+    return None
+
+
+def spend(case: Case, cause: Cause) -> Restart | Fail:
+    """Restart if the cause is a disruption or the budget allows one more; otherwise fail."""
+    if cause.disruption or case.record.restarts < case.plan.limit:
+        return Restart(cause)
+    used = "no restarts allowed" if not case.plan.limit else f"all {case.plan.limit} restarts used"
+    return Fail("BackoffLimitExceeded", f"{used}; {sentence(cause)}", cause)
+
+
+def _order(pod: Pod) -> tuple[float, bool, int]:
+    at = pod.exit.finished_at if pod.exit else float("inf")
+    return at, bool(pod.exit and pod.exit.code == SIGABRT_EXIT), pod.rank

@@ -1,0 +1,61 @@
+"""Startup: which members are created now.
+
+``AllAtOnce`` creates the gang. ``CoordinatorFirst`` creates the coordinator alone and opens the gate for the others
+when it serves (where nothing can be probed: when its pod is ready), so that no rank burns its registration timeout
+on a closed port.
+
+Before the first create of an epoch the live API is asked once (``ConfirmLaunch``); creates go out in waves, so that
+a failure in the middle of a very large gang is acted upon before the rest of it exists.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
+from state.case import Case
+from state.plan import Member, ProbeKind, StartupOrder
+
+WAVE = 256
+
+
+def launch(case: Case) -> list[Action]:
+    """What must be created, or confirmed before anything is."""
+    epoch = case.record.epoch
+    if case.tally.pods >= case.plan.size or (case.complete and not case.plan.sequential):
+        return []
+    if case.view.confirmed != epoch:
+        return [ConfirmLaunch(epoch)]
+    actions: list[Action] = [] if case.view.service else [EnsureService()]
+    present = case.tally.members
+    absent: Iterator[Member] = (member for member in case.plan.members() if member.rank not in present)
+    if not gate_open(case):
+        coordinator = case.plan.coordinator
+        absent = (member for member in absent if coordinator and member.rank == coordinator.rank)
+    if case.plan.sequential:
+        absent = _in_turn(case, absent)
+    if wave := tuple(islice(absent, WAVE)):
+        actions.append(CreatePods(epoch, wave))
+    return actions
+
+
+def _in_turn(case: Case, absent: Iterator[Member]) -> Iterator[Member]:
+    """Of the absent members those whose job has a free place (JobSet's ``parallelism``)."""
+    taken = Counter(case.tally.jobs)
+    places = {group.name: group.parallelism or group.completions for group in case.plan.groups}
+    for member in absent:
+        job = (member.group, member.job)
+        if taken[job] < places[member.group]:
+            taken[job] += 1
+            yield member
+
+
+def gate_open(case: Case) -> bool:
+    """Members other than the coordinator may start."""
+    coordinator = case.plan.coordinator
+    if coordinator is None or case.plan.startup is StartupOrder.ALL_AT_ONCE:
+        return True
+    if coordinator.probe is not ProbeKind.NONE:
+        return case.standing is not None and case.standing.served
+    pod = case.tally.members.get(coordinator.rank)
+    return pod is not None and pod.ready

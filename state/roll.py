@@ -1,0 +1,126 @@
+"""The roll: what one look at a coordinator showed.
+
+A probe produces one `RollAnswer` per look; policies read it and nothing else of the probe. The answer says two
+independent things: what is behind the coordinator's port (`CoordinatorState`), and, when a coordinator serves there,
+where each rank stands (`RankState`). Every text in an answer comes from a program of the experiment; the probe has
+made it printable and short, but it stays a claim, not a fact.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class CoordinatorState(StrEnum):
+    """What is behind the coordinator's port."""
+
+    REFUSED = "refused"
+    """Nothing listens: the program has not come as far as opening the port, or it has ended."""
+    TIMEOUT = "timeout"
+    """No connection, or no answer to a call, within the deadline: network, overload, or a service that hangs."""
+    SILENT = "silent"
+    """The port accepts and then says nothing: a stopped process, or a listener that is no coordinator."""
+    TLS = "tls"
+    """The port wants TLS, which the probe does not have."""
+    OTHER_PROTOCOL = "other-protocol"
+    """Something answers, but not a coordinator (HTTP/1, another gRPC service), or its answer cannot be read."""
+    SERVING = "serving"
+    """The coordinator answered."""
+
+    @property
+    def serving(self) -> bool:
+        """Whether the coordinator answered."""
+        return self is CoordinatorState.SERVING
+
+
+class RankState(StrEnum):
+    """Where one rank stands, as the coordinator sees it."""
+
+    MISSING = "missing"
+    """Never registered in this life of the coordinator."""
+    ARRIVED = "arrived"
+    """Registered, and waiting for the others: the rendezvous has not passed."""
+    CONNECTED = "connected"
+    """Past the rendezvous and sending heartbeats. It may be stuck all the same: heartbeats do not show progress."""
+    FAILED = "failed"
+    """The coordinator gave it up; `RollAnswer.errors` has the text."""
+    LEFT = "left"
+    """Was connected and left in good order."""
+
+
+_PAST_RENDEZVOUS = frozenset({RankState.CONNECTED, RankState.FAILED, RankState.LEFT})
+
+PROTOCOL_RANK_ZERO_ONLY = "v1-task0"
+"""The oldest JAX protocol in use (0.4.35 to 0.5.1), which tells the state of rank 0 and nothing about the others."""
+
+
+class RankError(NamedTuple):
+    """Why the coordinator gave a rank up."""
+
+    rank: int
+    code: int
+    """A gRPC (absl) status code: 14 is a lost heartbeat, 13 most often a failed shutdown barrier."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollAnswer:
+    """One look at a coordinator."""
+
+    at: float
+    """When the answer was had, wall clock, seconds."""
+    coordinator: CoordinatorState
+    latency: float = 0.0
+    """Seconds the answering call (or, without an answer, the whole look) took; 0 for a change that was waited for."""
+    detail: str = ""
+    """One printable line of at most 1,000 characters, for people."""
+    expected: int | None = None
+    """The number of processes process 0 was told; None when the coordinator does not say."""
+    ranks: tuple[RankState, ...] = ()
+    """The state of rank i at index i. Shorter than the gang when `rank_zero_only`, empty when nobody serves."""
+    errors: tuple[RankError, ...] = ()
+    """The failed ranks' errors, different texts first, capped; `failed` is complete."""
+    incarnation: int | None = None
+    """Identity of this life of the coordinator. Protocols before jaxlib 0.10 have none."""
+    protocol: str = ""
+    """"v2", "v1-watch", "v1-job", "v1-task0" (JAX generations), "tcp", or "" when nothing was understood."""
+    preempted: bool = False
+    """A member received a preemption notice in this life of the coordinator, as far as the probe was asked to look."""
+
+    @property
+    def rank_zero_only(self) -> bool:
+        """Whether the coordinator speaks of rank 0 only, so that nothing can be said of the rest of the gang."""
+        return self.protocol == PROTOCOL_RANK_ZERO_ONLY
+
+    @property
+    def arrived(self) -> frozenset[int]:
+        """Ranks that ever registered in this life of the coordinator, whatever became of them."""
+        return frozenset(rank for rank, state in enumerate(self.ranks) if state is not RankState.MISSING)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Ranks that never registered, ascending."""
+        return self._in(RankState.MISSING)
+
+    @property
+    def failed(self) -> tuple[int, ...]:
+        """Ranks the coordinator gave up, ascending."""
+        return self._in(RankState.FAILED)
+
+    @property
+    def left(self) -> tuple[int, ...]:
+        """Ranks that left in good order, ascending."""
+        return self._in(RankState.LEFT)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the rendezvous has passed.
+
+        One rank beyond it proves it for all, because the coordinator lets them through together. Where only rank 0 is
+        told (`rank_zero_only`) this is never claimed: in jax 0.4.35 a connected rank 0 has only registered itself.
+
+        """
+        return not self.rank_zero_only and not _PAST_RENDEZVOUS.isdisjoint(self.ranks)
+
+    def _in(self, wanted: RankState) -> tuple[int, ...]:
+        return tuple(rank for rank, state in enumerate(self.ranks) if state is wanted)

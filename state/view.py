@@ -1,0 +1,181 @@
+"""The view: what is seen of one experiment right now, kept incrementally.
+
+Every change of a pod costs O(1) here, so that a decision can read counts and a few notable members instead of
+looping over the gang. The view belongs to the event loop; a decision only reads it. Nothing in it needs to survive
+the daemon: it is rebuilt from the first full list, and a decision before that list is forbidden (the daemon's rule,
+not the view's).
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from state.pod import Pod, PodPhase
+from state.roll import CoordinatorState, RollAnswer
+
+
+@dataclass(slots=True)
+class Tally:
+    """The pods of one epoch. ``members`` is keyed by rank; the other dicts are keyed by uid and hold what their
+    name says."""
+
+    members: dict[int, Pod] = field(default_factory=dict)
+    live: dict[str, Pod] = field(default_factory=dict)
+    failed: dict[str, Pod] = field(default_factory=dict)
+    idle: dict[str, Pod] = field(default_factory=dict)
+    """Live, but the main container has not started."""
+    leaving: dict[str, Pod] = field(default_factory=dict)
+    """Live and terminating."""
+    disrupted: dict[str, Pod] = field(default_factory=dict)
+    jobs: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """Live pods of each job (group, job index), for groups that run some members at a time."""
+    pods: int = 0
+    scheduled: int = 0
+    started: int = 0
+    ready: int = 0
+    succeeded: int = 0
+
+    def add(self, pod: Pod) -> None:
+        """Count a pod in."""
+        self.members[pod.rank] = pod
+        self._count(pod, 1)
+        for held, belongs in self._notable(pod):
+            if belongs:
+                held[pod.uid] = pod
+
+    def remove(self, pod: Pod) -> None:
+        """Count a pod out, by the very record that was counted in."""
+        if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
+            del self.members[pod.rank]
+        self._count(pod, -1)
+        for held, _ in self._notable(pod):
+            held.pop(pod.uid, None)
+
+    def _count(self, pod: Pod, step: int) -> None:
+        self.pods += step
+        self.jobs[pod.group, pod.job] += step * pod.live
+        self.scheduled += step * pod.scheduled
+        self.started += step * pod.started
+        self.ready += step * (pod.ready and pod.live and not pod.terminating)
+        self.succeeded += step * (pod.phase is PodPhase.SUCCEEDED)
+
+    def _notable(self, pod: Pod) -> tuple[tuple[dict[str, Pod], bool], ...]:
+        return (
+            (self.live, pod.live),
+            (self.failed, pod.failed),
+            (self.idle, pod.live and not pod.started),
+            (self.leaving, pod.live and pod.terminating),
+            (self.disrupted, bool(pod.disruption)),
+        )
+
+
+NOBODY = Tally()
+"""The tally of an epoch without pods. Never changed: ``View.change`` makes a fresh one for the first pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The API server would not do what a decision asked. ``final`` refusals are not worth repeating."""
+
+    reason: str
+    message: str
+    final: bool
+
+
+SHOWN_RANKS = 64
+"""How many missing ranks are named; more help nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What an epoch's coordinator said last, boiled down once per answer so that a decision need not walk the ranks."""
+
+    epoch: int
+    answer: RollAnswer
+    since: float
+    """When the coordinator's state or the set of ranks last changed."""
+    served: bool
+    """It has served at least once in this epoch."""
+    arrived: int
+    missing: tuple[int, ...]
+    """The first ``SHOWN_RANKS`` missing ranks."""
+    passed: bool
+    leaving: bool
+    """Some rank left in good order: the run is ending, and a closed port is no alarm."""
+
+    @property
+    def serving(self) -> bool:
+        """The coordinator answers now."""
+        return self.answer.coordinator is CoordinatorState.SERVING
+
+
+def standing(answer: RollAnswer, epoch: int, before: Standing | None) -> Standing:
+    """The new standing after an answer, given the one before it (of any epoch)."""
+    earlier = before if before and before.epoch == epoch else None
+    serving = answer.coordinator is CoordinatorState.SERVING
+    if not serving and earlier is not None:  # a silent coordinator does not unsay who came
+        answer = _keeping(answer, earlier.answer)
+    same = earlier is not None and _roll_of(earlier.answer) == _roll_of(answer)
+    again = earlier is not None and earlier.answer.incarnation == answer.incarnation
+    return Standing(
+        epoch=epoch,
+        answer=answer,
+        since=earlier.since if earlier and same else answer.at,
+        served=serving or (earlier is not None and earlier.served),
+        arrived=len(answer.arrived),
+        missing=answer.missing[:SHOWN_RANKS],
+        passed=answer.passed or (earlier is not None and earlier.passed and again),
+        leaving=bool(answer.left) or (earlier is not None and earlier.leaving and again),
+    )
+
+
+def _roll_of(answer: RollAnswer) -> tuple[object, ...]:
+    return answer.coordinator, answer.ranks, answer.incarnation
+
+
+def _keeping(silence: RollAnswer, heard: RollAnswer) -> RollAnswer:
+    """What the coordinator said before it fell silent, with the silence of now."""
+    return replace(
+        heard, at=silence.at, coordinator=silence.coordinator, latency=silence.latency, detail=silence.detail
+    )
+
+
+@dataclass(slots=True)
+class View:
+    """What is seen of one experiment."""
+
+    epochs: dict[int, Tally] = field(default_factory=dict)
+    standing: Standing | None = None
+    confirmed: int = -1
+    """The epoch whose launch the live API has confirmed to this process."""
+    lost: int = -1
+    """The epoch of which the live API has confirmed that a member's pod is gone."""
+    service: bool = False
+    refusal: Refusal | None = None
+
+    def change(self, old: Pod | None, new: Pod | None) -> None:
+        """Exchange one pod's record for its successor (None: was not there, or is gone)."""
+        if old is not None:
+            tally = self.epochs[old.epoch]
+            tally.remove(old)
+            if not tally.pods:
+                del self.epochs[old.epoch]
+        if new is not None:
+            self.epochs.setdefault(new.epoch, Tally()).add(new)
+
+    def of(self, epoch: int) -> Tally:
+        """The pods of that epoch (an empty tally where there are none)."""
+        return self.epochs.get(epoch, NOBODY)
+
+    def others(self, epoch: int) -> list[Tally]:
+        """The tallies of every other epoch: pods that must not run beside it."""
+        return [tally for number, tally in self.epochs.items() if number != epoch]
+
+    def hear(self, answer: RollAnswer, epoch: int) -> bool:
+        """Take in a coordinator's answer; True if it says something new."""
+        before = self.standing
+        self.standing = standing(answer, epoch, before)
+        return before is None or before.epoch != epoch or before.since != self.standing.since
+
+    def standing_of(self, epoch: int) -> Standing | None:
+        """The latest standing if it is that epoch's, else None."""
+        return self.standing if self.standing and self.standing.epoch == epoch else None

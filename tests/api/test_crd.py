@@ -1,0 +1,188 @@
+"""The CustomResourceDefinition is what the models say, is structural, and refuses what the models refuse."""
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import celpy
+import pytest
+import yaml
+from celpy.adapter import json_to_cel
+from openapi_schema_validator import OAS30Validator
+
+from muster.api.crd import COLUMNS, MAX_NAME, as_yaml, custom_resource_definition, experiment_schema
+from muster.api.manifest import experiment_object, load_manifest
+from muster.api.status import Cause, Condition, ExperimentStatus, Roll, StoryLine
+
+ROOT = Path(__file__).parents[2]
+CORPUS = Path(__file__).parent / "corpus"
+LOADABLE = sorted([*(CORPUS / "valid").glob("*.yaml"), *(CORPUS / "legacy").glob("*.yaml")])
+SCHEMA = experiment_schema()
+
+
+def nodes(node: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every schema in a schema."""
+    yield path, node
+    for name, child in node.get("properties", {}).items():
+        yield from nodes(child, f"{path}.{name}")
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            yield from nodes(node[key], f"{path}[]")
+
+
+def refusals(obj: dict[str, Any]) -> list[str]:
+    """What the API server would say of a new object: the schema's errors, else those of the CEL rules."""
+    found = [error.message for error in OAS30Validator(SCHEMA).iter_errors(obj)]
+    return found or list(broken_rules(SCHEMA, obj))
+
+
+def broken_rules(schema: dict[str, Any], value: Any) -> Iterator[str]:
+    for rule in schema.get("x-kubernetes-validations", ()):
+        if "oldSelf" not in rule["rule"] and not evaluate(rule["rule"], value):
+            yield rule["message"]
+    if isinstance(value, dict):
+        for name, child in schema.get("properties", {}).items():
+            if name in value:
+                yield from broken_rules(child, value[name])
+    if isinstance(value, list):
+        for item in value:
+            yield from broken_rules(schema["items"], item)
+
+
+def evaluate(rule: str, value: Any) -> bool:
+    environment = celpy.Environment()
+    program = environment.program(environment.compile(rule))
+    return bool(program.evaluate({"self": json_to_cel(value)}))
+
+
+def posted(path: Path) -> dict[str, Any]:
+    loaded = load_manifest(path.read_text(encoding="utf-8"), filename=path.name)
+    obj: dict[str, Any] = json.loads(json.dumps(experiment_object(loaded, name="e", namespace="default")))
+    return obj
+
+
+@pytest.mark.drift
+def test_the_file_in_deploy_is_up_to_date() -> None:
+    written = (ROOT / "deploy" / "crds" / "experiments.muster.dev.yaml").read_text(encoding="utf-8")
+    assert written == as_yaml(custom_resource_definition()), (
+        "run: python -m muster.api.crd > deploy/crds/experiments.muster.dev.yaml"
+    )
+
+
+def test_the_file_is_what_kubernetes_expects() -> None:
+    crd = yaml.safe_load(as_yaml(custom_resource_definition()))
+    assert crd["metadata"]["name"] == "experiments.muster.dev"
+    (version,) = crd["spec"]["versions"]
+    assert version["subresources"] == {"status": {}}
+    columns = version["additionalPrinterColumns"]
+    assert [column["name"] for column in columns] == [column[0] for column in COLUMNS]
+    assert all(column["description"] for column in columns)
+
+
+def test_the_schema_is_structural_and_every_size_is_bounded() -> None:
+    unbounded = []
+    for path, node in nodes(SCHEMA):
+        assert not node.keys() & {"$ref", "anyOf", "oneOf", "allOf", "const", "title", "patternProperties"}, path
+        assert node["type"] in ("object", "array", "string", "integer", "number", "boolean"), path
+        assert not ("properties" in node and "additionalProperties" in node), path
+        if node["type"] == "string" and "enum" not in node and "maxLength" not in node:
+            unbounded.append(path)
+        if node["type"] == "array" and "maxItems" not in node:
+            unbounded.append(path)
+        if "additionalProperties" in node and "maxProperties" not in node:
+            unbounded.append(path)
+        if "properties" not in node and node["type"] == "object" and path != ".metadata":
+            assert "additionalProperties" in node, path
+        if "exclusiveMinimum" in node:
+            assert node["exclusiveMinimum"] is True
+            assert "minimum" in node
+    assert unbounded == [".apiVersion", ".kind"]
+
+
+def test_every_field_is_described_and_every_pattern_compiles() -> None:
+    for path, node in nodes(SCHEMA["properties"]["spec"], "spec"):
+        if not path.endswith("[]"):
+            assert node.get("description"), path
+        if "pattern" in node:
+            re.compile(node["pattern"])
+
+
+def test_status_has_no_defaults() -> None:
+    assert [path for path, node in nodes(SCHEMA["properties"]["status"]) if "default" in node] == []
+
+
+@pytest.mark.parametrize("path", LOADABLE, ids=lambda path: path.stem)
+def test_the_schema_takes_whatever_loads(path: Path) -> None:
+    assert refusals(posted(path)) == []
+
+
+def test_the_schema_takes_a_full_status() -> None:
+    time = "2026-01-31T12:00:00.000000Z"
+    status = ExperimentStatus(
+        phase="Running",
+        start_time=time,
+        roll=Roll(missing=(1,), changed_time=time),
+        cause=Cause(exit_code=-1, time=time),
+        conditions=(Condition(type="Assembled", status="True", last_transition_time=time),),
+        story=(StoryLine(reason="Started", time=time),),
+    )
+    obj = posted(CORPUS / "valid" / "jax-gpu.yaml") | {"status": status.to_object()}
+    assert refusals(obj) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "path", "value", "says"),
+    [
+        ("jax-gpu", "spec.operator", "tf", "'tf' is not one of"),
+        ("jax-gpu", "spec.operator", "kuberay", "operator kuberay needs types.Head and types.Workers"),
+        ("kuberay-groups", "spec.operator", "jobset", "types.Head and types.Workers are only for operator kuberay"),
+        (
+            "kuberay-groups",
+            "spec.operator",
+            "jax",
+            "operators jax, pytorch and xgboost need types.worker, in lower case",
+        ),
+        ("jobset-mixed", "spec.operator", "pytorch", "completions and parallelisms are only for operator jobset"),
+        ("jax-gpu", "spec.rayVersion", "2.10", "rayVersion is only for operator kuberay"),
+        ("jax-gpu", "spec.debug", {"jupyter": {}}, "debug.jupyter is only for operator kuberay"),
+        ("jax-gpu", "spec.types.worker.count", -1, "-1 is less than the minimum of 0"),
+        ("jax-gpu", "spec.types.worker.resources.memory", 3, "give exactly one of ramRatio and memory"),
+        ("jax-gpu", "spec.types.worker.resources.cpus", 0, "less than or equal to the minimum of 0"),
+        ("jax-gpu", "spec.types.worker.resources", {}, "give exactly one of ramRatio and memory"),
+        ("jax-gpu", "spec.types.master", {"resources": {"memory": 1}}, "operator jax has the type worker only"),
+        ("jax-gpu", "spec.timeout", "2h 1d", "does not match"),
+        ("jax-gpu", "spec.command", "a\x00", "does not match"),
+        ("jax-gpu", "metadata.name", "x" * (MAX_NAME + 1), f"at most {MAX_NAME} characters"),
+        ("jax-gpu", "metadata.name", "a.b", "lower-case letters, digits and '-'"),
+    ],
+)
+def test_the_schema_refuses_what_the_models_refuse(file: str, path: str, value: Any, says: str) -> None:
+    obj = copy.deepcopy(posted(CORPUS / "valid" / f"{file}.yaml"))
+    *parents, last = path.split(".")
+    node = obj
+    for part in parents:
+        node = node[part]
+    node[last] = value
+    assert says in " ".join(refusals(obj))
+
+
+def test_what_runs_cannot_change_and_how_it_is_looked_after_can() -> None:
+    spec = SCHEMA["properties"]["spec"]["properties"]
+    frozen = {
+        name
+        for name, field in spec.items()
+        if any(rule["rule"] == "self == oldSelf" for rule in field.get("x-kubernetes-validations", ()))
+    }
+    assert frozen == {"operator", "image", "command", "types"}
+
+
+def test_defaults_are_those_of_the_models() -> None:
+    spec = SCHEMA["properties"]["spec"]["properties"]
+    assert spec["types"]["properties"]["worker"]["properties"]["count"]["default"] == 1
+    assert spec["types"]["properties"]["Workers"]["items"]["properties"]["count"]["default"] == 0
+    assert spec["restartPolicy"]["default"] == {}
+    assert spec["restartPolicy"]["properties"]["backoffLimit"]["default"] == 3
+    assert "default" not in spec["types"]["properties"]["worker"]["properties"]["completions"]

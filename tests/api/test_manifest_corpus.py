@@ -1,0 +1,138 @@
+"""The corpus: valid manifests load, legacy ones load with advice, invalid ones are refused as their first lines say."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from muster.api.experiment import parse_experiment
+from muster.api.manifest import Loaded, experiment_object, load_manifest
+from muster.api.problems import ManifestError
+
+CORPUS = Path(__file__).parent / "corpus"
+VALID = sorted((CORPUS / "valid").glob("*.yaml"))
+LEGACY = sorted((CORPUS / "legacy").glob("*.yaml"))
+INVALID = sorted((CORPUS / "invalid").glob("*.yaml"))
+
+
+def load(path: Path) -> Loaded:
+    return load_manifest(path.read_text(encoding="utf-8"), filename=path.name)
+
+
+def members(loaded: Loaded) -> dict[str, int]:
+    return {group.name: group.members for group in loaded.spec.groups}
+
+
+@pytest.mark.parametrize("path", [*VALID, *LEGACY], ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_what_loads_can_be_posted_and_read_back_unchanged(path: Path) -> None:
+    loaded = load(path)
+    posted = json.loads(json.dumps(experiment_object(loaded, name="e", namespace="default")))
+    posted["metadata"].update(uid="u-1", resourceVersion="1", generation=1, creationTimestamp="2026-01-01T00:00:00Z")
+    assert parse_experiment(posted).spec == loaded.spec
+
+
+@pytest.mark.parametrize("path", LEGACY, ids=lambda path: path.stem)
+def test_older_spellings_load_with_the_new_form_as_advice(path: Path) -> None:
+    warnings = [str(warning) for warning in load(path).warnings]
+    assert warnings
+    assert all("types: {" in warning and warning.startswith(path.name) for warning in warnings)
+
+
+@pytest.mark.parametrize("path", INVALID, ids=lambda path: path.stem)
+def test_invalid_manifests_are_refused_in_so_many_words(path: Path) -> None:
+    expected = [
+        line.removeprefix("# expect: ") for line in path.read_text().splitlines() if line.startswith("# expect: ")
+    ]
+    with pytest.raises(ManifestError) as raised:
+        load(path)
+    message = str(raised.value)
+    assert expected
+    assert [words for words in expected if words not in message] == []
+    assert all(problem.file == path.name and problem.line and problem.column for problem in raised.value.problems)
+
+
+def test_master_and_worker_of_the_same_size_become_one_group() -> None:
+    loaded = load(CORPUS / "legacy" / "pytorch-master.yaml")
+    assert members(loaded) == {"worker": 4}
+    (warning,) = loaded.warnings
+    assert "(1 Master + 3 Worker), Master is rank 0" in str(warning)
+
+
+def test_a_bigger_master_keeps_its_own_group_and_the_first_ranks() -> None:
+    loaded = load(CORPUS / "legacy" / "xgboost-bigger-master.yaml")
+    assert list(members(loaded).items()) == [("master", 1), ("worker", 2)]
+
+
+def test_a_master_alone_is_the_worker() -> None:
+    assert members(load(CORPUS / "legacy" / "pytorch-master-alone.yaml")) == {"worker": 1}
+
+
+def test_a_misspelt_gpu_count_is_a_loud_warning_and_no_gpu() -> None:
+    loaded = load(CORPUS / "valid" / "jax-misspelt-gpu-count.yaml")
+    assert loaded.spec.groups[0].resources.gpus == 0
+    (warning,) = [warning for warning in loaded.warnings if "gpu" in warning.field]
+    assert "did you mean count?" in warning.hint
+    assert "NO GPU IS REQUESTED" in warning.hint
+    assert (warning.line, warning.column) == (17, 13)
+
+
+def test_everything_a_gpu_manifest_asks_for_arrives() -> None:
+    loaded = load(CORPUS / "valid" / "jax-gpu.yaml")
+    (group,) = loaded.spec.groups
+    assert (group.name, group.members) == ("worker", 4)
+    assert (group.resources.cpu_request, group.resources.cpu_limit) == ("12", "24")
+    assert (group.resources.memory_request, group.resources.shm_size) == ("90G", "8G")
+    assert group.resources.gpus == 8
+    assert loaded.spec.deadline_seconds == 108_000
+    assert (loaded.kind, loaded.name, loaded.namespace) == ("AIchorManifest", None, None)
+    assert [warning.field for warning in loaded.warnings] == ["builder", "clone"]
+
+
+def test_a_tpu_slice_has_one_member_per_host() -> None:
+    (group,) = load(CORPUS / "valid" / "jax-tpu-spot.yaml").spec.groups
+    assert (group.count, group.completions, group.parallelism, group.members) == (2, 4, 4, 8)
+    assert group.resources.shm_size is None
+
+
+def test_a_jobset_multiplies() -> None:
+    groups = load(CORPUS / "valid" / "jobset-mixed.yaml").spec.groups
+    assert [(group.name, group.count, group.completions, group.parallelism) for group in groups] == [
+        ("driver", 1, 1, 1),
+        ("worker", 5, 4, 2),
+        ("worker-2", 1, 4, 1),
+    ]
+
+
+def test_ray_groups_keep_their_start_parameters() -> None:
+    loaded = load(CORPUS / "valid" / "kuberay-groups.yaml")
+    head, small, pool = loaded.spec.groups
+    assert (head.name, head.members, head.ray_start_params) == ("head", 1, ())
+    assert small.ray_start_params == (("num-cpus", "0"), ("object-store-memory", "1000000000"))
+    assert (pool.name, pool.members) == ("gpu-pool", 0)
+    assert loaded.spec.debug is not None
+    assert loaded.spec.debug.jupyter is not None
+    assert loaded.spec.debug.jupyter.enabled is False
+
+
+def test_an_experiment_file_brings_what_only_muster_knows() -> None:
+    loaded = load(CORPUS / "valid" / "experiment.yaml")
+    assert (loaded.kind, loaded.name, loaded.namespace) == ("Experiment", "protein-fold", "research")
+    assert loaded.labels == {"team": "folding"}
+    spec = loaded.spec
+    assert spec.suspend
+    assert spec.startup.order == "CoordinatorFirst"
+    assert spec.restart_policy.backoff.max_seconds == 90
+    assert spec.clocks.pending is not None
+    assert (spec.clocks.pending.after_seconds, spec.clocks.pending.action) == (7_200, "Fail")
+    assert spec.clocks.terminating is not None
+    assert spec.clocks.terminating.action == "Alert"
+    assert [warning.field for warning in loaded.warnings] == ["metadata", "status"]
+
+
+def test_an_aichor_manifest_gets_musters_defaults() -> None:
+    spec = load(CORPUS / "valid" / "jobset-mixed.yaml").spec
+    assert not spec.suspend
+    assert spec.restart_policy.backoff_limit == 3
+    assert (spec.restart_policy.backoff.initial_seconds, spec.restart_policy.backoff.max_seconds) == (5, 300)
+    assert (spec.clocks.pending, spec.clocks.assembly, spec.clocks.terminating) == (None, None, None)
+    assert load(CORPUS / "valid" / "pytorch-retries.yaml").spec.restart_policy.backoff_limit == 0

@@ -1,0 +1,343 @@
+"""The rules of a manifest one by one: counts, names, kinds of values; and that nothing else is ever raised."""
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster.api.manifest import experiment_object, load_manifest
+from muster.api.problems import MAX_PROBLEMS, ManifestError
+
+RESOURCES = {"ramRatio": 2}
+
+
+class Written(yaml.SafeDumper):
+    """Writes YAML as people do: without anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def dump(document: Any) -> str:
+    return yaml.dump(document, Dumper=Written, sort_keys=False, allow_unicode=True)
+
+
+def types_of(operator: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """The smallest types of an operator, with ``fields`` in the type that can be counted."""
+    counted = {**fields, "resources": RESOURCES}
+    if operator == "kuberay":
+        return {"Head": {"resources": RESOURCES}, "Workers": [{"name": "w", **counted}]}
+    return {"worker": counted}
+
+
+def manifest(operator: str = "jax", types: Any = None, name: str | None = None, **spec: Any) -> str:
+    """The text of a small manifest."""
+    body: dict[str, Any] = {"operator": operator, "image": "demo", "command": "python main.py"}
+    body |= {"types": types_of(operator, {}) if types is None else types, **spec}
+    return dump({**({"name": name} if name else {}), "spec": body})
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(ManifestError) as raised:
+        load_manifest(text, filename="m.yaml")
+    return str(raised.value)
+
+
+OPERATORS = ["jax", "kuberay", "pytorch", "xgboost", "jobset"]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("count", [0, 1])
+def test_zero_and_one_are_counts(operator: str, count: int) -> None:
+    loaded = load_manifest(manifest(operator, types_of(operator, {"count": count})))
+    assert loaded.spec.groups[-1].members == count
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_missing_count_is_one_but_for_ray_workers(operator: str) -> None:
+    loaded = load_manifest(manifest(operator))
+    assert loaded.spec.groups[-1].members == (0 if operator == "kuberay" else 1)
+    assert sum(group.members for group in loaded.spec.groups) == 1
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_negative_count_is_refused(operator: str) -> None:
+    message = complaint(manifest(operator, types_of(operator, {"count": -1})))
+    assert "count: -1 is out of range, write at least 0" in message
+
+
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [
+        ("010", "write 10"),
+        ("1_000", "without underscores: 1000"),
+        ("0x10", "write it in decimal"),
+        ("190:20:30", "base 60"),
+        ("'2'", "remove the quotes: 2"),
+        ("2.0", "write 2"),
+        ("1e3", "write 1000"),
+        ("yes", "not the text 'yes'"),
+        ("true", "not true"),
+        ("", "not nothing"),
+        ("[2]", "not a list"),
+        ("{a: 2}", "not a mapping"),
+    ],
+)
+def test_numbers_are_written_one_way(written: str, advice: str) -> None:
+    text = manifest(types={"worker": {"count": 7, "resources": RESOURCES}}).replace("count: 7", f"count: {written}")
+    message = complaint(text)
+    assert "spec.types.worker.count: a whole number is expected" in message
+    assert advice in message
+    assert message.count("\n") == 0
+
+
+def test_a_core_tag_that_fits_is_no_crime() -> None:
+    text = manifest(types={"worker": {"count": 7, "resources": RESOURCES}}).replace("count: 7", "count: !!int 7")
+    assert load_manifest(text).spec.groups[0].members == 7
+
+
+@pytest.mark.parametrize("word", ["yes", "no", "on", "off", "'true'"])
+def test_truth_is_true_or_false(word: str) -> None:
+    message = complaint(manifest(tensorboard={"enabled": 7}).replace("enabled: 7", f"enabled: {word}"))
+    assert "true or false is expected, not the text" in message
+    assert "write true or false" in message
+
+
+def test_a_number_where_text_belongs_shows_the_quotes_it_needs() -> None:
+    message = complaint(manifest("kuberay", rayVersion=7).replace("rayVersion: 7", "rayVersion: 2.30"))
+    assert 'text is expected, not 2.3, put it in quotes: "2.30"' in message
+
+
+@pytest.mark.parametrize(
+    ("resources", "says"),
+    [
+        ({}, "neither ramRatio nor memory is given"),
+        ({"ramRatio": 2, "memory": 4}, "both ramRatio and memory are given"),
+        ({"ramRatio": 0}, "ramRatio: 0 is out of range, write more than 0"),
+        ({"ramRatio": "2"}, "ramRatio: a number is expected, not the text '2', remove the quotes: 2"),
+        ({"memory": "64Gi"}, "memory: a number is expected, not the text '64Gi'"),
+        ({"memory": 2, "cpus": 0}, "cpus: 0 is out of range"),
+        ({"memory": 2, "cpus": 0.0001}, "cpus: 0.0001 CPUs is finer than a thousandth"),
+        ({"memory": 2, "cpuLimitRatio": 0.5}, "cpuLimitRatio: 0.5 is out of range, write at least 1"),
+        ({"memory": 2, "shmSizeGB": 1.5}, "shmSizeGB: a whole number is expected, not 1.5"),
+        ({"memory": 2, "shmSizeGb": 1}, "shmSizeGb: unknown field, did you mean shmSizeGB?"),
+        ({"memory": 2, "shm_size_gb": 1}, "shm_size_gb: unknown field, did you mean shmSizeGB?"),
+        (
+            {"memory": 2, "accelerators": {"gpu": {"type": "cpu"}}},
+            "gpu.type: the text 'cpu' is not allowed here, it is gpu",
+        ),
+        ({"memory": 2, "accelerators": {"npu": {}}}, "npu: unknown field, did you mean tpu?"),
+        ({"memory": 2, "rdma": {"devices": []}}, "rdma.devices: it is empty, write at least 1"),
+        ({"memory": 2, "extraSelectors": {"a b": "c"}}, "'a b' is not a Kubernetes label key"),
+        ({"memory": 2, "extraTolerations": [{"operator": "Exists", "value": "x"}]}, "does not look at value"),
+        ({"memory": 2, "extraTolerations": [{"value": "x"}]}, "a toleration without key matches nothing"),
+    ],
+)
+def test_resources_are_checked_to_the_last_field(resources: dict[str, Any], says: str) -> None:
+    assert says in complaint(manifest(types={"worker": {"resources": resources}}))
+
+
+@pytest.mark.parametrize(
+    ("operator", "types", "says"),
+    [
+        ("jax", {"worker": {"resources": RESOURCES}, "trainer": {}}, "trainer: unknown field, known here: worker"),
+        (
+            "jax",
+            {"Master": {"resources": RESOURCES}},
+            "spec.types.worker: a required field is missing, write worker: the JAX",
+        ),
+        ("jax", {}, "spec.types.worker: a required field is missing"),
+        ("jax", [], "spec.types: a mapping is expected, not a list"),
+        ("kuberay", {"Workers": []}, "spec.types.Head: a required field is missing"),
+        ("kuberay", {"Head": {"resources": RESOURCES}, "Workers": {}}, "Workers: a list is expected, not a mapping"),
+        ("kuberay", {"Head": {"resources": RESOURCES, "count": 1}, "Workers": []}, "Head.count: unknown field"),
+        ("jobset", {}, "spec.types: it is empty, write at least 1 entry"),
+        ("jobset", {"2x": {"resources": RESOURCES}}, "spec.types.2x: '2x' is not lower-case letters"),
+        ("jobset", {"w": {"resources": RESOURCES, "parallelism": 2}}, "did you mean parallelisms?"),
+        (
+            "jobset",
+            {"w": {"resources": RESOURCES, "completions": 0}},
+            "completions: 0 is out of range, write at least 1",
+        ),
+        ("jobset", {"w": {"resources": RESOURCES, "count": 9_000, "completions": 90}}, "810000 members"),
+    ],
+)
+def test_each_operator_has_its_types(operator: str, types: Any, says: str) -> None:
+    assert says in complaint(manifest(operator, types))
+
+
+def test_worker_groups_of_one_name_are_refused() -> None:
+    worker = {"name": "w", "resources": RESOURCES}
+    types = {"Head": {"resources": RESOURCES}, "Workers": [worker, worker]}
+    assert "the worker group name w is used twice" in complaint(manifest("kuberay", types))
+
+
+def test_both_spellings_at_once_are_one_too_many() -> None:
+    types = {"worker": {"resources": RESOURCES}, "Worker": {"resources": RESOURCES}}
+    assert "spec.types.Worker: unknown field, did you mean worker?" in complaint(manifest(types=types))
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ({"timeout": 60}, "timeout: text is expected, not 60, put it in quotes"),
+        ({"timeout": "0s"}, "timeout: a duration of zero"),
+        ({"activeDeadlineSeconds": 0}, "activeDeadlineSeconds: 0 is out of range, write at least 1"),
+        ({"command": ""}, "command: it is empty"),
+        ({"command": ["python", "main.py"]}, "command: text is expected, not a list"),
+        ({"image": "my image"}, "image: 'my image' is not a container image"),
+        ({"storage": {"attachExistingPVCs": [{"name": "a", "mountPoint": "mnt"}]}}, "is not an absolute path"),
+        ({"storage": {"attachExistingPVCs": [{"name": "a", "mountPoint": "/mnt/../etc"}]}}, "a path with '..'"),
+        ({"debug": {"vscode": {}}}, "vscode.enabled: a required field is missing"),
+        ({"env": []}, "env: unknown field, manifests have no env"),
+        ({"clocks": {}}, "clocks: unknown field, it belongs to kind: Experiment"),
+        ({"restartPolicy": {"backoff": {}}}, "backoff: unknown field, did you mean backoffLimit?"),
+    ],
+)
+def test_the_spec_is_checked_field_by_field(spec: dict[str, Any], says: str) -> None:
+    assert says in complaint(manifest(**spec))
+
+
+def test_timeout_wins_over_the_deadline_in_seconds() -> None:
+    loaded = load_manifest(manifest(timeout="1h", activeDeadlineSeconds=60))
+    assert loaded.spec.deadline_seconds == 3_600
+    assert "timeout (1h) wins over activeDeadlineSeconds" in str(loaded.warnings[0])
+    assert load_manifest(manifest(activeDeadlineSeconds=60)).spec.deadline_seconds == 60
+    assert load_manifest(manifest()).spec.deadline_seconds is None
+
+
+def test_a_name_for_people_becomes_a_name_for_kubernetes_with_a_warning() -> None:
+    loaded = load_manifest(manifest(name="My run #3"))
+    assert loaded.name == "my-run-3"
+    assert "it is read as my-run-3" in str(loaded.warnings[0])
+    loaded = load_manifest(manifest(name="実験"))
+    assert loaded.name is None
+    assert "name the experiment when you submit it" in str(loaded.warnings[0])
+    assert load_manifest(manifest(name="plain-name")).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Capital", "write capital"),
+        ("1st", "write st"),
+        ("x" * 64, "is not a name of at most 63"),
+        ("x" * 47, "has 64 characters, Kubernetes allows 63, cut 1 character from"),
+        ("", "is not a name"),
+        ("a\n", "is not a name"),
+    ],
+)
+def test_a_name_must_fit_with_all_its_indices(name: str, says: str) -> None:
+    loaded = load_manifest(manifest(types={"worker": {"count": 10, "resources": RESOURCES}}))
+    with pytest.raises(ManifestError) as raised:
+        experiment_object(loaded, name=name, namespace="default")
+    assert says in str(raised.value)
+
+
+def test_the_object_says_only_what_the_manifest_said() -> None:
+    loaded = load_manifest(manifest(timeout="1h"))
+    assert experiment_object(loaded, name="e", namespace="n") == {
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "Experiment",
+        "metadata": {"name": "e", "namespace": "n"},
+        "spec": {
+            "operator": "jax",
+            "image": "demo",
+            "command": "python main.py",
+            "types": {"worker": {"resources": {"ramRatio": 2}}},
+            "timeout": "1h",
+        },
+    }
+
+
+def test_very_many_problems_are_counted_not_listed() -> None:
+    text = manifest() + "".join(f"field{i}: 1\n" for i in range(1_000))
+    with pytest.raises(ManifestError) as raised:
+        load_manifest(text)
+    assert len(raised.value.problems) == MAX_PROBLEMS
+    assert "969 more problems follow" in str(raised.value)
+    assert len(raised.value.summary(200)) == 200
+
+
+def test_interactive_sessions_belong_to_their_operators() -> None:
+    assert "vscode is for every operator but kuberay" in complaint(
+        manifest("kuberay", debug={"vscode": {"enabled": True}})
+    )
+
+
+def test_what_belongs_to_aichors_build_service_is_checked_and_ignored() -> None:
+    text = (
+        manifest() + "engineName: lab\nclone: {depth: 2}\nbuilder: {image: demo, buildArgs: {CUDA: true, V: '3.1'}}\n"
+    )
+    assert [warning.field for warning in load_manifest(text).warnings] == ["engineName", "clone", "builder"]
+    assert "buildArgs.V: a build argument is text or true or false, not 3.1" in complaint(text.replace("'3.1'", "3.1"))
+    assert "clone.depth: 0 is out of range, write at least 1" in complaint(text.replace("depth: 2", "depth: 0"))
+
+
+@pytest.mark.parametrize(
+    ("master", "says"),
+    [
+        ({}, "spec.types.master.resources: a required field is missing"),
+        ({"resources": {}}, "spec.types.master.resources.memory: neither ramRatio nor memory"),
+        ({"count": -1, "resources": RESOURCES}, "spec.types.master.count: -1 is out of range"),
+        ({"resources": RESOURCES, "image": "x"}, "spec.types.master.image: unknown field"),
+        ([], "spec.types.master: a mapping is expected, not a list"),
+    ],
+)
+def test_a_master_that_is_wrong_is_refused_as_it_stands(master: Any, says: str) -> None:
+    types = {"Master": master, "Worker": {"resources": RESOURCES}}
+    assert says in complaint(manifest("pytorch", types))
+
+
+def test_many_unknown_gpu_fields_are_no_slip_of_the_pen() -> None:
+    gpu = {f"field{i}": 1 for i in range(9)}
+    message = complaint(manifest(types={"worker": {"resources": {"memory": 1, "accelerators": {"gpu": gpu}}}}))
+    assert "gpu.field8: unknown field" in message
+
+
+def test_a_long_command_is_too_long() -> None:
+    assert "spec.command: longer than 65536 characters, shorten it" in complaint(manifest(command="x" * 70_000))
+
+
+@pytest.mark.parametrize("kind", ["JobSet", "JAXJob", "RayJob", "RayCluster", "TrainJob"])
+def test_foreign_kinds_are_named_as_such(kind: str) -> None:
+    assert f"{kind} objects are not supported by this release" in complaint(f"kind: {kind}\nspec: {{}}\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "7", "text", "kind: 7", "kind: [a]", "spec: 7", "spec:", "metadata: 3\nkind: Experiment"]
+)
+def test_things_that_are_no_manifest(text: str) -> None:
+    assert complaint(text)
+
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+WORDS = """spec kind types worker Worker Master Head Workers resources count accelerators gpu tpu operator name
+metadata builder image debug jupyter clocks pending"""
+keys = st.text(max_size=8) | st.sampled_from(WORDS.split())
+trees = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=5), max_leaves=25
+)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from([*OPERATORS, "tf", "x"]), trees, st.sampled_from(["AIchorManifest", "Experiment", "Pod"]), trees)
+def test_whatever_is_in_a_manifest_it_loads_or_is_explained(operator: str, types: Any, kind: str, rest: Any) -> None:
+    spec = {"operator": operator, "image": "i", "command": "c", "types": types, "debug": rest}
+    document = {"kind": kind, "spec": spec if rest != 0 else types, "metadata": rest, "builder": rest}
+    assert all(line.isprintable() for line in complaints(dump(document)))
+
+
+@given(st.text(max_size=100))
+def test_any_text_is_a_manifest_or_explained(text: str) -> None:
+    assert all(complaints(text))
+
+
+def complaints(text: str) -> list[str]:
+    try:
+        load_manifest(text)
+    except ManifestError as error:
+        return str(error).split("\n")
+    return []

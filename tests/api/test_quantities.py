@@ -1,0 +1,102 @@
+"""Quantities are exact, and print the way Kubernetes prints them."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.api.quantities import (
+    BINARY_SUFFIXES,
+    DECIMAL_SUFFIXES,
+    QuantityError,
+    cpu,
+    exact,
+    format_quantity,
+    gigabytes,
+    parse_quantity,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("4", "4"),
+        ("500m", "0.5"),
+        ("16Gi", str(16 * 2**30)),
+        ("1.5Gi", str(3 * 2**29)),
+        ("100M", "100000000"),
+        ("1e3", "1000"),
+        ("1E3", "1000"),
+        ("1E", "1000000000000000000"),
+        ("12e-3", "0.012"),
+        ("+1k", "1000"),
+        ("-2", "-2"),
+        (".5", "0.5"),
+        ("5.", "5"),
+        ("1n", "0.000000001"),
+    ],
+)
+def test_reads_every_spelling(text: str, value: str) -> None:
+    assert parse_quantity(text).value == Decimal(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Gi", "1.2.3", "1Q", "1 Gi", "0x10", "1e", "1e+-3", "1e999999999", "0.1n", "9e18M", "٣", "1_000", "--1"],
+)
+def test_refuses_with_a_reason(text: str) -> None:
+    with pytest.raises(QuantityError, match="is not a Kubernetes quantity"):
+        parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("1000m", "1"),
+        ("1500m", "1500m"),
+        ("4000", "4k"),
+        ("1024Mi", "1Gi"),
+        ("1.5Gi", "1536Mi"),
+        ("512", "512"),
+        ("0", "0"),
+        ("0Gi", "0"),
+        ("0.5Ki", "512"),
+        ("64G", "64G"),
+        ("2.5G", "2500M"),
+    ],
+)
+def test_prints_the_canonical_form(text: str, canonical: str) -> None:
+    assert str(parse_quantity(text)) == canonical
+
+
+@given(
+    st.integers(-(10**6), 10**6), st.sampled_from([*DECIMAL_SUFFIXES, *BINARY_SUFFIXES]).filter(lambda s: s not in "EP")
+)
+def test_the_canonical_form_is_the_same_amount(number: int, suffix: str) -> None:
+    try:
+        quantity = parse_quantity(f"{number}{suffix}")
+    except QuantityError:
+        return  # beyond 2^63
+    again = parse_quantity(str(quantity))
+    assert again.value == quantity.value
+    assert str(again) == str(quantity)
+
+
+@given(st.text(max_size=60) | st.text("0123456789.eE+-numkKMGTPi", max_size=12))
+def test_any_text_is_a_quantity_or_explained(text: str) -> None:
+    try:
+        quantity = parse_quantity(text)
+    except QuantityError:
+        return
+    assert parse_quantity(format_quantity(quantity.value, quantity.form)).value == quantity.value
+
+
+def test_cpus_and_gigabytes_are_what_a_person_meant() -> None:
+    assert cpu(16) == "16"
+    assert cpu(0.1) == "100m"
+    assert cpu(exact(0.1) * 3) == "300m"  # not 301m: 0.1 is one tenth
+    assert cpu(0.0001) == "1m"
+    assert gigabytes(16) == "16G"
+    assert gigabytes(2.5) == "2500M"
+    assert gigabytes(exact(0.5) * exact(1.1)) == "550M"

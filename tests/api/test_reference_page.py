@@ -1,0 +1,35 @@
+"""The reference page is what the models say."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from muster.api import aichor, experiment, groups, manifest, resources, status
+from muster.api.reference import manifest_reference
+
+PAGE = Path(__file__).parents[2] / "docs" / "manifest-reference.md"
+
+
+@pytest.mark.drift
+def test_the_page_is_up_to_date() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == manifest_reference(), "run: python -m muster.api.reference > docs/manifest-reference.md"
+
+
+def test_every_field_has_a_meaning_and_a_line() -> None:
+    page = manifest_reference()
+    for module in (aichor, experiment, groups, manifest, resources, status):
+        for shape in vars(module).values():
+            if not isinstance(shape, type) or not issubclass(shape, BaseModel) or "[" in shape.__name__:
+                continue
+            if shape.__module__ != module.__name__:
+                continue
+            assert shape.__doc__
+            for name, field in shape.model_fields.items():
+                if name == "root":
+                    continue
+                assert field.description, f"{shape.__name__}.{name}"
+                wire = field.alias or name
+                top = shape in (aichor.AIchorManifest, manifest.ExperimentManifest)
+                assert top or f".{wire}`" in page or f"`{wire}`" in page, f"{shape.__name__}.{wire}"

@@ -1,0 +1,88 @@
+"""Small things to test with: a plan, a record, a pod, an answer, a view, each valid and each to be bent by keyword."""
+
+from typing import Any
+
+import msgspec
+
+from state.plan import Coordinator, Group, Plan, ProbeKind, Shape
+from state.pod import Pod, PodPhase
+from state.record import Phase, Record
+from state.roll import CoordinatorState, RankState, RollAnswer
+from state.view import View
+
+NOW = 1_000_000.0
+
+
+def plan(*, size: int = 4, probe: ProbeKind = ProbeKind.JAX, **overrides: Any) -> Plan:
+    """A JAX run named ``team/run`` with one group ``worker`` of ``size`` members; rank 0 coordinates."""
+    usual: dict[str, Any] = {
+        "uid": "uid-1",
+        "namespace": "team",
+        "name": "run",
+        "generation": 1,
+        "operator": "jax",
+        "image": "example.org/train:1",
+        "command": "python train.py",
+        "groups": (Group("worker", replicas=1, completions=size, shape=Shape(), first_rank=0),),
+        "coordinator": Coordinator(rank=0, port=1234, probe=probe),
+    }
+    return Plan(**usual | overrides)
+
+
+def record(**overrides: Any) -> Record:
+    """A record of epoch 0, Pending since ``NOW``."""
+    usual: dict[str, Any] = {"generation": 1, "phase": Phase.PENDING, "phase_at": NOW, "size": 4}
+    return Record(**usual | overrides)
+
+
+def pod(rank: int = 0, **overrides: Any) -> Pod:
+    """The running, ready pod of one member of `plan`."""
+    epoch = overrides.get("epoch", 0)
+    usual: dict[str, Any] = {
+        "uid": f"pod-{rank}-{epoch}",
+        "name": f"run-worker-0-{rank}-{epoch}",
+        "namespace": "team",
+        "resource_version": 1,
+        "owner": "uid-1",
+        "group": "worker",
+        "job": 0,
+        "index": rank,
+        "rank": rank,
+        "epoch": epoch,
+        "phase": PodPhase.RUNNING,
+        "ready": True,
+        "terminating": False,
+        "delete_by": 0.0,
+        "scheduled": True,
+        "node": f"node-{rank}",
+        "ip": f"10.0.0.{rank % 250 + 1}",
+        "started": True,
+        "waiting_reason": "",
+        "waiting_message": "",
+        "exit": None,
+        "disruption": "",
+    }
+    return msgspec.convert(usual | overrides, Pod)
+
+
+def answer(*ranks: RankState, **overrides: Any) -> RollAnswer:
+    """What a serving coordinator said about ranks 0, 1, 2 ..."""
+    usual: dict[str, Any] = {
+        "at": NOW,
+        "coordinator": CoordinatorState.SERVING,
+        "latency": 0.004,
+        "expected": len(ranks),
+        "ranks": ranks,
+        "protocol": "v2",
+    }
+    return RollAnswer(**usual | overrides)
+
+
+def view(*pods: Pod, heard: RollAnswer | None = None, epoch: int = 0) -> View:
+    """A view of these pods, and of that answer of the epoch's coordinator."""
+    seen = View()
+    for each in pods:
+        seen.change(None, each)
+    if heard:
+        seen.hear(heard, epoch)
+    return seen

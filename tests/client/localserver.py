@@ -1,0 +1,207 @@
+"""A real API server with the kind Experiment, on a loop of its own thread, so that blocking code can be tested against it.
+
+It has no node and no daemon: tests play them, by writing pods, statuses and logs.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from muster.api.crd import custom_resource_definition
+from muster.api.names import API_VERSION
+from muster.local.apiserver import ApiServer, WriteOptions
+from muster.local.kubeconfig import write_kubeconfig
+
+TOKEN = "for tests"
+
+
+class Logs:
+    """Container output by pod name; a followed log ends when it is closed. Times are one second apart."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, list[str]] = {}
+        self.closed: set[str] = set()
+        self.more = asyncio.Event()
+
+    async def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        previous: bool,
+        follow: bool,
+        tail: int | None,
+        since: float | None,
+        timestamps: bool,
+    ) -> AsyncIterator[bytes]:
+        name = f"{pod}/previous" if previous else pod
+        if name not in self.lines:
+            raise FileNotFoundError(name)
+        sent = max(0, len(self.lines[name]) - tail) if tail is not None else 0
+        while True:
+            for number, line in enumerate(self.lines[name][sent:], sent):
+                stamp = f"2026-01-01T00:00:{number:02}.5Z " if timestamps else ""
+                yield f"{stamp}{line}\n".encode()
+            sent = len(self.lines[name])
+            if not follow or name in self.closed:
+                return
+            self.more.clear()
+            await self.more.wait()
+
+
+class LocalServer:
+    """The server, and what tests do to its objects. Every call is carried out on the server's own thread."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self.kubeconfig = kubeconfig
+        self.url = ""
+        self.loop = asyncio.new_event_loop()
+        self.logs: Logs
+        self._api: ApiServer
+
+    def do(self, work: Callable[[], Any]) -> Any:
+        """Call something there, and return what it returns."""
+
+        async def call() -> Any:
+            return work()
+
+        return asyncio.run_coroutine_threadsafe(call(), self.loop).result(10)
+
+    def put(self, api_version: str, plural: str, namespace: str, obj: dict[str, Any], subresource: str = "") -> Any:
+        """Create or change an object as somebody else would."""
+        store = self._api.store
+
+        def write() -> Any:
+            kind = store.resource(api_version, plural)
+            options = WriteOptions(manager="tests", force=True, subresource=subresource)
+            return store.apply(kind, namespace, obj["metadata"]["name"], deepcopy(obj), options)[0].object()
+
+        return self.do(write)
+
+    def status(self, name: str, namespace: str = "default", **status: Any) -> Any:
+        """Write an experiment's status, as the daemon does."""
+        obj = {"apiVersion": API_VERSION, "kind": "Experiment", "metadata": {"name": name}, "status": status}
+        return self.put(API_VERSION, "experiments", namespace, obj, "status")
+
+    def pod(self, name: str, labels: dict[str, str], namespace: str = "default", **status: Any) -> None:
+        """A pod with its status, as daemon and kubelet leave it."""
+        meta = {"name": name, "labels": labels}
+        spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "local"}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
+        self.put("v1", "pods", namespace, {**pod, "spec": spec})
+        self.put("v1", "pods", namespace, {**pod, "status": status}, "status")
+
+    def drop(self, api_version: str, plural: str, namespace: str, name: str) -> None:
+        """Delete an object."""
+        store = self._api.store
+        self.do(lambda: store.delete(store.resource(api_version, plural), namespace, name))
+
+    def print(self, pod: str, *lines: str, ends: bool = False) -> None:
+        """Let a pod print lines; with ``ends`` they are its last."""
+
+        def write() -> None:
+            self.logs.lines.setdefault(pod, []).extend(lines)
+            if ends:
+                self.logs.closed.add(pod)
+            self.logs.more.set()
+
+        self.do(write)
+
+    async def _start(self) -> None:
+        self._api = ApiServer(None, token=TOKEN)
+        self._api.pod_logs = self.logs = Logs()
+        self.url = await self._api.start()
+        crd = custom_resource_definition()
+        kinds = self._api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
+        self._api.store.create(kinds, "", crd)
+        write_kubeconfig(self.kubeconfig, url=self.url, token=TOKEN)
+
+    async def _stop(self) -> None:
+        await self._api.stop()
+
+    def uninstall(self) -> None:
+        """Remove the kind Experiment."""
+        self.drop("apiextensions.k8s.io/v1", "customresourcedefinitions", "", "experiments.muster.dev")
+
+
+@contextmanager
+def local_server(folder: Path) -> Iterator[LocalServer]:
+    """A running server whose kubeconfig lies in ``folder``."""
+    server = LocalServer(folder / "kubeconfig")
+    thread = threading.Thread(target=server.loop.run_forever, name="local-server")
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(server._start(), server.loop).result(20)
+        yield server
+        asyncio.run_coroutine_threadsafe(server._stop(), server.loop).result(20)
+    finally:
+        server.loop.call_soon_threadsafe(server.loop.stop)
+        thread.join(10)
+        server.loop.close()
+
+
+def labels(experiment: str, rank: int, epoch: int = 0) -> dict[str, str]:
+    """The labels of a member's pod."""
+    return {
+        "muster.dev/experiment": experiment,
+        "muster.dev/group": "worker",
+        "muster.dev/job-index": "0",
+        "muster.dev/pod-index": str(rank),
+        "muster.dev/rank": str(rank),
+        "muster.dev/epoch": str(epoch),
+    }
+
+
+def running(process: int | None = None) -> dict[str, Any]:
+    """The status of a pod whose container runs."""
+    container: dict[str, Any] = {
+        "name": "main",
+        "image": "none",
+        "imageID": "",
+        "ready": True,
+        "restartCount": 0,
+        "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}},
+    }
+    if process is not None:
+        container["containerID"] = f"process://{process}"
+    return {
+        "phase": "Running",
+        "conditions": [{"type": "Ready", "status": "True"}],
+        "containerStatuses": [container],
+    }
+
+
+def ended(code: int) -> dict[str, Any]:
+    """The status of a pod whose container has ended."""
+    terminated = {"exitCode": code, "reason": "Error" if code else "Completed"}
+    container = {
+        "name": "main",
+        "image": "none",
+        "imageID": "",
+        "ready": False,
+        "restartCount": 0,
+        "state": {"terminated": terminated},
+    }
+    return {"phase": "Failed" if code else "Succeeded", "containerStatuses": [container]}
+
+
+MANIFEST = """
+kind: AIchorManifest
+apiVersion: 0.2.3
+spec:
+  operator: jax
+  image: example.org/train:1
+  command: python train.py
+  timeout: 1h
+  types:
+    worker:
+      count: 2
+      resources:
+        cpus: 1
+        ramRatio: 2
+"""

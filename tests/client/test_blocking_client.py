@@ -1,0 +1,30 @@
+"""The same client, for plain code."""
+
+import inspect
+from pathlib import Path
+
+from muster.client import Client
+from muster.client.blocking import BlockingClient
+from tests.client.localserver import MANIFEST, LocalServer, labels, running
+
+
+def test_plain_code_submits_watches_and_waits(server: LocalServer, tmp_path: Path) -> None:
+    file = tmp_path / "train.yaml"
+    file.write_text(MANIFEST)
+    with BlockingClient(server.kubeconfig) as client:
+        seen = client.submit(file, name="mine")
+        server.pod("pod-0", labels("mine", 0), **running())
+        server.print("pod-0", "hello", ends=True)
+        assert list(client.logs("mine")) == [(0, "hello")]
+        changes = client.watch("mine")
+        assert next(changes).experiment.uid == seen.uid
+        server.status("mine", phase="Succeeded")
+        assert next(changes).experiment.outcome == "Succeeded"
+        changes.close()
+        assert client.wait("mine").finished
+        assert [found.name for found in client.list()] == ["mine"]
+
+
+def test_no_method_is_missing() -> None:
+    public = {name for name, _ in inspect.getmembers(Client, inspect.isfunction) if not name.startswith("_")}
+    assert public <= set(dir(BlockingClient))

@@ -1,0 +1,160 @@
+"""What a program does with experiments, against a real API server."""
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from muster.api.errors import AlreadyExists, Forbidden, Unreachable
+from muster.api.manifest import load_manifest
+from muster.api.problems import ManifestError
+from muster.client import Client, NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
+from muster.local.kubeconfig import write_kubeconfig
+from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
+
+
+async def test_a_submitted_manifest_is_an_experiment(client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "My Train.yaml"
+    file.write_text(MANIFEST)
+    seen = await client.submit(file)
+    assert seen.name.startswith("my-train-")
+    assert seen.raw["metadata"]["annotations"] == {"muster.dev/manifest": str(file)}
+    again = await client.submit(file)
+    assert again.name != seen.name
+    assert [found.name for found in await client.list()] == sorted([seen.name, again.name])
+    assert (await client.get(seen.name)).uid == seen.uid
+
+
+async def test_a_generated_name_that_is_taken_is_replaced_by_another(server: LocalServer) -> None:
+    async with Client(server.kubeconfig, chance=random.Random(1)) as first:
+        taken = await first.submit(MANIFEST)
+    async with Client(server.kubeconfig, chance=random.Random(1)) as second:
+        assert (await second.submit(MANIFEST)).name != taken.name
+
+
+async def test_a_name_that_was_asked_for_is_taken_or_refused(client: Client) -> None:
+    assert (await client.submit(MANIFEST, name="mine")).name == "mine"
+    with pytest.raises(AlreadyExists, match=r"default/mine exists already.*--name"):
+        await client.submit(load_manifest(MANIFEST), name="mine")
+
+
+async def test_a_wrong_manifest_is_never_sent(client: Client) -> None:
+    with pytest.raises(ManifestError, match=r"train.yaml:\d+:\d+: spec.operator"):
+        await client.submit(MANIFEST.replace("jax", "slurm"), filename="train.yaml")
+    assert not await client.list()
+
+
+async def test_what_does_not_exist_is_told_apart(client: Client, server: LocalServer) -> None:
+    with pytest.raises(NoSuchExperiment, match=r"default/nobody does not exist"):
+        await client.get("nobody")
+    server.uninstall()
+    with pytest.raises(NotInstalled, match=r"does not know experiments"):
+        await client.list()
+    with pytest.raises(NotInstalled, match=r"does not know experiments"):
+        await client.submit(MANIFEST)
+
+
+async def test_waiting_ends_with_the_outcome(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    waiting = asyncio.create_task(client.wait("mine"))
+    server.status("mine", phase="Running", reason="RollComplete")
+    server.status("mine", phase="Failed", reason="PendingDeadlineExceeded", message="0/2 members got a node")
+    seen = await waiting
+    assert (seen.outcome, seen.message) == ("Deadline", "0/2 members got a node")
+
+
+async def test_waiting_for_a_condition(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    waiting = asyncio.create_task(client.wait("mine", "assembled"))
+    server.status("mine", phase="Running", conditions=[{"type": "Assembled", "status": "True"}])
+    assert (await waiting).holds("Assembled")
+
+
+async def test_waiting_in_vain(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.status("mine", phase="Pending", message="0/2 members have a node")
+    with pytest.raises(WaitTimeout, match=r"Finished=True did not come within 0.1 s; it is: 0/2 members have a node"):
+        await client.wait("mine", timeout=0.1)
+    waiting = asyncio.create_task(client.wait("mine"))
+    await asyncio.sleep(0.1)
+    server.drop("muster.dev/v1alpha1", "experiments", "default", "mine")
+    with pytest.raises(Vanished, match=r"deleted while it was waited for"):
+        await waiting
+
+
+async def test_deletion_can_be_waited_for(client: Client) -> None:
+    await client.submit(MANIFEST, name="mine")
+    waiting = asyncio.create_task(client.wait("mine", "delete"))
+    await asyncio.sleep(0.1)
+    await client.delete("mine")
+    assert (await waiting).name == "mine"
+
+
+async def test_cancelling_wins_against_writers_and_is_safe_to_repeat(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.status("mine", phase="Running")
+    for _ in range(2):
+        assert (await client.cancel("mine")).raw["spec"]["cancel"] is True
+    server.status("mine", phase="Failed", reason="Cancelled")
+    assert (await client.cancel("mine")).outcome == "Failed"
+    with pytest.raises(NoSuchExperiment):
+        await client.cancel("nobody")
+
+
+async def test_explaining_joins_members_story_and_events(client: Client, server: LocalServer) -> None:
+    created = await client.submit(MANIFEST, name="mine")
+    explained = await client.explain("mine")
+    assert "is the daemon running" in explained.waits_for
+    server.pod("mine-worker-0-0-old", labels("mine", 0), **ended(1))
+    server.pod("mine-worker-0-0-new", labels("mine", 0, epoch=1), **running(4711))
+    server.pod("mine-worker-1-0-new", labels("mine", 1, epoch=1), phase="Pending")
+    server.pod("another", labels("theirs", 0), **running())
+    server.status("mine", phase="Assembling", message="1/2 ranks arrived; missing rank 1", epoch=1)
+    about = {"kind": "Experiment", "name": "mine", "namespace": "default", "uid": created.uid}
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e1"}, "involvedObject": about}
+    times = {"lastTimestamp": "2026-01-01T00:00:00Z", "count": 3}
+    server.put(
+        "v1", "events", "default", {**event, **times, "reason": "Started", "message": "calling", "type": "Normal"}
+    )
+    explained = await client.explain("mine")
+    assert explained.waits_for == "1/2 ranks arrived; missing rank 1"
+    assert [(m.rank, m.epoch, m.state, m.process) for m in explained.members] == [
+        (0, 1, "Running", 4711),
+        (1, 1, "Pending", None),
+    ]
+    assert [(e.reason, e.count) for e in explained.events] == [("Started", 3)]
+
+
+async def test_a_status_nobody_can_read_hides_nothing_else(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    seen = await client.get("mine")
+    strange = {**seen.raw, "status": {"phase": 7, "conditions": "none"}}
+    from muster.client.snapshot import snapshot_of
+
+    assert (snapshot_of(strange).name, snapshot_of(strange).phase, snapshot_of({}).outcome) == ("mine", "", None)
+
+
+async def test_refusals_and_silence_say_what_to_look_at(server: LocalServer, tmp_path: Path) -> None:
+    stranger = tmp_path / "stranger"
+    write_kubeconfig(stranger, url=server.url, token="wrong")
+    async with Client(stranger) as client:
+        with pytest.raises(Forbidden, match=r"401 Unauthorized"):
+            await client.list()
+    nobody = tmp_path / "nobody"
+    write_kubeconfig(nobody, url="http://127.0.0.1:1", token="any")
+    async with Client(nobody) as client:
+        with pytest.raises(Unreachable, match=r"127.0.0.1:1 \(from .*nobody\).*is the cluster running"):
+            await client.get("mine")
+
+
+async def test_a_proxy_is_not_asked_for_loopback(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    async with Client(server.kubeconfig) as client:
+        assert not await client.list()
+
+
+async def test_a_client_must_be_opened(server: LocalServer) -> None:
+    with pytest.raises(RuntimeError, match=r"async with Client"):
+        await Client(server.kubeconfig).list()

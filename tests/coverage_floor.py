@@ -1,0 +1,27 @@
+"""Fails when the branches of the pure room are not tested: ``python tests/coverage_floor.py COVERAGE.json``."""
+
+import json
+import sys
+from pathlib import Path
+
+FLOOR = 95.0
+"""Per cent of the branches of ``state/``."""
+
+
+def covered(report: dict[str, dict[str, dict[str, dict[str, int]]]]) -> float:
+    """Per cent of the branches under ``state/`` that some test takes."""
+    rooms = [each["summary"] for name, each in report["files"].items() if name.startswith("state/")]
+    branches = sum(each["num_branches"] for each in rooms)
+    taken = sum(each["covered_branches"] for each in rooms)
+    return 100.0 * taken / branches
+
+
+def main() -> int:
+    """Print the figure; 1 if it is below the floor."""
+    share = covered(json.loads(Path(sys.argv[1]).read_text()))
+    print(f"state/: {share:.1f} % of branches covered (floor {FLOOR:.0f} %)")
+    return 0 if share >= FLOOR else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

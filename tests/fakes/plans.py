@@ -1,0 +1,90 @@
+"""Plans and pods to tell stories with."""
+
+from typing import Any
+
+from muster.api.names import API_VERSION, KIND
+from reconcilers.paths import core, experiment
+from state.plan import Coordinator, Env, Group, Member, Plan, ProbeKind, Shape, Source
+from state.pod import Pod, PodPhase
+from state.record import Phase, Record
+from tests.fakes.api import FakeApi, Object
+
+UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
+JAX_ENV = (
+    Env("JAXOPERATOR_COORDINATOR_HOST", Source.COORDINATOR_HOST),
+    Env("JAXOPERATOR_COORDINATOR_ADDRESS", Source.LITERAL, "$(JAXOPERATOR_COORDINATOR_HOST):1234"),
+    Env("JAXOPERATOR_NUM_PROCESSES", Source.LITERAL, "4"),
+    Env("JAXOPERATOR_PROCESS_ID", Source.RANK),
+)
+
+
+def gang(workers: int = 4, **changes: Any) -> Plan:
+    """A JAX experiment of so many workers."""
+    group = Group("worker", 1, workers, changes.pop("shape", Shape()), 0, env=changes.pop("env", JAX_ENV))
+    facts: dict[str, Any] = {
+        "uid": UID,
+        "namespace": "lab",
+        "name": "moe",
+        "generation": 1,
+        "operator": "jax",
+        "image": "registry.example/train:1",
+        "command": "python3 -u main.py",
+        "groups": (group,),
+        "coordinator": Coordinator(0, 1234, ProbeKind.JAX),
+    }
+    return Plan(**{**facts, **changes})
+
+
+def record(epoch: int = 0) -> Record:
+    """What is persisted of the experiment in that epoch."""
+    return Record(generation=1, phase=Phase.PENDING, phase_at=0.0, epoch=epoch)
+
+
+def members(plan: Plan) -> tuple[Member, ...]:
+    """Every member of the gang."""
+    return tuple(plan.members())
+
+
+def pod_path(plan: Plan, rank: int, epoch: int = 0) -> str:
+    """Where a member's pod lives."""
+    member = plan.member(rank)
+    assert member is not None
+    return core(plan.namespace, "pods", plan.pod_name(member, epoch))
+
+
+def submitted(api: FakeApi, plan: Plan, *, epoch: int = 0, **spec: Any) -> Object:
+    """The Experiment as it stands on the server, with that epoch persisted."""
+    path = experiment(plan.namespace, plan.name)
+    kept: Object = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"uid": plan.uid}, "spec": spec}
+    return api.put(path, {**kept, "status": {"epoch": epoch}} if epoch else kept)
+
+
+def seen(api: FakeApi, path: str, **changes: Any) -> Pod:
+    """A pod of the server as a decision sees it."""
+    metadata = api.objects[path]["metadata"]
+    labels = metadata["labels"]
+    facts: dict[str, Any] = {
+        "uid": metadata["uid"],
+        "name": metadata["name"],
+        "namespace": metadata["namespace"],
+        "resource_version": int(metadata["resourceVersion"]),
+        "owner": metadata["ownerReferences"][0]["uid"],
+        "group": labels["muster.dev/group"],
+        "job": int(labels["muster.dev/job-index"]),
+        "index": int(labels["muster.dev/pod-index"]),
+        "rank": int(labels["muster.dev/rank"]),
+        "epoch": int(labels["muster.dev/epoch"]),
+        "phase": PodPhase.RUNNING,
+        "ready": True,
+        "terminating": False,
+        "delete_by": 0.0,
+        "scheduled": True,
+        "node": "node-1",
+        "ip": "10.0.0.1",
+        "started": True,
+        "waiting_reason": "",
+        "waiting_message": "",
+        "exit": None,
+        "disruption": "",
+    }
+    return Pod(**{**facts, **changes})

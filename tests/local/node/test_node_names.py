@@ -1,0 +1,125 @@
+"""Hosts files, rewriting, and addresses: how one pod finds another."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+
+import pytest
+from muster.local.node.addresses import Addresses, AddressesExhaustedError, bridge_blocks, claim, loopback_blocks
+from muster.local.node.hosts import lines, named, render
+from muster.local.node.hostsfiles import HostsFiles
+from muster.local.node.rewriting import rewrite
+
+
+def member(make_pod, name, address, *, ready=False, uid=None, **spec):
+    made = make_pod(name, labels={"app": "ray"}, **spec)
+    made["metadata"]["uid"] = uid or f"u-{name}"
+    if ready:
+        made["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
+    return named(made, address)
+
+
+def test_a_pod_has_the_names_a_headless_service_gives_it(make_pod):
+    (line,) = lines("default", [member(make_pod, "w-0", "10.0.0.2", subdomain="exp")], [])
+    assert line == "10.0.0.2 w-0.exp.default.svc.cluster.local w-0.exp.default.svc w-0.exp.default w-0.exp"
+    (line,) = lines("other", [member(make_pod, "w-0", "10.0.0.2", subdomain="exp")], [])
+    assert line.split()[-1] == "w-0.exp.default"
+
+
+def test_a_pod_without_a_subdomain_has_no_name_for_others_but_one_for_itself(make_pod):
+    alone = member(make_pod, "alone", "10.0.0.2")
+    assert lines("default", [alone], []) == []
+    assert render(alone, []).splitlines()[0] == "10.0.0.2 alone"
+
+
+def test_its_own_name_comes_first_and_aliases_before_the_others(make_pod):
+    own = member(make_pod, "w-1", "10.0.0.3", hostname="rank1", subdomain="exp")
+    text = render(own, ["10.0.0.2 w-0.exp"], [{"ip": "10.9.9.9", "hostnames": ["licence", "l"]}]).splitlines()
+    assert text[0].startswith("10.0.0.3 ")
+    assert text[0].endswith(" rank1.exp rank1")
+    assert text.index("10.9.9.9 licence l") < text.index("10.0.0.2 w-0.exp")
+
+
+def test_a_service_leads_to_its_ready_pods_or_to_all_if_it_says_so(make_pod):
+    pods = [member(make_pod, "a", "10.0.0.2", ready=True), member(make_pod, "b", "10.0.0.3")]
+    service = {"metadata": {"name": "head", "namespace": "default"}, "spec": {"selector": {"app": "ray"}}}
+    assert [line.split()[0] for line in lines("default", pods, [service])] == ["10.0.0.2"]
+    service["spec"]["publishNotReadyAddresses"] = True
+    assert [line.split()[0] for line in lines("default", pods, [service])] == ["10.0.0.2", "10.0.0.3"]
+    service["spec"]["selector"] = {"app": "other"}
+    assert lines("default", pods, [service]) == []
+
+
+async def test_files_change_in_place_as_pods_come_become_ready_and_go(make_pod, tmp_path):
+    service = {"metadata": {"name": "head", "namespace": "default"}, "spec": {"selector": {"app": "ray"}}}
+    files = HostsFiles({"s": service})
+    keeping = asyncio.create_task(files.run())
+    first, second = tmp_path / "first", tmp_path / "second"
+    files.keep(member(make_pod, "w-0", "10.0.0.2", subdomain="exp"), first)
+    inode = first.stat().st_ino
+    files.keep(member(make_pod, "w-1", "10.0.0.3", subdomain="exp"), second)
+    assert "10.0.0.2 w-0.exp" in second.read_text()
+    assert files.address_of("default", "w-1.exp") == "10.0.0.3"
+    await asyncio.sleep(0.05)
+    assert "10.0.0.3 w-1.exp" in first.read_text()
+    assert first.stat().st_ino == inode
+    files.note(member(make_pod, "w-1", "10.0.0.3", subdomain="exp", ready=True))
+    await asyncio.sleep(0.05)
+    assert "10.0.0.3 head.default" in first.read_text()
+    files.drop("u-w-1")
+    await asyncio.sleep(0.05)
+    assert "10.0.0.3" not in first.read_text()
+    assert files.address_of("default", "w-1.exp") is None
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("w-0.exp:1234", "<w-0.exp>:1234"),
+        ("http://w-0.exp.default.svc.cluster.local:80/x", "http://<w-0.exp>:80/x"),
+        ("a=w-0.exp,b=w-1.exp.default", "a=<w-0.exp>,b=<w-1.exp>"),
+        ("w-0.exp.other", "w-0.exp.other"),
+        ("w-0.experiment", "w-0.experiment"),
+        ("train.exp2.py", "train.exp2.py"),
+        ("plain text", "plain text"),
+    ],
+)
+def test_names_of_the_own_subdomain_are_replaced_and_nothing_else(text, expected):
+    assert rewrite(text, "default", ["exp"], lambda short: f"<{short}>") == expected
+
+
+def test_addresses_are_given_once_and_freed_ones_last():
+    addresses = Addresses(ipaddress.IPv4Network("10.0.0.0/29"))
+    given = [addresses.take() for _ in range(5)]
+    assert given == [f"10.0.0.{number}" for number in range(2, 7)]
+    with pytest.raises(AddressesExhaustedError, match="run fewer pods"):
+        addresses.take()
+    addresses.free("10.0.0.4")
+    assert addresses.take() == "10.0.0.4"
+
+
+def test_a_reserved_address_waits_for_its_pod():
+    addresses = Addresses(ipaddress.IPv4Network("127.77.0.0/29"), skip=0)
+    reserved = addresses.reserve("default/coordinator.exp")
+    assert addresses.reserve("default/coordinator.exp") == reserved
+    assert addresses.take("default/worker.exp") != reserved
+    assert addresses.take("default/coordinator.exp") == reserved
+
+
+def test_a_block_is_claimed_once_until_its_holder_ends():
+    held = claim("story", 1)
+    assert held is not None
+    assert claim("story", 1) is None
+    held.close()
+    again = claim("story", 1)
+    assert again is not None
+    again.close()
+
+
+def test_blocks_do_not_overlap():
+    for blocks in (bridge_blocks(), loopback_blocks()):
+        ordered = sorted(blocks)
+        assert all(not a.overlaps(b) for a, b in zip(ordered, ordered[1:], strict=False))

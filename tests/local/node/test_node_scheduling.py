@@ -1,0 +1,151 @@
+"""What fits on one node, and the scheduler's words for what does not."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from muster.api.errors import Conflict, Unreachable
+from muster.local.node.scheduler import Scheduler
+from muster.local.node.scheduling import amounts, message, misfits, requests
+
+CAPACITY = amounts({"cpu": "2", "memory": "4Gi", "pods": "3"})
+
+
+def asks(make_pod, make_container, name="p", seconds=0, **resources):
+    made = make_pod(name, make_container(resources={"requests": resources}))
+    made["metadata"] |= {
+        "uid": f"u-{name}",
+        "creationTimestamp": f"2026-01-01T00:00:{seconds:02}Z",
+        "resourceVersion": "1",
+    }
+    return made
+
+
+def test_init_containers_count_by_the_largest_and_sidecars_always(make_pod, make_container):
+    def need(cpu, **fields):
+        return make_container(resources={"requests": {"cpu": cpu}}, **fields)
+
+    made = make_pod(
+        "p", need("500m"), need("250m"), initContainers=[need("600m"), need("100m", restartPolicy="Always")]
+    )
+    assert requests(made)["cpu"] == Decimal("0.85")
+
+
+def test_limits_stand_in_for_requests(make_pod, make_container):
+    made = make_pod("p", make_container(resources={"limits": {"nvidia.com/gpu": "1"}}))
+    assert requests(made)["nvidia.com/gpu"] == 1
+
+
+def test_all_that_is_short_is_named(make_pod, make_container):
+    made = asks(make_pod, make_container, **{"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "1"})
+    reasons = misfits(made, {}, CAPACITY, amounts({"cpu": "1500m", "pods": "3"}))
+    assert message(reasons) == (
+        "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 Insufficient nvidia.com/gpu, "
+        "1 Too many pods."
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "fits"),
+    [
+        ({"nodeSelector": {"disk": "ssd"}}, True),
+        ({"nodeSelector": {"disk": "tape"}}, False),
+        ({"affinity": [("disk", "In", ["ssd", "nvme"])]}, True),
+        ({"affinity": [("disk", "NotIn", ["ssd"])]}, False),
+        ({"affinity": [("gpus", "Gt", ["3"])]}, True),
+        ({"affinity": [("gpus", "Lt", ["3"])]}, False),
+        ({"affinity": [("tape", "DoesNotExist", None), ("disk", "Exists", None)]}, True),
+    ],
+)
+def test_a_node_is_chosen_by_its_labels(make_pod, make_container, fields, fits):
+    if "affinity" in fields:
+        terms = [{"matchExpressions": [{"key": k, "operator": o, "values": v} for k, o, v in fields["affinity"]]}]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        fields = {"affinity": {"nodeAffinity": required}}
+    reasons = misfits(make_pod("p", make_container(), **fields), {"disk": "ssd", "gpus": "4"}, CAPACITY, {})
+    assert reasons == ([] if fits else ["node(s) didn't match Pod's node affinity/selector"])
+
+
+@pytest.fixture
+def pods():
+    return {}
+
+
+@pytest.fixture
+def scheduler(fake_api, pods):
+    return Scheduler(fake_api, pods, node="local", node_labels={}, capacity=CAPACITY, clock=lambda: 0)
+
+
+def bound(fake_api):
+    return [path.split("/")[-2] for verb, path, _ in fake_api.asked if verb == "POST"]
+
+
+async def test_the_oldest_come_first_and_a_big_one_does_not_block_the_small(
+    make_pod, make_container, pods, scheduler, fake_api
+):
+    for name, seconds, cpu in (("young", 9, "1"), ("big", 1, "64"), ("old", 0, "1")):
+        pods[f"u-{name}"] = asks(make_pod, make_container, name, seconds, cpu=cpu)
+    assert await scheduler.schedule()
+    assert bound(fake_api) == ["old", "young"]
+    (patch,) = fake_api.patches()
+    assert patch["status"]["conditions"][0]["reason"] == "Unschedulable"
+
+
+async def test_what_is_bound_counts_before_the_watch_tells_of_it(make_pod, make_container, pods, scheduler, fake_api):
+    for number in range(4):
+        pods[f"u-p{number}"] = asks(make_pod, make_container, f"p{number}", number, cpu="1")
+    await scheduler.schedule()
+    await scheduler.schedule()
+    assert bound(fake_api) == ["p0", "p1"]
+
+
+async def test_room_that_is_freed_is_used(make_pod, make_container, pods, scheduler, fake_api):
+    running = asks(make_pod, make_container, "first", cpu="2")
+    running["spec"]["nodeName"] = "local"
+    pods["u-first"] = running
+    pods["u-next"] = asks(make_pod, make_container, "next", cpu="2")
+    await scheduler.schedule()
+    assert bound(fake_api) == []
+    running["status"] = {"phase": "Succeeded"}
+    await scheduler.schedule()
+    assert bound(fake_api) == ["next"]
+
+
+async def test_the_same_reason_is_written_once(make_pod, make_container, pods, scheduler, fake_api):
+    waiting = pods["u-p"] = asks(make_pod, make_container, cpu="64")
+    path = "/api/v1/namespaces/default/pods/p"
+    fake_api.objects[path] = waiting
+    await scheduler.schedule()
+    pods["u-p"] = fake_api.objects[path]
+    await scheduler.schedule()
+    assert len(fake_api.patches()) == 1
+
+
+async def test_gated_foreign_and_dying_pods_are_left_alone(make_pod, make_container, pods, scheduler, fake_api):
+    gated, foreign, dying = (asks(make_pod, make_container, name) for name in ("gated", "foreign", "dying"))
+    gated["spec"]["schedulingGates"] = [{"name": "wait"}]
+    foreign["spec"]["schedulerName"] = "kueue"
+    dying["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    pods |= {each["metadata"]["uid"]: each for each in (gated, foreign, dying)}
+    await scheduler.schedule()
+    assert bound(fake_api) == []
+    assert [patch["status"]["conditions"][0]["reason"] for patch in fake_api.patches()] == ["SchedulingGated"]
+
+
+async def test_one_pod_that_cannot_be_read_delays_no_other(make_pod, make_container, pods, scheduler, fake_api):
+    pods["u-bad"] = asks(make_pod, make_container, "bad", 0, cpu="three")
+    pods["u-good"] = asks(make_pod, make_container, "good", 1, cpu="1")
+    await scheduler.schedule()
+    assert bound(fake_api) == ["good"]
+    assert "'three'" in fake_api.patches()[0]["status"]["conditions"][0]["message"]
+
+
+async def test_a_lost_race_is_no_reason_to_come_back_but_a_silent_server_is(
+    make_pod, make_container, pods, scheduler, fake_api
+):
+    pods["u-p"] = asks(make_pod, make_container, cpu="1")
+    fake_api.refuse = [Conflict("already bound", status=409)]
+    assert await scheduler.schedule()
+    fake_api.refuse = [Unreachable("gone")]
+    assert not await scheduler.schedule()

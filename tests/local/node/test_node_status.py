@@ -1,0 +1,138 @@
+"""Phase, conditions and container statuses, as a kubelet would tell them."""
+
+from __future__ import annotations
+
+import pytest
+from muster.local.node.containers import ContainerRecord, exit_of, running, terminated, waiting
+from muster.local.node.lost import lost_status, was_started
+from muster.local.node.restarts import BackOff, restarts
+from muster.local.node.status import PodState, phase, pod_status
+
+RUNNING = running(0)
+CRASHING = waiting("CrashLoopBackOff")
+
+
+def ended(code=0):
+    return terminated(
+        code, started=0, finished=0, container_id="process://1", reason="Completed" if not code else "Error"
+    )
+
+
+def record(state, last=None, **fields):
+    return ContainerRecord(fields.pop("name", "main"), "image", state=state, last=last or {}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("states", "policy", "expected"),
+    [
+        ([waiting("ContainerCreating")], "Never", "Pending"),
+        ([RUNNING, waiting("ImagePullBackOff")], "Never", "Pending"),
+        ([RUNNING], "Never", "Running"),
+        ([RUNNING, ended(1)], "Never", "Running"),
+        ([ended(), ended()], "Never", "Succeeded"),
+        ([ended(), ended(1)], "Never", "Failed"),
+        ([ended(1)], "OnFailure", "Running"),
+        ([ended()], "OnFailure", "Succeeded"),
+        ([ended()], "Always", "Running"),
+    ],
+)
+def test_the_phase_follows_from_the_containers(states, policy, expected):
+    assert phase(PodState(containers=[record(state) for state in states]), policy) == expected
+
+
+def test_a_container_that_crashed_before_keeps_the_pod_running():
+    assert phase(PodState(containers=[record(CRASHING, ended(1))]), "Always") == "Running"
+
+
+def test_init_containers_hold_the_pod_back_and_can_fail_it():
+    held = PodState(containers=[record(RUNNING, init=True), record(waiting("PodInitializing"))])
+    assert phase(held, "Never") == "Pending"
+    failed = PodState(containers=[record(ended(1), init=True), record(waiting("PodInitializing"))])
+    assert phase(failed, "Never") == "Failed"
+    assert phase(failed, "Always") == "Pending"
+
+
+def test_a_sidecar_need_only_have_started():
+    sidecar = record(RUNNING, init=True, sidecar=True, started=True)
+    assert phase(PodState(containers=[sidecar, record(RUNNING)]), "Never") == "Running"
+
+
+def test_a_pod_that_is_over_has_an_end_for_every_container():
+    state = PodState(containers=[record(ended()), record(CRASHING, ended(3)), record(waiting("ContainerCreating"))])
+    for each in state.containers:
+        each.settle()
+    state.over = True
+    assert [each.exit_code for each in state.containers] == [0, 3, 137]
+    assert phase(state, "Always") == "Failed"
+
+
+def conditions(status):
+    return {each["type"]: (each["status"], each.get("reason")) for each in status["conditions"]}
+
+
+def test_readiness_waits_for_every_container_and_every_gate(make_pod):
+    made = make_pod("p", readinessGates=[{"conditionType": "example.com/loaded"}])
+    state = PodState(containers=[record(RUNNING, ready=True), record(RUNNING, name="slow")], sandboxed=True)
+    status = pod_status(made, state, "now")
+    assert conditions(status)["ContainersReady"] == ("False", "ContainersNotReady")
+    assert "[slow]" in next(each for each in status["conditions"] if each["type"] == "Ready")["message"]
+    state.containers[1].ready = True
+    status = pod_status(made, state, "now")
+    assert conditions(status)["ContainersReady"] == ("True", None)
+    assert conditions(status)["Ready"] == ("False", "ReadinessGatesNotReady")
+    made["status"] = {"conditions": [{"type": "example.com/loaded", "status": "True"}]}
+    assert conditions(pod_status(made, state, "now"))["Ready"] == ("True", None)
+
+
+def test_conditions_of_others_are_kept_and_times_change_with_the_status_only(make_pod):
+    made = make_pod("p")
+    foreign = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "before"}
+    made["status"] = {"conditions": [foreign, ready]}
+    status = pod_status(made, PodState(containers=[record(RUNNING, ready=True)]), "now")
+    assert foreign in status["conditions"]
+    times = {each["type"]: each.get("lastTransitionTime") for each in status["conditions"]}
+    assert (times["Ready"], times["ContainersReady"]) == ("before", "now")
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, (0, 0)), (3 << 8, (3, 0)), (9, (137, 9)), (15, (143, 15))])
+def test_a_signal_is_an_exit_code_above_128(status, expected):
+    assert exit_of(status) == expected
+
+
+def test_restarts_follow_the_policy():
+    assert [restarts(policy, code) for policy in ("Never", "OnFailure", "Always") for code in (0, 1)] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+def test_waits_double_from_ten_seconds_to_five_minutes_and_start_over_after_a_long_run():
+    back_off = BackOff()
+    assert [back_off.after(1) for _ in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
+    assert [back_off.after(601), back_off.after(1)] == [0, 10]
+
+
+def test_a_lost_pod_was_disrupted_and_keeps_the_ends_that_were_seen(make_pod):
+    made = make_pod("p")
+    assert not was_started(made)
+    made["status"] = {
+        "startTime": "2026-01-01T00:00:00Z",
+        "containerStatuses": [
+            {"name": "done", "state": ended(0)},
+            {"name": "main", "state": RUNNING, "containerID": "process://7", "ready": True},
+        ],
+        "conditions": [{"type": "PodScheduled", "status": "True"}],
+    }
+    assert was_started(made)
+    lost = lost_status(made, 0)
+    first, second = lost["containerStatuses"]
+    assert first["state"] == ended(0)
+    assert second["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
+    assert not second["ready"]
+    assert conditions(lost)["DisruptionTarget"] == ("True", "TerminationByKubelet")
+    assert conditions(lost)["PodScheduled"] == ("True", None)

@@ -1,0 +1,74 @@
+"""Who holds a state directory, and what its files promise."""
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from muster.local.home import Announcement, Home, Occupied, default_home
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "state")
+
+
+def announcement(home: Home) -> Announcement:
+    return Announcement(
+        pid=1,
+        url="http://127.0.0.1:1",
+        kubeconfig=str(home.kubeconfig),
+        state=str(home.path),
+        isolation="mnt",
+        started=1.0,
+    )
+
+
+def test_home_is_taken_from_the_environment_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_HOME", "/somewhere")
+    assert default_home() == Path("/somewhere")
+    monkeypatch.delenv("MUSTER_HOME")
+    monkeypatch.setenv("XDG_STATE_HOME", "/var/state")
+    assert default_home() == Path("/var/state/muster")
+
+
+def test_a_directory_has_one_holder(home: Home) -> None:
+    with home.acquire():
+        assert home.held()
+        with pytest.raises(Occupied, match=r"muster local down"):
+            home.acquire()
+    assert not home.held()
+
+
+def test_the_directory_is_private(home: Home) -> None:
+    home.acquire().close()
+    assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
+
+
+def test_an_announcement_counts_only_while_its_lock_is_held(home: Home) -> None:
+    with home.acquire():
+        assert home.running() is None
+        home.announce(announcement(home))
+        assert home.running() == announcement(home)
+    assert home.announcement.exists()
+    assert home.running() is None, "the file was left by a crash"
+    home.withdraw()
+    assert not home.announcement.exists()
+
+
+def test_a_damaged_announcement_is_no_cluster(home: Home) -> None:
+    with home.acquire():
+        home.announcement.write_text("{")
+        assert home.running() is None
+
+
+def test_the_lock_goes_with_its_process(home: Home) -> None:
+    program = (
+        "import os, sys; from pathlib import Path; from muster.local.home import Home;"
+        "held = Home(Path(sys.argv[1])).acquire(); os.kill(os.getpid(), 9)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(home.path)], check=False)
+    assert ended.returncode == -9
+    home.acquire().close()

@@ -1,0 +1,161 @@
+"""ConfirmLaunch and ConfirmLoss: what the API server says now, not what a cache remembers."""
+
+from typing import Any
+
+import pytest
+
+from muster.api.errors import ApiError, Expired, MusterError
+from reconcilers.outcome import Outcome
+from reconcilers.paths import core, experiment
+from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods
+from state.plan import Plan
+from tests.fakes.engines import Bench
+from tests.fakes.plans import gang, members, pod_path, record, submitted
+
+
+async def launched(plan: Plan, epoch: int) -> Bench:
+    bench = Bench()
+    await bench.engine.carry_out(CreatePods(epoch, members(plan)), plan, record(epoch))
+    return bench
+
+
+async def confirm(bench: Bench, plan: Plan, epoch: int) -> Outcome:
+    return await bench.engine.carry_out(ConfirmLaunch(epoch), plan, record(epoch))
+
+
+def edit(bench: Bench, path: str, **changes: Any) -> None:
+    """Somebody changes an object: top-level fields are merged."""
+    old = bench.api.objects[path]
+    bench.api.put(path, {**old, **{name: {**old.get(name, {}), **change} for name, change in changes.items()}})
+
+
+async def test_an_empty_field_is_confirmed_by_one_get_and_one_consistent_list():
+    bench, plan = Bench(), gang()
+    submitted(bench.api, plan)
+    assert await confirm(bench, plan, 0) == Outcome(confirmed=True)
+    get, listed = bench.api.requests
+    assert get.path == experiment("lab", "moe")
+    assert listed.params == {"labelSelector": f"muster.dev/experiment-uid={plan.uid}", "limit": "500"}
+
+
+async def test_pods_of_the_same_epoch_do_not_stand_in_the_way():
+    plan = gang()
+    bench = await launched(plan, 2)
+    submitted(bench.api, plan, epoch=2)
+    assert await confirm(bench, plan, 2) == Outcome(confirmed=True, version=4)
+
+
+async def test_a_running_pod_of_an_older_epoch_stands_in_the_way_and_is_named():
+    plan = gang(1)
+    bench = await launched(plan, 0)
+    submitted(bench.api, plan, epoch=1)
+    outcome = await confirm(bench, plan, 1)
+    assert outcome == Outcome(confirmed=False, version=1, blocking=(plan.pod_name(plan.member(0), 0),))
+
+
+async def test_a_terminating_pod_still_runs():
+    plan = gang(1)
+    bench = await launched(plan, 0)
+    submitted(bench.api, plan, epoch=1)
+    edit(bench, pod_path(plan, 0), metadata={"deletionTimestamp": "2020-01-01T00:00:00Z"})
+    assert (await confirm(bench, plan, 1)).confirmed is False
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+async def test_an_ended_pod_may_lie_where_it_is(phase: str):
+    plan = gang(1)
+    bench = await launched(plan, 0)
+    submitted(bench.api, plan, epoch=1)
+    edit(bench, pod_path(plan, 0), status={"phase": phase})
+    assert (await confirm(bench, plan, 1)).confirmed is True
+
+
+async def test_a_pod_of_ours_whose_epoch_was_rubbed_out_counts_as_another_epochs():
+    plan = gang(1)
+    bench = await launched(plan, 0)
+    submitted(bench.api, plan)
+    edit(bench, pod_path(plan, 0), metadata={"labels": {"muster.dev/experiment-uid": plan.uid}})
+    assert (await confirm(bench, plan, 0)).confirmed is False
+
+
+async def test_a_stranger_with_our_label_cannot_hold_the_launch_up():
+    bench, plan = Bench(), gang(1)
+    submitted(bench.api, plan)
+    stranger = {"metadata": {"labels": {"muster.dev/experiment-uid": plan.uid, "muster.dev/epoch": "9"}}}
+    bench.api.put(core("lab", "pods", "stranger"), stranger)
+    assert (await confirm(bench, plan, 0)).confirmed is True
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": {"uid": "another-life"}},
+        {"metadata": {"deletionTimestamp": "2030-01-01T00:00:00Z"}},
+        {"spec": {"suspend": True}},
+        {"spec": {"cancel": True}},
+        {"status": {"epoch": 1}},
+    ],
+)
+async def test_an_experiment_that_is_not_what_the_cache_said_is_not_launched(change: dict):
+    bench, plan = Bench(), gang()
+    submitted(bench.api, plan)
+    obj = bench.api.objects[experiment("lab", "moe")]
+    for part, fields in change.items():
+        obj.setdefault(part, {}).update(fields)
+    assert await confirm(bench, plan, 0) == Outcome(confirmed=False)
+    assert len(bench.api.requests) == 1
+
+
+async def test_an_experiment_that_is_gone_is_not_launched():
+    assert await confirm(Bench(), gang(), 0) == Outcome(confirmed=False)
+
+
+async def test_a_gang_of_many_pages_is_read_to_its_end():
+    plan = gang(1201)
+    bench = await launched(plan, 1)
+    submitted(bench.api, plan, epoch=1)
+    last = max(path for path in bench.api.objects if "/pods/" in path)
+    edit(bench, last, metadata={"labels": {"muster.dev/experiment-uid": plan.uid, "muster.dev/epoch": "0"}})
+    outcome = await confirm(bench, plan, 1)
+    assert outcome.blocking == (last.rsplit("/", 1)[1],)
+    assert len([request for request in bench.api.requests if "limit" in request.params]) == 3
+
+
+@pytest.mark.parametrize("error", [Expired("continue token", status=410), ApiError("etcd", status=500)])
+async def test_trouble_is_no_answer(error: ApiError):
+    bench, plan = Bench(), gang()
+    submitted(bench.api, plan)
+    bench.api.fail("GET /api/v1/namespaces/lab/pods", error)
+    with pytest.raises(type(error)):
+        await confirm(bench, plan, 0)
+
+
+async def test_an_epoch_that_is_not_persisted_is_not_even_asked_for():
+    bench = Bench()
+    with pytest.raises(MusterError, match="persist the record first"):
+        await bench.engine.carry_out(ConfirmLaunch(2), gang(), record(1))
+    assert not bench.api.requests
+
+
+async def test_a_missing_pod_is_lost_only_if_the_server_lacks_it_too():
+    plan = gang(3)
+    bench = await launched(plan, 1)
+    here = await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))
+    assert here == Outcome(lost=False, version=3)
+    bench.api.remove(pod_path(plan, 1, 1))
+    assert (await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))).lost is True
+
+
+async def test_pods_of_another_epoch_do_not_stand_in_for_a_lost_one():
+    plan = gang(2)
+    bench = await launched(plan, 0)
+    await bench.engine.carry_out(CreatePods(1, members(plan)), plan, record(1))
+    bench.api.remove(pod_path(plan, 0, 1))
+    assert (await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))).lost is True
+
+
+async def test_an_ended_pod_is_not_lost():
+    plan = gang(1)
+    bench = await launched(plan, 0)
+    edit(bench, pod_path(plan, 0), status={"phase": "Failed"})
+    assert (await bench.engine.carry_out(ConfirmLoss(0), plan, record(0))).lost is False

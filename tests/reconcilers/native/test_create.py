@@ -1,0 +1,207 @@
+"""CreatePods: every member once, whatever happens on the way."""
+
+import asyncio
+
+import pytest
+
+from muster.api.errors import ApiError, Conflict, Forbidden, Invalid, MusterError, NotFound, Throttled, Unreachable
+from reconcilers.outcome import Outcome
+from state.actions import CreatePods
+from state.plan import Plan
+from state.view import Refusal
+from tests.fakes.engines import Bench
+from tests.fakes.plans import gang, members, pod_path, record
+
+POST = "POST /api/v1/namespaces/lab/pods"
+
+
+async def create(bench: Bench, plan: Plan, epoch: int = 0) -> Outcome:
+    return await bench.engine.carry_out(CreatePods(epoch, members(plan)), plan, record(epoch))
+
+
+def refusal(outcome: Outcome) -> Refusal:
+    assert outcome.refusal is not None
+    return outcome.refusal
+
+
+async def test_the_gang_is_created_and_its_newest_version_told():
+    bench, plan = Bench(), gang(4)
+    outcome = await create(bench, plan)
+    assert outcome == Outcome(version=4)
+    assert bench.api.named("pods") == sorted(plan.pod_name(member, 0) for member in plan.members())
+    assert bench.observed == [("create", "pods", "ok")] * 4
+
+
+async def test_created_again_it_finds_its_own_pods():
+    bench, plan = Bench(), gang(4)
+    await create(bench, plan)
+    assert await create(bench, plan) == Outcome(version=4)
+    assert len(bench.api.named("pods")) == 4
+    assert len(bench.api.asked("POST")) == 8
+
+
+async def test_an_answer_lost_after_the_pod_was_made_makes_no_second_pod():
+    bench, plan = Bench(), gang(4)
+    lost = Unreachable("Gateway Timeout", status=504)
+    bench.api.fail(POST, lost, after=True)
+    with pytest.raises(Unreachable):
+        await create(bench, plan)
+    outcome = await create(bench, plan)
+    assert outcome.version == 4
+    assert len(bench.api.named("pods")) == 4
+
+
+async def test_the_next_epoch_has_pods_of_its_own():
+    bench, plan = Bench(), gang(2)
+    await create(bench, plan, 0)
+    await create(bench, plan, 1)
+    assert len(bench.api.named("pods")) == 4
+
+
+async def test_a_name_that_somebody_else_holds_is_final_and_explained():
+    bench, plan = Bench(), gang(2)
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "squatter", "uid": "j1", "controller": True}
+    bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"ownerReferences": [owner]}})
+    taken = refusal(await create(bench, plan))
+    assert (taken.reason, taken.final) == ("NameTaken", True)
+    for word in (plan.pod_name(plan.member(0), 0), "Job squatter (uid j1)", plan.uid, "Delete that Pod"):
+        assert word in taken.message
+
+
+async def test_a_pod_without_an_owner_is_not_ours_either():
+    bench, plan = Bench(), gang(1)
+    bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"ownerReferences": [{"uid": plan.uid}]}})
+    taken = refusal(await create(bench, plan))
+    assert taken.final
+    assert "controlled by nobody" in taken.message
+
+
+async def test_a_stranger_that_is_going_is_waited_for():
+    bench, plan = Bench(), gang(1)
+    bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"deletionTimestamp": "2030-01-01T00:00:00Z"}})
+    assert not refusal(await create(bench, plan)).final
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "final"),
+    [
+        (Forbidden("exceeded quota: gpus", status=403), "PodsForbidden", False),
+        (Invalid("spec.hostname: too long", status=422), "PodRejected", True),
+        (NotFound('namespaces "lab" not found', status=404), "NamespaceGone", True),
+    ],
+)
+async def test_a_no_is_a_refusal_and_stops_the_batch(error: ApiError, reason: str, final: bool):
+    bench, plan = Bench(concurrency=1), gang(8)
+    bench.api.fail(POST, error)
+    outcome = await create(bench, plan)
+    assert (refusal(outcome).reason, refusal(outcome).final) == (reason, final)
+    assert error.message in refusal(outcome).message
+    assert len(bench.api.asked(POST)) == 1
+
+
+async def test_pods_made_before_the_refusal_count():
+    bench, plan = Bench(concurrency=2), gang(2)
+    bench.api.fail(POST, Forbidden("quota", status=403))
+    outcome = await create(bench, plan)
+    assert outcome.version == 1
+    assert refusal(outcome).reason == "PodsForbidden"
+
+
+async def test_a_final_refusal_outranks_one_that_may_pass_and_any_error():
+    bench, plan = Bench(), gang(3)
+    bench.api.fail(POST, Unreachable("connection reset"))
+    bench.api.fail(POST, Forbidden("quota", status=403))
+    bench.api.fail(POST, Invalid("no such field", status=422))
+    assert refusal(await create(bench, plan)).reason == "PodRejected"
+
+
+async def test_a_long_speech_of_a_webhook_is_cut_and_the_advice_kept():
+    bench, plan = Bench(), gang(1)
+    bench.api.fail(POST, Forbidden("no " * 100_000, status=403))
+    message = refusal(await create(bench, plan)).message
+    assert len(message) < 1024
+    assert message.endswith("It is tried again.")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unreachable("connection reset"),
+        Throttled("too many requests", status=429, retry_after=3.0),
+        ApiError("etcd leader changed", status=500),
+        Conflict("the quota was modified", status=409),
+    ],
+)
+async def test_trouble_is_raised_once_the_requests_under_way_have_ended(error: ApiError):
+    bench, plan = Bench(concurrency=4), gang(64)
+    bench.api.fail(POST, error)
+    with pytest.raises(type(error)) as raised:
+        await create(bench, plan)
+    assert raised.value is error
+    assert bench.api.under_way == 0
+    assert len(bench.api.asked(POST)) < 8, "a busy server is left alone"
+
+
+async def test_a_pod_that_vanishes_between_create_and_look_is_tried_again():
+    bench, plan = Bench(), gang(1)
+    await create(bench, plan)
+    bench.api.fail("GET", NotFound("gone", status=404))
+    with pytest.raises(Conflict, match="was gone when it was read"):
+        await create(bench, plan)
+
+
+async def test_an_unreadable_answer_is_an_error_that_names_the_request():
+    bench, plan = Bench(), gang(1)
+    bench.api.put(pod_path(plan, 0), {"metadata": {"ownerReferences": "none of your business"}})
+    with pytest.raises(ApiError, match=r"GET /api/v1/namespaces/lab/pods/moe-worker-0-0-.* cannot be read"):
+        await create(bench, plan)
+
+
+async def test_text_that_json_cannot_carry_is_refused_before_anything_is_sent():
+    bench = Bench()
+    outcome = await create(bench, gang(2, command="echo \ud83e"))
+    assert (refusal(outcome).reason, refusal(outcome).final) == ("PodRejected", True)
+    assert not bench.api.requests
+
+
+async def test_cancelled_in_the_middle_nothing_goes_on():
+    bench, plan = Bench(concurrency=4), gang(64)
+    bench.api.gate.clear()
+    doing = asyncio.create_task(create(bench, plan))
+    await bench.api.crowd(4)
+    doing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await doing
+    assert bench.api.under_way == 0
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    bench.api.gate.set()
+    assert bench.api.named("pods") == []
+    assert bench.observed == [("create", "pods", "cancelled")] * 4
+    await create(bench, plan)
+    assert len(bench.api.named("pods")) == 64
+
+
+async def test_a_large_gang_does_not_make_a_small_one_wait_for_all_of_it():
+    bench, large, small = Bench(concurrency=4), gang(200), gang(1, name="small", uid="u2")
+    bench.api.gate.clear()
+    first = asyncio.create_task(create(bench, large))
+    await bench.api.crowd(4)
+    second = asyncio.create_task(create(bench, small))
+    bench.api.gate.set()
+    await second
+    assert len(bench.api.asked(POST)) < 50
+    await first
+    assert bench.api.busiest == 4
+    assert len(bench.api.named("pods")) == 201
+
+
+async def test_no_epoch_is_launched_that_is_not_the_persisted_one():
+    bench, plan = Bench(), gang(1)
+    with pytest.raises(MusterError, match="epoch 1 cannot be launched while its record is of epoch 0"):
+        await bench.engine.carry_out(CreatePods(1, members(plan)), plan, record(0))
+    assert not bench.api.requests
+
+
+async def test_nothing_to_create_is_nothing_done():
+    bench, plan = Bench(), gang(1)
+    assert await bench.engine.carry_out(CreatePods(0, ()), plan, record()) == Outcome()

@@ -1,0 +1,105 @@
+"""DeletePods: these pods and no others."""
+
+from typing import Any
+
+import pytest
+
+from muster.api.errors import Forbidden, Unreachable
+from reconcilers.outcome import Outcome
+from state.actions import CreatePods, DeletePods
+from state.plan import Plan
+from state.pod import Pod
+from tests.fakes.engines import Bench
+from tests.fakes.plans import gang, members, pod_path, record, seen
+
+
+async def launched(plan: Plan, **settings: Any) -> tuple[Bench, list[Pod]]:
+    bench = Bench(**settings)
+    await bench.engine.carry_out(CreatePods(0, members(plan)), plan, record())
+    return bench, [seen(bench.api, pod_path(plan, rank)) for rank in range(plan.size)]
+
+
+async def delete(bench: Bench, plan: Plan, pods: list[Pod], grace: int | None = None) -> Outcome:
+    return await bench.engine.carry_out(DeletePods(tuple(pods), grace, "the gang restarts"), plan, record())
+
+
+async def test_pods_are_asked_to_end_within_the_grace():
+    plan = gang(2)
+    bench, pods = await launched(plan)
+    outcome = await delete(bench, plan, pods, grace=5)
+    assert outcome == Outcome(version=4)
+    for request, pod in zip(bench.api.asked("DELETE"), pods, strict=True):
+        assert request.body == {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": pod.uid},
+            "propagationPolicy": "Background",
+            "gracePeriodSeconds": 5,
+        }
+    assert all("deletionTimestamp" in pod["metadata"] for pod in bench.api.objects.values())
+
+
+async def test_without_a_grace_the_pods_own_holds():
+    plan = gang(1, grace=90)
+    bench, pods = await launched(plan)
+    await delete(bench, plan, pods)
+    (pod,) = bench.api.objects.values()
+    assert pod["metadata"]["deletionGracePeriodSeconds"] == 90
+
+
+async def test_a_pod_that_is_gone_is_success():
+    plan = gang(1)
+    bench, pods = await launched(plan)
+    bench.api.remove(pod_path(plan, 0))
+    assert await delete(bench, plan, pods) == Outcome()
+
+
+async def test_a_pod_that_took_the_name_since_is_left_alone():
+    plan = gang(1)
+    bench, pods = await launched(plan)
+    bench.api.remove(pod_path(plan, 0))
+    bench.api.put(pod_path(plan, 0), {"kind": "Pod"})
+    assert await delete(bench, plan, pods, grace=0) == Outcome()
+    assert len(bench.api.named("pods")) == 1
+
+
+@pytest.mark.parametrize(
+    ("grace", "sent"),
+    [(None, False), (30, False), (20, False), (19, True), (5, True), (0, True)],
+)
+async def test_a_terminating_pod_is_deleted_again_only_to_end_sooner(grace: int | None, sent: bool):
+    plan = gang(1)
+    bench, _ = await launched(plan)
+    going = seen(bench.api, pod_path(plan, 0), terminating=True, delete_by=bench.now + 20)
+    await delete(bench, plan, [going], grace)
+    assert bool(bench.api.asked("DELETE")) is sent
+
+
+async def test_a_pod_past_its_time_on_a_dead_node_can_be_forced():
+    plan = gang(1)
+    bench, _ = await launched(plan)
+    stuck = seen(bench.api, pod_path(plan, 0), terminating=True, delete_by=bench.now - 600)
+    await delete(bench, plan, [stuck], grace=10)
+    assert bench.api.named("pods"), "ten seconds from now is no sooner"
+    await delete(bench, plan, [stuck], grace=0)
+    assert not bench.api.named("pods")
+
+
+async def test_trouble_is_raised_and_the_rest_is_asked_for_again():
+    plan = gang(8)
+    bench, pods = await launched(plan, concurrency=1)
+    bench.api.fail("DELETE", Unreachable("reset"))
+    with pytest.raises(Unreachable):
+        await delete(bench, plan, pods)
+    await delete(bench, plan, pods)
+    assert all("deletionTimestamp" in pod["metadata"] for pod in bench.api.objects.values())
+
+
+async def test_a_forbidden_delete_is_a_refusal_that_names_the_pod():
+    plan = gang(1)
+    bench, pods = await launched(plan)
+    bench.api.fail("DELETE", Forbidden("no", status=403))
+    refusal = (await delete(bench, plan, pods)).refusal
+    assert refusal is not None
+    assert not refusal.final
+    assert pods[0].name in refusal.message

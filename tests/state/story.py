@@ -1,0 +1,136 @@
+"""A story: a plan, and what happens to it, told step by step. The decisions are real; the world is this file."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from state.machine import Decision, decide
+from state.plan import Plan
+from state.pod import Exit, Pod, PodPhase
+from state.record import ConditionType, Phase, Record
+from state.roll import CoordinatorState, RankState, RollAnswer
+from state.view import View
+from tests.builders import NOW, answer, pod
+
+
+class Story:
+    """Every step looks twice: the second look must find nothing left to write (decisions are level-triggered)."""
+
+    def __init__(self, plan: Plan, *, now: float = NOW) -> None:
+        self.plan = plan
+        self.view = View()
+        self.record: Record | None = None
+        self.now = now
+        self.writes = 0
+        self.told: list[str] = []
+        self.pods: dict[tuple[int, int], Pod] = {}
+        self.last: Decision | None = None
+
+    @property
+    def kept(self) -> Record:
+        assert self.record is not None
+        return self.record
+
+    def look(self, after: float = 0.0) -> tuple[Action, ...]:
+        """Time passes, then one decision; its actions."""
+        self.now += after
+        decision = decide(self.plan, self.record, self.view, self.now)
+        if decision.write:
+            self.writes += 1
+            self.record = decision.record
+            self.told += [line.reason for line in decision.story]
+            again = decide(self.plan, self.record, self.view, self.now)
+            assert not again.write, (decision.record, again.record)
+            assert again.actions == decision.actions
+        else:
+            assert decision.story == ()
+        self.last = decision
+        return decision.actions
+
+    def launch(self) -> None:
+        """Do what the decisions ask until every pod is there, not yet scheduled."""
+        for _ in range(20):
+            actions = self.look()
+            if not actions:
+                return
+            for action in actions:
+                self.do(action)
+        raise AssertionError("the launch does not come to an end")
+
+    def do(self, action: Action) -> None:
+        """The world obeys at once; deleted pods are gone unless they ignore it."""
+        match action:
+            case ConfirmLaunch(epoch):
+                self.view.confirmed = epoch
+            case ConfirmLoss(epoch):
+                self.view.lost = epoch
+            case EnsureService():
+                self.view.service = True
+            case CreatePods(epoch, members):
+                for member in members:
+                    self.set(
+                        member.rank, epoch, name=self.plan.pod_name(member, epoch), group=member.group, job=member.job,
+                        index=member.pod, phase=PodPhase.PENDING, ready=False, scheduled=False, started=False, node="",
+                        ip="",
+                    )  # fmt: skip
+            case DeletePods(pods, _, _):
+                for each in pods:
+                    self.gone(each.rank, each.epoch)
+
+    def set(self, rank: int, epoch: int | None = None, **changes: Any) -> Pod:
+        """A pod changes (or comes)."""
+        epoch = self.kept.epoch if epoch is None else epoch
+        old = self.pods.get((epoch, rank))
+        new = msgspec.structs.replace(old, **changes) if old else pod(rank, epoch=epoch, **changes)
+        self.view.change(old, new)
+        self.pods[epoch, rank] = new
+        return new
+
+    def gone(self, rank: int, epoch: int | None = None) -> None:
+        """A pod is removed."""
+        old = self.pods.pop((self.kept.epoch if epoch is None else epoch, rank))
+        self.view.change(old, None)
+
+    def schedule(self, *ranks: int) -> None:
+        for rank in ranks or range(self.plan.size):
+            self.set(rank, scheduled=True, node=f"node-{rank}")
+
+    def start(self, *ranks: int) -> None:
+        self.schedule(*ranks)
+        for rank in ranks or range(self.plan.size):
+            self.set(rank, phase=PodPhase.RUNNING, started=True, ready=True, ip=f"10.0.0.{rank + 1}")
+
+    def end(self, rank: int, code: int = 0, *, at: float | None = None, signal: int = 0, reason: str = "") -> None:
+        """A member's container ends."""
+        phase = PodPhase.FAILED if code else PodPhase.SUCCEEDED
+        word = reason or ("Error" if code else "Completed")
+        ended = Exit("main", code, signal, word, "", self.now if at is None else at)
+        self.set(rank, phase=phase, ready=False, exit=ended)
+
+    def hear(self, *arrived: int, passed: bool = False, **overrides: Any) -> RollAnswer:
+        """The coordinator says who has arrived."""
+        come = RankState.CONNECTED if passed else RankState.ARRIVED
+        ranks = [come if rank in arrived else RankState.MISSING for rank in range(self.plan.size)]
+        said = replace(answer(*ranks, at=self.now), **overrides)
+        self.view.hear(said, self.kept.epoch)
+        return said
+
+    def silence(self, state: CoordinatorState = CoordinatorState.REFUSED) -> None:
+        """The coordinator does not answer."""
+        self.view.hear(RollAnswer(at=self.now, coordinator=state), self.kept.epoch)
+
+    def assemble(self) -> None:
+        """From nothing to Running."""
+        self.launch()
+        self.start()
+        self.look(1)
+        self.hear(*range(self.plan.size), passed=True)
+        self.look(1)
+        assert self.kept.phase is Phase.RUNNING, self.kept.message
+
+    def condition(self, kind: ConditionType) -> tuple[bool, str]:
+        found = self.kept.condition(kind)
+        assert found is not None
+        return found.status, found.reason

@@ -1,0 +1,98 @@
+"""Whatever the coordinator does, the prober stays within what a real one survives.
+
+A random coordinator: ranks come, fail and go, the process restarts, freezes, speaks another generation, answers
+garbage, refuses; and meanwhile the prober looks, parks and closes. The fake notes every request that is not
+permitted, every version it has not itself reported in the same life, and every version at all sent to the older
+generation.
+"""
+
+import asyncio
+import random
+
+import grpc
+import pytest
+
+from state.roll import RollAnswer
+from tests.fakes.coordinator import FakeCoordinator
+from watchers.probes.jax import JaxProbe
+from watchers.probes.jax import probe as module
+
+STEPS = 40
+
+
+def garble(rng: random.Random) -> object:
+    def mangle(body: bytes) -> bytes:
+        changed = bytearray(body or b"\x00")
+        for _ in range(rng.randint(1, 4)):
+            changed[rng.randrange(len(changed))] = rng.randrange(256)
+        return bytes(changed[: rng.randint(0, len(changed))])
+
+    return mangle
+
+
+async def disturb(fake: FakeCoordinator, rng: random.Random) -> None:
+    """One thing that happens to a coordinator."""
+    fake.mangle, fake.frozen, fake.refusal = bytes, False, None
+    match rng.randrange(12):
+        case 0 | 1 | 2 | 3:
+            fake.arrive(rng.randrange(fake.n))
+        case 4:
+            fake.fail(rng.randrange(fake.n), rng.randrange(17), rng.randbytes(rng.randrange(60)))
+        case 5:
+            fake.leave(rng.randrange(fake.n))
+        case 6:
+            fake.protocol = rng.choice(["v2", "v2", "v2", "v1-watch", "v1-job", "v1-task0", "other"])
+            await fake.restart()
+        case 7:
+            await fake.restart()
+        case 8:
+            fake.frozen = True
+        case 9 | 10:
+            fake.mangle = garble(rng)  # type: ignore[assignment]
+        case 11:
+            fake.refusal = (rng.choice([code for code in grpc.StatusCode if code.value[0]]), "no")
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_the_prober_never_asks_what_a_coordinator_does_not_survive(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PAUSE_CALM", 0.001)
+    monkeypatch.setattr(module, "_PAUSE_BUSY", 0.003)
+    rng = random.Random(seed)
+    told: list[RollAnswer] = []
+    async with FakeCoordinator(4, seed=seed) as fake:
+        probe = JaxProbe(fake.address, clock=lambda: 0.0, expected=4, deadline=0.05)
+
+        async def follow() -> None:
+            async for answer in probe.changes():
+                told.append(answer)
+
+        following = asyncio.create_task(follow())
+        for _ in range(STEPS):
+            await disturb(fake, rng)
+            await asyncio.sleep(rng.choice([0, 0.001, 0.004]))
+            told.append(await probe.snapshot())
+            await probe.preempted()
+            if following.done():
+                following.result()
+                following = asyncio.create_task(follow())
+        await probe.close()
+        await asyncio.wait_for(following, 5)
+    assert fake.crimes == []
+    assert fake.most_parked <= 1
+    assert all(isinstance(answer, RollAnswer) and answer.detail.isprintable() for answer in told)
+    assert len({answer.coordinator for answer in told}) > 1
+
+
+async def test_the_fake_would_notice() -> None:
+    async with FakeCoordinator(2, "v1-watch") as fake, grpc.aio.insecure_channel(fake.address) as channel:
+        for name in ("Heartbeat", "ShutdownTask"):
+            with pytest.raises(grpc.aio.AioRpcError):
+                await channel.unary_unary(f"/tensorflow.CoordinationService/{name}")(b"")
+        await channel.unary_unary("/tensorflow.CoordinationService/WatchJobState")(b"\x10\x00")
+    assert fake.crimes == [
+        "method /tensorflow.CoordinationService/Heartbeat",
+        "method /tensorflow.CoordinationService/ShutdownTask",
+        "WatchJobState with version 0",
+    ]

@@ -1,0 +1,452 @@
+"""The roll call, played against a coordinator that is as touchy as the real one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import grpc
+import pytest
+
+from state.roll import CoordinatorState, RankError, RankState, RollAnswer
+from tests.fakes.coordinator import FakeCoordinator
+from watchers.probes.jax import JaxProbe
+from watchers.probes.jax import probe as module
+
+GENERATIONS = ["v2", "v1-watch", "v1-job"]
+M, A, C, F, L = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED, RankState.FAILED, RankState.LEFT
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PAUSE_CALM", 0.01)
+    monkeypatch.setattr(module, "_PAUSE_BUSY", 0.01)
+
+
+@pytest.fixture
+async def coordinator() -> AsyncIterator[FakeCoordinator]:
+    async with FakeCoordinator(4) as fake:
+        yield fake
+        assert fake.crimes == []
+
+
+def probe_of(fake: FakeCoordinator, deadline: float = 2.0, expected: int | None = 4) -> JaxProbe:
+    return JaxProbe(fake.address, clock=lambda: 1000.0, expected=expected, deadline=deadline)
+
+
+def asked(fake: FakeCoordinator) -> list[str]:
+    return [call.method.rpartition("/")[2] for call in fake.calls]
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS)
+async def test_a_job_from_an_empty_room_to_a_failure(protocol: str) -> None:
+    async with FakeCoordinator(4, protocol) as fake:
+        probe = probe_of(fake)
+        empty = await probe.snapshot()
+        assert (empty.coordinator, empty.ranks, empty.expected) == (CoordinatorState.SERVING, (M, M, M, M), 4)
+        fake.arrive(0, 2)
+        some = await probe.snapshot()
+        assert (some.arrived, some.missing, some.passed) == (frozenset({0, 2}), (1, 3), False)
+        assert some.detail == "2/4 ranks arrived; missing ranks 1, 3"
+        fake.arrive(1, 3)
+        full = await probe.snapshot()
+        assert (full.ranks, full.passed, full.protocol) == ((C, C, C, C), True, protocol)
+        fake.fail(1, 14, "The tasks have crashed:\n/job:jax_worker/task:1")
+        failed = await probe.snapshot()
+        assert failed.ranks == (C, F, C, C)
+        assert failed.errors == (RankError(1, 14, "The tasks have crashed: /job:jax_worker/task:1"),)
+        assert (failed.at, failed.incarnation) == (1000.0, fake.incarnation if protocol == "v2" else None)
+        assert 0 < failed.latency < 2
+        fake.leave()
+        assert (await probe.snapshot()).left == (0, 1, 2, 3)
+        await probe.close()
+    assert fake.crimes == []
+
+
+async def test_the_oldest_protocol_tells_of_rank_zero_and_claims_no_more() -> None:
+    async with FakeCoordinator(4, "v1-task0") as fake:
+        probe = probe_of(fake)
+        fake.arrive(0)
+        waiting = await probe.snapshot()
+        assert (waiting.ranks, waiting.expected, waiting.rank_zero_only) == ((A,), None, True)
+        fake.arrive(1, 2, 3)
+        together = await probe.snapshot()
+        assert (together.ranks, together.passed) == ((C,), False)
+        await probe.close()
+    assert fake.crimes == []
+
+
+@pytest.mark.parametrize("protocol", [*GENERATIONS, "v1-task0"])
+async def test_the_generation_is_found_once_and_kept(protocol: str) -> None:
+    async with FakeCoordinator(4, protocol) as fake:
+        probe = probe_of(fake)
+        for _ in range(3):
+            assert (await probe.snapshot()).protocol == protocol
+        await probe.close()
+    climb = {"v2": 2, "v1-watch": 2, "v1-job": 3, "v1-task0": 4}[protocol]
+    assert len(fake.calls) == climb + 2
+    assert len(set(asked(fake)[climb - 1 :])) == 1
+
+
+async def test_the_coordinator_is_asked_for_its_name_and_then_called_by_it(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    await probe.snapshot()
+    await probe.snapshot()
+    await probe.close()
+    mine = coordinator.incarnation
+    assert [(call.incarnation, call.version) for call in coordinator.calls] == [(0, -1), (mine, -1), (mine, -1)]
+
+
+async def test_a_restarted_coordinator_is_noticed_at_the_next_look(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    coordinator.arrive(0, 1, 2, 3)
+    before = await probe.snapshot()
+    await coordinator.restart()
+    coordinator.arrive(2)
+    after = await probe.snapshot()
+    assert after.coordinator is CoordinatorState.SERVING
+    assert after.incarnation == coordinator.incarnation != before.incarnation
+    # Nothing of the former life colours the new one: rank 2 waits, it has not left.
+    assert after.ranks == (M, M, A, M)
+    await probe.close()
+
+
+async def test_a_coordinator_that_comes_back_with_another_jax_is_climbed_anew(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    for protocol in ("v2", "v1-watch", "v2", "v1-task0", "v1-job", "v1-watch", "v2"):
+        coordinator.protocol = protocol
+        await coordinator.restart()
+        answer = await probe.snapshot()
+        assert (answer.protocol, answer.incarnation is not None) == (protocol, protocol == "v2")
+    await probe.close()
+
+
+async def test_a_coordinator_that_ends_is_refused_and_one_that_returns_is_found_at_once(
+    coordinator: FakeCoordinator,
+) -> None:
+    probe = probe_of(coordinator)
+    await probe.snapshot()
+    await coordinator.stop()
+    for _ in range(3):
+        assert (await probe.snapshot()).coordinator is CoordinatorState.REFUSED
+    await coordinator.start()
+    assert (await probe.snapshot()).coordinator is CoordinatorState.SERVING
+    await probe.close()
+
+
+async def test_a_service_that_hangs_is_a_timeout_and_recovers(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator, deadline=0.1)
+    await probe.snapshot()
+    coordinator.frozen = True
+    for _ in range(4):
+        stuck = await probe.snapshot()
+        assert stuck.coordinator is CoordinatorState.TIMEOUT
+        assert "DEADLINE_EXCEEDED" in stuck.detail
+        assert stuck.latency < 0.5
+    coordinator.frozen = False
+    assert (await probe.snapshot()).coordinator is CoordinatorState.SERVING
+    await probe.close()
+
+
+async def test_another_grpc_server_is_no_coordinator() -> None:
+    async with FakeCoordinator(4, "other") as fake:
+        probe = probe_of(fake)
+        answer = await probe.snapshot()
+        await probe.close()
+    assert (answer.coordinator, answer.detail) == (
+        CoordinatorState.OTHER_PROTOCOL,
+        "a gRPC server that is no JAX coordinator",
+    )
+    assert asked(fake) == ["WatchTasks", "WatchJobState", "GetJobState", "GetTaskState"]
+
+
+async def test_process_zero_that_was_told_another_count(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator, expected=6)
+    answer = await probe.snapshot()
+    await probe.close()
+    assert answer.expected == 4
+    assert "process 0 was told 4, the experiment has 6" in answer.detail
+
+
+async def test_the_preemption_notice_is_asked_for_apart_and_stays(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    await probe.snapshot()
+    assert not await probe.preempted()
+    coordinator.store["RECEIVED_PREEMPTION_NOTICE"] = b"2026-01-01T00:00:00Z"
+    assert await probe.preempted()
+    assert await probe.preempted()
+    assert (await probe.snapshot()).preempted
+    assert asked(coordinator).count("TryGetKeyValue") == 2
+    await coordinator.restart()
+    assert not (await probe.snapshot()).preempted
+    await probe.close()
+
+
+@pytest.mark.parametrize("protocol", ["v2", "v1-watch", "v1-job", "v1-task0"])
+async def test_the_key_value_store_can_be_read(protocol: str) -> None:
+    steps = {"muster/step/0": b"7", "muster/step/1": b"\xff"}
+    async with FakeCoordinator(2, protocol, store={**steps, "x/y": b""}) as fake:
+        probe = probe_of(fake)
+        assert await probe.directory("muster/step") == {}  # nobody has been met yet
+        await probe.snapshot()
+        assert await probe.directory("muster/step") == steps
+        fake.mangle = lambda body: body[:-1]
+        assert await probe.directory("muster/step") == {}
+        await probe.close()
+    assert fake.crimes == []
+
+
+@pytest.mark.parametrize(
+    ("mangle", "words"),
+    [
+        (lambda body: b"\xff" * 50, "cannot be read"),
+        (lambda body: body[:-9], "cannot be read"),
+        (lambda body: b"\x12\x03abc", "cannot be read: a task list has no field 2 of wire type 2"),
+        (lambda body: b"\x0a\x00" * 40_000, "cannot be read: the task list has more than 16384 entries"),
+        (lambda body: bytes(5 * 1024 * 1024), "RESOURCE_EXHAUSTED"),
+    ],
+)
+async def test_an_answer_that_is_none(coordinator: FakeCoordinator, mangle: object, words: str) -> None:
+    probe = probe_of(coordinator)
+    coordinator.arrive(0)
+    coordinator.mangle = mangle  # type: ignore[assignment]
+    answer = await probe.snapshot()
+    assert answer.coordinator is CoordinatorState.OTHER_PROTOCOL
+    assert words in answer.detail
+    assert len(answer.detail) <= 1000
+    coordinator.mangle = bytes
+    assert (await probe.snapshot()).arrived == {0}
+    await probe.close()
+
+
+async def test_an_error_text_meant_for_a_terminal(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    coordinator.arrive(0, 1, 2, 3)
+    coordinator.fail(2, 13, b"\x1b]0;owned\x07 \x00 \xed\xa0\x80 " + b"x" * 5000)
+    (error,) = (await probe.snapshot()).errors
+    await probe.close()
+    assert error.text.isprintable()
+    assert len(error.text) == 1000
+    assert error.text.startswith("\ufffd]0;owned\ufffd ")
+
+
+@pytest.mark.parametrize("code", [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
+async def test_every_refusal_becomes_an_answer(coordinator: FakeCoordinator, code: grpc.StatusCode) -> None:
+    coordinator.refusal = (code, "no \x1b[31m " + "y" * 3000)
+    probe = probe_of(coordinator)
+    for _ in range(2):
+        answer = await probe.snapshot()
+        assert answer.coordinator in {CoordinatorState.OTHER_PROTOCOL, CoordinatorState.TIMEOUT}
+        assert answer.detail.isprintable()
+        assert len(answer.detail) <= 1000
+    await probe.close()
+
+
+async def test_a_compressed_answer_is_never_unpacked() -> None:
+    # A few kilobytes could unpack to gigabytes; what gRPC leaves packed is no task list.
+    async with FakeCoordinator(300, compression=grpc.Compression.Gzip) as fake:
+        probe = probe_of(fake)
+        answer = await probe.snapshot()
+        await probe.close()
+    assert answer.coordinator is CoordinatorState.OTHER_PROTOCOL
+    assert "cannot be read" in answer.detail
+
+
+async def test_a_connection_that_stays_mute_is_replaced(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator, deadline=0.1)
+    coordinator.frozen = True
+    for _ in range(4):
+        await probe.snapshot()
+    await probe.close()
+    peers = [call.peer for call in coordinator.calls]
+    assert peers[0] == peers[1] == peers[2] != peers[3]
+
+
+async def test_a_coordinator_restarted_in_the_middle_of_a_look_is_asked_once_more(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    await probe.snapshot()
+    coordinator.frozen = True
+    looking = asyncio.create_task(probe.snapshot())
+    await asyncio.sleep(0.05)
+    coordinator.frozen = False
+    await coordinator.restart()
+    assert (await looking).incarnation == coordinator.incarnation
+    await probe.close()
+
+
+async def test_a_coordinator_that_names_another_incarnation_each_time(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    numbers = iter(range(1, 100))
+
+    async def evade(context: grpc.aio.ServicerContext, said: int) -> None:
+        text = f"wrong service incarnation: requested {said}, currently {next(numbers)}"
+        await context.abort(grpc.StatusCode.INTERNAL, text)
+
+    coordinator._wrong_incarnation = evade  # type: ignore[method-assign]
+    answer = await probe.snapshot()
+    await probe.close()
+    assert answer.coordinator is CoordinatorState.OTHER_PROTOCOL
+    assert len(coordinator.calls) == 3
+
+
+async def test_a_coordinator_that_takes_its_time_with_each_call(
+    coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 1.5)
+    probe = probe_of(coordinator, deadline=0.1)
+
+    async def dawdle(context: grpc.aio.ServicerContext, said: int) -> None:
+        await asyncio.sleep(0.08)
+        await context.abort(grpc.StatusCode.INTERNAL, f"wrong service incarnation: requested 0, currently {said + 1}")
+
+    coordinator._wrong_incarnation = dawdle  # type: ignore[method-assign]
+    answer = await probe.snapshot()
+    await probe.close()
+    assert (answer.coordinator, answer.detail) == (CoordinatorState.TIMEOUT, "each call is answered, but too slowly")
+
+
+async def next_of(changes: AsyncIterator[RollAnswer]) -> RollAnswer:
+    return await asyncio.wait_for(anext(changes), 5)
+
+
+async def parked(fake: FakeCoordinator) -> None:
+    await asyncio.wait_for(fake.parking(1), 5)
+
+
+async def test_changes_are_told_as_they_happen_with_one_question_parked(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    async with aclosing(probe.changes()) as changes:
+        assert (await next_of(changes)).missing == (0, 1, 2, 3)
+        for rank in (2, 0):
+            waiting = asyncio.create_task(next_of(changes))
+            await parked(coordinator)
+            coordinator.arrive(rank)
+            assert rank in (await waiting).arrived
+        waiting = asyncio.create_task(next_of(changes))
+        await parked(coordinator)
+        coordinator.arrive(1, 3)
+        while (await waiting).ranks != (C, C, C, C):
+            waiting = asyncio.create_task(next_of(changes))
+        waiting = asyncio.create_task(next_of(changes))
+        await parked(coordinator)
+        assert (await probe.snapshot()).passed  # a look in between disturbs nothing
+        coordinator.fail(3, 13, "Shutdown barrier has failed")
+        assert (await waiting).errors == (RankError(3, 13, "Shutdown barrier has failed"),)
+    await probe.close()
+    assert coordinator.most_parked == 1
+
+
+async def test_changes_end_for_good_as_soon_as_a_rank_has_left(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    coordinator.arrive(0, 1, 2, 3)
+    async with aclosing(probe.changes()) as changes:
+        assert (await next_of(changes)).passed
+        waiting = asyncio.create_task(next_of(changes))
+        await parked(coordinator)
+        coordinator.leave(1)
+        assert (await waiting).ranks == (C, L, C, C)
+        assert [answer async for answer in changes] == []
+    calls = len(coordinator.calls)
+    assert [answer async for answer in probe.changes()] == []
+    assert len(coordinator.calls) == calls
+    assert not coordinator.parked
+    # A new life is a new job: it may be watched again.
+    await coordinator.restart()
+    await probe.snapshot()
+    async with aclosing(probe.changes()) as changes:
+        waiting = asyncio.create_task(next_of(changes))
+        await parked(coordinator)
+        coordinator.arrive(0)
+        assert (await waiting).arrived == {0}
+    await probe.close()
+
+
+@pytest.mark.parametrize("protocol", ["v1-watch", "v1-job", "v1-task0", "other"])
+async def test_an_older_coordinator_is_looked_at_once_and_never_parked_at(protocol: str) -> None:
+    async with FakeCoordinator(4, protocol) as fake:
+        probe = probe_of(fake)
+        assert len([answer async for answer in probe.changes()]) == 1
+        assert [call.version for call in fake.calls if call.version not in (None, -1)] == []
+        await probe.close()
+
+
+async def test_the_death_of_process_zero_ends_the_changes_with_the_news(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    changes = probe.changes()
+    await next_of(changes)
+    waiting = asyncio.create_task(next_of(changes))
+    await parked(coordinator)
+    await coordinator.stop()
+    assert (await waiting).coordinator is CoordinatorState.REFUSED
+    assert [answer async for answer in changes] == []
+    await probe.close()
+
+
+async def test_a_restart_between_two_questions_starts_from_the_beginning(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    coordinator.arrive(0, 1, 2, 3)
+    await probe.snapshot()
+    changes = probe.changes()
+    await coordinator.restart()  # version 8 of the old life would be far ahead of the new one
+    fresh = await next_of(changes)
+    assert (fresh.incarnation, fresh.missing) == (coordinator.incarnation, (0, 1, 2, 3))
+    await changes.aclose()
+    await probe.close()
+
+
+async def test_a_version_is_never_taken_for_another_lifes(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    coordinator.arrive(0)
+    changes = probe.changes()
+    await next_of(changes)
+    waiting = asyncio.create_task(next_of(changes))
+    await parked(coordinator)
+    # Only a hostile coordinator changes its name while it answers; the parked answer comes under the old name.
+    coordinator.incarnation += 2
+    coordinator.version = 0
+    renamed = await probe.snapshot()
+    coordinator.version = 50
+    coordinator.arrive(1)
+    assert (await waiting).incarnation == renamed.incarnation == coordinator.incarnation
+    await changes.aclose()
+    await probe.close()
+
+
+async def test_closing_drops_the_parked_question_and_ends_the_changes(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    changes = probe.changes()
+    await next_of(changes)
+
+    async def rest() -> list[RollAnswer]:
+        return [answer async for answer in changes]
+
+    waiting = asyncio.create_task(rest())
+    await parked(coordinator)
+    await probe.close()
+    assert await asyncio.wait_for(waiting, 5) == []
+    await asyncio.wait_for(coordinator.parking(0), 5)
+    await probe.close()  # twice is as good as once
+
+
+async def test_a_cancelled_watcher_stays_cancelled(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    changes = probe.changes()
+    await next_of(changes)
+    waiting = asyncio.ensure_future(anext(changes))
+    await parked(coordinator)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await probe.close()
+
+
+async def test_a_parked_answer_that_cannot_be_read_ends_the_changes(coordinator: FakeCoordinator) -> None:
+    probe = probe_of(coordinator)
+    changes = probe.changes()
+    await next_of(changes)
+    waiting = asyncio.create_task(next_of(changes))
+    await parked(coordinator)
+    coordinator.mangle = lambda body: b"\x08"
+    coordinator.arrive(0)
+    assert (await waiting).coordinator is CoordinatorState.OTHER_PROTOCOL
+    assert [answer async for answer in changes] == []
+    await probe.close()

@@ -1,0 +1,339 @@
+"""From a pod as the API server writes it to the record a decision reads; and nothing a pod holds can stop it."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from state.pod import Pod, PodPhase
+from tests.fakes.apiserver import bookmark, event
+from tests.fakes.objects import container, pod, terminated
+from watchers import pods
+from watchers.events import EventType
+
+
+def seen(obj: dict[str, Any]) -> Pod:
+    got = pods.DECODER.event(event("ADDED", obj))
+    assert got.obj is not None, got.problem
+    (listed,) = pods.DECODER.page(json.dumps({"metadata": {"resourceVersion": "1"}, "items": [obj]}).encode()).objects
+    assert listed == got.obj
+    return got.obj
+
+
+def pending(**status: Any) -> dict[str, Any]:
+    return pod(phase="Pending", **({"conditions": [], "containerStatuses": None} | status))
+
+
+def test_a_running_member() -> None:
+    got = seen(pod("u1", 41))
+    assert got == Pod(
+        uid="u1",
+        name="mnist-worker-0-u1",
+        namespace="team",
+        resource_version=41,
+        owner="exp-1",
+        group="worker",
+        job=0,
+        index=2,
+        rank=3,
+        epoch=1,
+        phase=PodPhase.RUNNING,
+        ready=True,
+        terminating=False,
+        delete_by=0.0,
+        scheduled=True,
+        node="node-7",
+        ip="10.0.0.7",
+        started=True,
+        waiting_reason="",
+        waiting_message="",
+        exit=None,
+        disruption="",
+    )
+    assert got.node is seen(pod("u2", 42)).node  # shared, not copied
+
+
+def test_a_pod_that_finds_no_node_says_why() -> None:
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/8 nodes:\n no gpu\x07",
+    }
+    unplaced = pending(conditions=[condition])
+    del unplaced["spec"]["nodeName"]
+    got = seen(unplaced)
+    assert (got.scheduled, got.started, got.waiting_reason) == (False, False, "Unschedulable")
+    assert got.waiting_message == "0/8 nodes:  no gpu"
+
+
+@pytest.mark.parametrize(
+    ("init", "regular", "reason"),
+    [
+        ([], [container(state={"waiting": {"reason": "ContainerCreating"}})], "ContainerCreating"),
+        (
+            [container("fetch", {"waiting": {"reason": "ErrImagePull", "message": "m"}})],
+            [container(state={"waiting": {"reason": "PodInitializing"}})],
+            "ErrImagePull",
+        ),
+        (
+            [container("fetch", {"running": {}})],
+            [container(state={"waiting": {"reason": "PodInitializing"}})],
+            "PodInitializing",
+        ),
+        (
+            [],
+            [
+                container("log", {"waiting": {"reason": "ContainerCreating"}}),
+                container(state={"waiting": {"reason": "CreateContainerConfigError", "message": "no secret"}}),
+            ],
+            "CreateContainerConfigError",
+        ),
+        ([], [container(state={"waiting": {}})], ""),
+        ([], [], ""),
+    ],
+)
+def test_the_container_that_holds_the_others_up_is_named(init: list[Any], regular: list[Any], reason: str) -> None:
+    assert seen(pending(initContainerStatuses=init, containerStatuses=regular)).waiting_reason == reason
+
+
+def test_the_first_container_to_fail_is_the_cause() -> None:
+    got = seen(
+        pod(
+            containerStatuses=[
+                container("log", terminated(137, "2026-11-20T11:00:09Z")),
+                container(state=terminated(1, "2026-11-20T11:00:02Z", "Error", "loss is NaN")),
+                container("side", terminated(0, "2026-11-20T10:00:00Z", "Completed")),
+            ]
+        )
+    )
+    assert got.failed  # with the phase still Running
+    assert got.exit is not None
+    assert (got.exit.container, got.exit.code, got.exit.message) == ("main", 1, "loss is NaN")
+    assert got.exit.finished_at == 1795172402.0
+
+
+def test_a_container_that_was_restarted_in_place_has_failed_once() -> None:
+    again = container(state={"running": {}}, last=terminated(139, reason="OOMKilled"))
+    got = seen(pod(containerStatuses=[again]))
+    assert got.exit is not None
+    assert (got.exit.code, got.exit.reason, got.started) == (139, "OOMKilled", True)
+
+
+def test_the_main_container_is_preferred_at_the_same_second() -> None:
+    both = [container("log", terminated(2)), container(state=terminated(3))]
+    exit_ = seen(pod(containerStatuses=both)).exit
+    assert exit_ is not None
+    assert exit_.code == 3
+
+
+def test_success_is_told_of_the_last_regular_container() -> None:
+    ends = [container(state=terminated(0, "2026-11-20T11:00:02Z", "Completed")), container("log", terminated(0))]
+    got = seen(pod(phase="Succeeded", containerStatuses=ends, initContainerStatuses=[container("init", terminated(0))]))
+    assert got.exit is not None
+    assert (got.exit.container, got.failed, got.live) == ("main", False, False)
+
+
+def test_init_containers_fail_a_pod_only_if_they_are_not_tried_again() -> None:
+    init = [container("fetch", terminated(5))]
+    once = pending(initContainerStatuses=init)
+    assert seen(once).failed
+    retried = copy.deepcopy(once)
+    retried["spec"]["restartPolicy"] = "OnFailure"
+    assert not seen(retried).failed
+
+
+def test_a_sidecar_killed_at_the_end_has_not_failed_the_pod() -> None:
+    ended = pod(
+        phase="Succeeded",
+        containerStatuses=[container(state=terminated(0, reason="Completed"))],
+        initContainerStatuses=[container("proxy", terminated(143))],
+    )
+    ended["spec"]["initContainers"] = [{"name": "proxy", "restartPolicy": "Always"}]
+    assert not seen(ended).failed
+    ended["status"]["phase"] = "Running"
+    assert not seen(ended).failed
+
+
+def test_a_pod_without_main_counts_its_other_containers() -> None:
+    assert seen(pod(containerStatuses=[container("worker", {"running": {}})])).started
+    waiting = container(state={"waiting": {"reason": "ContainerCreating"}})
+    assert not seen(pod(containerStatuses=[container("log", {"running": {}}), waiting])).started
+
+
+def test_a_disruption_is_told_from_a_failure() -> None:
+    target = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+        "message": "made room for x",
+    }
+    got = seen(pod(conditions=[target]))
+    assert (got.disruption, got.waiting_message) == ("PreemptionByScheduler", "made room for x")
+    assert seen(pod(conditions=[target | {"status": "False"}])).disruption == ""
+    assert seen(pod(conditions=[target | {"reason": None}])).disruption == "DisruptionTarget"
+
+
+@pytest.mark.parametrize(
+    "reason", ["Evicted", "NodeLost", "NodeShutdown", "Terminated", "Preempting", "OutOfcpu", "OutOfnvidia.com/gpu"]
+)
+def test_what_the_node_did_is_a_disruption(reason: str) -> None:
+    got = seen(pod(phase="Failed", reason=reason, message="low on memory", containerStatuses=None))
+    assert (got.disruption, got.waiting_reason, got.waiting_message) == (reason, reason, "low on memory")
+    assert got.failed
+
+
+def test_what_the_pod_did_is_none() -> None:
+    got = seen(pod(phase="Failed", reason="DeadlineExceeded", message="too long"))
+    assert (got.disruption, got.waiting_reason) == ("", "DeadlineExceeded")
+
+
+def test_a_pod_being_deleted_says_until_when() -> None:
+    leaving = pod()
+    leaving["metadata"] |= {"deletionTimestamp": "2026-11-20T11:00:30Z", "deletionGracePeriodSeconds": 30}
+    got = seen(leaving)
+    assert got.terminating
+    assert got.delete_by == 1795172430.0  # the API server has added the grace period already
+    leaving["metadata"]["deletionTimestamp"] = "tomorrow"
+    assert (seen(leaving).terminating, seen(leaving).delete_by) == (True, 0.0)
+
+
+@pytest.mark.parametrize("value", ["", "-1", "1e3", "x", " 1", "\uff11", "9" * 50, "0x1"])
+def test_labels_that_are_no_numbers(value: str) -> None:
+    odd = pod()
+    odd["metadata"]["labels"] |= {"muster.dev/rank": value, "muster.dev/epoch": value, "muster.dev/job-index": value}
+    got = seen(odd)
+    assert (got.rank, got.epoch, got.job, got.index) == (-1, -1, -1, 2)
+
+
+def test_a_pod_that_only_looks_like_ours_has_no_owner() -> None:
+    stranger = pod()
+    for references in (
+        None,
+        [],
+        [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "uid": "exp-1", "controller": True}],
+        [{"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "uid": "exp-1"}],
+        [{"apiVersion": "evil.dev/v1", "kind": "Experiment", "uid": "exp-1", "controller": True}],
+    ):
+        stranger["metadata"]["ownerReferences"] = references
+        assert seen(stranger).owner == ""
+    stranger["metadata"]["ownerReferences"] = [
+        {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "uid": "js-1", "controller": True}
+    ]
+    assert seen(stranger).owner == "js-1"
+
+
+def test_a_pod_fresh_from_create_has_hardly_any_status() -> None:
+    bare = {"metadata": {"name": "n", "namespace": "x", "uid": "u", "resourceVersion": "1", "labels": None}}
+    got = seen(bare)
+    assert (got.phase, got.rank, got.scheduled, got.exit) == (PodPhase.PENDING, -1, False, None)
+    assert seen(bare | {"status": {"phase": "Dancing"}}).phase is PodPhase.UNKNOWN
+
+
+def test_messages_are_capped_and_printable() -> None:
+    nasty = "\u202e\x1b[2J" + "long " * 10_000
+    got = seen(pending(containerStatuses=[container(state={"waiting": {"reason": "R\x00" * 999, "message": nasty}})]))
+    assert len(got.waiting_message) <= 512
+    assert len(got.waiting_reason) <= 253
+    assert (got.waiting_message + got.waiting_reason).isprintable()
+
+
+def test_numbers_beyond_reason_are_bounded() -> None:
+    end = terminated(0)
+    end["terminated"] |= {"exitCode": 10**30, "signal": -(10**30)}
+    exit_ = seen(pod(containerStatuses=[container(state=end)])).exit
+    assert exit_ is not None
+    assert (exit_.code, exit_.signal) == (2**31 - 1, -(2**31 - 1))
+
+
+def test_any_spacing_and_order_of_a_line_is_understood() -> None:
+    for text in (
+        json.dumps({"type": "MODIFIED", "object": pod("a", 7)}),
+        json.dumps({"object": pod("a", 7), "type": "MODIFIED"}),
+        json.dumps({"type": "MODIFIED", "object": pod("a", 7)}, indent=1),
+    ):
+        got = pods.DECODER.event(text.encode())
+        assert (got.type, got.version) == (EventType.MODIFIED, 7)
+    assert pods.DECODER.event(bookmark(8, complete=True)).complete
+    assert not pods.DECODER.event(bookmark(8)).complete
+    assert pods.DECODER.event(json.dumps({"type": "BOOKMARK", "object": {}}).encode()).problem
+
+
+def _places(obj: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [path]
+    items = obj.items() if isinstance(obj, dict) else enumerate(obj) if isinstance(obj, list) else ()
+    for key, value in items:
+        found += _places(value, (*path, key))
+    return found
+
+
+def _replaced(obj: Any, path: tuple[Any, ...], value: Any) -> Any:
+    if not path:
+        return value
+    changed = copy.copy(obj)
+    changed[path[0]] = _replaced(obj[path[0]], path[1:], value)
+    return changed
+
+
+RICH = pod(
+    containerStatuses=[
+        container(state=terminated(1), last=terminated(2)),
+        container("b", {"waiting": {"reason": "x"}}),
+    ],
+    initContainerStatuses=[container("i", terminated(3))],
+    reason="Evicted",
+    message="m",
+)
+RICH["metadata"]["deletionTimestamp"] = "2026-11-20T11:00:30Z"
+RICH["spec"]["initContainers"] = [{"name": "i", "restartPolicy": "Always"}]
+PLACES = _places(RICH)
+
+
+@pytest.mark.parametrize("value", [None, 1, -1.5, True, "", "x", "\x00", [], [None], {}, {"x": 1}, [[[]]], 10**25])
+def test_wrong_types_in_every_place_are_a_problem_or_a_pod_and_never_an_exception(value: Any) -> None:
+    for path in PLACES:
+        line = event("MODIFIED", _replaced(RICH, path, value))
+        got = pods.DECODER.event(line)
+        assert (got.obj is None) == bool(got.problem), path
+        page = pods.DECODER.page(b'{"metadata":{"resourceVersion":"9"},"items":[' + line[28:-1] + b"]}")
+        assert len(page.objects) + len(page.problems) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=4),
+    st.sampled_from(["ADDED", "DELETED", "X"]),
+)
+def test_a_pod_of_any_json_never_raises(changes: list[tuple[tuple[Any, ...], Any]], kind: str) -> None:
+    mutated: Any = RICH
+    for path, value in changes:
+        try:
+            mutated = _replaced(mutated, path, value)
+        except (KeyError, IndexError, TypeError):
+            continue  # an earlier change took the place away
+    got = pods.DECODER.event(json.dumps({"type": kind, "object": mutated}, separators=(",", ":")).encode())
+    assert got.obj is None or got.obj.uid
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 2000))
+def test_a_line_of_any_bytes_never_raises(noise: bytes, cut: int) -> None:
+    line = event("ADDED", RICH)
+    for candidate in (
+        noise,
+        line[:cut],
+        line[:cut] + noise,
+        line[:cut] + noise + line[cut + len(noise) :],
+        line[:9] + noise,
+    ):
+        pods.DECODER.event(candidate)

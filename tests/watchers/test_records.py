@@ -1,0 +1,95 @@
+"""Experiments and Services as records; times and words from outside."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes.apiserver import event
+from watchers import experiments, services
+from watchers.text import clean, small_number
+from watchers.timestamps import seconds_of
+
+
+def experiment(**metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "Experiment",
+        "metadata": {"uid": "e1", "name": "mnist", "namespace": "team", "resourceVersion": "12", "generation": 2}
+        | metadata,
+        "spec": {"anything": [1, {"goes": "wherever"}]},
+    }
+
+
+def test_an_experiment_keeps_its_bytes() -> None:
+    obj = experiment()
+    got = experiments.DECODER.event(event("ADDED", obj)).obj
+    assert got is not None
+    assert json.loads(got.raw) == obj
+    assert (got.uid, got.namespace, got.name, got.resource_version, got.generation) == ("e1", "team", "mnist", 12, 2)
+    assert not got.deleting
+    leaving = experiments.DECODER.event(event("MODIFIED", experiment(deletionTimestamp="2026-11-20T11:00:30Z"))).obj
+    assert leaving is not None
+    assert leaving.deleting
+    page = experiments.DECODER.page(json.dumps({"metadata": {"resourceVersion": "9"}, "items": [obj]}).encode())
+    assert json.loads(page.objects[0].raw) == obj
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"uid": None}, {"uid": ""}, {"name": ""}, {"resourceVersion": "x"}, {"generation": "2"}]
+)
+def test_an_experiment_without_metadata_is_a_problem_and_not_an_error(wrong: dict[str, Any]) -> None:
+    for decoder in (experiments.DECODER, services.DECODER):
+        got = decoder.event(event("ADDED", experiment(**wrong)))
+        if decoder is experiments.DECODER or "generation" not in wrong:
+            assert got.obj is None
+            assert got.problem
+        body = json.dumps({"metadata": {"resourceVersion": "9"}, "items": [experiment(**wrong), experiment()]}).encode()
+        assert decoder.page(body).objects
+
+
+def test_a_service_knows_its_controller() -> None:
+    owners = [{"uid": "other"}, {"uid": "exp-1", "controller": True}]
+    metadata = {"uid": "s1", "name": "mnist", "namespace": "team", "resourceVersion": "3", "ownerReferences": owners}
+    got = services.DECODER.event(event("ADDED", {"metadata": metadata, "spec": {"clusterIP": "None"}})).obj
+    assert got == services.ServiceRecord("s1", "mnist", "team", "exp-1", 3)
+    del metadata["ownerReferences"], metadata["namespace"]
+    got = services.DECODER.event(event("ADDED", {"metadata": metadata})).obj
+    assert got == services.ServiceRecord("s1", "mnist", "", "", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1970-01-01T00:00:00Z", 0.0),
+        ("2026-11-20T11:00:30Z", 1795172430.0),
+        ("2026-11-20T11:00:30.250000Z", 1795172430.25),
+        ("2026-11-20T11:00:30.250000999Z", 1795172430.25),
+        ("2026-11-20T12:00:30+01:00", 1795172430.0),
+        (None, 0.0),
+        ("", 0.0),
+        ("2026-11-20", 0.0),
+        ("2026-11-20T11:00:30", 0.0),
+        ("2026-W47-5T11:00:30Z", 0.0),
+        ("2026-13-20T11:00:30Z", 0.0),
+        ("2026-11-20T11:00:60Z", 0.0),
+        ("0001-01-01T00:00:00+14:00", 0.0),
+    ],
+)
+def test_times(text: str | None, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@given(st.one_of(st.text(max_size=60), st.datetimes(timezones=st.timezones()).map(lambda moment: moment.isoformat())))
+def test_any_text_is_a_time_or_zero(text: str) -> None:
+    assert isinstance(seconds_of(text), float)
+
+
+@given(st.text(st.characters(), max_size=600), st.integers(1, 300))
+def test_any_word_becomes_printable(text: str, limit: int) -> None:
+    got = clean(text, limit)
+    assert got.isprintable()
+    assert len(got) <= limit
+    assert -1 <= small_number(text) <= 999_999_999

@@ -1,0 +1,67 @@
+"""kubernetes_asyncio without the 900 modules that nobody here uses.
+
+Importing any part of it imports all of it: its packages' ``__init__`` files load every generated API class and every
+model, 37 MB of a daemon whose whole budget is 80. We need its configuration and authentication, which use two classes
+of the generated client.
+
+So, before the first import, the three packages in question are put into ``sys.modules`` as themselves, but with their
+``__init__`` not run yet. A submodule is imported as ever; the two classes come straight from the files that define
+them; and the first use of any other name runs the real ``__init__`` after all. Whoever imports kubernetes_asyncio
+elsewhere in the process finds everything where it belongs.
+"""
+
+import sys
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
+from typing import Any
+
+_PACKAGES: dict[str, dict[str, str]] = {
+    "kubernetes_asyncio": {},
+    "kubernetes_asyncio.client": {
+        "ApiClient": "kubernetes_asyncio.client.api_client",
+        "Configuration": "kubernetes_asyncio.client.configuration",
+    },
+    "kubernetes_asyncio.client.models": {},
+}
+"""The packages to defer, parents first; and of each the names that need not wake it, with the modules that define
+them."""
+
+_WAKING = ("__version__", "__all__")
+
+
+class _Deferred(ModuleType):
+    """A package whose ``__init__`` runs when a name is asked for that only it can give."""
+
+    def __getattr__(self, name: str) -> Any:
+        home = _PACKAGES.get(self.__name__, {}).get(name)
+        if home is not None:
+            return getattr(import_module(home), name)
+        if name.startswith("__") and name not in _WAKING:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        if find_spec(f"{self.__name__}.{name}") is not None:
+            return import_module(f"{self.__name__}.{name}")
+        self.__class__ = ModuleType  # type: ignore[assignment]  # from here on an ordinary package
+        assert self.__spec__ is not None
+        assert self.__spec__.loader is not None
+        self.__spec__.loader.exec_module(self)
+        return getattr(self, name)
+
+
+def defer_kubernetes_asyncio() -> None:
+    """Make ``import kubernetes_asyncio...`` cheap from now on. Does nothing if it has been imported already."""
+    if "kubernetes_asyncio" in sys.modules:
+        return
+    path: list[str] | None = None
+    for name in _PACKAGES:
+        spec = PathFinder.find_spec(name, path)
+        if spec is None:
+            raise ModuleNotFoundError(f"{name} is not installed", name=name)
+        module = module_from_spec(spec)
+        module.__class__ = _Deferred
+        sys.modules[name] = module
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, module)
+        path = list(spec.submodule_search_locations or ())

@@ -1,0 +1,60 @@
+"""Experiments, as the bytes they came in.
+
+They are few and their spec is the user's to get wrong, so it is read by ``muster.api`` where an error can be told to
+its author. Here only the metadata is read, which the API server vouches for.
+"""
+
+import msgspec
+
+from muster.api.names import API_VERSION, PLURAL
+from watchers.projection import Projection, version_of
+
+PATH = f"/apis/{API_VERSION}/{PLURAL}"
+
+
+class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
+    """One Experiment; ``raw`` is the JSON of the whole object, status included."""
+
+    uid: str
+    namespace: str
+    name: str
+    resource_version: int
+    generation: int
+    deleting: bool
+    """A deletionTimestamp is set."""
+    raw: bytes
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    uid: str
+    name: str
+    resourceVersion: str  # noqa: N815 - the wire's names
+    namespace: str | None = None
+    generation: int | None = None
+    deletionTimestamp: str | None = None  # noqa: N815
+
+
+class _Document(msgspec.Struct, gc=False):
+    metadata: _Metadata
+
+
+_DOCUMENT = msgspec.json.Decoder(_Document)
+
+
+def flatten(raw: msgspec.Raw) -> ExperimentRecord:
+    """The record of an Experiment. Raises ValueError if its metadata cannot be read."""
+    metadata = _DOCUMENT.decode(raw).metadata
+    if not metadata.uid or not metadata.name:
+        raise ValueError("an Experiment without uid or name")
+    return ExperimentRecord(
+        uid=metadata.uid,
+        namespace=metadata.namespace or "",
+        name=metadata.name,
+        resource_version=version_of(metadata.resourceVersion),
+        generation=metadata.generation or 0,
+        deleting=metadata.deletionTimestamp is not None,
+        raw=bytes(raw),
+    )
+
+
+DECODER: Projection[msgspec.Raw, ExperimentRecord] = Projection("Experiment", msgspec.Raw, flatten)

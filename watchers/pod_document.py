@@ -1,0 +1,123 @@
+"""The part of a core/v1 Pod that we read: 30 of several hundred fields.
+
+Every field is optional and every Struct is out of the garbage collector's sight; labels are a Struct too, so that the
+labels of others are skipped without being allocated. Field names are the wire's (mixed case), which is why the linter
+is told so.
+"""
+# ruff: noqa: N815
+
+import msgspec
+
+from muster.api.names import LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
+
+
+class Labels(msgspec.Struct, gc=False):
+    """Our labels of a member."""
+
+    group: str | None = msgspec.field(name=LABEL_GROUP, default=None)
+    job: str | None = msgspec.field(name=LABEL_JOB, default=None)
+    pod: str | None = msgspec.field(name=LABEL_POD, default=None)
+    rank: str | None = msgspec.field(name=LABEL_RANK, default=None)
+    epoch: str | None = msgspec.field(name=LABEL_EPOCH, default=None)
+
+
+class Owner(msgspec.Struct, gc=False):
+    """metav1.OwnerReference."""
+
+    apiVersion: str | None = None
+    kind: str | None = None
+    uid: str | None = None
+    controller: bool | None = None
+
+
+class Metadata(msgspec.Struct, gc=False):
+    """metav1.ObjectMeta."""
+
+    uid: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    resourceVersion: str | None = None
+    labels: Labels | None = None
+    ownerReferences: list[Owner] | None = None
+    deletionTimestamp: str | None = None
+
+
+class InitContainer(msgspec.Struct, gc=False):
+    """An init container's restart policy: ``Always`` makes it a sidecar (KEP-753)."""
+
+    name: str | None = None
+    restartPolicy: str | None = None
+
+
+class Spec(msgspec.Struct, gc=False):
+    """core/v1 PodSpec."""
+
+    nodeName: str | None = None
+    restartPolicy: str | None = None
+    initContainers: list[InitContainer] | None = None
+
+
+class Waiting(msgspec.Struct, gc=False):
+    """core/v1 ContainerStateWaiting."""
+
+    reason: str | None = None
+    message: str | None = None
+
+
+class Running(msgspec.Struct, gc=False):
+    """core/v1 ContainerStateRunning: that it is there says enough."""
+
+
+class Terminated(msgspec.Struct, gc=False):
+    """core/v1 ContainerStateTerminated."""
+
+    exitCode: int | None = None
+    signal: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    finishedAt: str | None = None
+
+
+class State(msgspec.Struct, gc=False):
+    """core/v1 ContainerState."""
+
+    waiting: Waiting | None = None
+    running: Running | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(msgspec.Struct, gc=False):
+    """core/v1 ContainerStatus."""
+
+    name: str | None = None
+    state: State | None = None
+    lastState: State | None = None
+
+
+class Condition(msgspec.Struct, gc=False):
+    """core/v1 PodCondition."""
+
+    type: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
+class Status(msgspec.Struct, gc=False):
+    """core/v1 PodStatus."""
+
+    phase: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    podIP: str | None = None
+    conditions: list[Condition] | None = None
+    containerStatuses: list[ContainerStatus] | None = None
+    initContainerStatuses: list[ContainerStatus] | None = None
+
+
+class PodDocument(msgspec.Struct, gc=False):
+    """core/v1 Pod."""
+
+    metadata: Metadata
+    spec: Spec | None = None
+    status: Status | None = None
