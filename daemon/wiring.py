@@ -16,7 +16,7 @@ from daemon.caches import Times, WatchCaches
 from daemon.conductor import Conductor
 from daemon.health import DaemonHealth
 from daemon.heartbeat import Heartbeat
-from daemon.probing import Probing, prober_of
+from daemon.probing import Prober, Probing, prober_of
 from daemon.queue import Queue
 from daemon.roster import Roster
 from daemon.settings import Settings
@@ -26,6 +26,7 @@ from metrics.instruments import Instruments
 from metrics.watch import WatchCollector
 from muster.api.wire import Transport
 from reconcilers.native.engine import NativeEngine
+from state.actions import ProbeTarget
 from state.plan import ClockName, Plan
 from state.policies import deadline
 from state.record import Record
@@ -49,6 +50,7 @@ class Daemon:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         instance: str,
         version: str,
+        make_prober: Callable[[ProbeTarget], Prober] | None = None,
     ) -> None:
         """To be called on the loop that will run it. ``instance`` names this daemon in Events."""
         self.settings = settings
@@ -56,7 +58,9 @@ class Daemon:
         self.queue = Queue(self.instruments.queued)
         self.roster = Roster(wanted=self.queue.add, gone=self._gone)
         self.heartbeat = Heartbeat(self.instruments.lagged)
-        self.probing = Probing(self._heard, make=prober_of(clock), lag=lambda: self.heartbeat.lag, observe=self._probed)
+        self.probing = Probing(
+            self._heard, make=make_prober or prober_of(clock), lag=lambda: self.heartbeat.lag, observe=self._probed
+        )
         self.announcer = Announcer(transport, instance)
         self.caches = WatchCaches(
             transport,

@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -63,6 +63,7 @@ class Follower:
     retrying: Callable[[ApiError, float], None] | None = None
     chance: random.Random = field(default_factory=random.Random)
     clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _known: dict[tuple[str, str, str], Json] = field(default_factory=dict)
     _version: str = ""
     _pause: float = 0.0
@@ -153,7 +154,7 @@ class Follower:
         seconds = max(self._pause * (0.5 + self.chance.random() / 2), error.retry_after or 0.0)
         if self.retrying is not None:
             self.retrying(error, seconds)
-        await asyncio.sleep(seconds)
+        await self.sleep(seconds)
 
 
 def _decoded(data: bytes) -> Json:

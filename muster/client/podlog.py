@@ -8,7 +8,7 @@ delivered already are dropped here.
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -32,6 +32,7 @@ class PodLog:
     transport: Transport
     namespace: str
     pod: str
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def read(self, *, tail: int | None = None, previous: bool = False) -> AsyncIterator[str]:
         """What has been written until now. Raises ``NotFound`` or ``Invalid`` where there is no such log."""
@@ -66,7 +67,7 @@ class PodLog:
                 return
             over = await self._ended()
             if broken or not over:
-                await asyncio.sleep(RESUME_PAUSE)
+                await self.sleep(RESUME_PAUSE)
 
     async def member(self) -> Member | None:
         """The pod as it stands, None if it is gone."""

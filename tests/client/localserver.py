@@ -1,4 +1,4 @@
-"""A real API server with the kind Experiment, on a loop of its own thread, so that blocking code can be tested against it.
+"""A real API server with the kind Experiment, on a loop of its own thread: blocking code can be tested against it.
 
 It has no node and no daemon: tests play them, by writing pods, statuses and logs.
 """

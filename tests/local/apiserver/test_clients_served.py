@@ -123,8 +123,8 @@ async def test_leases_are_renewed_under_their_version(connection: client.ApiClie
     made.spec.lease_transitions = 1
     renewed = await leases.replace_namespaced_lease("l", "default", made)
     assert renewed.spec.lease_transitions == 1
+    made.spec.holder_identity = "b"
     with pytest.raises(ApiException) as lost:
-        made.spec.holder_identity = "b"
         await leases.replace_namespaced_lease("l", "default", made)
     assert lost.value.status == 409
 

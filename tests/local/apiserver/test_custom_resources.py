@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.local.apiserver.storykit import CRDS, MERGE, WIDGET_SCHEMA, WIDGETS, Api, Clock, definition, widget
 
@@ -36,6 +38,21 @@ async def test_a_crd_is_established_at_once(api: Api) -> None:
             ["spec", "versions", 0, "schema", "openAPIV3Schema", "x-kubernetes-validations"],
             [{"rule": "self.((("}],
             "spec.versions[0].schema.openAPIV3Schema",
+        ),
+        (
+            ["spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "items"],
+            7,
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].items",
+        ),
+        (
+            ["spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "type"],
+            "thing",
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].type",
+        ),
+        (
+            ["spec", "versions", 0, "additionalPrinterColumns"],
+            [{"name": "X", "type": "string", "jsonPath": ".a[?("}],
+            "spec.versions[0].additionalPrinterColumns[0].jsonPath",
         ),
     ],
 )
@@ -163,3 +180,30 @@ async def test_a_changed_crd_serves_its_new_schema(api: Api) -> None:
     schema["properties"]["spec"]["properties"]["shape"] = {"type": "string", "default": "round"}
     await api.patch(f"{CRDS}/widgets.example.com", {"spec": definition(schema)["spec"]})
     assert (await api.create(WIDGETS, widget("w")))["spec"]["shape"] == "round"
+
+
+async def test_a_pattern_python_cannot_read_is_not_enforced(api: Api) -> None:
+    schema = copy.deepcopy(WIDGET_SCHEMA)
+    schema["properties"]["spec"]["properties"]["letters"] = {"type": "string", "pattern": r"^\pL+$"}
+    schema["properties"]["spec"]["properties"]["digits"] = {"type": "string", "pattern": "^[0-9]+$"}
+    await api.create(CRDS, definition(schema))
+    await api.create(WIDGETS, widget("w", letters="1"))
+    status, body = await api.call("POST", WIDGETS, widget("v", digits="x"))
+    assert (status, body["details"]["causes"][0]["field"]) == (422, "spec.digits")
+
+
+async def test_a_crd_may_be_applied_by_the_server(api: Api) -> None:
+    crd = definition(WIDGET_SCHEMA)
+    path = f"{CRDS}/widgets.example.com?fieldManager=m"
+    assert (await api.call("PATCH", path, crd, kind="application/apply-patch+yaml"))[0] == 201
+    crd["metadata"]["labels"] = {"a": "b"}
+    status, shown = await api.call("PATCH", path, crd, kind="application/apply-patch+yaml")
+    assert (status, shown["metadata"]["labels"]) == (200, {"a": "b"})
+    assert shown["status"]["conditions"]
+
+
+async def test_the_crds_of_this_project_are_served(api: Api) -> None:
+    for path in sorted((Path(__file__).parents[3] / "deploy" / "crds").glob("*.yaml")):
+        for crd in yaml.safe_load_all(path.read_text()):
+            made = await api.create(CRDS, crd)
+            assert made["status"]["acceptedNames"]["kind"] == crd["spec"]["names"]["kind"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from muster.local.apiserver import ApiServer
 from tests.local.apiserver.storykit import CONFIGS, CRDS, PODS, WIDGET_SCHEMA, Api, Clock, config, definition, pod
@@ -266,7 +267,7 @@ async def test_other_forms_of_body(api: Api) -> None:
     ],
 )
 async def test_paths_and_verbs_that_lead_nowhere(api: Api, method: str, path: str, code: int) -> None:
-    url = aiohttp.client.URL(api.base + path, encoded=True)
+    url = URL(api.base + path, encoded=True)
     async with api.session.request(method, url, data=b"{}", headers={"Content-Type": "application/json"}) as response:
         assert response.status == code
         assert (await response.json(content_type=None))["kind"] == "Status"
@@ -284,3 +285,31 @@ async def test_many_creates_at_once_are_all_kept(api: Api) -> None:
     assert len(found["items"]) == 200
     assert len({i["metadata"]["resourceVersion"] for i in found["items"]}) == 200
     assert json.dumps(found)
+
+
+@pytest.mark.parametrize("header", ["Origin", "Sec-Fetch-Site"])
+async def test_web_pages_reach_nothing(api: Api, header: str) -> None:
+    status, body = await api.call("GET", "/api/v1/namespaces", **{header: "http://evil.example.com"})
+    assert (status, body["reason"]) == (403, "Forbidden")
+    status, body = await api.call("POST", CONFIGS, config("c"), kind="text/plain")
+    assert (status, body["reason"]) == (415, "UnsupportedMediaType")
+
+
+async def test_a_json_patch_cannot_fill_the_memory(api: Api) -> None:
+    await api.create(CONFIGS, config("c", a="x" * 1000))
+    bomb = [{"op": "copy", "from": "/data", "path": f"/data/k{n}"} for n in range(60)]
+    status, body = await api.call("PATCH", f"{CONFIGS}/c", bomb, kind="application/json-patch+json")
+    assert (status, body["reason"]) == (413, "RequestEntityTooLarge")
+    many = [{"op": "copy", "from": "/data/a", "path": f"/data/k{n}"} for n in range(101)]
+    assert (await api.call("PATCH", f"{CONFIGS}/c", many, kind="application/json-patch+json"))[0] == 413
+    tests = [{"op": "test", "path": "/data/a", "value": "x"}] * 10_001
+    assert (await api.call("PATCH", f"{CONFIGS}/c", tests, kind="application/json-patch+json"))[0] == 413
+
+
+async def test_broken_managed_fields_break_nothing(api: Api) -> None:
+    await api.create(CONFIGS, config("c", a="1"))
+    broken = [{"manager": "m", "operation": "Apply", "fieldsV1": {"f:data": {"f:a": {}}, "k:{": {"f:x": {}}, "v:": {}}}]
+    await api.patch(f"{CONFIGS}/c", {"metadata": {"managedFields": broken}})
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "2"}}
+    status, body = await api.call("PATCH", f"{CONFIGS}/c?fieldManager=n", applied, kind="application/apply-patch+yaml")
+    assert (status, body["reason"]) == (409, "Conflict")

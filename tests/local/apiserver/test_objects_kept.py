@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 from typing import Any
 
 import pytest
@@ -229,3 +231,41 @@ async def test_pods_of_nobody_are_not_waited_for(api: Api) -> None:
     status, last = await api.call("DELETE", f"{PODS}/p")
     assert (status, last["kind"]) == (200, "Pod")
     assert (await api.call("GET", f"{PODS}/p"))[0] == 404
+
+
+async def test_a_database_has_one_server(database: Any) -> None:
+    first = ApiServer(database)
+    with pytest.raises(ValueError, match="stop the local cluster that uses it"):
+        ApiServer(database)
+    await first.stop()
+    with pytest.raises(RuntimeError, match="has been stopped"):
+        first.store.create(first.store.resource("v1", "configmaps"), "default", config("late"))
+    await ApiServer(database).stop()
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, None])
+async def test_a_broken_database_is_named(database: Any, content: bytes | None) -> None:
+    if content is not None:
+        database.write_bytes(content)
+    else:
+        await ApiServer(database).stop()
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            connection.execute("UPDATE objects SET data = ? WHERE key LIKE '%default'", (b"{",))
+            connection.commit()
+    with pytest.raises(ValueError, match="move"):
+        ApiServer(database)
+
+
+async def test_events_live_for_an_hour(api: Api, clock: Clock) -> None:
+    path = "/api/v1/namespaces/default/events"
+    body = {"involvedObject": {"kind": "Pod", "name": "p"}, "reason": "X", "message": "m", "type": "Normal"}
+    await api.create(path, {**body, "metadata": {"name": "old"}})
+    clock.now += 3601
+    await api.create(path, {**body, "metadata": {"name": "new"}})
+    await api.gone(f"{path}/old")
+    assert [e["metadata"]["name"] for e in (await api.get(path))["items"]] == ["new"]
+
+
+async def test_a_node_registers_with_its_status(api: Api) -> None:
+    made = await api.create("/api/v1/nodes", {"metadata": {"name": "n"}, "status": {"capacity": {"cpu": 4}}})
+    assert made["status"]["capacity"] == {"cpu": "4"}
