@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from muster.api.errors import ApiError
+from muster.api.errors import ApiError, Unreachable
 from watchers.sources import InCluster, Reading, Source
 
 LOOK_EVERY = 10.0
@@ -94,7 +94,14 @@ class Credentials:
         if self._reading is None:
             self._reading = asyncio.create_task(self._read(), name="credentials")
             self._reading.add_done_callback(_retrieve)
-        return await asyncio.shield(self._reading)
+        reading = self._reading
+        try:
+            return await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            asker = asyncio.current_task()
+            if not reading.cancelled() or (asker is not None and asker.cancelling()):
+                raise
+            raise Unreachable("the connection has been closed", reason="Closed") from None
 
     async def _read(self) -> Identity:
         try:

@@ -1,11 +1,11 @@
 """Data-parallel training on as many processes as the experiment has, with checkpoints.
 
-A small network learns to tell two interleaved spirals apart. Each process holds its own share of the points; the gradient is
-averaged over all processes by a collective in every step, so the loss is one number for the whole gang. Rank 0 writes a
-checkpoint every few steps, and a gang that is started again goes on from there.
+A small network learns to tell two interleaved spirals apart. Each process holds its own share of the points; the
+gradient is averaged over all processes by a collective in every step, so the loss is one number for the whole gang.
+Rank 0 writes a checkpoint every few steps, and a gang that is started again goes on from there.
 
-Nothing here knows Muster: jax reads the coordinator's address from JAX_COORDINATOR_ADDRESS by itself, and the JAXOPERATOR_*
-variables are AIchor's.
+Nothing here imports Muster: jax reads the coordinator's address from JAX_COORDINATOR_ADDRESS by itself, and the
+JAXOPERATOR_* variables are AIchor's.
 """
 
 import argparse
@@ -77,9 +77,13 @@ def main() -> None:
     """Join the gang, go on from the last checkpoint, train."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--checkpoints", type=Path, default=Path(os.environ.get("AICHOR_OUTPUT_PATH", ".muster/checkpoints")))
+    parser.add_argument(
+        "--checkpoints", type=Path, default=Path(os.environ.get("AICHOR_OUTPUT_PATH", ".muster/checkpoints"))
+    )
     parser.add_argument("--every", type=int, default=20, help="steps between checkpoints")
-    parser.add_argument("--pace", type=float, default=0.05, help="least seconds per step, so that there is something to see")
+    parser.add_argument(
+        "--pace", type=float, default=0.05, help="least seconds per step, so that there is something to see"
+    )
     parser.add_argument("--absent", type=int, default=-1, help="this rank never calls the coordinator")
     args = parser.parse_args()
 

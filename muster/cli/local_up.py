@@ -20,7 +20,8 @@ def up(ctx: click.Context, fresh: bool, port: int) -> None:
 
     They end with Ctrl-C or `muster local down`.
 
-    Objects are kept from one start to the next. If cluster or daemon fail, this says which and why, and exits with 1.
+    Pods are processes of this machine and begin in this directory. Objects are kept from one start to the next. If
+    cluster or daemon fail, this says which and why, and exits with 1.
     """
     home = Home(default_home())
 

@@ -29,7 +29,8 @@ def run(ctx: click.Context, file: str, name: str | None, keep: bool) -> None:
     """Run FILE (- is standard input) on a local cluster, show it live, and exit with its outcome.
 
     The cluster and the daemon are started for it and end with it; where `muster local up` runs, that cluster is used.
-    Pods are processes of this machine: run what you would run as a script. Ctrl-C cancels; a second one does not wait.
+    Pods are processes of this machine and begin in this directory: run what you would run as a script. Ctrl-C
+    cancels; a second one does not wait.
 
     Exit status: 0 succeeded, 1 failed, 2 invalid manifest, 3 ended by a deadline, 130 interrupted.
     """

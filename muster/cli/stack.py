@@ -8,6 +8,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 
 import aiohttp
@@ -23,7 +24,10 @@ HOST = "127.0.0.1"
 
 
 class Stack:
-    """Cluster and daemon on one state directory. An async context manager: leaving it ends both, the daemon first."""
+    """Cluster and daemon on one state directory. An async context manager: leaving it ends both, the daemon first.
+
+    Pods start in the directory the command was called in: on a laptop the program lies there, not in an image.
+    """
 
     def __init__(
         self,
@@ -37,6 +41,8 @@ class Stack:
         self.home = home
         self._say = say
         self._options = [
+            *("--workspace", str(Path.cwd())),
+            *("--workspace", str(Path.cwd())),  # the project one stands in takes the place of an image
             *(("--port", str(port)) if port else ()),
             *(("--fresh",) if fresh else ()),
             *(("--memory-only",) if memory_only else ()),

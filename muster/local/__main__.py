@@ -31,8 +31,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=0, metavar="N", help="TCP port on 127.0.0.1 (default: a free one)")
     parser.add_argument("--memory-only", action="store_true", help="keep no objects on disk")
     parser.add_argument("--fresh", action="store_true", help="forget the objects and logs of earlier clusters first")
+    parser.add_argument(
+        "--workspace", type=Path, default=None, metavar="DIR", help="where containers start that name no directory"
+    )
     choices = [isolation.value for isolation in Isolation]
     parser.add_argument("--isolation", choices=choices, help="how pods are kept apart (default: the best that works)")
+    parser.add_argument(
+        "--workspace", type=Path, metavar="DIR", help="where pods start (default: a folder of their own)"
+    )
     return parser
 
 
@@ -62,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         memory_only=chosen.memory_only,
         fresh=chosen.fresh,
         isolation=Isolation(chosen.isolation) if chosen.isolation else None,
+        workspace=chosen.workspace.absolute() if chosen.workspace else None,
+        workspace=chosen.workspace.expanduser().absolute() if chosen.workspace else None,
     )
     try:
         asyncio.run(serve(cluster))

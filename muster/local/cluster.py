@@ -12,6 +12,7 @@ import secrets
 import shutil
 import time
 from contextlib import AsyncExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from muster.api.crd import custom_resource_definition
@@ -35,7 +36,10 @@ class ClusterFailed(MusterError):
 
 
 class Cluster:
-    """One cluster on one state directory. ``start`` and ``stop`` are called once each, in this order."""
+    """One cluster on one state directory. ``start`` and ``stop`` are called once each, in this order.
+
+    ``workspace`` is the directory that pods start in, in place of the one their image would name.
+    """
 
     def __init__(
         self,
@@ -45,12 +49,15 @@ class Cluster:
         memory_only: bool = False,
         fresh: bool = False,
         isolation: Isolation | None = None,
+        workspace: Path | None = None,
     ) -> None:
         self._home = home
         self._port = port
         self._memory_only = memory_only
         self._fresh = fresh
         self._isolation = isolation
+        self._workspace = workspace
+        self._workspace = workspace
         self._parts = AsyncExitStack()
         self._api: ApiServer | None = None
 
@@ -100,7 +107,14 @@ class Cluster:
 
     async def _start_node(self, api: ApiServer, inner: str, token: str) -> str:
         self._home.node.mkdir(mode=0o700, exist_ok=True)
-        node = NodeAgent(inner, token=token, state_dir=self._home.node, isolation=self._isolation, name=NODE_NAME)
+        node = NodeAgent(
+            inner,
+            token=token,
+            state_dir=self._home.node,
+            isolation=self._isolation,
+            name=NODE_NAME,
+            workspace=self._workspace,
+        )
         api.pod_logs = node.logs
         try:
             await node.start()

@@ -20,7 +20,7 @@ class Front:
         self._inner = (inner_host, inner_port)
         self._context = context
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self.connections: set[asyncio.Task[None]] = set()
 
     async def start(self, host: str, port: int) -> int:
         """Listen; returns the port, which is a free one if ``port`` is 0. Raises OSError if it is taken."""
@@ -34,20 +34,20 @@ class Front:
         """Close every connection."""
         if self._server is not None:
             self._server.close()
-        for task in self._connections:
+        for task in self.connections:
             task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        await asyncio.gather(*self.connections, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._connections.add(task)
+        self.connections.add(task)
         try:
             await self._forward(reader, writer)
         except asyncio.CancelledError:
             pass  # only stop() cancels; asyncio.streams would report it as an unhandled error
         finally:
-            self._connections.discard(task)
+            self.connections.discard(task)
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Both directions until either side ends.

@@ -107,7 +107,7 @@ class Torn:
                 if isinstance(step, Exception):
                     raise step
                 yield step.encode()
-            self.ended = not self.streams
+            self.ended = len(self.streams) <= 1
 
         yield play()
 

@@ -285,6 +285,28 @@ async def test_an_answer_cut_short_is_unreachable(tmp_path: Path) -> None:
         await connection.aclose()
 
 
+async def test_a_refusal_cut_short_is_still_that_refusal(tmp_path: Path) -> None:
+    async def short(_request: Request, reply: Reply) -> None:
+        await reply.raw(b"HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\nhalf")
+        reply.writer.close()
+
+    async with api_server(short) as server:
+        connection = await connect(server, tmp_path)
+        with pytest.raises(Conflict):
+            await connection.request("PUT", "/x", body=b"{}")
+        await connection.aclose()
+
+
+async def test_an_answer_without_measure_is_not_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("watchers.connection.LARGEST_ANSWER", 1000)
+    async with api_server(answer(200, b"x" * 1000), answer(200, b"x" * 1001)) as server:
+        connection = await connect(server, tmp_path)
+        await connection.request("GET", "/x")
+        with pytest.raises(Unreachable, match="more than 1000 bytes"):
+            await connection.request("GET", "/x")
+        await connection.aclose()
+
+
 async def test_leaving_a_watch_early_closes_it(tmp_path: Path) -> None:
     async with api_server(stream(b"one", b"two", then="stall"), answer(200, {})) as server:
         connection = await connect(server, tmp_path)

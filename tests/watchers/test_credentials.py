@@ -15,7 +15,7 @@ from tests.fakes.apiserver import Reply, Request, Step, answer, api_server, refu
 from tests.fakes.certificates import Authority
 from watchers.connection import Connection
 from watchers.credentials import Credentials
-from watchers.sources import InCluster, KubeConfig, Source, choose_source
+from watchers.sources import InCluster, KubeConfig, Reading, Source, choose_source
 
 
 class Time:
@@ -169,6 +169,23 @@ async def test_a_plugin_that_hangs_hangs_once_and_costs_each_request_its_limit(t
             await connection.request("GET", "/x", timeout=5)
         await connection.aclose()
     assert (tmp_path / "runs").read_text() == "\n"
+
+
+async def test_closing_does_not_wait_for_a_plugin(tmp_path: Path) -> None:
+    started = asyncio.Event()
+
+    class Endless:
+        async def read(self) -> Reading:
+            started.set()
+            await asyncio.Event().wait()
+            raise AssertionError("cancelled before")
+
+    connection = connect(Endless(), Time())
+    asking = asyncio.create_task(connection.request("GET", "/x"), name="request")
+    await started.wait()
+    await connection.aclose()
+    with pytest.raises(Unreachable, match="closed"):  # the asker itself was not cancelled
+        await asking
 
 
 async def test_client_certificates_and_a_ca_that_rotates(tmp_path: Path) -> None:

@@ -240,6 +240,32 @@ async def test_a_list_that_expires_half_way_starts_again(tmp_path: Path, forgott
         assert told.server.requests[-2].params.get("limit") == ("500" if forgotten == 1 else None)
 
 
+async def test_a_list_that_never_ends_well_is_given_up_for_a_while(tmp_path: Path) -> None:
+    first = answer(200, listing([pod("old", 1)], 5, "token"))
+    gone = refusal(410, "Expired")
+    async with story(tmp_path, first, gone, first, gone, gone, answer(200, listing([], 8)), paged=True) as told:
+        assert told.reflector.reconnects == {"expired": 1}
+        assert told.versions == [8]
+
+
+async def test_a_list_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("watchers.listing.MOST_PAGES", 3)
+    more = answer(200, listing([], 5, "token"))
+    async with story(tmp_path, more, more, more, answer(200, listing([], 8)), paged=True) as told:
+        assert "has no end" in told.reports[0][1]["problem"]
+        assert told.versions == [8]
+
+
+async def test_a_version_that_is_none_to_the_server_means_a_new_list(tmp_path: Path) -> None:
+    script = (
+        answer(200, listing([], 5)),
+        refusal(400, "BadRequest", "invalid resource version"),
+        answer(200, listing([], 8)),
+    )
+    async with story(tmp_path, *script, paged=True) as told:
+        assert told.versions == [5, 8]
+
+
 async def test_a_dead_watch_is_resumed_where_it_was(tmp_path: Path) -> None:
     script = (
         answer(200, listing([pod("a", 1)], 5)),

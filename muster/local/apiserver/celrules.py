@@ -20,15 +20,21 @@ from muster.local.apiserver.failure import Cause
 
 Json = dict[str, Any]
 _OLD = re.compile(r"\boldSelf\b")
+_MENTIONED = re.compile(r"\b(?:self|oldSelf)\b(?:\.([A-Za-z_]\w*)\b(?!\s*\())?")
 _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 _ABSENT: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One compiled rule; `message` is what a user reads when it does not hold."""
+    """One compiled rule; `message` is what a user reads when it does not hold.
+
+    `fields` are the only fields of self and oldSelf it reads, None where that cannot be told from its text. Converting
+    an object for CEL costs far more than most rules, so only these are converted.
+    """
 
     text: str
+    fields: frozenset[str] | None
     program: Any
     transition: bool
     message: str
@@ -59,6 +65,11 @@ def _program(environment: celpy.Environment, text: str, where: str) -> Any:
         raise ValueError(f"{where}: the CEL rule {text!r} does not compile: {failure}") from failure
 
 
+def _fields(text: str) -> frozenset[str] | None:
+    found = [match[1] for match in _MENTIONED.finditer(text)]
+    return frozenset(found) if all(found) else None
+
+
 def compile_rules(schema: Json) -> Node:
     """The rule tree of a schema; raises ValueError naming the first rule that does not compile."""
     return _compile(celpy.Environment(), schema, "openAPIV3Schema")
@@ -72,6 +83,7 @@ def _compile(environment: celpy.Environment, schema: Json, where: str) -> Node:
         node.rules.append(
             Rule(
                 text=text,
+                fields=_fields(f"{text} {expression or ''}"),
                 program=_program(environment, text, where),
                 transition=bool(_OLD.search(text)) and not rule.get("optionalOldSelf"),
                 message=rule.get("message") or f"failed rule: {text}",
@@ -93,10 +105,21 @@ def _compile(environment: celpy.Environment, schema: Json, where: str) -> Node:
     return node
 
 
+def _seen(rule: Rule, value: Any) -> Any:
+    """The part of a value a rule reads."""
+    if rule.fields is None or not isinstance(value, dict):
+        return value
+    return {name: value[name] for name in rule.fields if name in value}
+
+
 def _judge(rule: Rule, value: Any, old: Any, path: str) -> Cause | None:
-    activation = {"self": json_to_cel(value)}
-    if old is not _ABSENT:
-        activation["oldSelf"] = json_to_cel(old)
+    seen, former = _seen(rule, value), _ABSENT if old is _ABSENT else _seen(rule, old)
+    if seen == former:
+        # What has not changed was judged when it came; the real server overlooks its faults too (ratcheting).
+        return None
+    activation = {"self": json_to_cel(seen)}
+    if former is not _ABSENT:
+        activation["oldSelf"] = json_to_cel(former)
     where = path + rule.field_path if path else rule.field_path.removeprefix(".")
     try:
         if rule.program.evaluate(activation):
@@ -128,13 +151,13 @@ def _old_item(keys: tuple[str, ...], item: Any, old: Any) -> Any:
 
 
 def _walk(node: Node, value: Any, old: Any, path: str) -> list[Cause]:
-    causes = []
+    if old is not _ABSENT and value == old:
+        return []
+    causes: list[Cause] = []
     for rule in node.rules:
-        if rule.transition and old is _ABSENT:
-            continue
-        cause = _judge(rule, value, old, path)
-        if cause is not None:
-            causes.append(cause)
+        if not (rule.transition and old is _ABSENT):
+            cause = _judge(rule, value, old, path)
+            causes += [cause] if cause is not None else []
     if isinstance(value, dict):
         former: Json = old if isinstance(old, dict) else {}
         for name, item in value.items():

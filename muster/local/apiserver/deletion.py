@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from muster.local.apiserver.definitions import CLEANUP
-from muster.local.apiserver.failure import conflict
+from muster.local.apiserver.failure import conflict, forbidden
 from muster.local.apiserver.kinds import Resource
 from muster.local.apiserver.options import DeleteOptions
 from muster.local.apiserver.records import Json, Stored
@@ -16,10 +16,13 @@ from muster.local.apiserver.timestamps import rfc3339
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
+_IMMORTAL = frozenset(("default", "kube-public", "kube-system"))
 
 
 def check_preconditions(resource: Resource, stored: Stored, options: DeleteOptions) -> None:
-    """409 where the object is not the one the caller means."""
+    """409 where the object is not the one the caller means, 403 where it must stay."""
+    if resource.storage == ("", "namespaces") and stored.name in _IMMORTAL:
+        raise forbidden(resource.qualified, stored.name, "this namespace may not be deleted")
     for label, wanted, held in (
         ("UID", options.uid, stored.uid),
         ("ResourceVersion", options.version, str(stored.version)),

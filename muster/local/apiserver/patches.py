@@ -31,6 +31,19 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return result
 
 
+def _absent(target: Any, path: Any) -> bool:
+    """Whether a path names a field its object lacks; the real server lets `replace` add such a one."""
+    if not isinstance(path, str) or not path.startswith("/"):
+        return False
+    *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
+    for part in parents:
+        if isinstance(target, list):
+            target = target[int(part)] if part.isdecimal() and int(part) < len(target) else None
+        else:
+            target = target.get(part) if isinstance(target, dict) else None
+    return isinstance(target, dict) and last not in target
+
+
 def json_patch(target: Json, patch: Any) -> Json:
     """The target with a JSON patch applied; 422 where an operation cannot be carried out."""
     import jsonpatch
@@ -44,6 +57,8 @@ def json_patch(target: Json, patch: Any) -> Json:
     try:
         result = target
         for operation in patch:
+            if operation.get("op") == "replace" and _absent(result, operation.get("path")):
+                operation = {**operation, "op": "add"}
             result = jsonpatch.JsonPatch([operation]).apply(result, in_place=result is not target)
             if operation["op"] == "copy" and len(encode(result)) > _COPIED_BYTES_ALLOWED:
                 raise _too_much(f"copies to more than {_COPIED_BYTES_ALLOWED} bytes")

@@ -53,7 +53,11 @@ class ApiServer:
         self._database = Database(database)
         ledger = Ledger(self._database, self.registry.selectable, history=history)
         self.store = ObjectStore(ledger, self.registry, clock=clock, randomness=randomness or random.SystemRandom())
-        self._load(ledger)
+        try:
+            self._load(ledger)
+        except BaseException:
+            self._database.close()
+            raise
         self._closing = asyncio.Event()
         self._garbage = Garbage(self.store, clock)
         reading = Reading(self.store, clock, self._closing, bookmark_seconds)

@@ -197,6 +197,8 @@ class ObjectStore:
             obj.pop("status", None)
             if "status" in old:
                 obj["status"] = old["status"]
+        if resource.kind == "Namespace" and options.subresource != "finalize":
+            obj["spec"] = old["spec"]
         admission.complete(resource, obj, old)
         admission.refuse(resource, obj, admission.check(resource, obj, old))
         self._refuse_new_finalizers(resource, obj, old)

@@ -55,7 +55,8 @@ def _map(target: Json, patch: Json, shape: Shape) -> Json:
             result[key] = value
     for key, order in orders.items():
         if isinstance(result.get(key), list):
-            result[key] = _ordered(result[key], order, shape.child(key))
+            former = target.get(key)
+            result[key] = _ordered(result[key], order, former if isinstance(former, list) else [], shape.child(key))
     return result
 
 
@@ -87,15 +88,19 @@ def _list(held: list[Any], patch: list[Any], shape: Shape, order: list[Any] | No
             merged[key] = _map(merged.get(key) or {}, item, shape.item())
         else:
             merged[key] = item
-    if order is not None:
-        return _ordered(list(merged.values()), order, shape)
-    return list(merged.values())
+    return _ordered(list(merged.values()), patch if order is None else order, held, shape)
 
 
-def _ordered(items: list[Any], order: list[Any], shape: Shape) -> list[Any]:
-    """Items the order names come first, in that order; the others follow as they stood."""
-    wanted = [_key(item, shape) for item in order]
-    rank = {key: index for index, key in enumerate(wanted)}
-    listed = sorted((i for i in items if _key(i, shape) in rank), key=lambda i: rank[_key(i, shape)])
-    others = [i for i in items if _key(i, shape) not in rank]
-    return listed + others
+def _ordered(items: list[Any], order: list[Any], former: list[Any], shape: Shape) -> list[Any]:
+    """Items the patch names come in its order; each other one comes before the first it used to precede."""
+    keys = [_key(item, shape) for item in former]
+    place = {key: index for index, key in enumerate(keys)}
+    wanted = {_key(item, shape): index for index, item in enumerate(order)}
+    named = sorted((i for i in items if _key(i, shape) in wanted), key=lambda i: wanted[_key(i, shape)])
+    others = [i for i in items if _key(i, shape) not in wanted]
+    result: list[Any] = []
+    while named and others:
+        mine, other = place.get(_key(named[0], shape)), place.get(_key(others[0], shape))
+        before = mine is not None and other is not None and other < mine
+        result.append((others if before else named).pop(0))
+    return result + named + others

@@ -61,7 +61,9 @@ class NodeAgent:
         back_off: float = INITIAL,
         clock: Clock = time.time_ns,
         api: Api | None = None,
+        workspace: Path | None = None,
     ) -> None:
+        """``workspace`` is where containers start that name no working directory (default: the pod's own folder)."""
         self.logs = LogStore(clock)
         self.name = name
         self.isolation: Choice | None = None if isolation is None else Choice(isolation, {})
@@ -72,6 +74,7 @@ class NodeAgent:
         self._capacity = machine_capacity() | {key: str(value) for key, value in (capacity or {}).items()}
         self._back_off = back_off
         self._clock = clock
+        self._workspace = workspace
         self._stack = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
         self._node: NodeContext | None = None
@@ -134,6 +137,7 @@ class NodeAgent:
             clock=self._clock,
             python_directory=str(Path(sys.executable).parent),
             back_off=self._back_off,
+            workspace=self._workspace,
         )
         self._stack.push_async_callback(lambda: node.launcher.stop())
         self._registration = registration = Registration(

@@ -22,7 +22,10 @@ from muster.local.node.stamps import Clock
 
 @dataclass(slots=True)
 class NodeContext:
-    """One per agent. `back_off` is the first CrashLoopBackOff wait in seconds, `retry` that of a refused set-up."""
+    """One per agent. `back_off` is the first CrashLoopBackOff wait in seconds, `retry` that of a refused set-up.
+
+    `workspace` stands in for the working directory that an image would bring along.
+    """
 
     api: Api
     name: str
@@ -36,6 +39,7 @@ class NodeContext:
     clock: Clock
     python_directory: str
     back_off: float
+    workspace: Path | None = None
     retry: float = 2.0
     draining: bool = False
 

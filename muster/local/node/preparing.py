@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from muster.api.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
@@ -32,11 +33,18 @@ async def prepare(context: PodContext, container: Object) -> ProcessSpec:
     return ProcessSpec(
         argv=argv,
         env=environment,
-        cwd=str(container["workingDir"]) if container.get("workingDir") else None,
+        cwd=_directory(container, node.workspace),
         pod_directory=str(context.home),
         graft_directory=str(context.folder / "grafts" / name),
         mounts=mounts_of(container, context.volumes),
     )
+
+
+def _directory(container: Object, workspace: Path | None) -> str | None:
+    """Where the program starts: an image brings its own directory along, here the workspace stands in for it."""
+    if container.get("workingDir"):
+        return str(container["workingDir"])
+    return str(workspace) if workspace is not None else None
 
 
 def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Group | None, Mapping[str, int]]:

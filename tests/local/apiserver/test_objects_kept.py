@@ -17,6 +17,7 @@ from tests.local.apiserver.storykit import (
     WIDGET_SCHEMA,
     WIDGETS,
     Api,
+    Clock,
     config,
     definition,
     pod,

@@ -37,6 +37,8 @@ async def test_a_json_patch_tests_before_it_changes(api: Api) -> None:
     assert (await api.patch(f"{CONFIGS}/c", steps, JSON_PATCH))["data"] == {"a": "2"}
     status, body = await api.call("PATCH", f"{CONFIGS}/c", steps, kind=JSON_PATCH)
     assert (status, body["reason"]) == (422, "Invalid")
+    added = await api.patch(f"{CONFIGS}/c", [{"op": "replace", "path": "/data/new", "value": "1"}], JSON_PATCH)
+    assert added["data"] == {"a": "2", "new": "1"}
     for hostile in ({"op": "add"}, [1], [{"op": "fly", "path": "/data"}], [{"op": "remove", "path": "/nothing"}]):
         assert (await api.call("PATCH", f"{CONFIGS}/c", hostile, kind=JSON_PATCH))[0] in (400, 422)
 
@@ -55,7 +57,20 @@ async def test_a_strategic_patch_knows_the_keys_of_lists(api: Api) -> None:
     await api.patch(f"{PODS}/p/status", status, STRATEGIC)
     status = {"status": {"conditions": [{"type": "Other", "status": "True"}]}}
     changed = await api.patch(f"{PODS}/p/status", status, STRATEGIC)
+    # What a patch brings comes first, as the real server has it, unless the two have an order already.
+    assert [c["type"] for c in changed["status"]["conditions"]] == ["Other", "Ready"]
+    status = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    changed = await api.patch(f"{PODS}/p/status", status, STRATEGIC)
+    assert [(c["type"], c["status"]) for c in changed["status"]["conditions"]] == [
+        ("Other", "True"),
+        ("Ready", "False"),
+    ]
+    order = {"status": {"$setElementOrder/conditions": [{"type": "Ready"}, {"type": "Other"}]}}
+    changed = await api.patch(f"{PODS}/p/status", order, STRATEGIC)
     assert [c["type"] for c in changed["status"]["conditions"]] == ["Ready", "Other"]
+    gone = {"status": {"conditions": [{"type": "Ready", "$patch": "delete"}]}}
+    changed = await api.patch(f"{PODS}/p/status", gone, STRATEGIC)
+    assert [c["type"] for c in changed["status"]["conditions"]] == ["Other"]
 
 
 async def test_strategic_directives(api: Api) -> None:

@@ -264,6 +264,13 @@ async def test_a_namespace_is_drained_and_then_goes(api: Api) -> None:
     assert (await api.call("GET", inside))[0] == 404
 
 
+async def test_the_first_namespaces_stay(api: Api) -> None:
+    status, body = await api.call("DELETE", "/api/v1/namespaces/default")
+    assert (status, body["message"]) == (403, 'namespaces "default" is forbidden: this namespace may not be deleted')
+    await api.patch("/api/v1/namespaces/default", {"spec": {"finalizers": []}})
+    assert (await api.get("/api/v1/namespaces/default"))["spec"]["finalizers"] == ["kubernetes"]
+
+
 async def test_a_crd_takes_its_objects_along(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     await api.create(WIDGETS, widget("w"))

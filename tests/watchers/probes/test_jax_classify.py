@@ -17,7 +17,7 @@ from watchers.probes.jax.classify import Address, look
 from watchers.probes.tcp import probe_tcp
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-SHORT = 0.2
+SHORT = 0.4
 
 
 class Quiet(BaseHTTPRequestHandler):
@@ -80,7 +80,7 @@ async def test_a_listener_that_says_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         state, detail = await state_at(f"127.0.0.1:{mute.getsockname()[1]}")
     assert state is CoordinatorState.SILENT
-    assert "stayed silent for 0.2 s" in detail
+    assert "stayed silent for 0.4 s" in detail
 
 
 async def test_a_network_that_swallows_everything() -> None:
@@ -97,7 +97,7 @@ async def test_a_network_that_swallows_everything() -> None:
         finally:
             for one in crowd:
                 one.close()
-    assert (state, detail) == (CoordinatorState.TIMEOUT, "no connection within 0.2 s")
+    assert (state, detail) == (CoordinatorState.TIMEOUT, "no connection within 0.4 s")
 
 
 async def test_an_address_the_network_does_not_know() -> None:

@@ -1,0 +1,78 @@
+"""Gangs to measure with: a plan of so many workers, its pods as a decision sees them, and what its coordinator says."""
+
+from state.plan import Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
+from state.pod import Pod, PodPhase
+from state.roll import CoordinatorState, RankState, RollAnswer
+from state.view import View
+
+UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+
+def gang(size: int) -> Plan:
+    """A JAX experiment with every clock set."""
+    return Plan(
+        uid=UID,
+        namespace="lab",
+        name="moe",
+        generation=1,
+        operator="jax",
+        image="registry.example/train:1",
+        command="python3 -u main.py",
+        groups=(Group("worker", 1, size, Shape(), 0),),
+        coordinator=Coordinator(0, 1234, ProbeKind.JAX),
+        clocks={name: Clock(86_400.0, ClockAction.FAIL) for name in ClockName},
+    )
+
+
+def pod(plan: Plan, rank: int, *, version: int = 1, started: bool = True) -> Pod:
+    """A member's pod: on its node, and running unless it has not ``started``."""
+    member = plan.member(rank)
+    assert member is not None
+    return Pod(
+        uid=f"{rank:08x}-94a1-4f5e-8c2b-000000000000",
+        name=plan.pod_name(member, 0),
+        namespace=plan.namespace,
+        resource_version=version,
+        owner=plan.uid,
+        group=member.group,
+        job=member.job,
+        index=member.pod,
+        rank=rank,
+        epoch=0,
+        phase=PodPhase.RUNNING if started else PodPhase.PENDING,
+        ready=started,
+        terminating=False,
+        delete_by=0.0,
+        scheduled=True,
+        node=f"gpu-{rank % 2000}",
+        ip=f"10.4.{rank >> 8 & 255}.{rank & 255}" if started else "",
+        started=started,
+        waiting_reason="" if started else "ContainerCreating",
+        waiting_message="",
+        exit=None,
+        disruption="",
+    )
+
+
+def seen(pods: list[Pod], answer: RollAnswer | None) -> View:
+    """The view of a launched epoch 0 with these pods."""
+    view = View(confirmed=0, service=True)
+    for each in pods:
+        view.change(None, each)
+    if answer is not None:
+        view.hear(answer, 0)
+    return view
+
+
+def roll(size: int, at: float, *, absent: frozenset[int] = frozenset()) -> RollAnswer:
+    """A serving coordinator's answer: everybody connected, or everybody waiting for the ``absent`` ranks."""
+    here = RankState.ARRIVED if absent else RankState.CONNECTED
+    return RollAnswer(
+        at=at,
+        coordinator=CoordinatorState.SERVING,
+        latency=0.004,
+        expected=size,
+        ranks=tuple(RankState.MISSING if rank in absent else here for rank in range(size)),
+        incarnation=7,
+        protocol="v2",
+    )

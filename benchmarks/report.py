@@ -1,0 +1,61 @@
+"""The figures as a table for people and as JSON for machines."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.result import Result
+
+_HEADS = ("name", "value", "unit", "budget", "ok", "peer", "peer value", "ratio")
+_NUMBERS = frozenset({"value", "budget", "peer value", "ratio"})
+
+
+def table(results: Sequence[Result]) -> str:
+    """One line per result under one line of heads; numbers to the right, text to the left."""
+    rows = [_HEADS, *(_cells(result) for result in results)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if head in _NUMBERS else cell.ljust(width)
+            for head, cell, width in zip(_HEADS, row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    )
+    return "\n".join(lines)
+
+
+def write(results: Sequence[Result], path: Path) -> None:
+    """Write the results as a JSON list of objects with the fields of ``Result``."""
+    encoded = msgspec.json.encode([asdict(result) for result in results])
+    path.write_bytes(msgspec.json.format(encoded, indent=2) + b"\n")
+
+
+def _cells(result: Result) -> tuple[str, ...]:
+    return (
+        result.name,
+        _number(result.value),
+        result.unit,
+        _number(result.budget),
+        "ok" if result.ok else "OVER",
+        result.peer,
+        _number(result.peer_value),
+        _ratio(result),
+    )
+
+
+def _ratio(result: Result) -> str:
+    """How many times the peer's figure is ours."""
+    if result.peer_value is None or not result.value:
+        return ""
+    return f"{result.peer_value / result.value:.1f}x"
+
+
+def _number(value: float | None) -> str:
+    """Three digits that mean something, and no exponent."""
+    if value is None:
+        return ""
+    if value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

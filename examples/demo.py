@@ -1,0 +1,152 @@
+"""``make demo``: the main job, on a cluster that lives in this directory for two minutes.
+
+1. Four JAX processes train a small network together.
+2. One of them is killed in the middle: Muster names it, starts the gang again, and training goes on from the last
+   checkpoint.
+3. In a second run rank 2 never calls the coordinator: Muster says which rank and which pod, and its clock ends it.
+4. What Prometheus would have seen of both, and where to look next.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import aiohttp
+import click
+
+from muster.api.errors import MusterError
+from muster.api.manifest import load_manifest
+from muster.cli.cluster import client_of
+from muster.cli.display import choose_display
+from muster.cli.exits import INTERRUPTED
+from muster.cli.ground import Ground, local_ground
+from muster.cli.interrupts import Interrupts
+from muster.cli.running import Running
+from muster.cli.voice import say
+from muster.client import Client, Snapshot
+
+HERE = Path(__file__).parent
+VICTIM = 2
+STEP_OF_DEATH = 90
+TOLD = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?!.* 0(\.0)?$)")
+"""Metrics of experiments that are not zero."""
+
+
+def headline(number: int, words: str) -> None:
+    """A step of the demo begins."""
+    say("")
+    say(click.style(f"── {number}. {words}", bold=True))
+
+
+class Demo:
+    """The four steps on one cluster."""
+
+    def __init__(self, ground: Ground, client: Client, interrupts: Interrupts) -> None:
+        self._ground = ground
+        self._client = client
+        self._interrupts = interrupts
+
+    async def play(self) -> bool:
+        """Play all steps; True if everything went as the headlines say."""
+        headline(1, "four JAX processes train together   (examples/jax/manifest.yaml)")
+        trained = await self._run("jax/manifest.yaml", saboteur=True)
+        headline(3, f"rank {VICTIM} never calls the coordinator   (examples/jax/missing-rank.yaml)")
+        missed = await self._run("jax/missing-rank.yaml", saboteur=False)
+        return (
+            trained is not None
+            and missed is not None
+            and trained.phase == "Succeeded"
+            and trained.status.restarts == 1
+            and missed.status.reason == "AssemblyDeadlineExceeded"
+        )
+
+    async def _run(self, file: str, *, saboteur: bool) -> Snapshot | None:
+        path = HERE / file
+        loaded = load_manifest(path.read_text(), filename=str(path))
+        seen = await self._client.submit(loaded, filename=path.name)
+        say(f"submitted {seen.namespace}/{seen.name}")
+        beside = self._kill_one if saboteur else self._point_at_the_stuck
+        task = asyncio.create_task(beside(seen.name), name="beside the run")
+        try:
+            size = sum(group.members for group in loaded.spec.groups)
+            with choose_display() as display:
+                running = Running(self._client, seen, size, self._ground.daemon_url, display, self._ground.supervise)
+                last = await running.to_the_end(self._interrupts)
+            say(running.epitaph())
+            return None if self._interrupts.count else last
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _kill_one(self, name: str) -> None:
+        """Kill a worker hard once training is under way."""
+        async with contextlib.aclosing(self._client.logs(name, (0,), follow=True)) as lines:
+            async for _, line in lines:
+                if (found := re.match(r"step +(\d+)", line)) and int(found[1]) >= STEP_OF_DEATH:
+                    break
+        member = next(m for m in await self._client.members(name) if m.rank == VICTIM)
+        if member.process is not None:
+            headline(2, f"kill -9 {member.process}: rank {VICTIM} ({member.pod}) dies in the middle of a step")
+            os.kill(member.process, signal.SIGKILL)
+
+    async def _point_at_the_stuck(self, name: str) -> None:
+        """Once the run is called stuck, show the three places where that can be read."""
+        async with contextlib.aclosing(self._client.watch(name)) as changes:
+            async for change in changes:
+                if change.experiment.holds("Stuck"):
+                    break
+        say(click.style("   stuck, and said so:", bold=True))
+        say(f"   condition  Stuck=True  {change.experiment.reason}")
+        await asyncio.sleep(1)  # Events are told after the status is written
+        for event in await self._client.events(name):
+            if event.reason == "Stuck":
+                say(f"   event      {event.type}  {event.reason}  {event.message}")
+        for line in await scrape(self._ground.daemon_url):
+            if f'"{name}"' in line and re.search("stuck|ranks", line):
+                say(f"   metric     {line}")
+
+
+async def scrape(url: str) -> list[str]:
+    """The lines of ``/metrics`` that tell of experiments."""
+    async with aiohttp.ClientSession() as session, session.get(f"{url}/metrics") as answer:
+        return [line for line in (await answer.text()).splitlines() if TOLD.match(line)]
+
+
+async def main() -> int:
+    """Play the demo; 0 if everything went as told."""
+    with Interrupts() as interrupts:
+        async with AsyncExitStack() as parts:
+            starting = parts.enter_async_context(local_ground(keep=False))
+            ground = await interrupts.guard(asyncio.create_task(starting, name="start"))
+            if ground is None:
+                return INTERRUPTED
+            client = await parts.enter_async_context(client_of(ground.kubeconfig))
+            demo = Demo(ground, client, interrupts)
+            went_well = await demo.play()
+            if interrupts.count:
+                return INTERRUPTED
+            headline(4, f"what Prometheus sees   ({ground.daemon_url}/metrics)")
+            for line in await scrape(ground.daemon_url):
+                say(f"   {line}")
+            say("")
+            say("Where to look next:")
+            say("   muster run examples/jax/manifest.yaml    the same, once, with its outcome as exit status")
+            say("   muster local up                          a cluster that stays; kubectl works on it")
+            say("   muster explain NAME                      the story of an experiment, and what it waits for")
+            say("   docs/architecture.md                     how it works, on one page")
+    if not went_well:
+        say("the demo did not go as it should; see above")
+    return 0 if went_well else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(asyncio.run(main()))
+    except MusterError as error:
+        say(f"demo: {error}")
+        sys.exit(1)

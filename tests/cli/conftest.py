@@ -1,0 +1,40 @@
+"""``muster`` as a person calls it: the command line, its two streams and its exit status."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from muster.cli import muster
+from tests.client.localserver import LocalServer, local_server
+
+Call = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No cluster, no colours and no files of whoever runs the tests."""
+    for name in ("KUBECONFIG", "NO_COLOR", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MUSTER_HOME", str(tmp_path / "muster"))
+
+
+@pytest.fixture
+def call() -> Call:
+    """Run ``muster`` with these words."""
+
+    def run(*words: object, **options: Any) -> Result:
+        return CliRunner().invoke(muster, [str(word) for word in words], catch_exceptions=False, **options)
+
+    return run
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
+    """A cluster without a daemon, which $KUBECONFIG names."""
+    with local_server(tmp_path) as running:
+        monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))
+        yield running

@@ -1,0 +1,83 @@
+"""``muster lint``: every problem of every file at once, in a form editors understand."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Call
+from tests.client.localserver import MANIFEST
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    file = tmp_path / "good.yaml"
+    file.write_text(MANIFEST)
+    return file
+
+
+def test_a_manifest_in_order(call: Call, good: Path) -> None:
+    result = call("lint", good)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "1 file is in order\n")
+
+
+def test_every_problem_of_every_file(call: Call, good: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(MANIFEST.replace("count: 2", "count: none").replace("timeout: 1h", "timeout: 1 fortnight"))
+    worse = tmp_path / "worse.yaml"
+    worse.write_text("a: [")
+    result = call("lint", bad, good, worse)
+    assert result.exit_code == 2
+    lines = result.stdout.splitlines()
+    assert [line.split(": ")[1] for line in lines[:2]] == ["spec.timeout", "spec.types.worker.count"]
+    assert lines[0].startswith(f"{bad}:8:12: spec.timeout: ")
+    assert lines[2].startswith(f"{worse}:")
+    assert result.stderr == "2 of 3 files cannot be used\n"
+
+
+def test_warnings_are_marked_and_harmless(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "legacy.yaml"
+    file.write_text(MANIFEST.replace("worker:", "Worker:"))
+    result = call("lint", file)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{file}:10:")
+    assert ": warning: spec.types.Worker: " in result.stdout
+
+
+def test_standard_input(call: Call) -> None:
+    assert call("lint", "-", input=MANIFEST).exit_code == 0
+    result = call("lint", "-", input="a: [")
+    assert (result.exit_code, result.stdout[:8]) == (2, "<stdin>:")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x00" * 400_000, b"[" * 10_000, b"&a [*a]", b""])
+def test_hostile_files_are_one_clear_error(call: Call, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "hostile.yaml"
+    file.write_bytes(content)
+    result = call("lint", file)
+    assert result.exit_code == 2
+    assert 0 < len(result.stdout.splitlines()) < 5
+    assert "Traceback" not in result.output
+
+
+def test_files_that_are_not_there(call: Call, tmp_path: Path) -> None:
+    result = call("lint", tmp_path / "nowhere.yaml", tmp_path)
+    assert result.exit_code == 2
+    assert "nowhere.yaml: cannot be read: No such file or directory" in result.stdout
+    assert "Is a directory" in result.stdout
+
+
+@pytest.mark.parametrize(("form", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_as_data(call: Call, form: str, read: object, tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(MANIFEST.replace("operator: jax", "operator: slurm"))
+    result = call("lint", file, "-o", form)
+    assert callable(read)
+    (problem,) = read(result.stdout)
+    assert (problem["severity"], problem["file"], problem["line"], problem["field"]) == (
+        "error",
+        str(file),
+        5,
+        "spec.operator",
+    )

@@ -1,0 +1,164 @@
+"""``muster run`` and ``muster local`` with a real cluster, a real daemon and real processes."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+
+MANIFEST = """
+kind: AIchorManifest
+apiVersion: 0.2.3
+spec:
+  operator: jax
+  image: none
+  command: "{command}"
+  timeout: {timeout}
+  restartPolicy: {{backoffLimit: {restarts}}}
+  types:
+    worker:
+      count: 2
+      resources: {{cpus: 0.1, ramRatio: 2}}
+"""
+
+Muster = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def muster(tmp_path: Path) -> Iterator[Muster]:
+    """Start ``muster`` with these words, in a home of its own; whatever is left of it at the end is killed."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "NO_COLOR")}
+    environment |= {"MUSTER_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: object) -> "subprocess.Popen[str]":
+        started.append(
+            subprocess.Popen(
+                [sys.executable, "-P", "-m", "muster.cli", *map(str, words)],
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=tmp_path,
+            )
+        )
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Callable[..., Path]:
+    """A manifest file whose two members run this command."""
+
+    def write(command: str, *, timeout: str = "5m", restarts: int = 0) -> Path:
+        file = tmp_path / "train.yaml"
+        file.write_text(MANIFEST.format(command=command, timeout=timeout, restarts=restarts))
+        return file
+
+    return write
+
+
+def until(process: "subprocess.Popen[str]", words: str, *, err: bool = False) -> str:
+    """Read a stream until a line has these words."""
+    stream = process.stderr if err else process.stdout
+    assert stream is not None
+    for line in stream:
+        if words in line:
+            return line
+    raise AssertionError(f"{words!r} was not said")
+
+
+def processes_of(home: Path) -> list[int]:
+    """Every process that names this home on its command line or in its environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and str(home).encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+def test_success(muster: Muster, manifest: Callable[..., Path], tmp_path: Path) -> None:
+    process = muster("run", manifest("echo member $JAXOPERATOR_PROCESS_ID"))
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert out == "[0] member 0\n"
+    assert "Succeeded" in err.splitlines()[-1]
+    assert processes_of(tmp_path / "home") == []
+    assert list((tmp_path / "home/runs").iterdir()) == []
+
+
+def test_failure_shows_the_failing_ranks_last_lines(muster: Muster, manifest: Callable[..., Path]) -> None:
+    command = "echo member $JAXOPERATOR_PROCESS_ID; sleep $((2 - JAXOPERATOR_PROCESS_ID)); exit $JAXOPERATOR_PROCESS_ID"
+    process = muster("run", manifest(command))
+    out, err = process.communicate()
+    assert process.returncode == 1, err
+    assert "[1] member 1\n" in out
+    assert "exited 1" in err
+
+
+def test_deadline(muster: Muster, manifest: Callable[..., Path]) -> None:
+    process = muster("run", manifest("sleep 60", timeout="3s"))
+    _, err = process.communicate()
+    assert process.returncode == 3, err
+
+
+def test_interruption_cancels_and_leaves_nothing(muster: Muster, manifest: Callable[..., Path], tmp_path: Path) -> None:
+    process = muster("run", manifest("echo up; sleep 600"))
+    until(process, "up")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert "cancelling train-" in err
+    assert processes_of(tmp_path / "home") == []
+
+
+def test_a_killed_run_leaves_no_process(muster: Muster, manifest: Callable[..., Path], tmp_path: Path) -> None:
+    process = muster("run", manifest("echo up; sleep 600"))
+    until(process, "up")
+    left = [os.pidfd_open(pid) for pid in processes_of(tmp_path / "home") if pid != process.pid]
+    assert len(left) >= 2, "cluster and daemon"
+    process.kill()
+    for descriptor in left:
+        assert select.select([descriptor], [], [], 20)[0], "it ends by itself"
+        os.close(descriptor)
+
+
+def test_local_up_serves_every_verb_and_goes_down(muster: Muster, manifest: Callable[..., Path]) -> None:
+    up = muster("local", "up")
+    kubeconfig = until(up, "kubeconfig").strip()
+    assert Path(kubeconfig).is_file()
+    status = json.loads(muster("local", "status", "-o", "json").communicate()[0])
+    assert (status["running"], status["kubeconfig"]) == (True, kubeconfig)
+    file = manifest("echo up; sleep 600", restarts=1)
+    assert muster("submit", file, "--name", "victim").communicate()[0] == "victim\n"
+    assert muster("wait", "victim", "--for", "Scheduled", "--timeout", "60").wait() == 0
+    follower = muster("logs", "victim", "-f", "--rank", "1")
+    until(follower, "up")
+    killed = muster("local", "kill", "victim", "--rank", "1")
+    assert killed.communicate()[0].startswith("SIGKILL sent to rank 1 (victim-worker-")
+    until(follower, "up")
+    explained = muster("explain", "victim").communicate()[0]
+    assert "Epoch 0 ended because rank 1" in explained
+    assert "signal 9" in explained
+    assert muster("cancel", "victim").wait() == 0
+    assert muster("wait", "victim").wait() == 1
+    assert follower.wait(30) == 0
+    using = muster("run", manifest("true"))
+    assert using.wait() == 0
+    assert muster("local", "down").wait() == 0
+    assert up.wait(30) == 0
+    assert muster("local", "status").wait() == 1

@@ -1,0 +1,109 @@
+"""Help, wrong words, and what the exit statuses mean."""
+
+import click
+import pytest
+
+from muster.cli import main, muster
+from muster.cli.exits import status_of
+from muster.cli.local import local
+from muster.cli.verbs import VERBS
+from muster.client.snapshot import snapshot_of
+from tests.cli.conftest import Call
+
+LEAVES = [*((verb,) for verb in VERBS if verb != "local"), *(("local", name) for name in local.commands)]
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_every_verb_explains_itself(call: Call, words: tuple[str, ...]) -> None:
+    result = call(*words, "--help")
+    assert result.exit_code == 0
+    if words != ("version",):
+        assert "Example" in result.stdout, "an example says more than a list of options"
+    command: click.Command | None = muster
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
+    assert command is not None
+    assert all(option.help for option in command.params if isinstance(option, click.Option))
+
+
+def test_the_overview_names_every_verb(call: Call) -> None:
+    overview = call("--help").stdout
+    assert all(f"  {verb} " in overview for verb in VERBS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("conquer",),
+        ("lint",),
+        ("get", "--no-such-option"),
+        ("get", "name", "-A"),
+        ("logs", "name", "-f", "--previous"),
+        ("logs", "name", "--rank", "-1"),
+        ("wait", "name", "--for", "Stucc"),
+        ("wait", "name", "--timeout", "soon"),
+        ("local", "kill", "name", "--rank", "1", "--signal", "NONE"),
+        ("local", "kill", "name"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_words_are_a_usage_error(call: Call, words: tuple[str, ...]) -> None:
+    result = call(*words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Error: " in result.stderr
+
+
+def test_without_a_cluster_it_says_what_to_do(call: Call) -> None:
+    result = call("get")
+    assert result.exit_code == 1
+    assert "muster local up" in result.stderr
+    result = call("local", "kill", "name", "--rank", "1")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no local cluster runs" in result.stderr
+
+
+def test_status_of_no_cluster(call: Call) -> None:
+    assert call("local", "status").exit_code == 1
+    assert call("local", "status", "-o", "json").stdout.startswith('{\n  "running": false')
+    assert call("local", "down").exit_code == 0
+
+
+def test_a_manifest_that_cannot_run_is_not_run(call: Call) -> None:
+    for words in (("run", "-"), ("submit", "-"), ("run", "nowhere.yaml")):
+        result = call(*words, input="spec: {operator: slurm}")
+        assert result.exit_code == 2
+        assert "<stdin>:1:18: spec.operator" in result.stderr or "cannot be read" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("phase", "reason", "code"),
+    [
+        ("Succeeded", "AllMembersSucceeded", 0),
+        ("Failed", "BackoffLimitExceeded", 1),
+        ("Failed", "DeadlineExceeded", 3),
+        ("Failed", "AssemblyDeadlineExceeded", 3),
+        ("Running", "", 1),
+    ],
+)
+def test_outcomes(phase: str, reason: str, code: int) -> None:
+    assert status_of(snapshot_of({"status": {"phase": phase, "reason": reason}})) == code
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"), [(KeyboardInterrupt(), 130), (click.Abort(), 130), (click.UsageError("no"), 2)]
+)
+def test_the_process_exits_with_it(monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(muster, "main", fail)
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == code
+
+
+def test_version(call: Call) -> None:
+    assert call("version").stdout.startswith("muster ")
+    assert '"api": "muster.dev/v1alpha1"' in call("version", "-o", "json").stdout

@@ -1,0 +1,156 @@
+"""The verbs against a real API server: what goes to which stream, and the exit status."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Call
+from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
+
+
+@pytest.fixture
+def mine(call: Call, server: LocalServer, tmp_path: Path) -> str:
+    """A submitted experiment."""
+    file = tmp_path / "train.yaml"
+    file.write_text(MANIFEST)
+    result = call("submit", file, "--name", "mine")
+    assert (result.exit_code, result.stdout) == (0, "mine\n")
+    return "mine"
+
+
+def soon(work: Callable[[], object], seconds: float = 0.3) -> None:
+    """Do something while a command waits."""
+
+    def run() -> None:
+        time.sleep(seconds)
+        work()
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+def test_submit_prints_the_name_and_says_what_is_next(call: Call, server: LocalServer, tmp_path: Path) -> None:
+    file = tmp_path / "train.yaml"
+    file.write_text(MANIFEST)
+    result = call("submit", file)
+    assert result.stdout.startswith("train-")
+    assert f"next: muster get {result.stdout.strip()} -w" in result.stderr
+    assert call("submit", file, "--name", "x", "-o", "json").stdout.startswith("{")
+    again = call("submit", file, "--name", "x")
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert "choose another with --name" in again.stderr
+
+
+def test_a_dry_run_needs_no_cluster(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "train.yaml"
+    file.write_text(MANIFEST)
+    shown = yaml.safe_load(call("submit", file, "--dry-run", "--name", "x", "-n", "team").stdout)
+    assert (shown["kind"], shown["metadata"]) == ("Experiment", {"name": "x", "namespace": "team"})
+
+
+def test_submit_and_wait_exits_with_the_outcome(call: Call, server: LocalServer, tmp_path: Path) -> None:
+    file = tmp_path / "train.yaml"
+    file.write_text(MANIFEST)
+    soon(lambda: server.status("x", phase="Failed", reason="DeadlineExceeded", message="too slow"), 1.0)
+    result = call("submit", file, "--name", "x", "--wait")
+    assert (result.exit_code, result.stdout) == (3, "x\n")
+    assert "Failed: too slow" in result.stderr
+
+
+def test_the_table(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(
+        mine, phase="Assembling", reason="AwaitingRanks", message="1/2 ranks\n\x1b[31marrived", ready="1/2", restarts=1
+    )
+    heading, row = call("get").stdout.splitlines()
+    assert heading.split() == ["NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE"]
+    assert row.split()[:6] == ["mine", "Assembling", "AwaitingRanks", "1/2", "1", "-"]
+    assert row.endswith("1/2 ranks \ufffd[31marrived"), "a message must not drive the terminal"
+    assert call("get", "-A").stdout.splitlines()[1].startswith("default ")
+    assert call("get", "-o", "name").stdout == "mine\n"
+    assert [item["kind"] for item in json.loads(call("get", "-o", "json").stdout)["items"]] == ["Experiment"]
+    assert yaml.safe_load(call("get", mine, "-o", "yaml").stdout)["metadata"]["name"] == "mine"
+    empty = call("get", "-n", "kube-system")
+    assert (empty.exit_code, empty.stdout) == (0, "")
+
+
+def test_the_tree(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(
+        mine,
+        phase="Assembling",
+        message="1/2 ranks arrived; missing rank 1",
+        ready="1/2",
+        roll={"expected": 2, "arrived": 1, "missing": [1]},
+    )
+    server.pod("mine-worker-0-0-x", labels(mine, 0), **running())
+    server.pod("mine-worker-1-0-x", labels(mine, 1), phase="Pending")
+    head, why, group, *members = call("get", mine).stdout.splitlines()
+    assert head.startswith("default/mine  Assembling  jax, epoch 0, 1/2 ready")
+    assert why == "│ waiting because: 1/2 ranks arrived; missing rank 1"
+    assert group == "└── worker  1/2 ready"
+    assert members == [
+        "    ├──   0  mine-worker-0-0-x  Running  on local",
+        "    └──   1  mine-worker-1-0-x  Pending  missing from the roll  on local",
+    ]
+    missing = call("get", "nobody")
+    assert (missing.exit_code, missing.stdout) == (1, "")
+    assert "default/nobody does not exist" in missing.stderr
+
+
+def test_the_story(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(
+        mine,
+        phase="Running",
+        message="2/2 ranks arrived",
+        epoch=1,
+        cause={"epoch": 0, "pod": "mine-worker-1-0-x", "rank": 1, "node": "a", "exitCode": 137, "signal": 9},
+        story=[{"time": "2026-01-01T00:00:00Z", "epoch": 0, "reason": "Started", "message": "calling 2 members"}],
+        conditions=[{"type": "Stuck", "status": "False", "reason": "NotStuck"}],
+    )
+    told = call("explain", mine).stdout
+    assert "Epoch 0 ended because rank 1 (mine-worker-1-0-x) exited 137 (signal 9) on node a" in told
+    assert "epoch 0  Started: calling 2 members" in told
+    assert "Stuck False  (NotStuck)" in told
+    document = json.loads(call("explain", mine, "-o", "json").stdout)
+    assert (document["waitsFor"], document["status"]["epoch"], document["members"]) == ("2/2 ranks arrived", 1, [])
+
+
+def test_logs(call: Call, server: LocalServer, mine: str) -> None:
+    for rank in (0, 1):
+        server.pod(f"pod-{rank}", labels(mine, rank), **ended(0))
+        server.print(f"pod-{rank}", "one", "two", ends=True)
+    assert call("logs", mine).stdout == "[0] one\n[0] two\n[1] one\n[1] two\n"
+    assert call("logs", mine, "--rank", 1, "--tail", 1).stdout == "two\n"
+    assert call("logs", mine, "--rank", 7).exit_code == 1
+    server.status(mine, phase="Succeeded")
+    assert sorted(call("logs", mine, "-f").stdout.splitlines()) == ["[0] one", "[0] two", "[1] one", "[1] two"]
+
+
+def test_wait(call: Call, server: LocalServer, mine: str) -> None:
+    slow = call("wait", mine, "--timeout", "0")
+    assert (slow.exit_code, slow.stdout) == (3, "")
+    soon(lambda: server.status(mine, phase="Running", conditions=[{"type": "Assembled", "status": "True"}]))
+    came = call("wait", mine, "--for", "condition=assembled", "--timeout", "1m")
+    assert (came.exit_code, came.stdout) == (0, "mine Running\n")
+    soon(lambda: server.status(mine, phase="Failed", reason="BackoffLimitExceeded", message="no"))
+    assert call("wait", mine, "--for", "Restarting").exit_code == 1, "it can no longer come"
+    assert call("wait", mine).exit_code == 1
+    assert json.loads(call("wait", mine, "-o", "json").stdout)["status"]["phase"] == "Failed"
+
+
+def test_cancel(call: Call, server: LocalServer, mine: str) -> None:
+    result = call("cancel", mine)
+    assert (result.exit_code, result.stdout) == (0, "mine\n")
+    assert json.loads(call("get", mine, "-o", "json").stdout)["spec"]["cancel"] is True
+    server.status(mine, phase="Failed", reason="Cancelled")
+    assert "has finished already" in call("cancel", mine).stderr
+
+
+def test_a_cluster_without_muster(call: Call, server: LocalServer) -> None:
+    server.uninstall()
+    result = call("get")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "deploy/crds" in result.stderr
