@@ -1,4 +1,4 @@
-"""Tells the story as Kubernetes Events, off the path of the steps: an Event is for people and delays nobody's restart."""
+"""Tells the story as Kubernetes Events, beside the steps: an Event is for people and delays nobody's restart."""
 
 import asyncio
 from collections.abc import Sequence

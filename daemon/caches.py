@@ -53,7 +53,7 @@ class WatchCaches:
         def reflector(path: str, params: dict[str, str], decoder: Any, store: Any) -> Reflector[Any]:
             return Reflector(
                 transport,
-                _in(namespace, path),
+                in_namespace(namespace, path),
                 params,
                 decoder,
                 store,
@@ -91,7 +91,7 @@ class WatchCaches:
         self._advanced()
 
 
-def _in(namespace: str, path: str) -> str:
+def in_namespace(namespace: str, path: str) -> str:
     """The path of one namespace's objects instead of everybody's."""
     if not namespace:
         return path

@@ -101,7 +101,7 @@ class Conductor:
             self._queue.add(uid)
 
     def failed(self, uid: str, error: Exception) -> float | None:
-        """Log a step that was not finished; the seconds to wait before it is tried again, where the error knows them."""
+        """Log a step that was not finished. The seconds to wait before it is tried again, if the error says."""
         entry = self._roster.get(uid)
         name = entry.seen.name if entry else uid
         match error:

@@ -6,7 +6,8 @@ the length of a request, the time to send it, the time to answer it, and one scr
 ======================================  =====================================================================
 ``/metrics``                            OpenMetrics for those who ask for it, else the Prometheus text format
 ``/livez``                              200 while the event loop beats, else 503 with what is wrong
-``/readyz``                             200 when every watch is synced and fresh, else 503 with what is not
+``/readyz``                             200 when every watch is synced and fresh, else 503 with what is not; says
+                                        whether this daemon leads
 ``/``                                   the page
 ``/experiments.json``                   a listing; ``?limit=`` (1 to 1000) and ``?after=namespace/name``
 ``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document
@@ -92,13 +93,16 @@ class HttpServer:
         port: int,
         *,
         clock: Callable[[], float],
+        standing: Callable[[], str] = lambda: "ok",
     ) -> None:
+        """``standing`` is what ``/readyz`` says of a daemon that is ready."""
         self._registry = registry
         self._health = health
         self._roster = roster
         self._host = host
         self._port = port
         self._clock = clock
+        self._standing = standing
         self._scrape = asyncio.Lock()
         self._runner: web.ServerRunner | None = None
 
@@ -154,7 +158,7 @@ class HttpServer:
             case ["livez"]:
                 return _condition(self._health.dead())
             case ["readyz"]:
-                return _condition(self._health.unready())
+                return _condition(self._health.unready(), self._standing())
             case ["experiments.json"]:
                 return self._list(request)
             case ["experiments", namespace, name]:
@@ -222,9 +226,9 @@ def _refresh(request: web.BaseRequest) -> bool:
     return request.query.get("refresh") != "no"
 
 
-def _condition(problems: Mapping[str, str]) -> web.Response:
+def _condition(problems: Mapping[str, str], well: str = "ok") -> web.Response:
     if not problems:
-        return _text("ok", 200)
+        return _text(well, 200)
     return _text("\n".join(f"{part}: {problem}" for part, problem in problems.items()), 503)
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Coroutine
 from importlib import metadata
+from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
@@ -20,6 +21,7 @@ from daemon.settings import Settings, from_command_line
 from daemon.wiring import Daemon
 from muster.api.errors import ApiError
 from watchers.connection import Connection
+from watchers.sources import SERVICE_ACCOUNT
 
 log = structlog.get_logger()
 
@@ -43,15 +45,21 @@ async def serve(settings: Settings) -> int:
         return UNUSABLE
     daemon = Daemon(
         connection,
-        settings,
+        settings.model_copy(update={"lease_namespace": settings.lease_namespace or own_namespace(SERVICE_ACCOUNT)}),
         clock=time.time,
-        monotonic=time.monotonic,
+        monotonic=uninterrupted,
         random=SystemRandom(),
         instance=f"{socket.gethostname()}-{os.getpid()}",
         version=metadata.version("muster-roll"),
     )
     http = HttpServer(
-        daemon.instruments.registry, daemon.health, daemon, settings.http_host, settings.http_port, clock=time.time
+        daemon.instruments.registry,
+        daemon.health,
+        daemon,
+        settings.http_host,
+        settings.http_port,
+        clock=time.time,
+        standing=daemon.standing,
     )
     try:
         port = await http.start()
@@ -70,6 +78,22 @@ async def serve(settings: Settings) -> int:
         await connection.aclose()
     log.info("musterd has ended", clean=clean)
     return 0 if clean else 1
+
+
+def uninterrupted() -> float:
+    """Monotonic seconds that also count while the machine is suspended (clock_gettime(2), CLOCK_BOOTTIME).
+
+    A leader on a virtual machine that was frozen must know that its time is over.
+    """
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+def own_namespace(service_account: Path) -> str:
+    """The namespace of the pod we run in; ``default`` outside a cluster."""
+    try:
+        return (service_account / "namespace").read_text(encoding="utf-8").strip() or "default"
+    except (OSError, UnicodeDecodeError):
+        return "default"
 
 
 def _runner(settings: Settings) -> Callable[[Coroutine[Any, Any, int]], int]:

@@ -15,7 +15,7 @@ import structlog
 
 from state.actions import ProbeTarget
 from state.plan import ProbeKind
-from state.roll import CoordinatorState, RollAnswer
+from state.roll import RollAnswer
 from watchers.probes.jax import JaxProbe
 
 log = structlog.get_logger()
@@ -89,7 +89,7 @@ class Probing:
             while True:
                 answer = await prober.snapshot()
                 self._take(uid, target, answer)
-                serving = answer.coordinator is CoordinatorState.SERVING
+                serving = answer.coordinator.serving
                 if serving and not answer.left and (parked is None or parked.done()):
                     parked = asyncio.create_task(self._park(uid, target, prober), name=f"parked probe {uid}")
                 await asyncio.sleep(RUNNING_PAUSE if serving and answer.passed else ASSEMBLING_PAUSE)
@@ -105,7 +105,7 @@ class Probing:
 
     def _take(self, uid: str, target: ProbeTarget, answer: RollAnswer) -> None:
         self._observe(target.kind, answer)
-        if answer.coordinator is CoordinatorState.SERVING or self._lag() < TRUSTED_LAG:
+        if answer.coordinator.serving or self._lag() < TRUSTED_LAG:
             self._heard(uid, target.epoch, answer)
 
 

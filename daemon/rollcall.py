@@ -15,7 +15,7 @@ from daemon.documents import Asked, Caused, Detail, Listing, Missed, Stated, Sum
 from metrics.arrivals import arrivals
 from metrics.catalogue import LONGEST
 from metrics.collector import Subject
-from metrics.labels import printable
+from muster.api.printing import printable
 from state.because import sentence, why_missing
 from state.case import Case
 from state.plan import ClockName, Plan

@@ -19,7 +19,7 @@ from watchers.services import ServiceRecord
 
 @dataclass(slots=True)
 class Entry:
-    """One experiment. ``record`` is what is persisted, as far as we know; ``version`` the resourceVersion it has there."""
+    """One experiment. ``record`` is what is persisted as far as we know, ``version`` its resourceVersion there."""
 
     seen: ExperimentRecord
     view: View

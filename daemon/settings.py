@@ -1,10 +1,10 @@
-"""Settings of musterd: flags, then environment (``MUSTER_...``), then a YAML file (``MUSTER_CONFIG``), then defaults."""
+"""Settings of musterd: flags, then the environment (``MUSTER_...``), then a file (``MUSTER_CONFIG``), then defaults."""
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic_settings import (
     BaseSettings,
     CliSettingsSource,
@@ -13,7 +13,12 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from daemon.candidacy import LONGEST
+
 Seconds = Annotated[float, Field(gt=0)]
+
+_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+"""A DNS subdomain (RFC 1123), as names of Kubernetes objects are."""
 
 
 class Settings(BaseSettings):
@@ -52,7 +57,40 @@ class Settings(BaseSettings):
         70.0, description="seconds without a byte after which a watch is opened anew; bookmarks come every 60"
     )
     shutdown_timeout: Seconds = Field(20.0, description="seconds all stages of a shutdown may take together")
+    leader_elect: bool = Field(
+        False, description="run beside other musterds: one leads, the others stand by (a Lease decides)"
+    )
+    lease_name: str = Field("musterd", pattern=_NAME, max_length=253, description="name of the Lease")
+    lease_namespace: str = Field(
+        "",
+        pattern=f"{_NAME}|^$",
+        max_length=63,
+        description="its namespace; the daemon's own in a cluster, else default",
+    )
+    lease_duration: Seconds = Field(
+        15.0, le=LONGEST, description="seconds a Lease must stand still before another daemon takes it"
+    )
+    renew_deadline: Seconds = Field(
+        10.0, description="seconds after its last renewal at which a leader has ended all work; below lease-duration"
+    )
+    retry_period: Seconds = Field(
+        2.0, description="seconds between two renewals, or two looks at the Lease; at most half of renew-deadline"
+    )
     uvloop: bool = Field(True, description="use uvloop where it is installed")
+
+    @model_validator(mode="after")
+    def _lease_times_leave_room(self) -> Self:
+        if self.lease_duration <= self.renew_deadline:
+            raise ValueError(
+                f"lease_duration ({self.lease_duration:g} s) must be longer than renew_deadline "
+                f"({self.renew_deadline:g} s): the difference is what keeps two daemons from leading at once"
+            )
+        if self.renew_deadline < 2 * self.retry_period:
+            raise ValueError(
+                f"renew_deadline ({self.renew_deadline:g} s) must be at least twice retry_period "
+                f"({self.retry_period:g} s), or one slow answer costs the leadership"
+            )
+        return self
 
     @classmethod
     def settings_customise_sources(

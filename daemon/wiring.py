@@ -3,6 +3,9 @@
 The parts do not know each other; whoever wants to see how data goes round reads ``__init__`` from top to bottom.
 Clock, randomness and sleep come from outside, and the API server is reached through ``Transport`` alone, so the whole
 daemon runs unmodified in a simulated world.
+
+Watches run always. What writes (the workers of the queue, the announcer) and what probes runs always too, unless
+there is an election: then it runs while this daemon leads, behind a fence (``daemon.leader``, ``daemon.fence``).
 """
 
 import asyncio
@@ -12,18 +15,25 @@ from random import Random
 import structlog
 
 from daemon.announcer import Announcer
-from daemon.caches import Times, WatchCaches
+from daemon.caches import Times, WatchCaches, in_namespace
+from daemon.candidacy import Terms
 from daemon.conductor import Conductor
+from daemon.fence import FencedTransport
 from daemon.health import DaemonHealth
 from daemon.heartbeat import Heartbeat
+from daemon.leader import Elector
+from daemon.lease import Leases
 from daemon.probing import Prober, Probing, prober_of
 from daemon.queue import Queue
 from daemon.roster import Roster
 from daemon.settings import Settings
 from daemon.stages import Stage, end_tasks, shut_down
+from daemon.takeover import stand_by, take_over
 from metrics.collector import ExperimentCollector, Subject
 from metrics.instruments import Instruments
+from metrics.leadership import LeadershipCollector
 from metrics.watch import WatchCollector
+from muster.api.errors import ApiError
 from muster.api.wire import Transport
 from reconcilers.native.engine import NativeEngine
 from state.actions import ProbeTarget
@@ -31,6 +41,9 @@ from state.plan import ClockName, Plan
 from state.policies import deadline
 from state.record import Record
 from state.roll import RollAnswer
+from watchers import experiments
+from watchers.experiments import ExperimentRecord
+from watchers.listing import Snapshot, list_all
 from watchers.reflector import ReflectorSettings
 
 log = structlog.get_logger()
@@ -52,16 +65,28 @@ class Daemon:
         version: str,
         make_prober: Callable[[ProbeTarget], Prober] | None = None,
     ) -> None:
-        """To be called on the loop that will run it. ``instance`` names this daemon in Events."""
+        """To be called on the loop that will run it. ``instance`` names this daemon in Events, and people know it by
+        that name in the Lease."""
         self.settings = settings
+        self.elector: Elector | None = None
+        writing = transport
+        if settings.leader_elect:
+            self.elector = Elector(
+                Leases(transport, settings.lease_namespace or "default", settings.lease_name, clock),
+                f"{instance}_{random.getrandbits(64):016x}",
+                Terms(settings.lease_duration, settings.renew_deadline, settings.retry_period),
+                monotonic=monotonic,
+                random=random,
+            )
+            writing = FencedTransport(transport, self.elector.fence)
         self.instruments = Instruments(version, lambda: self.roster.pods, lambda: len(self.queue))
         self.queue = Queue(self.instruments.queued)
-        self.roster = Roster(wanted=self.queue.add, gone=self._gone)
+        self.roster = Roster(wanted=self._wanted, gone=self._gone)
         self.heartbeat = Heartbeat(self.instruments.lagged)
         self.probing = Probing(
             self._heard, make=make_prober or prober_of(clock), lag=lambda: self.heartbeat.lag, observe=self._probed
         )
-        self.announcer = Announcer(transport, instance)
+        self.announcer = Announcer(writing, instance)
         self.caches = WatchCaches(
             transport,
             self.roster,
@@ -71,12 +96,12 @@ class Daemon:
             advanced=self._advanced,
         )
         self.conductor = Conductor(
-            transport=transport,
+            transport=writing,
             roster=self.roster,
             queue=self.queue,
             caches=self.caches,
             engine=NativeEngine(
-                transport, concurrency=settings.write_concurrency, observe=self.instruments.request, clock=clock
+                writing, concurrency=settings.write_concurrency, observe=self.instruments.request, clock=clock
             ),
             probing=self.probing,
             announcer=self.announcer,
@@ -85,12 +110,33 @@ class Daemon:
             monotonic=monotonic,
         )
         self.health = DaemonHealth(self.caches, self.heartbeat, monotonic)
-        self.instruments.registry.register(ExperimentCollector(self.subjects, clock, deadlines=deadline.ends))
+        self.instruments.registry.register(
+            ExperimentCollector(lambda: self.subjects() if self.leading else (), clock, deadlines=deadline.ends)
+        )
         self.instruments.registry.register(WatchCollector(lambda: self.caches.reflectors.items(), monotonic))
+        if self.elector is not None:
+            self.instruments.registry.register(LeadershipCollector(self.elector))
+        self._writing = writing
+        self._sleep = sleep
+        self._synced = asyncio.Event()
         self._stop = asyncio.Event()
         self._watches: list[asyncio.Task[None]] = []
         self._workers: list[asyncio.Task[None]] = []
+        self._announcing: list[asyncio.Task[None]] = []
         self._others: list[asyncio.Task[None]] = []
+
+    @property
+    def leading(self) -> bool:
+        """This daemon decides and writes. Without an election it always does."""
+        return self.elector is None or self.elector.leading
+
+    def standing(self) -> str:
+        """One line for people: whether this daemon leads."""
+        if self.elector is None:
+            return "ok"
+        if self.leading:
+            return f"ok: leading as {self.elector.identity}"
+        return f"ok: standing by; {self.elector.holder or 'nobody'} leads"
 
     def subjects(self) -> Iterator[Subject]:
         """Every experiment that has a plan and a record, for metrics and the roll-call page."""
@@ -117,7 +163,7 @@ class Daemon:
         """Run until stopped. False if a part failed or did not end in time."""
         self._start()
         stopping = asyncio.create_task(self._stop.wait(), name="stop")
-        tasks = [*self._watches, *self._workers, *self._others]
+        tasks = [*self._watches, *self._workers, *self._announcing, *self._others]
         try:
             await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -131,24 +177,88 @@ class Daemon:
     def _start(self) -> None:
         for name, reflector in self.caches.reflectors.items():
             self._watches.append(asyncio.create_task(reflector.run(), name=f"watch {name}"))
+        if self.elector is None:
+            self._start_writers()
+        else:
+            self._others.append(asyncio.create_task(self._elect(self.elector), name="election"))
+        self._others.append(asyncio.create_task(self.heartbeat.run(), name="heartbeat"))
+
+    def _start_writers(self) -> None:
         for number in range(self.settings.workers):
             work = self.queue.work(self.conductor.step, self.conductor.failed)
             self._workers.append(asyncio.create_task(work, name=f"worker {number}"))
-        self._others.append(asyncio.create_task(self.announcer.run(), name="announcer"))
-        self._others.append(asyncio.create_task(self.heartbeat.run(), name="heartbeat"))
+        self._announcing.append(asyncio.create_task(self.announcer.run(), name="announcer"))
+
+    async def _elect(self, elector: Elector) -> None:
+        """Stand for election, but not before there is a picture to decide on."""
+        await self._synced.wait()
+        await elector.run(self._lead)
+
+    async def _lead(self) -> None:
+        """Everything that only the leader does, until it is cancelled."""
+        try:
+            latest = await self._latest()
+            if not self._stop.is_set():
+                take_over(self.roster, self.queue, latest)
+                self._start_writers()
+                await asyncio.wait([*self._workers, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
+            if self._stop.is_set():
+                await asyncio.Event().wait()  # the stages of the shutdown end the writers, and then this
+            for writer in (*self._workers, *self._announcing):
+                if writer.done():
+                    writer.result()
+        finally:
+            await end_tasks([*self._workers, *self._announcing])
+            self._workers.clear()
+            self._announcing.clear()
+            await self.probing.close()
+            stand_by(self.roster, self.queue)
+
+    async def _latest(self) -> Snapshot[ExperimentRecord]:
+        """All Experiments as the API server has them now; asked for until it answers."""
+        path = in_namespace(self.settings.namespace, experiments.PATH)
+        while True:
+            try:
+                return await list_all(
+                    self._writing,
+                    path,
+                    {},
+                    experiments.DECODER,
+                    page_size=500,
+                    timeout=self.settings.renew_deadline,
+                    heard=lambda: None,
+                )
+            except ApiError as error:
+                log.warning("experiments cannot be listed; nothing is decided before", error=str(error))
+            await self._sleep(self.settings.retry_period)
 
     async def _end(self) -> list[str]:
-        """Writers first, so that nothing is decided on a picture that is being dismantled."""
-        share = self.settings.shutdown_timeout / 4
+        """Writers first, so that nothing is decided on a picture that is being dismantled; then, when nothing writes
+        any more, the leadership; then what only reads."""
+        self._stop.set()
+        share = self.settings.shutdown_timeout / 5
         self.queue.close()
         return await shut_down(
             [
                 Stage("end the steps", share, lambda: end_tasks(self._workers)),
-                Stage("tell the remaining stories", share, self.announcer.told),
+                Stage("tell the remaining stories", share, self._tell),
                 Stage("end the probes", share, self.probing.close),
-                Stage("end the watches", share, lambda: end_tasks([*self._watches, *self._others])),
+                Stage("hand over", share, self._hand_over),
+                Stage("end the watches", share, lambda: end_tasks([*self._watches, *self._announcing, *self._others])),
             ]
         )
+
+    async def _tell(self) -> None:
+        """What a standby has not told stays in the status; so it does where the leadership ends meanwhile."""
+        if self._announcing:
+            telling = asyncio.create_task(self.announcer.told(), name="stories told")
+            await asyncio.wait([telling, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
+            await end_tasks([telling])
+
+    async def _hand_over(self) -> None:
+        if self.elector is not None:
+            await end_tasks([task for task in self._others if task.get_name() == "election"])
+            await self.elector.resign()
 
     def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         self.conductor.heard(uid, epoch, answer)
@@ -156,8 +266,15 @@ class Daemon:
     def _probed(self, kind: str, answer: RollAnswer) -> None:
         self.instruments.probed(kind, answer.coordinator.value, answer.latency)
 
+    def _wanted(self, uid: str) -> None:
+        if self.leading:
+            self.queue.add(uid)
+
     def _advanced(self) -> None:
-        self.conductor.caught_up()
+        if self.caches.synced:
+            self._synced.set()
+        if self.leading:
+            self.conductor.caught_up()
 
     def _gone(self, uid: str) -> None:
         self.queue.forget(uid)

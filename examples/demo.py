@@ -32,7 +32,7 @@ from muster.client import Client, Snapshot
 
 HERE = Path(__file__).parent
 VICTIM = 2
-STEP_OF_DEATH = 90
+STEP_OF_DEATH = 70
 TOLD = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?!.* 0(\.0)?$)")
 """Metrics of experiments that are not zero."""
 

@@ -217,6 +217,26 @@ PROBE_DURATION = Metric(
     "muster_probe_duration_seconds", Type.HISTOGRAM, "Time one probe took.", ("kind",), "seconds", _CALL
 )
 
+LEADER = Metric(
+    "muster_leader",
+    Type.GAUGE,
+    "1 while this daemon leads, 0 while it stands by. Over all daemons the sum is 1, or 0 during a take-over.",
+    ("identity",),
+)
+LEADER_TRANSITIONS = Metric(
+    "muster_leader_transitions_total",
+    Type.COUNTER,
+    "How often this daemon became leader (acquired) and ceased to be: another held the Lease (ousted), it could not "
+    "be renewed in time (expired), or the daemon ended and let go of it (resigned).",
+    ("event",),
+)
+LEASE_RENEWAL_AGE = Metric(
+    "muster_lease_renewal_age_seconds",
+    Type.GAUGE,
+    "Time since the leader sent its last successful renewal of the Lease. Absent on a standby.",
+    unit="seconds",
+)
+
 LABEL_SETS_FOLDED = Metric(
     "muster_label_sets_folded_total",
     Type.COUNTER,
@@ -273,6 +293,11 @@ SECTIONS = (
         "The daemon",
         "How promptly it decides, and what it is.",
         (QUEUE_DEPTH, QUEUE_WAIT, DECISION_DURATION, LOOP_LAG, LABEL_SETS_FOLDED, BUILD),
+    ),
+    Section(
+        "The election",
+        "Only with `--leader-elect`. A standby has its watches, but no experiments and no queue.",
+        (LEADER, LEADER_TRANSITIONS, LEASE_RENEWAL_AGE),
     ),
 )
 

@@ -10,16 +10,9 @@ from typing import Generic, TypeVar
 from prometheus_client import Counter, Histogram
 
 from metrics.catalogue import LABEL_SETS, LONGEST, OTHER, Metric
+from muster.api.printing import printable
 
 _Instrument = TypeVar("_Instrument", Counter, Histogram)
-
-
-def printable(text: str, limit: int) -> str:
-    """The text on one line, at most ``limit`` characters, with U+FFFD for each character that cannot be printed."""
-    if len(text) <= limit and text.isprintable():
-        return text
-    kept = text if len(text) <= limit else f"{text[: limit - 1]}…"
-    return "".join(c if c.isprintable() else " " if c in "\n\r\t" else "\N{REPLACEMENT CHARACTER}" for c in kept)
 
 
 def label(value: str) -> str:

@@ -74,7 +74,7 @@ def why_missing(case: Case, rank: int) -> str:
     elif pod.terminating:
         why = "being deleted"
     elif pod.started:
-        why = "running, but it never called the coordinator"
+        why = "running, but it has not called the coordinator"
     else:
         why = why_idle(pod)
     return f"rank {rank} ({name}, {why})"

@@ -30,7 +30,8 @@ def _rows(case: Case, assembly: Assembly | None) -> Iterator[Row]:
     yield ConditionType.SUSPENDED, suspended, "Suspended" if suspended else "NotSuspended", ""
     yield _scheduled(case)
     ready = assembly is not None and assembly.coordinator_ready
-    yield ConditionType.COORDINATOR_READY, ready, "Serving" if ready else "NotServing", record.coordinator
+    address = case.plan.coordinator_address(record.epoch)
+    yield ConditionType.COORDINATOR_READY, ready, "Serving" if ready else "NotServing", address
     assembled = record.assembled_at is not None
     yield (
         ConditionType.ASSEMBLED,

@@ -75,14 +75,16 @@ def decide(plan: Plan, record: Record | None, view: View, now: float) -> Decisio
         return Decision(record, write=False)
     case = Case(plan, record or _first(plan, now), view, now)
     verdict = None if case.record.finished else _judge(case)
-    case = replace(case, record=_apply(case, verdict) if verdict else case.record)
+    if verdict:
+        case = replace(case, record=_apply(case, verdict))
     assembly = _assess(case)
     if verdict is None and not case.record.finished:
         case = replace(case, record=_progress(case, assembly))
     case = replace(case, record=_await_ends(case))
     after = paint(case, assembly)
     lines = tell(record, after, now)
-    after = replace(after, story=append(after.story, lines))
+    if lines:
+        after = replace(after, story=append(after.story, lines))
     write, refresh_at = due(record, after, now)
     return Decision(
         record=replace(after, updated_at=now) if write else (record or after),

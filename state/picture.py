@@ -24,23 +24,24 @@ def paint(case: Case, assembly: Assembly | None) -> Record:
     plan, record = case.plan, case.record
     total = plan.clocks.get(ClockName.TOTAL)
     running = total is not None and record.started_at is not None and not record.finished
-    record = replace(
+    ready, roll = case.tally.ready + case.tally.succeeded, record.roll
+    if assembly and plan.coordinator and not plan.coordinator.probe.passive:
+        ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
+    reason, message = (record.reason, record.message) if record.finished else _waiting_for(case, assembly)
+    return replace(  # one copy for all: copying records is what a decision's time mostly goes to
         record,
         generation=plan.generation,
         size=plan.size,
-        ready=case.tally.ready + case.tally.succeeded,
+        ready=ready,
+        roll=roll,
         coordinator=plan.coordinator_address(record.epoch),
         deadline=float(ceil(record.started_at + total.after))
         if running and total and record.started_at
         else record.deadline,
+        reason=reason,
+        message=message,
+        conditions=renew(case, assembly),
     )
-    if assembly and plan.coordinator and not plan.coordinator.probe.passive:
-        roll = RollCall(plan.size, assembly.arrived, assembly.missing)
-        record = replace(record, roll=roll, ready=assembly.arrived)
-    if not record.finished:
-        reason, message = _waiting_for(replace(case, record=record), assembly)
-        record = replace(record, reason=reason, message=message)
-    return replace(record, conditions=renew(replace(case, record=record), assembly))
 
 
 def _waiting_for(case: Case, assembly: Assembly | None) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from state.pod import Pod, PodPhase
-from state.roll import CoordinatorState, RollAnswer
+from state.roll import RollAnswer
 
 
 @dataclass(slots=True)
@@ -38,34 +38,40 @@ class Tally:
         """Count a pod in."""
         self.members[pod.rank] = pod
         self._count(pod, 1)
-        for held, belongs in self._notable(pod):
-            if belongs:
-                held[pod.uid] = pod
+        for held in self._notable(pod):
+            held[pod.uid] = pod
 
     def remove(self, pod: Pod) -> None:
         """Count a pod out, by the very record that was counted in."""
         if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
             del self.members[pod.rank]
         self._count(pod, -1)
-        for held, _ in self._notable(pod):
+        for held in self._notable(pod):
             held.pop(pod.uid, None)
 
     def _count(self, pod: Pod, step: int) -> None:
+        live = pod.live
         self.pods += step
-        self.jobs[pod.group, pod.job] += step * pod.live
+        self.jobs[pod.group, pod.job] += step * live
         self.scheduled += step * pod.scheduled
         self.started += step * pod.started
-        self.ready += step * (pod.ready and pod.live and not pod.terminating)
+        self.ready += step * (pod.ready and live and not pod.terminating)
         self.succeeded += step * (pod.phase is PodPhase.SUCCEEDED)
 
-    def _notable(self, pod: Pod) -> tuple[tuple[dict[str, Pod], bool], ...]:
-        return (
-            (self.live, pod.live),
-            (self.failed, pod.failed),
-            (self.idle, pod.live and not pod.started),
-            (self.leaving, pod.live and pod.terminating),
-            (self.disrupted, bool(pod.disruption)),
-        )
+    def _notable(self, pod: Pod) -> list[dict[str, Pod]]:
+        """Where the pod is held besides ``members``. It is asked twice per watch event, so it asks the pod once."""
+        held = []
+        if pod.live:
+            held.append(self.live)
+            if not pod.started:
+                held.append(self.idle)
+            if pod.terminating:
+                held.append(self.leaving)
+        if pod.failed:
+            held.append(self.failed)
+        if pod.disruption:
+            held.append(self.disrupted)
+        return held
 
 
 NOBODY = Tally()
@@ -105,13 +111,13 @@ class Standing:
     @property
     def serving(self) -> bool:
         """The coordinator answers now."""
-        return self.answer.coordinator is CoordinatorState.SERVING
+        return self.answer.coordinator.serving
 
 
 def standing(answer: RollAnswer, epoch: int, before: Standing | None) -> Standing:
     """The new standing after an answer, given the one before it (of any epoch)."""
     earlier = before if before and before.epoch == epoch else None
-    serving = answer.coordinator is CoordinatorState.SERVING
+    serving = answer.coordinator.serving
     if not serving and earlier is not None:  # a silent coordinator does not unsay who came
         answer = _keeping(answer, earlier.answer)
     same = earlier is not None and _roll_of(earlier.answer) == _roll_of(answer)

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import msgspec
 
 from muster.api.names import CONTAINER
+from muster.api.timestamps import seconds_of
 from state.pod import Exit, PodPhase
 from watchers.pod_document import ContainerStatus, Spec, Status, Terminated
 from watchers.text import MESSAGE, clean, word
-from watchers.timestamps import seconds_of
 
 _PATIENT = frozenset(("ContainerCreating", "PodInitializing", ""))
 """Reasons for waiting that pass by themselves."""

@@ -67,10 +67,8 @@ class Credentials:
             return identity
         try:
             return await self._renew(identity)
-        except ApiError:
-            return (
-                identity  # half-written or briefly gone: what we hold may still do, and a 401 will tell if it does not
-            )
+        except ApiError:  # half-written or briefly gone: what we hold may still do, and a 401 will tell if it does not
+            return identity
 
     async def renew(self, refused: Identity) -> Identity:
         """After a 401 to ``refused``: read everything again, unless that was just done. Raises ``ApiError``."""

@@ -3,12 +3,12 @@
 from sys import intern
 
 from muster.api.names import GROUP, KIND, LABEL_MANAGED_BY, MANAGER
+from muster.api.timestamps import seconds_of
 from state.pod import Pod, PodPhase
 from watchers.containers import first_exit, survey, waiting_of
 from watchers.pod_document import Condition, Labels, Owner, PodDocument, Status
 from watchers.projection import Projection, version_of
 from watchers.text import MESSAGE, clean, small_number, word
-from watchers.timestamps import seconds_of
 
 PATH = "/api/v1/pods"
 SELECTOR = f"{LABEL_MANAGED_BY}={MANAGER}"

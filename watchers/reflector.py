@@ -145,7 +145,7 @@ class Reflector(Generic[T]):
                         self._replace(initial, event.version)
                         initial = None
         except Invalid:
-            if not streaming:
+            if initial is None:
                 self._must_list = True
                 raise
             self._streamed = False

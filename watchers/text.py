@@ -3,6 +3,8 @@
 from functools import lru_cache
 from sys import intern
 
+from muster.api.printing import printable
+
 MESSAGE = 512
 """Longest message we keep of anybody."""
 
@@ -11,15 +13,8 @@ WORD = 253
 
 
 def clean(text: str | None, limit: int = WORD) -> str:
-    """The first ``limit`` characters; what cannot be printed (controls, newlines, lone surrogates, bidi marks) becomes
-    a space."""
-    if not text:
-        return ""
-    if len(text) > limit:
-        text = text[: limit - 1] + "…"
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else " " for letter in text).strip()
+    """``printable`` of what may be missing, without blanks around it."""
+    return printable(text, limit).strip() if text else ""
 
 
 @lru_cache(maxsize=8192)

@@ -2,21 +2,22 @@
 
 from datetime import UTC, datetime
 
-_LONGEST = 40
+_SHORTEST, _LONGEST = 20, 40
 LATEST = 253_402_300_799.0
 """The last second of the year 9999, after which RFC 3339 has no times."""
 
 
 def seconds_of(text: str | None) -> float:
-    """Wall seconds since 1970 of an RFC 3339 time; 0.0 for anything that is not one. Never raises.
+    """Wall seconds since 1970 of an RFC 3339 time; 0.0 for anything that is not one, Go's zero time included.
 
-    ``metav1.Time`` has whole seconds and a ``Z``, ``metav1.MicroTime`` six digits; digits beyond the sixth are dropped.
+    Never raises. ``metav1.Time`` has whole seconds and a ``Z``, ``metav1.MicroTime`` six digits; digits beyond the
+    sixth are dropped.
     """
-    if not text or len(text) > _LONGEST or len(text) < 20 or text[10] not in "Tt":
+    if not text or not _SHORTEST <= len(text) <= _LONGEST or text[10] != "T" or text[5] == "W":
         return 0.0
     try:
         moment = datetime.fromisoformat(text)
-        return moment.timestamp() if moment.tzinfo is not None else 0.0
+        return max(0.0, moment.timestamp()) if moment.tzinfo is not None else 0.0
     except (ValueError, OverflowError):
         return 0.0
 

@@ -19,7 +19,7 @@ from muster.cli.logs import log_line
 from muster.cli.progress import Teller
 from muster.cli.rollcall import RollCall
 from muster.cli.spans import left, since, span
-from muster.cli.voice import DIM, PHASE_COLOURS, colourful, data, printable, say
+from muster.cli.voice import BAD, DIM, PHASE_COLOURS, colourful, data, printable, say
 from muster.client.snapshot import Snapshot
 
 FRAMES_PER_SECOND = 4
@@ -46,6 +46,12 @@ class Display(Protocol):
 
     def hear(self, roll: RollCall) -> None:
         """The roll call, whether it changed or not."""
+
+
+def stuck_because(seen: Snapshot) -> str:
+    """Reason and message of a true condition Stuck; empty if it is not."""
+    stuck = seen.condition("Stuck")
+    return f"{stuck.reason}: {stuck.message}" if stuck is not None and stuck.status == "True" else ""
 
 
 class Lines:
@@ -104,6 +110,8 @@ class Block:
 
     def see(self, seen: Snapshot) -> None:
         before, self._seen = self._seen, seen
+        if before is not None and seen.holds("Stuck") and not before.holds("Stuck"):
+            self.say(f"Stuck: {printable(stuck_because(seen))}")
         if before is not None and seen.phase and seen.phase != before.phase:
             self.say(f"{seen.phase}: {printable(seen.message or seen.reason)}".rstrip(": "))
 
@@ -129,6 +137,8 @@ class Block:
             "  ",
             (seen.phase or "Submitted", PHASE_COLOURS.get(seen.phase, "")),
         )
+        if reason := stuck_because(seen).partition(":")[0]:
+            head.append(f"  stuck ({reason})", BAD)
         facts = [f"epoch {status.epoch}"]
         if status.restarts:
             facts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")

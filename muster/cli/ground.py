@@ -38,6 +38,8 @@ async def local_ground(*, keep: bool) -> AsyncGenerator[Ground, None]:
         if note is None:
             raise MusterError(f"the cluster at {home.path} runs without musterd; end it with `muster local down`")
         say(f"using the local cluster at {running.url}")
+        if running.workspace not in ("", str(Path.cwd())):
+            say(f"its pods begin in {running.workspace}, where it was started, not in this directory")
         yield Ground(Path(running.kubeconfig), note.url, None)
         return
     runs = home.path / RUNS

@@ -4,8 +4,10 @@ import contextlib
 import time
 from dataclasses import dataclass
 
+import click
+
 from muster.cli.spans import left, of_day
-from muster.cli.voice import phase_word, printable, say
+from muster.cli.voice import BAD, phase_word, printable, say
 from muster.client import Client, Snapshot, Vanished
 
 
@@ -31,6 +33,8 @@ def summary(seen: Snapshot) -> str:
         parts.append(status.ready)
     if status.restarts:
         parts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
+    if (stuck := seen.condition("Stuck")) is not None and stuck.status == "True":
+        parts.append(click.style(f"stuck ({stuck.reason})", fg=BAD))
     message = seen.message or seen.reason
     return " ".join(parts) + (f": {printable(message)}" if message else "")
 

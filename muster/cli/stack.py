@@ -41,7 +41,6 @@ class Stack:
         self.home = home
         self._say = say
         self._options = [
-            *("--workspace", str(Path.cwd())),
             *("--workspace", str(Path.cwd())),  # the project one stands in takes the place of an image
             *(("--port", str(port)) if port else ()),
             *(("--fresh",) if fresh else ()),

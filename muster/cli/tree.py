@@ -22,6 +22,8 @@ def tree(explanation: Explanation, now: float) -> list[str]:
         facts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
     if status.ready:
         facts.append(f"{status.ready} ready")
+    if (stuck := seen.condition("Stuck")) is not None and stuck.status == "True":
+        facts.append(click.style(f"stuck ({stuck.reason})", fg=BAD))
     if remaining := clock_left(seen, now):
         facts.append(f"{remaining} until its deadline")
     if age := since(seen.created, now):

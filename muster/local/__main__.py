@@ -36,9 +36,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     choices = [isolation.value for isolation in Isolation]
     parser.add_argument("--isolation", choices=choices, help="how pods are kept apart (default: the best that works)")
-    parser.add_argument(
-        "--workspace", type=Path, metavar="DIR", help="where pods start (default: a folder of their own)"
-    )
     return parser
 
 
@@ -68,7 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         memory_only=chosen.memory_only,
         fresh=chosen.fresh,
         isolation=Isolation(chosen.isolation) if chosen.isolation else None,
-        workspace=chosen.workspace.absolute() if chosen.workspace else None,
         workspace=chosen.workspace.expanduser().absolute() if chosen.workspace else None,
     )
     try:

@@ -57,7 +57,6 @@ class Cluster:
         self._fresh = fresh
         self._isolation = isolation
         self._workspace = workspace
-        self._workspace = workspace
         self._parts = AsyncExitStack()
         self._api: ApiServer | None = None
 
@@ -84,6 +83,7 @@ class Cluster:
             state=str(self._home.path),
             isolation=isolation,
             started=time.time(),
+            workspace=str(self._workspace or ""),
         )
         self._home.announce(announcement)
         self._api = api

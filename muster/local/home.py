@@ -38,6 +38,8 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
     isolation: str
     started: float
     """Wall seconds since 1970."""
+    workspace: str = ""
+    """The directory pods start in; empty where each has a folder of its own."""
 
 
 def default_home() -> Path:

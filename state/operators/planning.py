@@ -17,7 +17,7 @@ FRAMEWORKS: dict[str, Framework] = {"jax": JAX, "pytorch": PYTORCH, "xgboost": X
 DEFAULT_GRACE = 30
 """Seconds from SIGTERM to SIGKILL when a person ends a run (Kubernetes' own default)."""
 TERMINATING = Clock(120.0, ClockAction.ALERT)
-"""Old pods that take this long to end are worth an alert even if nobody asked for one: nothing starts before they do."""
+"""Old pods that take this long to end are worth an alert even if nobody asked: nothing starts before they do."""
 
 
 class PlanError(MusterError):

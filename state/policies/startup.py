@@ -10,7 +10,7 @@ a failure in the middle of a very large gang is acted upon before the rest of it
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import filterfalse, islice
 
 from state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
 from state.case import Case
@@ -27,16 +27,24 @@ def launch(case: Case) -> list[Action]:
     if case.view.confirmed != epoch:
         return [ConfirmLaunch(epoch)]
     actions: list[Action] = [] if case.view.service else [EnsureService()]
-    present = case.tally.members
-    absent: Iterator[Member] = (member for member in case.plan.members() if member.rank not in present)
+    absent = _absent(case)
     if not gate_open(case):
         coordinator = case.plan.coordinator
         absent = (member for member in absent if coordinator and member.rank == coordinator.rank)
     if case.plan.sequential:
         absent = _in_turn(case, absent)
-    if wave := tuple(islice(absent, WAVE)):
+    places = max(0, case.plan.together - len(case.tally.live))
+    if wave := tuple(islice(absent, min(WAVE, places))):
         actions.append(CreatePods(epoch, wave))
     return actions
+
+
+def _absent(case: Case) -> Iterator[Member]:
+    """The members without a pod, in rank order. The one look at every rank that a decision takes, so it builds a member
+    only of those it finds: 10,000 ranks are then passed over in a fraction of a millisecond."""
+    for rank in filterfalse(case.tally.members.__contains__, range(case.plan.size)):
+        if member := case.plan.member(rank):
+            yield member
 
 
 def _in_turn(case: Case, absent: Iterator[Member]) -> Iterator[Member]:

@@ -20,7 +20,7 @@ def python(program: str) -> list[str]:
 
 async def test_an_announcement_is_read_and_the_rest_is_logged(tmp_path: Path) -> None:
     program = (
-        "import sys, time; print('ready', flush=True); print('words', file=sys.stderr, flush=True); time.sleep(60)"
+        "import sys, time; print('words', file=sys.stderr, flush=True); print('ready', flush=True); time.sleep(60)"
     )
     started = await Child.start("thing", python(program), tmp_path / "log", announces=True)
     assert await started.announcement(20) == b"ready\n"

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import click
 import pytest
 
 from muster.cli import display
 from muster.cli.display import Block, Lines, choose_display
+from muster.cli.progress import summary
 from muster.cli.rollcall import read_rollcall
 from muster.cli.spans import left, since, span
 from muster.cli.table import Table
@@ -137,6 +139,16 @@ def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.Monkey
     assert message == "  3/4 ranks arrived; missing rank 2"
     assert ranks.replace("#", "●").replace(".", "○").startswith("  ranks  ● ● ○ ●  3/4 arrived, missing 2")
     assert why.strip() == "rank 2 (mine-2, running, but it never called the coordinator)"
+
+
+def test_stuck_is_said_wherever_one_looks() -> None:
+    stuck = {"type": "Stuck", "status": "True", "reason": "RanksMissing", "message": "3/4 ranks arrived"}
+    seen = experiment(phase="Assembling", message="3/4 ranks arrived", conditions=[stuck])
+    assert click.unstyle(summary(seen)) == "Assembling stuck (RanksMissing): 3/4 ranks arrived"
+    assert "stuck (RanksMissing)" in click.unstyle(tree(Explanation(seen, (), ()), 10)[0])
+    block = Block()
+    block.see(seen)
+    assert "Assembling  stuck (RanksMissing)  epoch 0" in str(block.__rich__().renderables[0])
 
 
 def test_there_is_no_block_without_a_terminal() -> None:

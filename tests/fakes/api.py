@@ -1,14 +1,15 @@
 """A Kubernetes API server in memory, behind the same door as the real one (`muster.api.wire.Transport`).
 
-It keeps what clients rely on: one growing resourceVersion, a uid per object, 409 for a taken name, preconditions,
-the status subresource, graceful deletion of pods, label selectors, pages, and watches from a resourceVersion. What goes
-wrong is scripted: an error before a request is carried out, or after it (the answer that is lost).
+It keeps what clients rely on: one growing resourceVersion, a uid per object, a generation per spec, 409 for a taken
+name, preconditions, the status subresource, graceful deletion of pods, label selectors, pages, streamed lists, and
+watches from a resourceVersion. What goes wrong is scripted: an error before a request is carried out, or after it (the
+answer that is lost).
 """
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,9 +17,10 @@ from typing import Any
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from muster.api.wire import Answer
+from tests.fakes.history import Change, History, Object, collections_of, encode
+from tests.fakes.watching import KINDS, Courier, Prompt, Watches
 
-Object = dict[str, Any]
-KINDS = {"pods": "Pod", "services": "Service", "events": "Event", "experiments": "Experiment"}
+ENDED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +47,29 @@ class Fault:
 
 
 class FakeApi:
-    """Objects by path. ``clock`` gives wall seconds; ``requests`` remembers what was asked, in order."""
+    """Objects by path. ``clock`` gives wall seconds; ``requests`` remembers what was asked, in order.
 
-    def __init__(self, clock: Callable[[], float] = lambda: 0.0) -> None:
+    With ``nodes``, pods that no kubelet answers for (without a node, or ended) are deleted at once, as by the real
+    server (kubernetes: pkg/registry/core/pod/strategy.go, CheckGracefulDelete).
+    """
+
+    def __init__(self, clock: Callable[[], float] = lambda: 0.0, *, nodes: bool = False) -> None:
         self.objects: dict[str, Object] = {}
+        self.history = History()
         self.requests: list[Request] = []
         self.under_way = 0
         self.busiest = 0
         self.gate = asyncio.Event()
         """While it is cleared, requests wait at the door."""
         self.gate.set()
+        self.listeners: list[Callable[[Change], None]] = []
+        """Told of every change, at once."""
         self._arrival = asyncio.Event()
         self._clock = clock
-        self._version = 0
+        self._nodes = nodes
         self._uids = 0
         self._faults: list[Fault] = []
-        self._history: list[tuple[int, str, str, Object]] = []
-        self._news = asyncio.Event()
+        self._watches = Watches(self.history, clock)
 
     # What tests do to the world
 
@@ -72,17 +80,32 @@ class FakeApi:
     def put(self, path: str, obj: Object) -> Object:
         """Create or replace an object as somebody else would; what the server keeps of it."""
         old = self.objects.get(path)
-        kept = deepcopy(obj)
-        metadata = kept.setdefault("metadata", {})
+        metadata = dict(obj.get("metadata") or {})
         metadata["name"] = path.rsplit("/", 1)[1]
         metadata["uid"] = old["metadata"]["uid"] if old else metadata.get("uid") or self._uid()
-        metadata.setdefault("creationTimestamp", self._now())
-        return self._keep("MODIFIED" if old else "ADDED", path, kept)
+        metadata.setdefault("creationTimestamp", self.now())
+        if path.split("/")[-2] == "experiments":
+            before = old["metadata"].get("generation", 1) if old else 0
+            metadata["generation"] = before + (old is None or old.get("spec") != obj.get("spec"))
+        return self._keep("MODIFIED" if old else "ADDED", path, {**deepcopy(obj), "metadata": metadata})
 
     def remove(self, path: str) -> None:
         """An object goes for good: a kubelet reports that a pod has ended, a collector has collected."""
         self._keep("DELETED", path, self.objects[path])
-        del self.objects[path]
+
+    def delete(self, path: str, grace: int | None = None) -> Object:
+        """What a DELETE does: a pod with a kubelet gets its grace, everything else goes at once."""
+        found = self.objects[path]
+        if grace is None:
+            grace = found.get("spec", {}).get("terminationGracePeriodSeconds", 30)
+        if found.get("kind") != "Pod" or grace == 0 or (self._nodes and _unattended(found)):
+            self.remove(path)
+            return found
+        earlier = found["metadata"].get("deletionGracePeriodSeconds")
+        if earlier is None or grace < earlier:
+            leaving = {"deletionTimestamp": self.now(grace), "deletionGracePeriodSeconds": grace}
+            return self._keep("MODIFIED", path, {**found, "metadata": {**found["metadata"], **leaving}})
+        return found
 
     def named(self, kind: str) -> list[str]:
         """The names of the objects of a plural kind, sorted."""
@@ -97,6 +120,10 @@ class FakeApi:
         while self.under_way < number:
             self._arrival.clear()
             await self._arrival.wait()
+
+    def now(self, later: float = 0.0) -> str:
+        """A timestamp as the server writes it."""
+        return datetime.fromtimestamp(self._clock() + later, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     # The door
 
@@ -124,47 +151,37 @@ class FakeApi:
             answer = {"GET": self._get, "POST": self._post, "PUT": self._replace, "DELETE": self._delete}[method](asked)
             if fault:
                 raise fault.error
-            return Answer(201 if method == "POST" else 200, json.dumps(answer).encode())
+            return Answer(201 if method == "POST" else 200, encode(answer))
         finally:
             self.under_way -= 1
 
     @asynccontextmanager
     async def lines(
-        self, path: str, *, params: Mapping[str, str], silence: float
+        self, path: str, *, params: Mapping[str, str], silence: float, courier: Courier | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        since = int(params.get("resourceVersion") or self._version)
-        chosen = self._selector(params)
+        """A watch; ``courier`` decides what reaches it when."""
+        stream = self._watches.stream(path, params, silence, _selector(params), courier or Prompt())
+        async with aclosing(stream) as lines:  # type: ignore[type-var]
+            yield lines
 
-        async def events() -> AsyncIterator[bytes]:
-            seen = since
-            while True:
-                if seen >= self._version:
-                    self._news.clear()
-                    await self._news.wait()
-                for version, kind, where, obj in [entry for entry in self._history if entry[0] > seen]:
-                    seen = version
-                    if where.rpartition("/")[0] == path and chosen(obj):
-                        yield json.dumps({"type": kind, "object": obj}).encode()
-
-        yield events()
+    def page(self, path: str, params: Mapping[str, str], version: int | None = None) -> Object:
+        """One page of a list, of now or of an earlier version."""
+        objects = self.objects if version is None else self.history.state(version)
+        chosen = _selector(params)
+        start = params.get("continue", "")
+        paths = [p for p in sorted(objects) if path in collections_of(p) and p > start and chosen(objects[p])]
+        page = paths[: int(params.get("limit") or len(paths))]
+        metadata = {"resourceVersion": str(self.history.version if version is None else version)}
+        if len(page) < len(paths):
+            metadata["continue"] = page[-1]
+        return {"kind": "List", "metadata": metadata, "items": [objects[p] for p in page]}
 
     # The verbs
 
     def _get(self, asked: Request) -> Object:
         if asked.path in self.objects or asked.path.rsplit("/", 1)[1] not in KINDS:
-            return self._find(asked)
-        return self._list(asked)
-
-    def _list(self, asked: Request) -> Object:
-        chosen = self._selector(asked.params)
-        start = asked.params.get("continue", "")
-        paths = [p for p in sorted(self.objects) if p.rpartition("/")[0] == asked.path and p > start]
-        paths = [p for p in paths if chosen(self.objects[p])]
-        page = paths[: int(asked.params.get("limit") or len(paths))]
-        metadata = {"resourceVersion": str(self._version)}
-        if len(page) < len(paths):
-            metadata["continue"] = page[-1]
-        return {"kind": "List", "metadata": metadata, "items": [self.objects[p] for p in page]}
+            return self._find(asked.path)
+        return self.page(asked.path, asked.params)
 
     def _post(self, asked: Request) -> Object:
         path = f"{asked.path}/{asked.body['metadata']['name']}"
@@ -177,46 +194,37 @@ class FakeApi:
 
     def _replace(self, asked: Request) -> Object:
         path = asked.path.removesuffix("/status")
-        old = self.objects.get(path)
-        if old is None:
-            raise NotFound(f"{path} not found", status=404, reason="NotFound")
-        for field in ("uid", "resourceVersion"):
-            if (said := asked.body["metadata"].get(field)) and said != old["metadata"][field]:
-                raise Conflict(f"{field} is {old['metadata'][field]}, not {said}", status=409, reason="Conflict")
+        old = self._find(path)
+        _check(asked.body["metadata"], old["metadata"])
         if asked.path != path:
             return self.put(path, {**old, "status": asked.body["status"]})
         return self.put(path, {**asked.body, "status": old.get("status")})
 
     def _delete(self, asked: Request) -> Object:
-        found = self._find(asked)
-        options = asked.body or {}
-        uid = options.get("preconditions", {}).get("uid")
-        if uid and uid != found["metadata"]["uid"]:
-            raise Conflict(f"the uid is {found['metadata']['uid']}, not {uid}", status=409, reason="Conflict")
-        grace = options.get("gracePeriodSeconds", found.get("spec", {}).get("terminationGracePeriodSeconds", 30))
-        if found.get("kind") != "Pod" or grace == 0:
-            self.remove(asked.path)
-            return found
-        earlier = found["metadata"].get("deletionGracePeriodSeconds")
-        if earlier is None or grace < earlier:
-            found["metadata"].update(deletionTimestamp=self._now(grace), deletionGracePeriodSeconds=grace)
-            return self._keep("MODIFIED", asked.path, found)
-        return found
+        found, options = self._find(asked.path), asked.body or {}
+        _check(options.get("preconditions", {}), found["metadata"])
+        return self.delete(asked.path, options.get("gracePeriodSeconds"))
 
     # Bookkeeping
 
-    def _find(self, asked: Request) -> Object:
-        if found := self.objects.get(asked.path):
-            return deepcopy(found)
-        raise NotFound(f"{asked.path} not found", status=404, reason="NotFound")
+    def _find(self, path: str) -> Object:
+        if found := self.objects.get(path):
+            return found
+        raise NotFound(f"{path} not found", status=404, reason="NotFound")
 
     def _keep(self, event: str, path: str, obj: Object) -> Object:
-        self._version += 1
-        obj["metadata"]["resourceVersion"] = str(self._version)
-        self.objects[path] = obj
-        self._history.append((self._version, event, path, deepcopy(obj)))
-        self._news.set()
-        return deepcopy(obj)
+        version = self.history.version + 1
+        kept = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(version)}}
+        change = Change(version, event, path, self.objects.get(path), kept, self._clock())
+        if event == "DELETED":
+            del self.objects[path]
+        else:
+            self.objects[path] = kept
+        self.history.add(change)
+        for listener in self.listeners:
+            listener(change)
+        self._watches.news()
+        return kept
 
     def _fault(self, asked: Request) -> Fault | None:
         for fault in self._faults:
@@ -225,17 +233,24 @@ class FakeApi:
                 return fault
         return None
 
-    @staticmethod
-    def _selector(params: Mapping[str, str]) -> Callable[[Object], bool]:
-        wanted = dict(_pairs(params.get("labelSelector", "")))
-        return lambda obj: wanted.items() <= obj["metadata"].get("labels", {}).items()
-
     def _uid(self) -> str:
         self._uids += 1
         return f"00000000-0000-4000-8000-{self._uids:012}"
 
-    def _now(self, later: float = 0.0) -> str:
-        return datetime.fromtimestamp(self._clock() + later, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+def _unattended(pod: Object) -> bool:
+    return not pod.get("spec", {}).get("nodeName") or pod.get("status", {}).get("phase") in ENDED
+
+
+def _check(said: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
+    for field in ("uid", "resourceVersion"):
+        if said.get(field) and said[field] != kept[field]:
+            raise Conflict(f"{field} is {kept[field]}, not {said[field]}", status=409, reason="Conflict")
+
+
+def _selector(params: Mapping[str, str]) -> Callable[[Object], bool]:
+    wanted = dict(_pairs(params.get("labelSelector", "")))
+    return lambda obj: wanted.items() <= obj["metadata"].get("labels", {}).items()
 
 
 def _pairs(selector: str) -> Iterator[tuple[str, str]]:

@@ -121,6 +121,8 @@ class FakeCoordinator:
     """What becomes of each answer's bytes on the way out."""
     frozen: bool = False
     """Answer nothing more, as a service whose threads are stuck."""
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once a call was left without an answer for that reason."""
     refusal: tuple[grpc.StatusCode, str] | None = None
     """Refuse each call with this status."""
     options: tuple[tuple[str, Any], ...] = ()
@@ -224,6 +226,7 @@ class FakeCoordinator:
         """Judge and answer one request."""
         if self.frozen:
             self.calls.append(Call(method, peer=context.peer()))
+            self.held.set()
             await asyncio.Event().wait()
         if method.startswith(V2):
             request = _parse(body)

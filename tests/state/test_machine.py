@@ -184,7 +184,7 @@ def test_a_rank_that_never_calls_is_named_within_seconds_and_the_assembly_clock_
     story.look(6)
     assert story.condition(ConditionType.STUCK) == (True, "RanksMissing")
     assert "missing rank 2 (run-worker-0-2-" in story.kept.message
-    assert "running, but it never called the coordinator" in story.kept.message
+    assert "running, but it has not called the coordinator" in story.kept.message
     assert story.told[-1] == "Stuck"
 
     story.look(30)

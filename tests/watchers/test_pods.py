@@ -67,7 +67,7 @@ def test_a_pod_that_finds_no_node_says_why() -> None:
     del unplaced["spec"]["nodeName"]
     got = seen(unplaced)
     assert (got.scheduled, got.started, got.waiting_reason) == (False, False, "Unschedulable")
-    assert got.waiting_message == "0/8 nodes:  no gpu"
+    assert got.waiting_message == "0/8 nodes:  no gpu\N{REPLACEMENT CHARACTER}"
 
 
 @pytest.mark.parametrize(

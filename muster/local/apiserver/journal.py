@@ -75,10 +75,3 @@ class Journal:
     def forget(self, bell: asyncio.Event) -> None:
         """Stops ringing."""
         self._bells.discard(bell)
-
-    def expire(self, version: int) -> None:
-        """Drops all history up to a version (for tests and for memory pressure)."""
-        self._first = self.end
-        self._changes.clear()
-        self._bytes = 0
-        self._forgotten = max(self._forgotten, version)

@@ -19,7 +19,7 @@ class Ledger:
     """`selectable` tells which fields of a resource are kept findable; `history` bounds each resource's journal."""
 
     def __init__(
-        self, database: Database, selectable: Selectable, *, history: int = 4096, history_bytes: int = 32 << 20
+        self, database: Database, selectable: Selectable, *, history: int = 4096, history_bytes: int = 16 << 20
     ) -> None:
         self._database = database
         self._selectable = selectable

@@ -105,6 +105,11 @@ class PodRoutes:
                     break
                 chunk = await anext(stream, b"")
             await response.write_eof()
+        except ConnectionError:
+            raise
+        except OSError as failure:
+            # The answer has begun; all that can still be told is that it is not whole.
+            raise ConnectionResetError("the log ended before its time") from failure
         finally:
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()

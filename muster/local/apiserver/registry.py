@@ -32,13 +32,6 @@ class Registry:
         """The resource in the version its objects are kept in; None after its CRD has gone."""
         return self._homes.get(storage)
 
-    def kind(self, api_version: str, kind: str) -> Resource | None:
-        """The resource of an apiVersion and kind, as owner references name it."""
-        for resource in self._served.values():
-            if resource.kind == kind and resource.api_version == api_version:
-                return resource
-        return None
-
     def all(self) -> list[Resource]:
         """Every served resource, built-ins first."""
         return list(self._served.values())
@@ -65,10 +58,6 @@ class Registry:
             del self._served[resource.group, resource.version, resource.plural]
             self._homes.pop(resource.storage, None)
         self.generation += 1
-
-    def custom(self, crd_name: str) -> tuple[Resource, ...]:
-        """What a CRD serves."""
-        return self._custom.get(crd_name, ())
 
     def _add(self, resource: Resource) -> None:
         self._served[resource.group, resource.version, resource.plural] = resource

@@ -110,13 +110,6 @@ class Selector:
     labels: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()
 
-    def name(self) -> str:
-        """The one name asked for, if the field selector names one."""
-        for want in self.fields:
-            if want.key == "metadata.name" and want.operator == "in":
-                return next(iter(want.values))
-        return ""
-
     def selects(self, stored: Stored) -> bool:
         """Whether an object is asked for."""
         if self.namespace and stored.namespace != self.namespace:

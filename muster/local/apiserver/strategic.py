@@ -72,7 +72,10 @@ def _key(item: Any, shape: Shape) -> Any:
         return repr(item)
     if shape.keys[0] not in item:
         raise bad_request(f"map: {item} does not contain declared merge key: {shape.keys[0]}")
-    return item[shape.keys[0]]
+    key = item[shape.keys[0]]
+    if not isinstance(key, str | int):
+        raise bad_request(f"merge key {shape.keys[0]} of {shape.name} must be a string or a number")
+    return key
 
 
 def _list(held: list[Any], patch: list[Any], shape: Shape, order: list[Any] | None) -> list[Any]:

@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from muster.local.apiserver.builtinschema import conform
+from muster.local.apiserver.builtinschema import schema as model
 from muster.local.apiserver.failure import Cause, required, unsupported, wrong
 
 Json = dict[str, Any]
@@ -106,22 +108,26 @@ def _readable(pattern: str) -> bool:
     return True
 
 
-def schema_faults(schema: Any, where: str) -> list[Cause]:
-    """What keeps a schema from being used at all: parts that are no schemas, unknown types, paths of a wrong shape."""
+def schema_faults(schema: Any, where: str, *, typed: bool = True) -> list[Cause]:
+    """What keeps a schema from being used at all: parts that are no schemas, unknown types.
+
+    `typed` says that the schema has the types of its model; that leaves items and additionalProperties open, so each
+    of these is checked on its own.
+    """
     if not isinstance(schema, dict):
         return [wrong(where, _shown(schema), "must be a schema, which is an object")]
-    causes: list[Cause] = []
+    causes = [] if typed else [wrong(where, "...", fault) for fault in conform(schema, model("V1JSONSchemaProps"))]
+    if causes:
+        return causes
     kind = schema.get("type")
     if kind is not None and kind not in _TYPES:
         causes.append(unsupported(f"{where}.type", kind, _TYPES))
-    inner = [(f"{where}.properties[{k}]", v) for k, v in (schema.get("properties") or {}).items()]
-    additional = schema.get("additionalProperties")
-    if additional is not None and not isinstance(additional, bool):
-        inner.append((f"{where}.additionalProperties", additional))
-    if schema.get("items") is not None:
-        inner.append((f"{where}.items", schema["items"]))
-    for place, below in inner:
-        causes += schema_faults(below, place)
+    for name, below in (schema.get("properties") or {}).items():
+        causes += schema_faults(below, f"{where}.properties[{name}]")
+    for name in ("additionalProperties", "items"):
+        below = schema.get(name)
+        if below is not None and not (name == "additionalProperties" and isinstance(below, bool)):
+            causes += schema_faults(below, f"{where}.{name}", typed=False)
     return causes
 
 

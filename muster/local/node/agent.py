@@ -26,6 +26,7 @@ from muster.local.node.api import PODS, SERVICES, Api
 from muster.local.node.cgroups import Cgroups
 from muster.local.node.client import HttpApi
 from muster.local.node.context import NodeContext
+from muster.local.node.forwarding import forwarding_refusal
 from muster.local.node.hostsfiles import HostsFiles
 from muster.local.node.isolation import Choice, Isolation, choose_isolation
 from muster.local.node.launching import Launcher
@@ -111,9 +112,7 @@ class NodeAgent:
         folder = self._state_dir / "pods"
         folder.mkdir(parents=True, exist_ok=True)
         self._lock()
-        choice = self.isolation if self.isolation is not None else await asyncio.to_thread(choose_isolation)
-        network = await Network.make(choice.isolation)
-        self._stack.push_async_callback(network.close)
+        choice, network, launcher = await self._ground()
         cgroups = Cgroups(f"muster-{_network_namespace()}-{network.number}")
         self._stack.callback(cgroups.clear)
         self.isolation = choice
@@ -128,7 +127,7 @@ class NodeAgent:
             api=api,
             name=self.name,
             isolation=choice.isolation,
-            launcher=self._launch(choice.isolation),
+            launcher=launcher,
             network=network,
             hosts=hosts,
             logs=self.logs,
@@ -175,6 +174,23 @@ class NodeAgent:
             await watched.synced.wait()
         pods.sweep(watched.objects)
         self._log.info("local node ready", node=self.name, isolation=str(choice), address=network.host_address)
+
+    async def _ground(self) -> tuple[Choice, Network, Launcher]:
+        """The best isolation that holds, with its addresses and launcher. One the caller chose is taken as it is."""
+        choice = self.isolation if self.isolation is not None else await asyncio.to_thread(choose_isolation)
+        while True:
+            async with AsyncExitStack() as attempt:
+                network = await Network.make(choice.isolation)
+                attempt.push_async_callback(network.close)
+                launcher = self._launch(choice.isolation)
+                attempt.push_async_callback(launcher.stop)
+                refused = None
+                if choice.isolation is Isolation.NETNS and self.isolation is None:
+                    refused = await forwarding_refusal(launcher, network)
+                if refused is None:
+                    self._stack.push_async_exit(attempt.pop_all())
+                    return choice, network, launcher
+            choice = Choice(Isolation.MNT, {Isolation.NETNS: refused})
 
     def _lock(self) -> None:
         """One agent per state folder."""

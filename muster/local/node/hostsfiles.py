@@ -33,6 +33,7 @@ class HostsFiles:
         self._services = services
         self._kept: dict[str, _Kept] = {}
         self._written: dict[str, str] = {}
+        self._last: dict[str, list[str]] = {}
         self._changed = asyncio.Event()
 
     def keep(self, named: Named, path: Path, aliases: Iterable[Object] = ()) -> None:
@@ -71,12 +72,17 @@ class HostsFiles:
             await self._changed.wait()
             await asyncio.sleep(GATHER_SECONDS)
             self._changed.clear()
-            shared: dict[str, list[str]] = {}
-            for kept in list(self._kept.values()):
-                namespace = kept.named.namespace
-                if namespace not in shared:
-                    shared[namespace] = self._shared(namespace)
+            self._rewrite()
+
+    def _rewrite(self) -> None:
+        """Every file whose namespace sees other names than at the last time."""
+        present = {kept.named.namespace for kept in self._kept.values()}
+        shared = {namespace: self._shared(namespace) for namespace in present}
+        for kept in self._kept.values():
+            namespace = kept.named.namespace
+            if self._last.get(namespace) != shared[namespace]:
                 self._write(kept, shared[namespace])
+        self._last = shared
 
     def _shared(self, namespace: str) -> list[str]:
         return hosts.lines(namespace, [kept.named for kept in self._kept.values()], self._services.values())

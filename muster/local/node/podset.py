@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -22,7 +23,10 @@ _UID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
 class PodSet:
-    """Starts a runner for every pod bound to this node. `freed` is called whenever room may have been made."""
+    """Starts a runner for every pod bound to this node.
+
+    `freed` is called when a pod waits for a node, or room may have been made.
+    """
 
     def __init__(self, node: NodeContext, folder: Path, freed: Callable[[], None]) -> None:
         self._node = node
@@ -41,7 +45,8 @@ class PodSet:
         if not _UID.fullmatch(uid):
             self._log.warning("pod has a uid that is none; ignored", pod=objects.key(pod))
             return
-        self._freed()
+        if deleted or objects.finished(pod) or not objects.node_name(pod):
+            self._freed()
         if deleted:
             self._remove(pod)
         elif objects.node_name(pod) != self._node.name:
@@ -86,8 +91,8 @@ class PodSet:
             runner.learn(pod)
         self._spawn(uid, runner.run())
 
-    def _spawn(self, uid: str, work: Callable[..., None] | object) -> None:
-        task = self._tasks[uid] = asyncio.create_task(work, name=f"pod-{uid}")  # type: ignore[arg-type]
+    def _spawn(self, uid: str, work: Coroutine[Any, Any, None]) -> None:
+        task = self._tasks[uid] = asyncio.create_task(work, name=f"pod-{uid}")
         task.add_done_callback(lambda done: self._ended(uid, done))
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:

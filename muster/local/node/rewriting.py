@@ -22,5 +22,9 @@ def rewrite(text: str, namespace: str, subdomains: Iterable[str], address_of: Ca
     for subdomain in subdomains:
         suffix = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.{re.escape(DOMAIN.removeprefix('svc.'))})?)?)?"
         pattern = rf"(?<![A-Za-z0-9.-])({_LABEL})\.{re.escape(subdomain)}{suffix}(?![A-Za-z0-9-]|\.[A-Za-z0-9])"
-        text = re.sub(pattern, lambda match, sub=subdomain: address_of(f"{match.group(1)}.{sub}"), text)  # type: ignore[misc]
+
+        def address(match: re.Match[str], subdomain: str = subdomain) -> str:
+            return address_of(f"{match.group(1)}.{subdomain}")
+
+        text = re.sub(pattern, address, text)
     return text

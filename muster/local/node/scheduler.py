@@ -63,12 +63,15 @@ class Scheduler:
         self._bound = {
             uid: pod for uid, pod in self._bound.items() if uid in self._pods and not objects.node_name(self._pods[uid])
         }
+        waiting = sorted(filter(self._pending, self._pods.values()), key=_age)
+        if not waiting:
+            return True
         here = [
             pod for pod in self._pods.values() if objects.node_name(pod) == self._node and not objects.finished(pod)
         ]
         used = scheduling.add(map(_requests, [*here, *self._bound.values()]))
         complete = True
-        for pod in sorted(filter(self._pending, list(self._pods.values())), key=_age):
+        for pod in waiting:
             try:
                 if await self._place(pod, used):
                     used = scheduling.add([used, _requests(pod)])

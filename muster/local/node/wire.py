@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import json
+import os
 import socket
 import struct
 from collections import deque
@@ -70,6 +71,12 @@ class Channel:
 
     def fileno(self) -> int:
         return self.sock.fileno()
+
+    def close(self) -> None:
+        """Close the connection and every descriptor nobody has taken."""
+        self.sock.close()
+        while self.descriptors:
+            os.close(self.descriptors.popleft())
 
     def receive(self) -> list[Message]:
         """What one read brings; raises EOFError when the other side is gone."""

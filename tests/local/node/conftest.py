@@ -1,4 +1,4 @@
-"""What the stories about the local node share: an API server in this process, an agent beside it, and pods to give them."""
+"""What the stories about the local node share: an API server in this process, an agent beside it, and pods."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from muster.api.errors import Conflict, NotFound
 from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation, NodeAgent
@@ -90,8 +91,8 @@ class Cluster:
 
 
 @contextlib.asynccontextmanager
-async def running_cluster(isolation: Isolation, state_dir: Path, **options: Any) -> AsyncIterator[Cluster]:
-    reason = await asyncio.to_thread(refusal, isolation)
+async def running_cluster(isolation: Isolation | None, state_dir: Path, **options: Any) -> AsyncIterator[Cluster]:
+    reason = None if isolation is None else await asyncio.to_thread(refusal, isolation)
     if reason is not None:
         pytest.skip(f"no {isolation} on this machine: {reason}")
     server = ApiServer(None)
@@ -111,7 +112,7 @@ async def running_cluster(isolation: Isolation, state_dir: Path, **options: Any)
 
 
 class FakeApi:
-    """An API server of a few dictionaries, for stories in which nothing should run: objects by path, and what was asked."""
+    """An API server of a few dictionaries, for stories in which nothing runs: objects by path, and what was asked."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Pod] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from muster.local.node import Isolation, choose_isolation
 from muster.local.node.cgroups import Cgroups
 from muster.local.node.images import missing

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
+
 from muster.local.node.environment import ConfigError, Place, arguments, base_environment, container_environment
 
 
@@ -105,7 +106,7 @@ async def test_a_nul_byte_is_refused_before_it_reaches_the_kernel(place):
 
 def test_command_and_args_are_expanded_and_a_missing_command_is_explained():
     assert arguments({"command": ["sh", "-c"], "args": ["echo $(A) $(B)"]}, {"A": "1"}) == ["sh", "-c", "echo 1 $(B)"]
-    with pytest.raises(ConfigError, match="set spec.containers") as refused:
+    with pytest.raises(ConfigError, match=r"set spec\.containers") as refused:
         arguments({"name": "main", "args": ["x"]}, {})
     assert refused.value.reason == "CreateContainerError"
 

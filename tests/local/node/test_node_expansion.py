@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from muster.local.node.expansion import expand
 
 VARIABLES = {"A": "a", "B": "b", "EMPTY": "", "NESTED": "$(A)"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from muster.local.node import choose_isolation
+
+from muster.local.node import Isolation, choose_isolation
+from muster.local.node.isolation import refusal
 
 pytestmark = pytest.mark.cluster
 
@@ -26,7 +28,9 @@ async def test_init_containers_run_in_order_and_hand_over_in_a_volume(cluster, m
         pytest.skip("volumes are mounted in a mount namespace only")
     mount = {"volumeMounts": [{"name": "work", "mountPath": "/story/work"}, {"name": "shm", "mountPath": "/dev/shm"}]}
     write = "import os; open('/story/work/log', 'a').write('%s ')"
-    script = "import os; print(open('/story/work/log').read(), os.statvfs('/dev/shm').f_blocks * os.statvfs('/dev/shm').f_frsize)"
+    script = (
+        "import os; shm = os.statvfs('/dev/shm'); print(open('/story/work/log').read(), shm.f_blocks * shm.f_frsize)"
+    )
     made = make_pod(
         "relay",
         make_container(script, **mount),
@@ -58,7 +62,10 @@ async def test_a_sidecar_ends_with_the_work(cluster, make_pod, make_container):
 
 
 async def test_a_pod_is_ready_when_its_port_answers(cluster, make_pod, make_container):
-    script = "import os, http.server as h; h.HTTPServer((os.environ['IP'], 18080), h.SimpleHTTPRequestHandler).serve_forever()"
+    script = (
+        "import os, http.server as h; "
+        "h.HTTPServer((os.environ['IP'], 18080), h.SimpleHTTPRequestHandler).serve_forever()"
+    )
     env = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
     port = [{"name": "web", "containerPort": 18080}]
     probe = {"periodSeconds": 1, "timeoutSeconds": 5, "failureThreshold": 100}
@@ -143,7 +150,7 @@ async def test_a_forced_deletion_takes_the_processes_at_once(cluster, make_pod, 
     await cluster.delete("forced", gracePeriodSeconds=0)
     await cluster.gone("forced")
     async with asyncio.timeout(5):
-        while await asyncio.to_thread(alive, pid):
+        while await asyncio.to_thread(alive, pid):  # noqa: ASYNC110 - the kernel has no event for other's children
             await asyncio.sleep(0.02)
 
 
@@ -164,3 +171,14 @@ async def test_a_dead_launcher_costs_its_pods_and_no_others(cluster, make_pod, m
     assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137
     await cluster.create(make_pod("after", make_container()))
     await cluster.phase("after", "Succeeded")
+
+
+async def test_where_a_firewall_keeps_pods_apart_they_share_the_hosts_network(cluster_of, monkeypatch):
+    async def dropped(launcher, network):
+        return "the host's firewall drops it"
+
+    if await asyncio.to_thread(refusal, Isolation.NETNS) is not None:
+        pytest.skip("no netns on this machine, so nothing to fall back from")
+    monkeypatch.setattr("muster.local.node.agent.forwarding_refusal", dropped)
+    async with cluster_of(None) as cluster:
+        assert str(cluster.agent.isolation) == "mnt (no netns: the host's firewall drops it)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from muster.local.node import Isolation, choose_isolation
 
 TRAIN = """

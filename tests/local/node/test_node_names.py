@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import itertools
 
 import pytest
+
 from muster.local.node.addresses import Addresses, AddressesExhaustedError, bridge_blocks, claim, loopback_blocks
 from muster.local.node.hosts import lines, named, render
 from muster.local.node.hostsfiles import HostsFiles
@@ -122,4 +124,4 @@ def test_a_block_is_claimed_once_until_its_holder_ends():
 def test_blocks_do_not_overlap():
     for blocks in (bridge_blocks(), loopback_blocks()):
         ordered = sorted(blocks)
-        assert all(not a.overlaps(b) for a, b in zip(ordered, ordered[1:], strict=False))
+        assert all(not a.overlaps(b) for a, b in itertools.pairwise(ordered))

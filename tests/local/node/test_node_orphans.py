@@ -11,6 +11,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+
 from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation
 from muster.local.node.client import HttpApi
@@ -59,6 +60,18 @@ def processes_with(mark: str) -> list[int]:
     return found
 
 
+def agent_beside(command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+
+
+def routes() -> str:
+    return Path("/proc/net/fib_trie").read_text()
+
+
+def interfaces() -> set[str]:
+    return {entry.name for entry in Path("/sys/class/net").iterdir()}
+
+
 async def until(holds, seconds: float = 10.0) -> bool:
     """Processes of others end when the kernel has it: there is no event to wait for."""
     for _ in range(int(seconds / 0.05)):
@@ -81,7 +94,7 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_says_what_becam
     api = HttpApi(url, None)
     command = [sys.executable, "-c", AGENT, url, str(tmp_path), isolation.value]
     try:
-        with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL) as agent:
+        with agent_beside(command) as agent:
             await api.create(
                 "/api/v1/namespaces/default/pods", make_pod("clinging", make_container(CLINGING, args=[mark]))
             )
@@ -90,14 +103,14 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_says_what_becam
             agent.wait()
         assert await until(lambda: not processes_with(mark))
 
-        with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL) as agent:
+        with agent_beside(command) as agent:
             async with api.watch("/api/v1/pods", {"resourceVersion": "0"}) as events, asyncio.timeout(15):
                 async for event in events:
                     status = event["object"].get("status", {})
                     if status.get("phase") == "Failed":
                         break
             agent.terminate()
-            assert agent.wait() == 0
+            assert await asyncio.to_thread(agent.wait) == 0  # its last requests are answered by this loop
         assert status["reason"] == "Terminated"
         assert status["containerStatuses"][0]["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
         assert {"DisruptionTarget": "True", "Ready": "False"}.items() <= {
@@ -122,6 +135,16 @@ async def test_a_container_that_ends_leaves_nothing_in_its_pod(isolation, cluste
 
 
 @pytest.mark.cluster
+async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(cluster_of, make_pod, make_container):
+    mark = f"muster-launcher-{uuid.uuid4().hex}"
+    async with cluster_of(Isolation.REWRITE) as cluster:
+        await cluster.create(make_pod("clinging", make_container(CLINGING, args=[mark])))
+        assert await until(lambda: len(processes_with(mark)) == 2)
+        os.kill(cluster.agent._node.launcher.pid, signal.SIGKILL)
+        assert await until(lambda: not processes_with(mark))
+
+
+@pytest.mark.cluster
 async def test_a_starting_agent_removes_the_bridge_of_a_dead_one_and_a_stopping_one_its_own(cluster_of):
     if (reason := await asyncio.to_thread(refusal, Isolation.NETNS)) is not None:
         pytest.skip(f"no netns on this machine: {reason}")
@@ -130,6 +153,6 @@ async def test_a_starting_agent_removes_the_bridge_of_a_dead_one_and_a_stopping_
     async with cluster_of(Isolation.NETNS) as cluster:
         node = await cluster.api.get("/api/v1/nodes/local")
         gateway = node["status"]["addresses"][0]["address"]
-        assert abandoned not in os.listdir("/sys/class/net")
-        assert gateway in Path("/proc/net/fib_trie").read_text()
-    assert gateway not in Path("/proc/net/fib_trie").read_text()
+        assert abandoned not in interfaces()
+        assert gateway in routes()
+    assert gateway not in routes()

@@ -6,6 +6,7 @@ import asyncio
 import time
 
 import pytest
+
 from muster.local.node import Isolation
 
 pytestmark = [pytest.mark.cluster, pytest.mark.parametrize("isolation", list(Isolation))]
@@ -14,7 +15,10 @@ pytestmark = [pytest.mark.cluster, pytest.mark.parametrize("isolation", list(Iso
 async def test_a_pod_runs_and_its_exit_code_is_known(isolation, cluster_of, make_pod, make_container, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "for the agent only")
     async with cluster_of(isolation) as cluster:
-        script = "import os; print(os.environ['WHO'], os.getcwd() == os.environ['HOME'], 'AWS_SECRET_ACCESS_KEY' in os.environ); raise SystemExit(3)"
+        script = (
+            "import os; e = os.environ; print(e['WHO'], os.getcwd() == e['HOME'], 'AWS_SECRET_ACCESS_KEY' in e); "
+            "raise SystemExit(3)"
+        )
         env = [
             {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
             {"name": "WHO", "value": "$(NAME)-$$(NAME)-$(LATER)"},

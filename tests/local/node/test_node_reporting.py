@@ -8,6 +8,7 @@ import random
 from types import SimpleNamespace
 
 import pytest
+
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.local.node.containers import ContainerRecord, running
 from muster.local.node.reflector import Reflector

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+
 from muster.api.errors import Conflict, Unreachable
 from muster.local.node.scheduler import Scheduler
 from muster.local.node.scheduling import amounts, message, misfits, requests

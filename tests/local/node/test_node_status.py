@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from muster.local.node.containers import ContainerRecord, exit_of, running, terminated, waiting
 from muster.local.node.lost import lost_status, was_started
 from muster.local.node.restarts import BackOff, restarts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from muster.local.node.environment import ConfigError, Place
 from muster.local.node.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
 

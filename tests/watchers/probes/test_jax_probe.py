@@ -274,12 +274,9 @@ async def test_a_coordinator_restarted_in_the_middle_of_a_look_is_asked_once_mor
     probe = probe_of(coordinator)
     await probe.snapshot()
     coordinator.frozen = True
-    calls = len(coordinator.calls)
     monkeypatch.setattr(module, "look", look_when_it_is_back)
     looking = asyncio.create_task(probe.snapshot())
-    async with asyncio.timeout(5):
-        while len(coordinator.calls) == calls:
-            await asyncio.sleep(0)
+    await asyncio.wait_for(coordinator.held.wait(), 5)
     coordinator.frozen = False
     await coordinator.restart()
     back.set()

@@ -63,12 +63,12 @@ def bind(source: str, target: str, *, read_only: bool = False) -> None:
         mount("none", target, flags=MS_BIND | MS_REMOUNT | MS_RDONLY)
 
 
-def die_with_parent(parent: int) -> None:
-    """SIGKILL for this process when the thread that forked it ends; at once if that has happened already.
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """A signal for this process when the thread that forked it ends; at once if that has happened already.
 
     `parent` is the parent's pid as this process sees it: 0 from inside a new pid namespace.
     """
-    _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PR_SET_PDEATHSIG)")
+    _check(_libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0), "prctl(PR_SET_PDEATHSIG)")
     if os.getppid() != parent:
         os._exit(1)
 

@@ -25,8 +25,7 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - every pod gets its own
 def run_pod(sock: socket.socket, *, network: bool, isolated: bool, parent: int) -> NoReturn:
     """The whole life of a pod's init; called in the child right after the fork."""
     try:
-        kernel.die_with_parent(parent)
-        PodInit(Channel(sock), network=network, isolated=isolated).run()
+        PodInit(Channel(sock), network=network, isolated=isolated).run(parent)
     finally:
         os._exit(0)
 
@@ -41,12 +40,16 @@ class PodInit:
         self._ids: dict[int, int] = {}  # pid -> the agent's number for that process
         self._host_proc = -1
 
-    def run(self) -> None:
+    def run(self, parent: int) -> None:
         os.setsid()
         kernel.set_name("muster-pod")
         woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        if not self._isolated:
+            signal.signal(signal.SIGTERM, lambda _number, _frame: None)  # its number comes through `woken`
+        # A guardian still has work to do when the launcher dies, so it is told rather than killed.
+        kernel.die_with_parent(parent, signal.SIGKILL if self._isolated else signal.SIGTERM)
         try:
             # Taken before /proc is replaced: through it a child learns its pid as the host sees it.
             self._host_proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -67,8 +70,8 @@ class PodInit:
     def _loop(self, poll: select.poll, woken: int) -> None:
         while True:
             ready = {fd for fd, _ in poll.poll()}
-            if woken in ready:
-                os.read(woken, 4096)
+            if woken in ready and signal.SIGTERM in os.read(woken, 4096):
+                return
             self._reap()
             if self._channel.fileno() in ready:
                 for message in self._channel.receive():

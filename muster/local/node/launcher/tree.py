@@ -11,7 +11,7 @@ _SESSION = 3  # position of the session in /proc/<pid>/stat, counted from the st
 
 
 def kill_session(leader: int, number: int) -> None:
-    """Signal every process of the session, in all its process groups. All are descendants: orphans come to this process.
+    """Signal every process of the session, whatever its process group. All descend from this process.
 
     A session id cannot be taken by another process while a member of the session is alive, so a dead leader's pid is
     safe.

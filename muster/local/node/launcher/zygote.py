@@ -46,15 +46,20 @@ def serve(descriptor: int, *, userns: bool) -> None:
             except (EOFError, ConnectionError, WireError):
                 sys.exit(0)  # every pod's init has PR_SET_PDEATHSIG on this process
             for message in messages:
-                pods.add(_fork_pod(message, channel, own_pid_namespace))
+                pods.add(_fork_pod(message, channel, -1 if userns else own_pid_namespace))
 
 
 def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int:
+    """Fork a pod's init. With a pid namespace of the launcher's own to return to (>= 0), its child is the init.
+
+    In a user namespace there is no way back into the host's pid namespace, so a process in between goes ahead instead.
+    """
     sock = socket.socket(fileno=channel.descriptors.popleft())
     isolated = bool(message["namespaces"])
+    between = isolated and own_pid_namespace < 0
     parent = os.getpid()
     try:
-        if isolated:
+        if isolated and not between:
             kernel.unshare(kernel.NEW_PID)  # for the next child only: this process itself never moves
         child = os.fork()
     except OSError as error:
@@ -62,13 +67,30 @@ def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int
         sock.close()
         return 0
     finally:
-        if isolated and os.getpid() == parent:
+        if isolated and not between and os.getpid() == parent:
             kernel.setns(own_pid_namespace, kernel.NEW_PID)
     if child == 0:
-        signal.set_wakeup_fd(-1)
-        run_pod(sock, network=bool(message["network"]), isolated=isolated, parent=0 if isolated else parent)
+        try:
+            signal.set_wakeup_fd(-1)
+            channel.close()  # also the sockets of pods still to come: a copy here would hide their ends from the agent
+            if between:
+                _go_between(sock, parent)
+            run_pod(sock, network=bool(message["network"]), isolated=isolated, parent=0 if isolated else parent)
+        finally:
+            os._exit(1)
     sock.close()
     return child
+
+
+def _go_between(sock: socket.socket, parent: int) -> None:
+    """Enter a new pid namespace by a second fork; returns in its first process. This one lives as long as that one."""
+    kernel.die_with_parent(parent)
+    kernel.unshare(kernel.NEW_PID)
+    child = os.fork()
+    if child != 0:
+        sock.close()
+        os.waitpid(child, 0)
+        os._exit(0)
 
 
 def _reap(pods: set[int]) -> None:

@@ -1,0 +1,163 @@
+"""How long a failure waits for its answer, with 200 experiments of 64 pods each in the real daemon.
+
+Latencies are taken in daemon time (see ``daemon_time``) from the moment the watch brings the first failed container to
+the moment the last DELETE of the old epoch's pods is issued; in between lies one status write. Every experiment fails
+once, while pods of the others change as well. At the end all of them fail in the same instant, which no cluster does
+but a power cut.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.daemon_time import DaemonTime
+from benchmarks.result import Result
+from benchmarks.world import World
+from state.machine import Decision, decide
+
+EXPERIMENTS, MEMBERS = 200, 64
+BUDGET = 200.0
+"""Milliseconds, 99th percentile."""
+NOISE = 32
+"""Pods of other experiments that change in the instant of each failure, before it."""
+APART = 0.5
+"""Seconds from one failure to the next."""
+FAILED_AT = "2027-01-15T08:30:00Z"
+
+
+@dataclass(slots=True)
+class Watched:
+    """When what happened, by experiment, in daemon time."""
+
+    clock: Any
+    told: dict[str, float] = field(default_factory=dict)
+    decided: dict[str, float] = field(default_factory=dict)
+    deleted: dict[str, list[float]] = field(default_factory=dict)
+    cpu: list[float] = field(default_factory=list)
+    """Seconds of CPU of every decision."""
+
+    def asked(self, method: str, resource: str, path: str) -> None:
+        """The daemon issues a request."""
+        if method == "DELETE":
+            _, number, *_ = path.rsplit("/", 1)[1].split("-")
+            self.deleted.setdefault(number, []).append(self.clock())
+
+    def decide(self, *arguments: Any) -> Decision:
+        """The real decision, watched."""
+        number = arguments[0].name.removeprefix("run-")
+        if number in self.told:
+            self.decided.setdefault(number, self.clock())
+        began = time.process_time()
+        decision = decide(*arguments)
+        self.cpu.append(time.process_time() - began)
+        return decision
+
+    def milliseconds(self, expected: int) -> tuple[list[float], list[float]]:
+        """From the news to the decision, and to the last of the ``expected`` deletes, of every experiment."""
+        for number, deletes in self.deleted.items():
+            assert len(deletes) == expected, f"run-{number}: {len(deletes)} deletes instead of {expected}"
+        assert set(self.deleted) == set(self.told)
+        return (
+            sorted((self.decided[number] - told) * 1e3 for number, told in self.told.items()),
+            sorted((max(self.deleted[number]) - told) * 1e3 for number, told in self.told.items()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One by one, and all at once."""
+
+    single: Watched
+    at_once: Watched
+    writes: float
+    """Per experiment with two gang restarts."""
+
+
+async def measure() -> Measured:
+    """Start all, let each fail, let all fail."""
+    random = Random(1)
+    world = World(MEMBERS, delay=lambda rank: 2.0 + rank * 0.05)
+    clock = asyncio.get_running_loop().time
+    single, at_once = Watched(clock), Watched(clock)
+    numbers = range(EXPERIMENTS)
+    paths = [world.submit(number) for number in numbers]
+
+    def all_run(epoch: int) -> None:
+        for path in paths:
+            status = world.api.get(path)["status"]
+            assert (status["phase"], status["epoch"]) == ("Running", epoch), status
+
+    async with world.daemon():
+        await asyncio.sleep(120.0)
+        all_run(0)
+        world.asked = single.asked
+        with patch("daemon.conductor.decide", single.decide):
+            for number in numbers:
+                _noise(world, random, number)
+                single.told[str(number)] = clock()
+                world.fail(random.choice(world.pods(number)), FAILED_AT)
+                await asyncio.sleep(APART)
+        await asyncio.sleep(120.0)
+        all_run(1)
+        world.asked = at_once.asked
+        with patch("daemon.conductor.decide", at_once.decide):
+            at_once.told = dict.fromkeys(map(str, numbers), clock())
+            for number in numbers:
+                world.fail(random.choice(world.running(number)), FAILED_AT)
+            await asyncio.sleep(60.0)
+        await asyncio.sleep(120.0)
+        all_run(2)
+    told = world.api.writes["POST", "events"]
+    return Measured(single, at_once, (world.api.writes.total() - told) / EXPERIMENTS)
+
+
+def _noise(world: World, random: Random, failing: int) -> None:
+    """Pods of other experiments change."""
+    for _ in range(NOISE):
+        other = random.randrange(EXPERIMENTS)
+        if other != failing:
+            world.touch(random.choice(world.pods(other)))
+
+
+def percentile(ordered: Sequence[float], part: float) -> float:
+    """The value below which that part of them lies."""
+    return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
+
+
+def run() -> list[Result]:
+    """One life of the 200 experiments."""
+    with asyncio.Runner(loop_factory=DaemonTime) as runner:
+        measured = runner.run(measure())
+    what = f"{EXPERIMENTS} experiments of {MEMBERS}"
+    results = []
+    for watched, how, budget, gone in (  # the second time the pod that was kept for its logs goes as well
+        (measured.single, "one fails", BUDGET, MEMBERS - 1),
+        (measured.at_once, "all fail at once", None, MEMBERS),
+    ):
+        decided, deleted = watched.milliseconds(gone)
+        for name, times, limit in (
+            ("failure to decision", decided, None),
+            ("failure to last delete issued", deleted, budget),
+        ):
+            for part in (0.5, 0.99):
+                value = percentile(times, part)
+                named = f"{name}, {how}, p{part * 100:.0f}, {what}"
+                kept = limit if part == 0.99 else None
+                results.append(Result(named, value, "ms", kept, kept is None or value <= kept, "", None))
+    cpu = sorted(measured.single.cpu)
+    for part in (0.5, 0.99):
+        named = f"decision while they fail, CPU, p{part * 100:.0f}, {what}"
+        results.append(Result(named, percentile(cpu, part) * 1e6, "us", None, True, "", None))
+    budget = _writes_budget()
+    name = f"API writes of an experiment with two restarts, {MEMBERS} pods"
+    results.append(Result(name, measured.writes, "writes", budget, measured.writes <= budget, "", None))
+    return results
+
+
+def _writes_budget() -> float:
+    """Three epochs of a clean run's writes, and the deletes: of survivors, and of the pods that had ended."""
+    return 3 * (MEMBERS + 8) + 1 + 2 * MEMBERS

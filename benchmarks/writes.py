@@ -1,0 +1,84 @@
+"""How often the daemon writes: the requests of a clean run that change something, counted at the API server.
+
+The whole run happens in memory and in daemon time, so an hour of training passes in a second. Events are counted apart:
+they tell people what happened, and the budget is about what an experiment costs the API server at least.
+"""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+
+from benchmarks.daemon_time import DaemonTime
+from benchmarks.result import Result
+from benchmarks.world import World
+
+STATUS_WRITES = 8
+HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A clean run of ``size`` members, of which one comes every ``pace`` seconds."""
+
+    size: int
+    pace: float
+
+    @property
+    def assembly(self) -> float:
+        """Seconds until everybody is there."""
+        return 5.0 + self.size * self.pace
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Writes by method and resource: of the whole run, and of the hours in which nothing happened."""
+
+    whole: Counter[tuple[str, str]]
+    training: int
+    over: int
+
+
+RUNS = (Run(64, 0.1), Run(512, 1.2))
+
+
+async def count(run: Run) -> Counted:
+    """From the experiment's creation until an hour after its success."""
+    world = World(run.size, delay=lambda rank: 2.0 + rank * run.pace)
+    writes = world.api.writes
+    async with world.daemon():
+        path = world.submit(1)
+        await asyncio.sleep(run.assembly + HOUR)
+        assert world.api.get(path)["status"]["phase"] == "Running"
+        before = writes.total()
+        await asyncio.sleep(HOUR)
+        training = writes.total() - before
+        for pod in world.pods(1):
+            world.succeed(pod)
+            await asyncio.sleep(run.pace)
+        await asyncio.sleep(60.0)
+        assert world.api.get(path)["status"]["phase"] == "Succeeded"
+        before = writes.total()
+        await asyncio.sleep(HOUR)
+    return Counted(writes, training, writes.total() - before)
+
+
+def run() -> list[Result]:
+    """One gang that is there within seconds, and a large one that takes its time."""
+    results = []
+    for each in RUNS:
+        with asyncio.Runner(loop_factory=DaemonTime) as runner:
+            counted = runner.run(count(each))
+        told = counted.whole["POST", "events"]
+        total = counted.whole.total() - told
+        statuses, stable = counted.whole["PUT", "status"], counted.training + counted.over
+        what = f"{each.size} pods assembling over {each.assembly:.0f} s"
+        budget = each.size + 1 + STATUS_WRITES
+        results += [
+            Result(f"API writes of a clean run, {what}", total, "writes", budget, total <= budget, "", None),
+            Result(
+                f"status writes of it, {what}", statuses, "writes", STATUS_WRITES, statuses <= STATUS_WRITES, "", None
+            ),
+            Result(f"Events of it, {what}", told, "writes", None, True, "", None),
+            Result(f"API writes in two hours without news, {what}", stable, "writes", 0, stable == 0, "", None),
+        ]
+    return results

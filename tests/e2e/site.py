@@ -1,0 +1,91 @@
+"""A site for whole-system tests: a real cluster process, and a real musterd that can be killed and started again."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import msgspec
+
+from muster.cli.child import Child, module
+from muster.cli.stack import free_port
+from muster.client import Client, Snapshot
+from muster.local.home import Announcement, Home
+
+ROOT = Path(__file__).parents[2]
+
+
+class Site:
+    """One cluster, and at most one daemon at a time."""
+
+    def __init__(self, home: Home, announcement: Announcement, client: Client) -> None:
+        self.home = home
+        self.client = client
+        self.cluster = announcement
+        self.port = free_port()
+        self.daemon: Child | None = None
+
+    async def start_daemon(self) -> None:
+        """Start musterd on the cluster."""
+        options = ("--kubeconfig", self.cluster.kubeconfig, "--http-host", "127.0.0.1", "--http-port", str(self.port))
+        self.daemon = await Child.start("daemon", module("daemon.main", *options), self.home.daemon_log)
+
+    async def kill_daemon(self) -> None:
+        """SIGKILL, as the out-of-memory killer would."""
+        assert self.daemon is not None
+        os.kill(self.daemon.process.pid, signal.SIGKILL)
+        await self.daemon.process.wait()
+
+    async def stop_daemon(self) -> None:
+        """SIGTERM, and wait."""
+        if self.daemon is not None:
+            await self.daemon.stop()
+
+    async def metrics(self) -> list[str]:
+        """The lines of ``/metrics`` without comments."""
+        async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}/metrics") as answer:
+            return [line for line in (await answer.text()).splitlines() if not line.startswith("#")]
+
+    async def until(self, name: str, holds: Callable[[Snapshot], bool], seconds: float = 60.0) -> Snapshot:
+        """The experiment, as soon as ``holds`` is true of it."""
+        async with asyncio.timeout(seconds):
+            async for change in self.client.watch(name):
+                if holds(change.experiment):
+                    return change.experiment
+        raise AssertionError("a watch never ends by itself")
+
+
+@asynccontextmanager
+async def site(folder: Path, *options: str) -> AsyncIterator[Site]:
+    """A cluster on that folder, without a daemon yet. Everything is ended with it."""
+    home = Home(folder)
+    home.create()
+    program = module("muster.local", "--state", str(folder), "--workspace", str(ROOT), *options)
+    cluster = await Child.start("cluster", program, home.cluster_log, announces=True)
+    try:
+        announcement = msgspec.json.decode(await cluster.announcement(60.0), type=Announcement)
+        async with Client(Path(announcement.kubeconfig)) as client:
+            built = Site(home, announcement, client)
+            try:
+                yield built
+            finally:
+                await built.stop_daemon()
+    finally:
+        await cluster.stop()
+
+
+def children_of(pid: int) -> list[int]:
+    """Every descendant of a process."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            found += [int(child), *children_of(int(child))]
+    return found
+
+
+def descriptors_of(pid: int) -> int:
+    """How many files a process holds open."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))

@@ -1,0 +1,67 @@
+"""musterd is killed in each phase of an experiment that loses a member, which ends as if it had not been."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from muster.client import Snapshot
+from tests.e2e.site import site
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
+
+EXPERIMENT = """
+apiVersion: muster.dev/v1alpha1
+kind: Experiment
+metadata: {{name: {name}}}
+spec:
+  operator: jax
+  image: none
+  command: "python3 -u tests/e2e/gang.py"
+  restartPolicy: {{backoffLimit: 1, backoff: {{initial: 2s}}}}
+  types:
+    worker:
+      count: 2
+      resources: {{cpus: 0.05, memory: 2}}
+"""
+
+MOMENTS = {
+    "pending": lambda seen: seen.phase == "Pending",
+    "assembling": lambda seen: seen.phase == "Assembling",
+    "running": lambda seen: seen.phase == "Running",
+    "restarting": lambda seen: seen.phase == "Restarting",
+    "assembling-again": lambda seen: seen.phase == "Assembling" and seen.status.epoch == 1,
+    "running-again": lambda seen: seen.phase == "Running" and seen.status.epoch == 1,
+}
+
+
+def ended_well(seen: Snapshot) -> None:
+    assert seen.phase == "Succeeded", seen.message
+    assert (seen.status.restarts, seen.status.disruptions, seen.status.epoch) == (1, 0, 1)
+    assert seen.status.cause is not None
+    assert (seen.status.cause.rank, seen.status.cause.exit_code) == (1, 137)
+
+
+async def test_the_daemon_is_killed_in_each_phase(tmp_path: Path) -> None:
+    async with site(tmp_path) as here:
+        for moment, holds in MOMENTS.items():
+            name = f"killed-{moment}"
+            await here.start_daemon()
+            await here.client.submit(EXPERIMENT.format(name=name))
+            await here.until(name, holds)
+            await here.kill_daemon()
+            await asyncio.sleep(0.5)  # for that long nobody watches
+            await here.start_daemon()
+            ended_well(await here.until(name, lambda seen: seen.finished))
+            await here.stop_daemon()
+
+
+async def test_one_experiment_outlives_a_daemon_per_phase(tmp_path: Path) -> None:
+    async with site(tmp_path) as here:
+        await here.start_daemon()
+        await here.client.submit(EXPERIMENT.format(name="outlives"))
+        for holds in MOMENTS.values():
+            await here.until("outlives", lambda seen, holds=holds: holds(seen) or seen.finished)
+            await here.kill_daemon()
+            await here.start_daemon()
+        ended_well(await here.until("outlives", lambda seen: seen.finished))

@@ -1,0 +1,169 @@
+"""Watches of an API server in memory: from a version or with a streamed list, with bookmarks, timeouts and 410.
+
+When a change reaches a stream, and whether it does, is the courier's to say; without one everything arrives at once.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Protocol
+
+from muster.api.errors import Expired, Unreachable
+from tests.fakes.history import Change, Chosen, History, Object, encode
+
+BOOKMARK = 60.0
+"""Seconds between bookmarks (kubernetes: apiserver/pkg/storage/cacher, defaultBookmarkFrequency)."""
+STALL = 5.0
+"""A change that is withheld for longer than this stops the stream's bookmarks too: the server itself hangs behind."""
+
+KINDS = {
+    "pods": "Pod",
+    "services": "Service",
+    "events": "Event",
+    "experiments": "Experiment",
+    "leases": "Lease",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How one change reaches one stream: at which wall second, how often (0: never), or as the end of the stream."""
+
+    at: float = 0.0
+    copies: int = 1
+    expire: bool = False
+
+
+class Courier(Protocol):
+    """Brings changes to the streams of one client."""
+
+    def carry(self, collection: str, change: Change) -> Delivery:
+        """How that change reaches the stream; asked as often as the stream looks."""
+        ...
+
+    def opening(self, collection: str) -> int | None:
+        """The version at which a streamed list of this client is answered; None: now's."""
+        ...
+
+    def ends(self, collection: str, began: float) -> float:
+        """When a stream that began at that second ends with 410; ``inf``: not for the courier's sake."""
+        ...
+
+
+class Prompt:
+    """The courier of those who have none."""
+
+    def carry(self, collection: str, change: Change) -> Delivery:
+        return Delivery()
+
+    def opening(self, collection: str) -> int | None:
+        return None
+
+    def ends(self, collection: str, began: float) -> float:
+        return inf
+
+
+class Watches:
+    """All open streams. ``clock`` gives wall seconds."""
+
+    def __init__(self, history: History, clock: Callable[[], float]) -> None:
+        self._history = history
+        self._clock = clock
+        self._streams: dict[asyncio.Event, None] = {}
+
+    def news(self) -> None:
+        """Something changed."""
+        for stream in self._streams:
+            stream.set()
+
+    async def stream(
+        self, collection: str, params: Mapping[str, str], silence: float, chosen: Chosen, courier: Courier
+    ) -> AsyncIterator[bytes]:
+        """The lines of one watch."""
+        history, news = self._history, asyncio.Event()
+        began = heard = self._clock()
+        end = began + float(params.get("timeoutSeconds") or inf)
+        if params.get("sendInitialEvents") == "true":
+            opening = courier.opening(collection)
+            version = history.version if opening is None else opening
+            for line in _initial(history.state(version), collection, chosen, version):
+                yield line
+        else:
+            version = int(params.get("resourceVersion") or history.version)
+            if version < history.forgotten:
+                raise Expired(f"too old resource version: {version}", status=410, reason="Expired")
+        index = history.after(version)
+        bookmark = began + BOOKMARK
+        self._streams[news] = None
+        try:
+            while True:
+                now, due = self._clock(), inf
+                gone = courier.ends(collection, began)
+                if now >= gone:
+                    yield _expired(version)
+                    return
+                while index < len(history.changes):
+                    change = history.changes[index]
+                    line = change.line(chosen) if change.within(collection) else None
+                    if line is not None:
+                        delivery = courier.carry(collection, change)
+                        if delivery.at > now:
+                            due = delivery.at
+                            break
+                        if delivery.expire:
+                            yield _expired(change.version)
+                            return
+                        for _ in range(delivery.copies):
+                            heard = now
+                            yield line
+                    version, index = change.version, index + 1
+                if due - now > STALL and due is not inf:
+                    bookmark = due  # a server that is behind has nothing to say
+                elif now >= bookmark:
+                    heard, bookmark = now, now + BOOKMARK
+                    yield _bookmark(collection, version)
+                if now >= end:
+                    return
+                if now - heard >= silence:
+                    raise Unreachable(f"nothing came for {silence:g} s", reason="Silent", request=f"GET {collection}")
+                news.clear()
+                if index >= len(history.changes) or due is not inf:
+                    gone = courier.ends(collection, began)
+                    await self._wait(news, min(due, gone, bookmark, end, heard + silence) - self._clock())
+        finally:
+            self._streams.pop(news, None)
+
+    @staticmethod
+    async def _wait(news: asyncio.Event, seconds: float) -> None:
+        if seconds == inf:
+            await news.wait()
+            return
+        timer = asyncio.get_running_loop().call_later(max(seconds, 0.0), news.set)
+        try:
+            await news.wait()
+        finally:
+            timer.cancel()
+
+
+def _initial(objects: Mapping[str, Object], collection: str, chosen: Chosen, version: int) -> list[bytes]:
+    lines = []
+    for path, obj in objects.items():
+        change = Change(version, "ADDED", path, None, obj, 0.0)
+        if change.within(collection) and (line := change.line(chosen)):
+            lines.append(line)
+    lines.append(_bookmark(collection, version, {"k8s.io/initial-events-end": "true"}))
+    return lines
+
+
+def _bookmark(collection: str, version: int, annotations: Mapping[str, str] | None = None) -> bytes:
+    metadata: Object = {"resourceVersion": str(version)}
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    kind = KINDS[collection.rsplit("/", 1)[1]]
+    return encode({"type": "BOOKMARK", "object": {"kind": kind, "metadata": metadata}})
+
+
+def _expired(version: int) -> bytes:
+    status = {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired"}
+    return encode({"type": "ERROR", "object": {**status, "message": f"too old resource version: {version}"}})

@@ -1,0 +1,1 @@
+"""One file per scenario; each holds one ``SCENARIO``."""

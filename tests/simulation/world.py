@@ -1,0 +1,263 @@
+"""The world: one API server, its nodes and gangs, the people, the daemon's lives, and the plan of what goes wrong."""
+
+import asyncio
+from collections.abc import Callable
+from copy import deepcopy
+from random import Random
+from typing import Any, TypeVar
+
+from muster.api.errors import ApiError
+from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK, LABEL_UID
+from reconcilers.paths import experiment
+from tests.fakes.api import FakeApi
+from tests.fakes.history import Change, Object
+from tests.simulation.door import Door
+from tests.simulation.gang import Gang
+from tests.simulation.invariants import Invariants
+from tests.simulation.kubelet import Kubelet
+from tests.simulation.life import Life, task_factory
+from tests.simulation.loop import VirtualLoop
+from tests.simulation.plans import COUNTED_IN_WRITES, DOWN, STRANGERS, Fault, Plan
+from tests.simulation.process import Process
+from tests.simulation.scenario import At, Scenario, scenarios
+
+EPOCH = 1_000_000.0
+"""Wall seconds at which every world begins."""
+NAMESPACE = "team"
+SUBMITTED = 1.0
+STABLE = 600.0
+"""Seconds without anything happening after which nothing will."""
+HORIZON = 7200.0
+COLLECT = 0.5
+"""Seconds after which the garbage collector follows a deletion."""
+
+T = TypeVar("T")
+
+
+class World:
+    """One plan, played once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.scenario: Scenario = scenarios()[plan.scenario]
+        self.random = Random(plan.seed)
+        self.loop = VirtualLoop(Random(f"{plan.seed}/loop") if plan.shuffle else None)
+        self.loop.set_task_factory(task_factory)
+        self.violations: list[str] = []
+        self.facts: list[tuple[float, str, str, int, int]] = []
+        """What befell whom: second, kind, experiment, epoch, rank."""
+        self.writes: list[tuple[float, str, str]] = []
+        self.struck: dict[Fault, float] = {}
+        self.held: dict[Fault, str] = {}
+        self.spent: set[Fault] = set()
+        self.touched = 0.0
+        """When something that is not the daemon's doing happened last."""
+        self.lives: list[Life] = []
+        self._happened: set[tuple[Any, str, int]] = set()
+
+    # Time
+
+    def clock(self) -> float:
+        """Wall seconds."""
+        return EPOCH + self.loop.time()
+
+    def later(self, seconds: float, do: Callable[..., None], *args: Any) -> None:
+        """Something of the world's own happens after so many seconds."""
+        self.loop.call_later(self.delay(seconds), do, *args)
+
+    def delay(self, usual: float) -> float:
+        """How long something takes that usually takes so long."""
+        if not self.plan.shuffle:
+            return usual
+        return usual * self.random.choice((0.5, 1.0, 1.0, 2.0, 10.0 if usual < 0.1 else 1.3))
+
+    # Playing
+
+    def play(self) -> None:
+        """Play the plan to its end."""
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_until_complete(self._play())
+        except AssertionError as error:
+            self.violate(f"{type(error).__name__}: {error}")
+        finally:
+            asyncio.set_event_loop(None)
+            self.loop.close()
+
+    async def _play(self) -> None:
+        self.api = FakeApi(self.clock, nodes=True)
+        self.invariants = Invariants(self)
+        self.gang = Gang(self)
+        self.kubelet = Kubelet(self)
+        self.api.listeners += [self.kubelet.changed, self.invariants.changed, self._changed]
+        self._begin()
+        for name in self.scenario.ends:
+            self.loop.call_later(SUBMITTED, self._submit, name)
+        for step in self.scenario.people:
+            self.loop.call_later(step.second, self._step, step)
+        try:
+            await self._rest()
+        finally:
+            await self.lives[-1].kill()
+            await self.loop.shutdown_asyncgens()
+
+    async def _rest(self) -> None:
+        """Until nothing has happened for ten minutes."""
+        last = max((step.second for step in self.scenario.people), default=SUBMITTED)
+        while True:
+            written = self.writes[-1][0] - EPOCH if self.writes else 0.0
+            quiet_since = max(last, written, self.touched)
+            left = quiet_since + STABLE - self.loop.time()
+            if left <= 0:
+                return
+            if self.loop.time() > HORIZON:
+                self.violate(f"it does not come to rest: the last write was at {written:.1f} s")
+                return
+            await asyncio.sleep(left)
+
+    # People
+
+    def _submit(self, name: str) -> None:
+        spec = {
+            "operator": "jax",
+            "image": "demo",
+            "command": "python main.py",
+            "types": {"worker": {"count": self.plan.size, "resources": {"cpus": 1, "ramRatio": 2}}},
+            **deepcopy(dict(self.scenario.spec)),
+        }
+        self.api.put(experiment(NAMESPACE, name), {"apiVersion": API_VERSION, "kind": KIND, "metadata": {
+            "namespace": NAMESPACE}, "spec": spec})  # fmt: skip
+
+    def _step(self, step: At) -> None:
+        path = experiment(NAMESPACE, step.experiment)
+        obj = self.api.objects.get(path)
+        if obj is None:
+            return
+        if step.delete:
+            self.api.delete(path)
+        else:
+            self.api.put(path, {**obj, "spec": {**obj["spec"], **step.spec}})
+
+    def _stranger(self, fault: Fault) -> None:
+        """Somebody who is not us, at any moment."""
+        path = experiment(NAMESPACE, "run")
+        if fault.kind == "edit-spec":
+            if (obj := self.api.objects.get(path)) is not None:
+                self.api.put(path, {**obj, "spec": {**obj["spec"], "command": "python other.py"}})
+            return
+        pods = [pod for pod in self.objects("pods") if pod["metadata"]["labels"][LABEL_RANK] == fault.how]
+        if not pods:
+            return
+        pod = max(pods, key=lambda pod: int(pod["metadata"]["labels"][LABEL_EPOCH]))
+        process = self.kubelet.processes[pod["metadata"]["uid"]]
+        if fault.kind == "delete-pod":
+            self.happened("disruption", process)
+            self.api.delete(process.path)
+        else:
+            metadata = {**pod["metadata"], "annotations": {"stranger": "was here"}}
+            self.api.put(process.path, {**pod, "metadata": metadata})
+
+    # What befalls members
+
+    def befalls(self, process: Process, kind: type[T] | Any) -> list[T]:
+        """What the scenario has in store for a process."""
+        return [
+            event
+            for event in self.scenario.befalls
+            if isinstance(event, kind)
+            and event.experiment == process.called
+            and process.epoch in event.epochs
+            and event.rank % process.size == process.rank
+        ]
+
+    def happened(self, kind: str, process: Process) -> None:
+        """Take down what befell whom."""
+        self.facts.append((self.clock(), kind, process.called, process.epoch, process.rank))
+
+    # The daemon's lives
+
+    def _begin(self, stale: int | None = None) -> None:
+        life = Life(self, len(self.lives), stale)
+        self.lives.append(life)
+        life.start()
+
+    def crash(self, fault: Fault) -> None:
+        """The daemon is dead as of now; a while later there is another."""
+        self.struck[fault] = self.clock()
+        stale = int(fault.how) if fault.kind == "stale" else None
+        self._crash = self.loop.create_task(self._rise(self.lives[-1], stale), name="crash")
+
+    async def _rise(self, life: Life, stale: int | None) -> None:
+        await life.kill()
+        await asyncio.sleep(DOWN)
+        self._begin(stale)
+
+    def land_later(self, seconds: float, method: str, path: str, body: bytes | None) -> None:
+        """A dead daemon's request is carried out after all."""
+
+        async def land() -> None:
+            await asyncio.sleep(seconds)
+            try:
+                await self.api.request(method, path, body=body)
+            except ApiError:
+                return
+
+        self._late = self.loop.create_task(land(), name="late write")
+
+    # Bookkeeping
+
+    def write(self, method: str, path: str, door: Door) -> int:
+        """The number of a write that has come to the door."""
+        if not door.synced:
+            self.violate(f"{method} {path} before everything was listed")
+        self.writes.append((self.clock(), method, path))
+        return len(self.writes)
+
+    def fault_of_write(self, number: int) -> Fault | None:
+        """What is to happen to that write."""
+        for fault in self.plan.faults:
+            if fault.at == number and fault.kind in COUNTED_IN_WRITES:
+                self.struck[fault] = self.clock()
+                return fault
+        return None
+
+    def _changed(self, change: Change) -> None:
+        """Somebody changed something: faults that wait for this resourceVersion strike, and garbage is collected."""
+        self.touched = self.loop.time()
+        for fault in self.plan.faults:
+            if fault.at == change.version and fault.kind not in COUNTED_IN_WRITES and fault not in self.struck:
+                self.struck[fault] = self.clock()
+                self.held[fault] = change.resource
+                if fault.kind in STRANGERS:
+                    self.loop.call_soon(self._stranger, fault)
+        if change.kind == "DELETED" and change.resource == "experiments":
+            self.later(COLLECT, self._collect, change.after["metadata"]["uid"])
+        elif change.kind == "ADDED":
+            self._orphaned(change.after)
+
+    def _orphaned(self, obj: Object) -> None:
+        for owner in obj["metadata"].get("ownerReferences", ()):
+            if all(each["metadata"]["uid"] != owner["uid"] for each in self.experiments()):
+                self.later(COLLECT, self._collect, owner["uid"])
+
+    def _collect(self, uid: str) -> None:
+        """The garbage collector deletes what that owner left."""
+        for path, obj in list(self.api.objects.items()):
+            if any(owner["uid"] == uid for owner in obj["metadata"].get("ownerReferences", ())):
+                self.api.delete(path)
+
+    def objects(self, resource: str) -> list[Object]:
+        """All objects of a plural kind."""
+        return [obj for path, obj in self.api.objects.items() if path.split("/")[-2] == resource]
+
+    def experiments(self) -> list[Object]:
+        """All Experiments."""
+        return self.objects("experiments")
+
+    def named(self, name: str) -> Object | None:
+        """The Experiment of that name."""
+        return self.api.objects.get(experiment(NAMESPACE, name))
+
+    def violate(self, what: str) -> None:
+        """Something is wrong."""
+        self.violations.append(f"{self.loop.time():9.3f} s  {what}")
