@@ -166,12 +166,6 @@ class FakeApi:
         return [body for verb, _, body in self.asked if verb == "PATCH"]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def no_implicit_event_loop() -> None:
-    """Where no loop was ever set, pytest-asyncio's question for the current one makes one that nobody closes."""
-    asyncio.set_event_loop(None)
-
-
 @pytest.fixture
 def fake_api() -> FakeApi:
     return FakeApi()
