@@ -80,6 +80,17 @@ def why_missing(case: Case, rank: int) -> str:
     return f"rank {rank} ({name}, {why})"
 
 
+def of_lingering(case: Case) -> str:
+    """``2 pods of older epochs (first: run-worker-0-1-x7k2p on node a)``."""
+    pods = case.lingering
+    if not pods:
+        return "pods of older epochs"
+    where = f" on node {pods[0].node}" if pods[0].node else ""
+    if len(pods) == 1:
+        return f"1 pod of an older epoch ({pods[0].name}{where})"
+    return f"{len(pods)} pods of older epochs (first: {pods[0].name}{where})"
+
+
 def expected_name(case: Case, member: Member | None) -> str:
     """The pod a member will have, for messages about pods that are not there."""
     return case.plan.pod_name(member, case.record.epoch) if member else "no such member"

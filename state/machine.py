@@ -71,9 +71,9 @@ class Decision:
 
 def decide(plan: Plan, record: Record | None, view: View, now: float) -> Decision:
     """Decide; see the module's docstring for the theory."""
-    if record is not None and plan.deleting:
-        return Decision(record, write=False)
     case = Case(plan, record or _first(plan, now), view, now)
+    if plan.deleting:
+        return Decision(case.record, write=False)
     verdict = None if case.record.finished else _judge(case)
     if verdict:
         case = replace(case, record=_apply(case, verdict))
@@ -177,6 +177,8 @@ def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
 
 def _assess(case: Case) -> Assembly | None:
     """How the gang gathers; None where there is no gang to gather."""
+    if case.record.phase is Phase.RESTARTING:
+        return rendezvous.between_epochs(case)
     gathering = case.record.phase in (Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING)
     return rendezvous.assess(case) if gathering else None
 
@@ -186,7 +188,7 @@ def _progress(case: Case, assembly: Assembly | None) -> Record:
     record, tally, now = case.record, case.tally, case.now
     if record.phase is Phase.RESTARTING and barrier.clear(case) and now >= (record.resume_at or 0.0):
         return replace(record, phase=Phase.PENDING, phase_at=now, epoch_at=now, resume_at=None)
-    if assembly is None:
+    if assembly is None or record.phase is Phase.RESTARTING:
         return record
     if record.scheduled_at is None and tally.scheduled >= case.plan.together:
         record = replace(record, scheduled_at=now)

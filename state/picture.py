@@ -8,12 +8,13 @@ writes and not 512.
 from dataclasses import replace
 from math import ceil
 
-from state.because import sentence
+from state.because import of_lingering, sentence
 from state.case import Case
 from state.conditions import renew
 from state.plan import ClockName
+from state.policies import barrier
 from state.policies.rendezvous import Assembly
-from state.record import ConditionType, Phase, Record, RollCall
+from state.record import Condition, ConditionType, Phase, Record, RollCall
 
 PICTURE_PAUSE = 5.0
 """Seconds after a phase began before its picture is refreshed for the first time; after that the pause doubles."""
@@ -25,9 +26,14 @@ def paint(case: Case, assembly: Assembly | None) -> Record:
     total = plan.clocks.get(ClockName.TOTAL)
     running = total is not None and record.started_at is not None and not record.finished
     ready, roll = case.tally.ready + case.tally.succeeded, record.roll
-    if assembly and plan.coordinator and not plan.coordinator.probe.passive:
+    if record.finished and record.finished_at != case.now:
+        ready = record.ready  # how it ended stays, whoever removes the pods
+    elif assembly and plan.coordinator and not plan.coordinator.probe.passive:
         ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
-    reason, message = (record.reason, record.message) if record.finished else _waiting_for(case, assembly)
+    conditions = renew(case, assembly)
+    reason, message = record.reason, record.message
+    if not record.finished:
+        reason, message = _waiting_for(case, assembly, conditions)
     return replace(  # one copy for all: copying records is what a decision's time mostly goes to
         record,
         generation=plan.generation,
@@ -40,33 +46,33 @@ def paint(case: Case, assembly: Assembly | None) -> Record:
         else record.deadline,
         reason=reason,
         message=message,
-        conditions=renew(case, assembly),
+        conditions=conditions,
     )
 
 
-def _waiting_for(case: Case, assembly: Assembly | None) -> tuple[str, str]:
+def _waiting_for(case: Case, assembly: Assembly | None, conditions: tuple[Condition, ...]) -> tuple[str, str]:
     """One line: what it is waiting for."""
     record, tally, size = case.record, case.tally, case.plan.size
     if record.phase is Phase.SUSPENDED:
         return "Suspended", "suspended by spec.suspend; set it to false to go on"
-    lingering = case.lingering
-    if record.phase is Phase.RESTARTING or lingering:
-        ended = sentence(record.cause) if record.cause else "an older epoch"
-        if lingering:
-            first = lingering[0]
-            where = f" on node {first.node}" if first.node else ""
-            return "AwaitingOldPods", f"{len(lingering)} pods of older epochs still end ({first.name}{where}); {ended}"
-        return "BackingOff", f"epoch {record.epoch} starts after the back-off; {ended}"
     if assembly and assembly.stuck:
         return assembly.stuck[0], assembly.message
+    if not barrier.clear(case):
+        return "AwaitingOldPods", f"waiting for {of_lingering(case)} to end{_after(record)}"
+    if record.phase is Phase.RESTARTING:
+        return "BackingOff", f"epoch {record.epoch} starts after the back-off{_after(record)}"
     if record.phase is Phase.PENDING:
         if tally.pods < size and tally.scheduled == tally.pods:
             return "CreatingPods", f"{tally.pods}/{size} pods are there"
-        scheduled = record.condition(ConditionType.SCHEDULED)
-        return "Pending", scheduled.message if scheduled and not scheduled.status else f"{size} members start"
+        scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
+        return "Pending", f"{size} members start" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
         return "AwaitingRanks", assembly.message if assembly else ""
     return "RollComplete", assembly.message if assembly else ""
+
+
+def _after(record: Record) -> str:
+    return f"; {sentence(record.cause)}" if record.cause else ""
 
 
 def due(before: Record | None, after: Record, now: float) -> tuple[bool, float | None]:

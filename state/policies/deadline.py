@@ -12,7 +12,7 @@ clock                   runs from                                until
 A suspended or finished experiment has no running clock, except ``terminating``.
 """
 
-from state.because import enumerate_missing
+from state.because import enumerate_missing, of_lingering
 from state.case import Case, Fail, Restart
 from state.plan import Clock, ClockAction, ClockName, Plan
 from state.policies.failure import spend
@@ -88,4 +88,4 @@ def _what(case: Case, name: ClockName) -> str:
             missing = enumerate_missing(case, standing.missing, case.plan.size - standing.arrived)
             return f"{standing.arrived}/{case.plan.size} ranks arrived, {missing}"
         case ClockName.TERMINATING:
-            return f"{len(case.lingering)} pods of older epochs did not end"
+            return f"{of_lingering(case)} did not end"

@@ -56,6 +56,11 @@ def assess(case: Case) -> Assembly:
     return _with_alerts(case, gathered)
 
 
+def between_epochs(case: Case) -> Assembly:
+    """Nobody gathers while the pods of the last epoch end; only a clock can tell that they do not."""
+    return _with_alerts(case, Assembly(False, False, 0, (), "", None, None))
+
+
 def _by_readiness(case: Case) -> Assembly:
     tally, size = case.tally, case.plan.together
     here = min(tally.ready + tally.succeeded, size)
@@ -124,7 +129,7 @@ def _with_alerts(case: Case, gathered: Assembly) -> Assembly:
         coordinator_ready=gathered.coordinator_ready,
         arrived=gathered.arrived,
         missing=gathered.missing,
-        message=f"{others[0][1]}; {gathered.message}",
+        message="; ".join(filter(None, (others[0][1], gathered.message))),
         stuck=others[0],
         look_again=gathered.look_again,
     )

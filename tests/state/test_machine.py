@@ -98,8 +98,38 @@ def test_no_member_of_the_new_epoch_starts_beside_one_of_the_old() -> None:
     for _ in range(20):
         assert story.look(30) == ()
     assert story.kept.phase is Phase.RESTARTING
-    assert story.kept.reason == "AwaitingOldPods"
     assert "node-0" in story.kept.message
+
+
+def test_old_pods_that_do_not_end_are_called_stuck_and_deleted_by_force_only_where_the_spec_says_so() -> None:
+    for action, forced in ((ClockAction.ALERT, False), (ClockAction.RESTART, True)):
+        clocks = {ClockName.TERMINATING: Clock(60, action)}
+        story = Story(plan(clocks=clocks, backoff=Backoff(initial=1)))
+        story.assemble()
+        story.end(1, 1)
+        story.look()
+        for rank in (0, 2, 3):
+            story.set(rank, 0, terminating=True)
+        story.look()
+        actions = story.look(60)
+        assert story.condition(ConditionType.STUCK) == (True, "TerminatingDeadlineExceeded")
+        assert "3 pods of older epochs (first: run-worker-0-0-" in story.kept.message
+        deletes = [each for each in actions if isinstance(each, DeletePods)]
+        assert [(len(each.pods), each.grace) for each in deletes] == ([(3, 0)] if forced else [])
+
+
+def test_how_it_ended_stays_when_its_pods_are_removed() -> None:
+    story = Story(plan())
+    story.assemble()
+    for rank in range(4):
+        story.end(rank)
+    story.look(1)
+    assert story.kept.ready == 4
+    writes = story.writes
+    for rank in range(4):
+        story.gone(rank)
+        story.look(100)
+    assert (story.kept.ready, story.writes) == (4, writes)
 
 
 def test_a_launch_is_confirmed_by_the_live_api_for_each_epoch() -> None:
