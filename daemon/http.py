@@ -152,7 +152,7 @@ class HttpServer:
     async def _route(self, request: web.BaseRequest) -> web.Response:
         match request.path.split("/")[1:]:
             case [""]:
-                return _html(page.overview(self._listing(SHOWN, unfinished_first=True), _refresh(request)))
+                return _html(page.overview(self._listing(SHOWN, urgent_first=True), _refresh(request)))
             case ["metrics"]:
                 return await self._metrics(request)
             case ["livez"]:
@@ -175,14 +175,14 @@ class HttpServer:
         response.enable_compression()
         return response
 
-    def _listing(self, limit: int, after: str = "", unfinished_first: bool = False) -> Listing:
+    def _listing(self, limit: int, after: str = "", urgent_first: bool = False) -> Listing:
         return rollcall.listing(
             self._roster.subjects(),
             self._roster.clocks,
             self._clock(),
             limit=limit,
             after=after,
-            unfinished_first=unfinished_first,
+            urgent_first=urgent_first,
         )
 
     def _list(self, request: web.BaseRequest) -> web.Response:

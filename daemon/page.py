@@ -24,7 +24,8 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
 caption { text-align: left; padding: .4rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); }
-td { overflow-wrap: anywhere; } td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
+td { overflow-wrap: anywhere; } td.brief { white-space: nowrap; }
+td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.2rem; }
 dt { font-weight: 600; } dd { margin: 0; overflow-wrap: anywhere; }
 nav { margin: .6rem 0; } nav a { margin-right: 1rem; }
@@ -105,7 +106,7 @@ def _cells(one: Summary) -> Iterable[Html]:
     roll = "" if one.arrived is None else f"{one.arrived}/{one.size}"
     yield element("th", element("a", f"{one.namespace}/{one.name}", href=_address(one)), scope="row")
     yield element("td", one.operator)
-    yield element("td", _phase(one))
+    yield element("td", _phase(one), class_="brief")
     for number in (roll, f"{one.ready}/{one.size}", str(one.restarts), _clock(*soonest) if soonest else ""):
         yield element("td", number, class_="number")
     yield element("td", one.message or one.reason)
@@ -120,7 +121,7 @@ def _facts(one: Detail) -> Html:
         ("Members ready", f"{one.ready} of {one.size}"),
     ]
     if one.arrived is not None:
-        facts.append(("Ranks arrived", f"{one.arrived} of {one.size}"))
+        facts.append(("Arrived", f"{one.arrived} of {one.size}"))
     facts += [(f"Ranks {state}", numbers) for state, numbers in one.ranks.items()]
     if asked := one.coordinator:
         told = "" if asked.told is None else f", told of {asked.told} processes"

@@ -39,16 +39,19 @@ def listing(
     *,
     limit: int,
     after: str = "",
-    unfinished_first: bool = False,
+    urgent_first: bool = False,
 ) -> Listing:
-    """At most ``limit`` rows, from the first ``namespace/name`` beyond ``after``, which fits the plain order only."""
+    """At most ``limit`` rows, from the first ``namespace/name`` beyond ``after``, which fits the plain order only.
+
+    Urgent are those that are stuck, then those that are not finished.
+    """
     phases: Counter[str] = Counter()
-    later: list[tuple[tuple[bool, str, str], Subject]] = []
+    later: list[tuple[tuple[int, str, str], Subject]] = []
     start = tuple(after.split("/", 1)) if after else ()
     for subject in subjects:
         phases[subject.record.phase.value] += 1
-        last = unfinished_first and subject.record.finished
-        key = (last, subject.plan.namespace, subject.plan.name)
+        rank = _urgency(subject.record) if urgent_first else 0
+        key = (rank, subject.plan.namespace, subject.plan.name)
         if key[1:] > start:
             later.append((key, subject))
     shown = nsmallest(limit, later, key=itemgetter(0))
@@ -58,6 +61,11 @@ def listing(
         experiments=[summary(subject, clocks(subject.plan, subject.record), now) for _, subject in shown],
         after="/".join(_word(part) for part in shown[-1][0][1:]) if len(shown) < len(later) else "",
     )
+
+
+def _urgency(record: Record) -> int:
+    stuck = record.condition(ConditionType.STUCK)
+    return 2 if record.finished else 0 if stuck and stuck.status else 1
 
 
 def summary(subject: Subject, clocks: Clocks, now: float) -> Summary:
@@ -126,7 +134,7 @@ def _row(subject: Subject, clocks: Clocks, now: float) -> dict[str, Any]:
         "restarts": record.restarts,
         "disruptions": record.disruptions,
         "size": plan.size,
-        "ready": view.of(record.epoch).ready,
+        "ready": record.ready if record.finished else view.of(record.epoch).ready,
         "arrived": roll.arrived if roll else None,
         "missing": roll.missing if roll else None,
         "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},

@@ -77,7 +77,7 @@ def from_status(raw: Mapping[str, Any]) -> Record | None:
             size=size,
             coordinator=status.coordinator or "",
             roll=RollCall(status.roll.expected, status.roll.arrived, status.roll.missing) if status.roll else None,
-            cause=_read_cause(status.cause),
+            cause=read_cause(status.cause) if status.cause else None,
             conditions=tuple(_read_condition(condition) for condition in status.conditions),
             story=tuple(_read_line(line) for line in status.story),
         )
@@ -130,9 +130,8 @@ def _cause(cause: Cause | None) -> api.Cause | None:
     )
 
 
-def _read_cause(cause: api.Cause | None) -> Cause | None:
-    if cause is None:
-        return None
+def read_cause(cause: api.Cause) -> Cause:
+    """The cause that a status holds."""
     return Cause(
         epoch=cause.epoch,
         reason=cause.reason or "",

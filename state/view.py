@@ -166,7 +166,9 @@ class View:
             if not tally.pods:
                 del self.epochs[old.epoch]
         if new is not None:
-            self.epochs.setdefault(new.epoch, Tally()).add(new)
+            if new.epoch not in self.epochs:
+                self.epochs[new.epoch] = Tally()
+            self.epochs[new.epoch].add(new)
 
     def of(self, epoch: int) -> Tally:
         """The pods of that epoch (an empty tally where there are none)."""

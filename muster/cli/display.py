@@ -15,11 +15,12 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from muster.api.printing import printable
 from muster.cli.logs import log_line
 from muster.cli.progress import Teller
 from muster.cli.rollcall import RollCall
 from muster.cli.spans import left, since, span
-from muster.cli.voice import BAD, DIM, PHASE_COLOURS, colourful, data, printable, say
+from muster.cli.voice import BAD, DIM, PHASE_COLOURS, colourful, data, say
 from muster.client.snapshot import Snapshot
 
 FRAMES_PER_SECOND = 4

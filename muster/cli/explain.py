@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 import click
 
+from muster.api.printing import printable
 from muster.api.status import Cause
 from muster.cli.cluster import Chosen, cluster_options
 from muster.cli.output import output_option, show
 from muster.cli.spans import of_day, since
 from muster.cli.tree import tree
-from muster.cli.voice import data, printable
+from muster.cli.voice import data
 from muster.client import Explanation
 from muster.client.reading import moment
+from state.because import sentence
+from state.status import read_cause
 
 
 @click.command(epilog="\b\nExamples:\n  muster explain train-x7k2p\n  muster explain train-x7k2p -o json\n")
@@ -81,12 +84,5 @@ def lines(found: Explanation, now: float) -> Iterator[str]:
 
 
 def cause_sentence(cause: Cause) -> str:
-    """Which member ended how, in one sentence."""
-    who = f"rank {cause.rank} ({cause.pod})" if cause.pod and cause.rank is not None else cause.pod or "the gang"
-    if cause.exit_code is None:
-        how = f"ended: {cause.reason or 'unknown'}"
-    else:
-        how = f"exited {cause.exit_code}" + (f" (signal {cause.signal})" if cause.signal else "")
-        how += f", {cause.reason}" if cause.reason not in (None, "", "Error") else ""
-    where = f" on node {cause.node}" if cause.node else ""
-    return printable(f"{who} {how}{where}" + (f": {cause.message}" if cause.message else ""))
+    """Which member ended how, in the daemon's own words."""
+    return printable(sentence(read_cause(cause)))

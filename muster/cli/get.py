@@ -9,13 +9,14 @@ from typing import Any
 import click
 import msgspec
 
+from muster.api.printing import printable
 from muster.cli.cluster import Chosen, cluster_options
 from muster.cli.output import output_option, show
 from muster.cli.progress import clock_left
 from muster.cli.spans import since
 from muster.cli.table import Table
 from muster.cli.tree import tree
-from muster.cli.voice import data, phase_word, printable, say
+from muster.cli.voice import data, phase_word, say
 from muster.client import Client, Snapshot
 
 HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE")

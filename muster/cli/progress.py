@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import click
 
+from muster.api.printing import printable
 from muster.cli.spans import left, of_day
-from muster.cli.voice import BAD, phase_word, printable, say
+from muster.cli.voice import BAD, phase_word, say
 from muster.client import Client, Snapshot, Vanished
 
 

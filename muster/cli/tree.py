@@ -4,9 +4,10 @@ from itertools import groupby
 
 import click
 
+from muster.api.printing import printable
 from muster.cli.progress import clock_left
 from muster.cli.spans import since
-from muster.cli.voice import BAD, BUSY, DIM, GOOD, phase_word, printable
+from muster.cli.voice import BAD, BUSY, DIM, GOOD, phase_word
 from muster.client import Explanation, Member
 
 SHOWN = 64

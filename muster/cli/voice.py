@@ -1,13 +1,10 @@
 """How ``muster`` speaks: data on standard output, talk on standard error, colour only where somebody sees it."""
 
 import os
-import re
 import sys
 from typing import IO, Any
 
 import click
-
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 GOOD, BAD, BUSY, DIM = "green", "red", "yellow", "bright_black"
 
@@ -37,11 +34,6 @@ def say(text: str) -> None:
     """A line of talk."""
     stream = sys.stderr
     click.echo(text, err=True, color=colourful(stream))
-
-
-def printable(text: str) -> str:
-    """``text`` on one line without control characters: it may come from a program, and must not drive the terminal."""
-    return _UNPRINTABLE.sub("\ufffd", text.replace("\n", " ").replace("\t", " "))
 
 
 def phase_word(phase: str) -> str:

@@ -12,7 +12,7 @@ from muster.cli.rollcall import read_rollcall
 from muster.cli.spans import left, since, span
 from muster.cli.table import Table
 from muster.cli.tree import SHOWN, tree
-from muster.cli.voice import printable
+from muster.api.printing import printable
 from muster.client import Explanation
 from muster.client.member import member_of
 from muster.client.snapshot import snapshot_of
