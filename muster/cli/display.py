@@ -15,11 +15,12 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from muster.api.ages import age
 from muster.api.printing import printable
 from muster.cli.logs import log_line
 from muster.cli.progress import Teller
 from muster.cli.rollcall import RollCall
-from muster.cli.spans import left, since, span
+from muster.cli.spans import left, since
 from muster.cli.voice import BAD, DIM, PHASE_COLOURS, colourful, data, say
 from muster.client.snapshot import Snapshot
 
@@ -145,7 +146,7 @@ class Block:
             facts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
         facts.append(f"{since(seen.created, now) or '0s'} old")
         clocks = self._roll.clocks if self._roll is not None else {}
-        facts += [f"{span(max(0.0, seconds))} on the {name} clock" for name, seconds in clocks.items()]
+        facts += [f"{age(max(0.0, seconds))} on the {name} clock" for name, seconds in clocks.items()]
         if not clocks and (remaining := left(seen.deadline, now)):
             facts.append(f"{remaining} left")
         return head.append("  " + ", ".join(facts), DIM)

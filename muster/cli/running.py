@@ -9,13 +9,13 @@ from typing import Any
 
 import aiohttp
 
+from muster.api.ages import age
 from muster.api.errors import ApiError, MusterError
 from muster.api.status import Cause
 from muster.cli.display import Display
 from muster.cli.explain import cause_sentence
 from muster.cli.interrupts import Interrupts
 from muster.cli.rollcall import ask
-from muster.cli.spans import span
 from muster.client import Client, NoSuchExperiment, Snapshot, Vanished
 from muster.client.reading import moment
 
@@ -90,7 +90,7 @@ class Running:
         began, ended = moment(status.start_time), moment(status.finish_time)
         took = ended - began if began is not None and ended is not None else time.monotonic() - self._began
         restarts = f", {status.restarts} restart{'s' if status.restarts > 1 else ''}" if status.restarts else ""
-        return f"{seen.name} {seen.phase} after {span(took)}{restarts}: {seen.message or seen.reason}"
+        return f"{seen.name} {seen.phase} after {age(took)}{restarts}: {seen.message or seen.reason}"
 
     async def _first(self, deciding: list[asyncio.Task[Any]], interrupts: Interrupts, seconds: float | None) -> bool:
         """Wait for whichever task comes first; False where a signal did. Raises what the task raised."""

@@ -5,14 +5,15 @@ from typing import Any
 import click
 import pytest
 
+from muster.api.ages import age
+from muster.api.printing import printable
 from muster.cli import display
 from muster.cli.display import Block, Lines, choose_display
 from muster.cli.progress import summary
 from muster.cli.rollcall import read_rollcall
-from muster.cli.spans import left, since, span
+from muster.cli.spans import left, since
 from muster.cli.table import Table
 from muster.cli.tree import SHOWN, tree
-from muster.api.printing import printable
 from muster.client import Explanation
 from muster.client.member import member_of
 from muster.client.snapshot import snapshot_of
@@ -29,12 +30,12 @@ from tests.client.localserver import labels, running
         (7200, "120m"),
         (11_700, "3h15m"),
         (86_400, "24h"),
-        (200_000, "2d"),
+        (200_000, "2d7h"),
         (-30, "-30s"),
     ],
 )
 def test_spans(seconds: float, words: str) -> None:
-    assert span(seconds) == words
+    assert age(seconds) == words
 
 
 def test_spans_from_and_to() -> None:

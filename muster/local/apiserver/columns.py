@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from muster.api import ages
 from muster.local.apiserver.records import dig
-from muster.local.apiserver.timestamps import human, parse_rfc3339
+from muster.local.apiserver.timestamps import parse_rfc3339
 
 Json = dict[str, Any]
 NONE = "<none>"
@@ -30,9 +31,10 @@ def age(value: Any, now: float) -> str:
     if not isinstance(value, str) or not value:
         return UNKNOWN
     try:
-        return human(now - parse_rfc3339(value))
+        seconds = now - parse_rfc3339(value)
     except ValueError:
         return "<invalid>"
+    return ages.age(max(seconds, 0.0)) if seconds > -2 else "<invalid>"  # as HumanDuration does of the future
 
 
 def _at(path: str, missing: Any = NONE) -> Callable[[Json, float], Any]:

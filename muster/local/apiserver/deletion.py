@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from muster.api.timestamps import whole_time
 from muster.local.apiserver.definitions import CLEANUP
 from muster.local.apiserver.failure import conflict, forbidden
 from muster.local.apiserver.kinds import Resource
 from muster.local.apiserver.options import DeleteOptions
 from muster.local.apiserver.records import Json, Stored
-from muster.local.apiserver.timestamps import rfc3339
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
@@ -64,7 +64,7 @@ def mark(resource: Resource, obj: Json, options: DeleteOptions, now: float) -> b
     if grace == 0 and not finalizers and not waits_for_drain:
         return False
     if not already or grace != meta.get("deletionGracePeriodSeconds"):
-        meta["deletionTimestamp"] = rfc3339(now + grace) if not already or grace else meta["deletionTimestamp"]
+        meta["deletionTimestamp"] = whole_time(now + grace) if not already or grace else meta["deletionTimestamp"]
         meta["deletionGracePeriodSeconds"] = grace
     if not already and "generation" in meta:
         meta["generation"] += 1

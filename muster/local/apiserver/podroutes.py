@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from aiohttp import web
 
+from muster.api.timestamps import whole_time
 from muster.local.apiserver import bodies
 from muster.local.apiserver.deletion import check_preconditions
 from muster.local.apiserver.failure import ApiError, bad_request, conflict, not_found
@@ -16,7 +17,7 @@ from muster.local.apiserver.records import Json, encode
 from muster.local.apiserver.replies import json_reply
 from muster.local.apiserver.routes import Target
 from muster.local.apiserver.store import ObjectStore
-from muster.local.apiserver.timestamps import parse_rfc3339, rfc3339
+from muster.local.apiserver.timestamps import parse_rfc3339
 
 _SUCCESS: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
@@ -118,7 +119,7 @@ class PodRoutes:
     def _set_condition(self, pod: Json, condition: Json) -> None:
         status = pod.setdefault("status", {})
         kept = [c for c in status.get("conditions") or () if c.get("type") != condition["type"]]
-        now = rfc3339(self._clock())
+        now = whole_time(self._clock())
         status["conditions"] = [*kept, {**condition, "lastProbeTime": None, "lastTransitionTime": now}]
 
     def _since(self, query: Query) -> float | None:

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from muster.api.timestamps import whole_time
 from muster.local.apiserver import admission, definitions, deletion, metadata
 from muster.local.apiserver.allocation import admit
 from muster.local.apiserver.apply import apply_configuration, overlay
@@ -22,7 +23,6 @@ from muster.local.apiserver.ownership import Writer, entries, record_update, sha
 from muster.local.apiserver.records import Json, Stored
 from muster.local.apiserver.registry import Registry
 from muster.local.apiserver.selectors import Selector
-from muster.local.apiserver.timestamps import rfc3339
 
 Entries = list[Json]
 _DEFAULT_WRITE = WriteOptions()
@@ -69,7 +69,7 @@ class ObjectStore:
         if resource.has_status and resource.kind != "Node":
             # A kubelet registers its node with a status; everything else gets its own later.
             obj.pop("status", None)
-        metadata.begin(resource, obj, rfc3339(self._clock()), self._randomness)
+        metadata.begin(resource, obj, whole_time(self._clock()), self._randomness)
         admission.complete(resource, obj)
         self._own(resource, obj, options)
         admit(resource, obj, self.ledger)
@@ -226,7 +226,7 @@ class ObjectStore:
         obj["apiVersion"] = resource.stored_as
         is_definition = resource.storage == definitions.CRD_STORAGE
         if is_definition:
-            definitions.establish(obj, rfc3339(self._clock()))
+            definitions.establish(obj, whole_time(self._clock()))
         if options.dry_run:
             return self.ledger.render(resource.storage, obj)
         stored = self.ledger.put(resource.storage, obj)
@@ -293,5 +293,5 @@ class ObjectStore:
             obj["metadata"]["managedFields"] = supplied
 
     def _writer(self, resource: Resource, options: WriteOptions, operation: str, subresource: str) -> Writer:
-        now = rfc3339(self._clock())
+        now = whole_time(self._clock())
         return Writer(options.manager or "unknown", operation, subresource, resource.api_version, now)
