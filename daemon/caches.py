@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 
 from daemon.roster import Roster
-from muster.api.names import LABEL_MANAGED_BY, MANAGER
+from muster.api.names import KIND, LABEL_MANAGED_BY, MANAGER
 from muster.api.wire import Transport
 from state.pod import Pod
 from watchers import experiments, pods, services
@@ -60,7 +60,7 @@ class WatchCaches:
                 clock=times.monotonic,
                 random=times.random,
                 sleep=times.sleep,
-                report=log.warning,
+                report=_report,
                 settings=settings,
             )
 
@@ -89,6 +89,13 @@ class WatchCaches:
 
     def _reached(self, version: int) -> None:
         self._advanced()
+
+
+def _report(message: str, **fields: Any) -> None:
+    """Log what a reflector has to say; where our own kind is missing, with what to do about it."""
+    if fields.get("kind") == KIND and "404" in str(fields.get("problem", "")):
+        fields["hint"] = "this cluster knows no Experiments: kubectl apply -f deploy/crds/experiments.muster.dev.yaml"
+    log.warning(message, **fields)
 
 
 def in_namespace(namespace: str, path: str) -> str:

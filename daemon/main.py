@@ -14,6 +14,7 @@ from random import SystemRandom
 from typing import Any
 
 import structlog
+from pydantic import ValidationError
 
 from daemon import logs
 from daemon.http import HttpServer
@@ -31,7 +32,13 @@ UNUSABLE = 2
 
 def main() -> None:
     """Run musterd with the settings of the command line, the environment and the file."""
-    settings = from_command_line()
+    try:
+        settings = from_command_line()
+    except ValidationError as error:
+        for problem in error.errors():
+            where = ".".join(str(part) for part in problem["loc"]) or "settings"
+            sys.stderr.write(f"musterd: {where}: {problem['msg']}; `musterd --help` lists every setting\n")
+        sys.exit(UNUSABLE)
     logs.configure(settings.log_format, settings.log_level)
     sys.exit(_runner(settings)(serve(settings)))
 

@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -37,10 +38,10 @@ TOLD = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?
 """Metrics of experiments that are not zero."""
 
 
-def headline(number: int, words: str) -> None:
+def headline(number: int, words: str, tell: Callable[[str], None] = say) -> None:
     """A step of the demo begins."""
-    say("")
-    say(click.style(f"── {number}. {words}", bold=True))
+    tell("")
+    tell(click.style(f"── {number}. {words}", bold=True))
 
 
 class Demo:
@@ -50,6 +51,7 @@ class Demo:
         self._ground = ground
         self._client = client
         self._interrupts = interrupts
+        self._display = choose_display()
 
     async def play(self) -> bool:
         """Play all steps; True if everything went as the headlines say."""
@@ -74,7 +76,8 @@ class Demo:
         task = asyncio.create_task(beside(seen.name), name="beside the run")
         try:
             size = sum(group.members for group in loaded.spec.groups)
-            with choose_display() as display:
+            self._display = choose_display()
+            with self._display as display:
                 running = Running(self._client, seen, size, self._ground.daemon_url, display, self._ground.supervise)
                 last = await running.to_the_end(self._interrupts)
             say(running.epitaph())
@@ -91,7 +94,8 @@ class Demo:
                     break
         member = next(m for m in await self._client.members(name) if m.rank == VICTIM)
         if member.process is not None:
-            headline(2, f"kill -9 {member.process}: rank {VICTIM} ({member.pod}) dies in the middle of a step")
+            death = f"kill -9 {member.process}: rank {VICTIM} ({member.pod}) dies in the middle of a step"
+            headline(2, death, self._display.say)
             os.kill(member.process, signal.SIGKILL)
 
     async def _point_at_the_stuck(self, name: str) -> None:
@@ -100,15 +104,15 @@ class Demo:
             async for change in changes:
                 if change.experiment.holds("Stuck"):
                     break
-        say(click.style("   stuck, and said so:", bold=True))
-        say(f"   condition  Stuck=True  {change.experiment.reason}")
+        self._display.say(click.style("   stuck, and said so:", bold=True))
+        self._display.say(f"   condition  Stuck=True  {change.experiment.reason}")
         await asyncio.sleep(1)  # Events are told after the status is written
         for event in await self._client.events(name):
             if event.reason == "Stuck":
-                say(f"   event      {event.type}  {event.reason}  {event.message}")
+                self._display.say(f"   event      {event.type}  {event.reason}  {event.message}")
         for line in await scrape(self._ground.daemon_url):
             if f'"{name}"' in line and re.search("stuck|ranks", line):
-                say(f"   metric     {line}")
+                self._display.say(f"   metric     {line}")
 
 
 async def scrape(url: str) -> list[str]:
@@ -134,7 +138,7 @@ async def main() -> int:
             for line in await scrape(ground.daemon_url):
                 say(f"   {line}")
             say("")
-            say("Where to look next:")
+            say("Where to look next (after `. .venv/bin/activate`):")
             say("   muster run examples/jax/manifest.yaml    the same, once, with its outcome as exit status")
             say("   muster local up                          a cluster that stays; kubectl works on it")
             say("   muster explain NAME                      the story of an experiment, and what it waits for")

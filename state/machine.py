@@ -74,6 +74,7 @@ def decide(plan: Plan, record: Record | None, view: View, now: float) -> Decisio
     case = Case(plan, record or _first(plan, now), view, now)
     if plan.deleting:
         return Decision(case.record, write=False)
+    case = replace(case, record=_await_ends(case))  # first, so that no clock runs out over pods that ended unseen
     verdict = None if case.record.finished else _judge(case)
     if verdict:
         case = replace(case, record=_apply(case, verdict))
@@ -132,6 +133,7 @@ def _apply(case: Case, verdict: Verdict) -> Record:
                 finished_at=now,
                 reason="AllMembersSucceeded",
                 message=message,
+                ready=case.plan.size,
             )
         case Fail(reason, message, cause):
             return replace(
@@ -175,20 +177,17 @@ def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
     )
 
 
-def _assess(case: Case) -> Assembly | None:
-    """How the gang gathers; None where there is no gang to gather."""
-    if case.record.phase is Phase.RESTARTING:
-        return rendezvous.between_epochs(case)
-    gathering = case.record.phase in (Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING)
-    return rendezvous.assess(case) if gathering else None
+def _assess(case: Case) -> Assembly:
+    """How the gang gathers, where there is one to gather."""
+    return rendezvous.assess(case) if case.record.gathering else rendezvous.at_rest(case)
 
 
-def _progress(case: Case, assembly: Assembly | None) -> Record:
+def _progress(case: Case, assembly: Assembly) -> Record:
     """Move forward what has moved forward."""
     record, tally, now = case.record, case.tally, case.now
     if record.phase is Phase.RESTARTING and barrier.clear(case) and now >= (record.resume_at or 0.0):
         return replace(record, phase=Phase.PENDING, phase_at=now, epoch_at=now, resume_at=None)
-    if assembly is None or record.phase is Phase.RESTARTING:
+    if not record.gathering:
         return record
     if record.scheduled_at is None and tally.scheduled >= case.plan.together:
         record = replace(record, scheduled_at=now)
@@ -222,12 +221,11 @@ def _act(case: Case) -> tuple[Action, ...]:
     return (*swept, *startup.launch(case))
 
 
-def _wake(case: Case, assembly: Assembly | None, refresh_at: float | None) -> float | None:
+def _wake(case: Case, assembly: Assembly, refresh_at: float | None) -> float | None:
     """The next instant at which time alone changes the decision."""
     record = case.record
-    times = [*deadline.ends(case.plan, record).values(), record.resume_at, refresh_at]
-    if assembly:
-        times.append(assembly.look_again)
+    ends = deadline.ends(case.plan, record).values()
+    times = [*ends, record.resume_at, refresh_at, assembly.look_again]
     return min((at for at in times if at is not None and at > case.now), default=None)
 
 
@@ -236,7 +234,7 @@ def _probe(case: Case) -> ProbeTarget | None:
     coordinator = case.plan.coordinator
     if coordinator is None or coordinator.probe.passive:
         return None
-    if case.record.phase not in (Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING):
+    if not case.record.gathering:
         return None
     pod = case.tally.members.get(coordinator.rank)
     if pod is None or not pod.live or not pod.started or not pod.ip or pod.terminating:

@@ -20,15 +20,13 @@ PICTURE_PAUSE = 5.0
 """Seconds after a phase began before its picture is refreshed for the first time; after that the pause doubles."""
 
 
-def paint(case: Case, assembly: Assembly | None) -> Record:
+def paint(case: Case, assembly: Assembly) -> Record:
     """Everything a person sees, painted anew from the facts."""
     plan, record = case.plan, case.record
-    total = plan.clocks.get(ClockName.TOTAL)
-    running = total is not None and record.started_at is not None and not record.finished
     ready, roll = case.tally.ready + case.tally.succeeded, record.roll
-    if record.finished and record.finished_at != case.now:
+    if record.finished:
         ready = record.ready  # how it ended stays, whoever removes the pods
-    elif assembly and plan.coordinator and not plan.coordinator.probe.passive:
+    elif record.gathering and plan.coordinator and not plan.coordinator.probe.passive:
         ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
     conditions = renew(case, assembly)
     reason, message = record.reason, record.message
@@ -41,21 +39,27 @@ def paint(case: Case, assembly: Assembly | None) -> Record:
         ready=ready,
         roll=roll,
         coordinator=plan.coordinator_address(record.epoch),
-        deadline=float(ceil(record.started_at + total.after))
-        if running and total and record.started_at
-        else record.deadline,
+        deadline=_deadline(case),
         reason=reason,
         message=message,
         conditions=conditions,
     )
 
 
-def _waiting_for(case: Case, assembly: Assembly | None, conditions: tuple[Condition, ...]) -> tuple[str, str]:
+def _deadline(case: Case) -> float | None:
+    """When the total clock passes; after the end, when it would have."""
+    total, started = case.plan.clocks.get(ClockName.TOTAL), case.record.started_at
+    if case.record.finished:
+        return case.record.deadline
+    return float(ceil(started + total.after)) if total and started is not None else None
+
+
+def _waiting_for(case: Case, assembly: Assembly, conditions: tuple[Condition, ...]) -> tuple[str, str]:
     """One line: what it is waiting for."""
     record, tally, size = case.record, case.tally, case.plan.size
     if record.phase is Phase.SUSPENDED:
         return "Suspended", "suspended by spec.suspend; set it to false to go on"
-    if assembly and assembly.stuck:
+    if assembly.stuck:
         return assembly.stuck[0], assembly.message
     if not barrier.clear(case):
         return "AwaitingOldPods", f"waiting for {of_lingering(case)} to end{_after(record)}"
@@ -67,8 +71,8 @@ def _waiting_for(case: Case, assembly: Assembly | None, conditions: tuple[Condit
         scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
         return "Pending", f"{size} members start" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
-        return "AwaitingRanks", assembly.message if assembly else ""
-    return "RollComplete", assembly.message if assembly else ""
+        return "AwaitingRanks", assembly.message
+    return "RollComplete", assembly.message
 
 
 def _after(record: Record) -> str:

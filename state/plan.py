@@ -17,7 +17,6 @@ class ProbeKind(StrEnum):
     """How the coordinator is asked who has arrived."""
 
     NONE = "none"
-    TCP = "tcp"
     JAX = "jax"
 
     @property

@@ -132,6 +132,11 @@ class Record:
         """Succeeded or failed: nothing follows but cleaning up."""
         return self.phase in FINISHED
 
+    @property
+    def gathering(self) -> bool:
+        """The gang is wanted now: its members start, gather or work."""
+        return self.phase in (Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING)
+
     def condition(self, kind: ConditionType) -> Condition | None:
         """The condition of that type, or None while it was never set."""
         return next((c for c in self.conditions if c.type is kind), None)

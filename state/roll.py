@@ -83,7 +83,7 @@ class RollAnswer:
     incarnation: int | None = None
     """Identity of this life of the coordinator. Protocols before jaxlib 0.10 have none."""
     protocol: str = ""
-    """"v2", "v1-watch", "v1-job", "v1-task0" (JAX generations), "tcp", or "" when nothing was understood."""
+    """"v2", "v1-watch", "v1-job", "v1-task0" (JAX generations), or "" when nothing was understood."""
     preempted: bool = False
     """A member received a preemption notice in this life of the coordinator, as far as the probe was asked to look."""
 

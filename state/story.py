@@ -7,6 +7,7 @@ cannot be told twice for one turn. Each line becomes a Kubernetes Event after th
 from collections.abc import Iterator
 
 from state.because import sentence
+from state.conditions import NO_COORDINATOR
 from state.record import STORY_LINES, ConditionType, Line, Phase, Record
 
 KEPT_FIRST = 8
@@ -67,5 +68,5 @@ def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
                 yield "Stuck", f"{new.reason}: {new.message}", True
             elif old and old.status:
                 yield "NotStuck", new.message, False
-        elif new.status and not (old and old.status):
+        elif new.status and not (old and old.status) and new.reason != NO_COORDINATOR:
             yield kind.value, new.message, False

@@ -99,7 +99,7 @@ def main() -> None:
     split = NamedSharding(mesh, P("data"))
     points, labels = (jax.make_array_from_process_local_data(split, part) for part in spirals(rank))
 
-    checkpoint = args.checkpoints / os.environ.get("MUSTER_EXPERIMENT", "run") / "latest.pkl"
+    checkpoint = args.checkpoints / os.environ.get("MUSTER_EXPERIMENT_UID", "run") / "latest.pkl"
     weights = fresh_weights()
     state = (0, weights, jax.tree.map(jnp.zeros_like, weights))
     if checkpoint.exists():

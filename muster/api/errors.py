@@ -35,9 +35,10 @@ class ApiError(MusterError):
         self.request = request
 
     def __str__(self) -> str:
-        where = f"{self.request}: " if self.request else ""
+        if not self.request:
+            return self.message  # told by us, in words of our own
         what = " ".join(part for part in (str(self.status) if self.status else "", self.reason) if part)
-        return f"{where}{what}: {self.message}" if what else f"{where}{self.message}"
+        return ": ".join(part for part in (self.request, what, self.message) if part)
 
 
 class Unreachable(ApiError):

@@ -130,7 +130,7 @@ class ExperimentStatus(Recorded):
     disruptions: Counter = Field(0, description="Gang restarts that the platform caused; they are not counted.")
     ready: Reason | None = Field(None, description="Arrived ranks (or ready members) of those expected, such as 3/4.")
     coordinator: Short | None = Field(None, description="Address the members meet at in this epoch.")
-    start_time: Time | None = Field(None, description="When the experiment was first started.")
+    start_time: Time | None = Field(None, description="When the experiment was started, or last resumed.")
     epoch_time: Time | None = Field(None, description="When this epoch began.")
     scheduled_time: Time | None = Field(None, description="When all pods of this epoch were scheduled.")
     assembling_time: Time | None = Field(None, description="When the first process of this epoch ran.")
@@ -149,7 +149,7 @@ class ExperimentStatus(Recorded):
         tuple[StoryLine, ...],
         Field(strict=False, max_length=MAX_STORY),
         BeforeValidator(_trim(MAX_STORY, newest=True)),
-    ] = Field((), description=f"What happened, oldest first; the last {MAX_STORY} entries.")
+    ] = Field((), description=f"What happened, oldest first: the beginning and the latest, at most {MAX_STORY}.")
 
     @classmethod
     def from_object(cls, raw: Mapping[str, Any] | None) -> Self:

@@ -68,6 +68,8 @@ async def find_access(kubeconfig: Path | None = None, context: str | None = None
         except config.ConfigException as error:
             raise NoCluster(f"the service account of this pod cannot be used: {error}") from error
         return Access(configuration, _own_namespace(), "the pod's service account")
+    if not _some_exist(files):
+        raise NoCluster(f"there is no kubeconfig at {files}; name one with --kubeconfig or KUBECONFIG")
     try:
         loader = await config.load_kube_config(
             config_file=files, context=context, client_configuration=configuration, persist_config=False
@@ -76,6 +78,10 @@ async def find_access(kubeconfig: Path | None = None, context: str | None = None
         raise NoCluster(f"kubeconfig {files} cannot be used: {error}") from error
     current = mapping(mapping(loader.current_context).get("context"))
     return Access(configuration, text(current, "namespace") or "default", files)
+
+
+def _some_exist(files: str) -> bool:
+    return any(Path(file).expanduser().exists() for file in files.split(os.pathsep))
 
 
 def _own_namespace() -> str:

@@ -32,8 +32,8 @@ class Explanation:
 
     @property
     def waits_for(self) -> str:
-        """What it waits for, in a sentence; empty once it has finished."""
-        if self.experiment.finished:
+        """What it waits for, in a sentence; empty where it waits for nothing: it has finished, or it is at work."""
+        if self.experiment.finished or (self.experiment.phase == "Running" and not self.experiment.holds("Stuck")):
             return ""
         if not self.experiment.phase:
             return "musterd to notice it: is the daemon running on this cluster?"

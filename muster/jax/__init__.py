@@ -1,0 +1,52 @@
+"""What a training program may import: ``from muster.jax import initialize``.
+
+jax reads the coordinator's address from the environment, but neither the number of processes nor its own process id
+(jax/_src/distributed.py), so every program repeats the same three lines. This is them, and the way around a trap: with
+an image that holds the ``kubernetes`` package, jax's cluster detection looks for a service account token that members
+do not have, and fails although everything it needs was given.
+
+Only the standard library is imported until ``initialize`` is called. The daemon never imports this package.
+"""
+
+import inspect
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from muster.api.errors import MusterError
+
+ADDRESS = "JAXOPERATOR_COORDINATOR_ADDRESS"
+PROCESSES = "JAXOPERATOR_NUM_PROCESSES"
+PROCESS = "JAXOPERATOR_PROCESS_ID"
+
+
+class NotAMember(MusterError):
+    """The program does not run as a member of a JAX experiment."""
+
+
+def arguments(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What ``jax.distributed.initialize`` has to be told in that environment. Raises ``NotAMember``."""
+    missing = [name for name in (ADDRESS, PROCESSES, PROCESS) if not environ.get(name)]
+    if missing:
+        raise NotAMember(
+            f"{', '.join(missing)} not set: this program does not run under the operator jax; "
+            "start it with `muster run`, or call jax.distributed.initialize yourself"
+        )
+    try:
+        processes, process = int(environ[PROCESSES]), int(environ[PROCESS])
+    except ValueError as error:
+        raise NotAMember(f"{PROCESSES} and {PROCESS} must be whole numbers: {error}") from error
+    return {"coordinator_address": environ[ADDRESS], "num_processes": processes, "process_id": process}
+
+
+def initialize(**options: Any) -> None:
+    """Join the gang: ``jax.distributed.initialize`` with everything Muster knows; ``options`` go to it as they are.
+
+    Returns when every rank has arrived. Raises ``NotAMember`` outside of an experiment, and what jax raises.
+    """
+    told = arguments(os.environ)
+    import jax
+
+    if "cluster_detection_method" in inspect.signature(jax.distributed.initialize).parameters:  # since jax 0.4.36
+        told["cluster_detection_method"] = "deactivate"
+    jax.distributed.initialize(**{**told, **options})

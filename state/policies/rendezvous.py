@@ -56,8 +56,8 @@ def assess(case: Case) -> Assembly:
     return _with_alerts(case, gathered)
 
 
-def between_epochs(case: Case) -> Assembly:
-    """Nobody gathers while the pods of the last epoch end; only a clock can tell that they do not."""
+def at_rest(case: Case) -> Assembly:
+    """Nobody gathers: pods end, or are gone. Only a clock or a refusal can tell that they do not."""
     return _with_alerts(case, Assembly(False, False, 0, (), "", None, None))
 
 
@@ -91,19 +91,20 @@ def _before_serving(case: Case) -> Assembly:
 
 
 def _by_roll(case: Case, standing: Standing) -> Assembly:
+    if standing.answer.rank_zero_only:
+        return _by_rank_zero(case, standing)
     size = case.plan.size
     total = standing.answer.expected if standing.answer.expected is not None else size
-    complete = standing.passed or (standing.answer.rank_zero_only and case.tally.ready >= size)
+    complete = standing.passed
     message = f"{standing.arrived}/{size} ranks arrived"
     due = standing.since + QUIET
     quiet, stuck = case.now >= due, None
     if not complete and standing.arrived < size:
         message += "; " + enumerate_missing(case, standing.missing, size - standing.arrived)
-    if total != size and not standing.answer.rank_zero_only:
+    if total != size:
         stuck = ("ProcessCountMismatch", f"the coordinator waits for {total} processes, the gang has {size} members")
     elif not standing.serving and not standing.leaving:
-        if quiet:
-            stuck = ("CoordinatorUnreachable", f"the coordinator served and does not any more: {_answer(standing)}")
+        stuck = _unreachable(standing) if quiet else None
     elif standing.answer.errors and standing.serving:
         rank, _, text = standing.answer.errors[0]
         stuck = ("RankFailed", f"the coordinator gave up rank {rank}: {text}")
@@ -113,9 +114,27 @@ def _by_roll(case: Case, standing: Standing) -> Assembly:
     return Assembly(complete, standing.serving, standing.arrived, standing.missing, message, stuck, look_again)
 
 
-def _answer(standing: Standing) -> str:
-    detail = standing.answer.detail
-    return f"{standing.answer.coordinator}, {detail}" if detail else str(standing.answer.coordinator)
+def _by_rank_zero(case: Case, standing: Standing) -> Assembly:
+    """The oldest protocols tell of rank 0 only: the others have arrived when their pods are ready."""
+    others = _by_readiness(case)
+    due = standing.since + QUIET
+    quiet = case.now >= due
+    lost = not standing.serving and not standing.leaving
+    return Assembly(
+        complete=others.complete and standing.arrived > 0,
+        coordinator_ready=standing.serving,
+        arrived=others.arrived,
+        missing=(),
+        message=f"{others.message}; this version of jax tells of rank 0 only",
+        stuck=_unreachable(standing) if lost and quiet else None,
+        look_again=due if lost and not quiet else None,
+    )
+
+
+def _unreachable(standing: Standing) -> tuple[str, str]:
+    detail = f", {standing.answer.detail}" if standing.answer.detail else ""
+    what = f"the coordinator served and does not any more: {standing.answer.coordinator}{detail}"
+    return "CoordinatorUnreachable", what
 
 
 def _with_alerts(case: Case, gathered: Assembly) -> Assembly:

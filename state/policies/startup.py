@@ -22,11 +22,11 @@ WAVE = 256
 def launch(case: Case) -> list[Action]:
     """What must be created, or confirmed before anything is."""
     epoch = case.record.epoch
+    actions: list[Action] = [] if case.view.service else [EnsureService()]
     if case.tally.pods >= case.plan.size or (case.complete and not case.plan.sequential):
-        return []
+        return actions
     if case.view.confirmed != epoch:
         return [ConfirmLaunch(epoch)]
-    actions: list[Action] = [] if case.view.service else [EnsureService()]
     absent = _absent(case)
     if not gate_open(case):
         coordinator = case.plan.coordinator

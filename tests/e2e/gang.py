@@ -4,14 +4,14 @@ import os
 import signal
 import time
 
-import jax
 from jax.experimental import multihost_utils
 
-rank = int(os.environ["JAXOPERATOR_PROCESS_ID"])
-jax.distributed.initialize(num_processes=int(os.environ["JAXOPERATOR_NUM_PROCESSES"]), process_id=rank)
+from muster.jax import initialize
+
+initialize()
 multihost_utils.sync_global_devices("met")
 time.sleep(2.5)
-if os.environ["MUSTER_EPOCH"] == "0" and rank == 1:
+if os.environ["MUSTER_EPOCH"] == "0" and os.environ["MUSTER_RANK"] == "1":
     os.kill(os.getpid(), signal.SIGKILL)
 if os.environ["MUSTER_EPOCH"] == "0":
     time.sleep(600)  # a survivor hangs

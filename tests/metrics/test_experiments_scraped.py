@@ -96,7 +96,7 @@ def test_the_answer_of_an_older_epoch_says_nothing_of_this_one() -> None:
 
 def test_without_a_roll_a_member_has_arrived_when_its_pod_is_ready() -> None:
     seen = view(pod(0), pod(1), pod(2, ready=False))
-    found = scrape([Subject(plan(probe=ProbeKind.TCP, operator="pytorch"), record(phase=Phase.ASSEMBLING), seen)])
+    found = scrape([Subject(plan(probe=ProbeKind.NONE, operator="pytorch"), record(phase=Phase.ASSEMBLING), seen)])
     assert value(found, "muster_experiment_ranks_arrived", ONE) == 2
     assert value(found, "muster_experiment_ranks_missing", ONE) == 2
 

@@ -239,5 +239,5 @@ def test_a_member_the_plan_does_not_have_is_an_error():
 def test_without_a_coordinator_its_host_is_empty():
     plan = gang(coordinator=None, env=(Env("HOST", Source.COORDINATOR_HOST),))
     assert variables(render_pod(plan, plan.member(0), 0)) == {"HOST": ""}
-    far = gang(coordinator=Coordinator(3, 1, ProbeKind.TCP), env=(Env("HOST", Source.COORDINATOR_HOST),))
+    far = gang(coordinator=Coordinator(3, 1, ProbeKind.NONE), env=(Env("HOST", Source.COORDINATOR_HOST),))
     assert variables(render_pod(far, far.member(0), 0)) == {"HOST": far.coordinator_host(0)}

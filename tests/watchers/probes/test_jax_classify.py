@@ -14,7 +14,6 @@ from state.roll import CoordinatorState
 from tests.fakes.coordinator import FakeCoordinator
 from watchers.probes.jax import JaxProbe
 from watchers.probes.jax.classify import Address, look
-from watchers.probes.tcp import probe_tcp
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 SHORT = 0.4
@@ -236,11 +235,3 @@ async def test_an_ipv6_coordinator() -> None:
         taken.bind(("::1", 0))
         address = f"[::1]:{taken.getsockname()[1]}"
     assert (await state_at(address))[0] is CoordinatorState.REFUSED
-
-
-async def test_the_tcp_probe_says_only_whether_the_port_accepts(closed_port: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as mute:
-        answer = await probe_tcp(f"127.0.0.1:{mute.getsockname()[1]}", deadline=SHORT, clock=lambda: 3.0)
-    assert (answer.coordinator, answer.protocol, answer.ranks, answer.at) == (CoordinatorState.SERVING, "tcp", (), 3.0)
-    refused = await probe_tcp(closed_port, deadline=SHORT, clock=lambda: 3.0)
-    assert (refused.coordinator, refused.protocol) == (CoordinatorState.REFUSED, "")

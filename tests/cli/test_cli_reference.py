@@ -1,0 +1,26 @@
+"""The page of commands is what the commands say."""
+
+from pathlib import Path
+
+import pytest
+
+from daemon.settings import Settings
+from muster.cli.reference import cli_reference
+from muster.cli.verbs import VERBS
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+@pytest.mark.drift
+def test_the_page_is_up_to_date() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == cli_reference(), "run: python -m muster.cli.reference > docs/cli.md"
+
+
+def test_every_verb_and_every_setting_has_its_line() -> None:
+    page = cli_reference()
+    for verb in (*VERBS, "local up", "local down", "local status", "local kill"):
+        assert f"# muster {verb}\n" in page
+    for setting in Settings.model_fields:
+        assert f"`MUSTER_{setting.upper()}`" in page
+    assert "\b" not in page

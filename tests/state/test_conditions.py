@@ -1,0 +1,111 @@
+"""Conditions: computed whole at every step, each with the time of its last flip."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from state.case import Case
+from state.conditions import renew
+from state.pod import Pod, PodPhase
+from state.policies.rendezvous import Assembly
+from state.record import Cause, Condition, ConditionType, Phase
+from tests.builders import NOW, plan, pod, record, view
+
+REST = Assembly(False, False, 0, (), "", None, None)
+"""What is known of a gang that does not gather."""
+QUIET = Assembly(False, False, 0, (), "0/4 ranks arrived", None, None)
+
+
+def rows(assembly: Assembly = REST, *pods: Pod, **facts: Any) -> dict[str, tuple[bool, str, str]]:
+    case = Case(plan(generation=7), record(**facts), view(*pods), NOW)
+    conditions = renew(case, assembly)
+    assert all((each.generation, each.since) == (7, NOW) for each in conditions)
+    return {each.type.value: (each.status, each.reason, each.message) for each in conditions}
+
+
+def test_every_condition_is_always_there_in_the_same_order() -> None:
+    assert list(rows()) == [kind.value for kind in ConditionType]
+
+
+def test_an_experiment_that_begins() -> None:
+    assert rows(QUIET) == {
+        "Suspended": (False, "NotSuspended", ""),
+        "Scheduled": (False, "Waiting", "0/4 members have a node"),
+        "CoordinatorReady": (False, "NotServing", plan().coordinator_address(0)),
+        "Assembled": (False, "RollIncomplete", "0/4 ranks arrived"),
+        "Restarting": (False, "NotRestarting", ""),
+        "Stuck": (False, "NotStuck", ""),
+        "Succeeded": (False, "NotSucceeded", ""),
+        "Failed": (False, "NotFailed", ""),
+        "Finished": (False, "Unfinished", ""),
+    }
+
+
+def test_one_that_runs() -> None:
+    full = replace(QUIET, complete=True, coordinator_ready=True, message="4/4 ranks arrived")
+    running = rows(full, phase=Phase.RUNNING, epoch=1, scheduled_at=NOW, assembled_at=NOW)
+    assert running["Scheduled"] == (True, "AllScheduled", "all 4 members have a node")
+    assert running["CoordinatorReady"] == (True, "Serving", f"serving at {plan().coordinator_address(1)}")
+    assert running["Assembled"] == (True, "RollComplete", "4/4 ranks arrived")
+
+
+def test_at_rest_nothing_is_ready() -> None:
+    here = rows(REST)
+    assert here["CoordinatorReady"][:2] == (False, "NotServing")
+    assert here["Assembled"] == (False, "RollIncomplete", "")
+    assert here["Stuck"] == (False, "NotStuck", "")
+
+
+def test_stuck_bears_its_reason() -> None:
+    assert rows(replace(QUIET, stuck=("RanksMissing", "rank 2")))["Stuck"] == (True, "RanksMissing", "rank 2")
+
+
+def test_suspended() -> None:
+    assert rows(phase=Phase.SUSPENDED)["Suspended"] == (True, "Suspended", "")
+
+
+def test_restarting_tells_the_cause() -> None:
+    cause = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
+    assert rows(phase=Phase.RESTARTING, cause=cause)["Restarting"] == (
+        True, "GangRestart", "rank 2 (p-2) exited 1: boom",
+    )  # fmt: skip
+    assert rows(phase=Phase.RESTARTING)["Restarting"] == (True, "GangRestart", "")
+    assert rows(phase=Phase.RUNNING, cause=cause)["Restarting"] == (False, "NotRestarting", "")
+
+
+@pytest.mark.parametrize(("phase", "other"), [(Phase.SUCCEEDED, "Failed"), (Phase.FAILED, "Succeeded")])
+def test_an_end_is_one_of_two(phase: Phase, other: str) -> None:
+    over = rows(phase=phase, reason="Why", message="because")
+    assert over[phase.value] == (True, "Why", "because")
+    assert over[other] == (False, f"Not{other}", "")
+    assert over["Finished"] == (True, "Why", "because")
+
+
+def test_the_first_member_without_a_node_says_why() -> None:
+    placed = pod(0, started=False)
+    waiting = pod(
+        1, scheduled=False, started=False, phase=PodPhase.PENDING, waiting_reason="Unschedulable",
+        waiting_message="0/8 nodes have gpu",
+    )  # fmt: skip
+    assert rows(QUIET, placed, waiting)["Scheduled"] == (
+        False,
+        "Unschedulable",
+        f"1/4 members have a node; rank 1 ({waiting.name}, Pending: Unschedulable, 0/8 nodes have gpu)",
+    )
+    silent = pod(1, scheduled=False, started=False, phase=PodPhase.PENDING)
+    assert rows(QUIET, silent)["Scheduled"] == (
+        False, "Waiting", f"0/4 members have a node; rank 1 ({silent.name}, Pending: not scheduled yet)",
+    )  # fmt: skip
+    assert rows(QUIET, placed)["Scheduled"] == (False, "Waiting", "1/4 members have a node")
+
+
+def test_the_time_moves_only_where_the_status_flips() -> None:
+    def since(*before: Condition, phase: Phase) -> dict[str, float]:
+        case = Case(plan(), record(phase=phase, conditions=before), view(), NOW + 50)
+        return {each.type.value: each.since for each in renew(case, REST)}
+
+    was = Condition(ConditionType.SUSPENDED, False, "Old", "words", 1, NOW - 9)
+    assert since(was, phase=Phase.PENDING)["Suspended"] == NOW - 9
+    assert since(was, phase=Phase.SUSPENDED)["Suspended"] == NOW + 50
+    assert since(was, phase=Phase.PENDING)["Failed"] == NOW + 50

@@ -1,0 +1,382 @@
+"""Decisions one at a time: exactly what the record says afterwards, what is asked for, and when to look again."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, ProbeTarget
+from state.machine import Decision, decide
+from state.plan import Backoff, Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
+from state.pod import Exit, Pod, PodPhase
+from state.record import Cause, ConditionType, Phase, Record, RollCall
+from state.roll import RankState
+from state.view import Refusal, View
+from tests.builders import NOW, answer, plan, pod, record, view
+
+BACKING_OFF = Backoff(initial=7, maximum=100, factor=3)
+FAIL, RESTART, ALERT = ClockAction
+
+
+def look(seen: View | None = None, *, run: Plan | None = None, after: float = 100.0, **facts: Any) -> Decision:
+    return decide(run or plan(backoff=BACKING_OFF), record(**facts), seen or view(), NOW + after)
+
+
+def times(kept: Record) -> dict[str, float | None]:
+    names = ("started_at", "epoch_at", "scheduled_at", "assembling_at", "assembled_at", "ending_at", "resume_at")
+    return {name: getattr(kept, name) for name in (*names, "finished_at", "phase_at")}
+
+
+def gang(**changes: Any) -> list[Pod]:
+    return [pod(rank, **changes) for rank in range(4)]
+
+
+def crashed(rank: int = 2, **changes: Any) -> Pod:
+    return pod(rank, phase=PodPhase.FAILED, exit=Exit("main", 1, 0, "Error", "", NOW + 99), **changes)
+
+
+RUNNING: dict[str, Any] = {
+    "phase": Phase.RUNNING, "epoch": 2, "restarts": 1, "disruptions": 1, "started_at": NOW, "epoch_at": NOW + 1,
+    "scheduled_at": NOW + 2, "assembling_at": NOW + 3, "assembled_at": NOW + 4, "ready": 4, "roll": RollCall(4, 4),
+}  # fmt: skip
+FORGOTTEN = {"epoch_at": None, "scheduled_at": None, "assembling_at": None, "assembled_at": None}
+
+
+# --- the first look ----------------------------------------------------------------------------------------------
+
+
+def test_a_new_experiment_starts_all_its_clocks_now() -> None:
+    first = decide(plan(generation=3), None, view(), NOW)
+    kept = first.record
+    assert first.write
+    assert (kept.generation, kept.phase, kept.phase_at, kept.size, kept.epoch) == (3, Phase.PENDING, NOW, 4, 0)
+    assert (kept.started_at, kept.epoch_at, kept.updated_at) == (NOW, NOW, NOW)
+    assert first.actions == (ConfirmLaunch(0),)
+    assert first.story == kept.story
+    assert [line.reason for line in kept.story] == ["Started"]
+
+
+def test_one_created_suspended_starts_none() -> None:
+    first = decide(plan(suspend=True), None, view(), NOW)
+    kept = first.record
+    assert (kept.phase, kept.reason, kept.started_at, kept.epoch_at) == (Phase.SUSPENDED, "Suspended", None, None)
+    assert (first.actions, first.wake_at, first.probe) == ((), None, None)
+
+
+def test_deleted_it_is_left_alone_and_nothing_is_written() -> None:
+    gone = look(view(crashed()), run=plan(deleting=True), **RUNNING)
+    assert gone == Decision(record(**RUNNING), write=False, actions=(), wake_at=None, story=(), probe=None)
+    never_seen = decide(plan(deleting=True), None, view(), NOW)
+    assert (never_seen.write, never_seen.actions, never_seen.story) == (False, (), ())
+
+
+def test_a_second_look_writes_nothing_and_returns_the_record_it_was_given() -> None:
+    first = decide(plan(), None, view(), NOW)
+    again = decide(plan(), first.record, view(), NOW + 1)
+    assert (again.write, again.record, again.story) == (False, first.record, ())
+    assert again.actions == first.actions
+
+
+# --- verdicts ----------------------------------------------------------------------------------------------------
+
+
+def test_success_ends_it() -> None:
+    over = look(view(*gang(epoch=2, phase=PodPhase.SUCCEEDED)), **RUNNING)
+    kept = over.record
+    assert (kept.phase, kept.reason, kept.message) == (
+        Phase.SUCCEEDED,
+        "AllMembersSucceeded",
+        "all 4 members succeeded",
+    )
+    assert times(kept) == times(record(**RUNNING)) | {"finished_at": NOW + 100, "phase_at": NOW + 100}
+    assert (over.actions, over.wake_at, over.probe) == ((), None, None)
+
+
+def test_success_goes_before_everything_that_is_also_true() -> None:
+    done = gang(epoch=2, phase=PodPhase.SUCCEEDED)
+    clocks = {ClockName.TOTAL: Clock(1, FAIL)}
+    assert look(view(*done), run=plan(cancel=True, clocks=clocks), **RUNNING).record.phase is Phase.SUCCEEDED
+
+
+def test_a_suspended_experiment_does_not_succeed_by_pods_that_are_left() -> None:
+    done = gang(epoch=2, phase=PodPhase.SUCCEEDED)
+    kept = look(view(*done), run=plan(suspend=True), **RUNNING | {"phase": Phase.SUSPENDED}).record
+    assert kept.phase is Phase.SUSPENDED
+
+
+def test_a_failure_without_budget_ends_it_and_is_kept_as_the_cause() -> None:
+    over = look(view(crashed(epoch=2)), run=plan(limit=1), **RUNNING)
+    kept = over.record
+    assert (kept.phase, kept.reason, kept.epoch, kept.restarts) == (Phase.FAILED, "BackoffLimitExceeded", 2, 1)
+    assert kept.message.startswith("all 1 restarts used; rank 2 (")
+    assert kept.cause is not None
+    assert kept.cause.rank == 2
+    assert times(kept) == times(record(**RUNNING)) | {"finished_at": NOW + 100, "phase_at": NOW + 100}
+
+
+def test_an_end_without_a_cause_of_its_own_keeps_the_last_one() -> None:
+    last = Cause(1, "Error", "boom", NOW)
+    kept = look(view(), run=plan(cancel=True), cause=last, **RUNNING).record
+    assert (kept.phase, kept.reason, kept.message, kept.cause) == (
+        Phase.FAILED, "Cancelled", "cancelled by spec.cancel", last,
+    )  # fmt: skip
+
+
+def test_a_failure_begins_the_next_epoch_after_the_backoff() -> None:
+    kept = look(view(crashed(epoch=2)), **RUNNING).record
+    assert (kept.phase, kept.epoch, kept.restarts, kept.disruptions) == (Phase.RESTARTING, 3, 2, 1)
+    assert times(kept) == FORGOTTEN | {
+        "started_at": NOW, "ending_at": None, "resume_at": NOW + 100 + 21, "finished_at": None, "phase_at": NOW + 100,
+    }  # fmt: skip
+    assert (kept.ready, kept.roll) == (0, None)
+    assert kept.cause is not None
+    assert kept.cause.epoch == 2
+
+
+def test_a_disruption_begins_the_next_epoch_at_once_and_costs_nothing() -> None:
+    kept = look(view(pod(1, epoch=2, terminating=True)), **RUNNING).record
+    assert (kept.epoch, kept.restarts, kept.disruptions, kept.resume_at) == (3, 1, 2, NOW + 100)
+
+
+def test_suspended_the_gang_goes_and_the_total_clock_stops() -> None:
+    gone = look(view(*gang(epoch=2)), run=plan(suspend=True), **RUNNING)
+    kept = gone.record
+    assert (kept.phase, kept.epoch, kept.restarts, kept.roll) == (Phase.SUSPENDED, 3, 1, None)
+    assert times(kept) == FORGOTTEN | {
+        "started_at": None, "ending_at": NOW + 100, "resume_at": None, "finished_at": None, "phase_at": NOW + 100,
+    }  # fmt: skip
+    (delete,) = gone.actions
+    assert isinstance(delete, DeletePods)
+    assert len(delete.pods) == 4
+
+
+def test_resumed_it_starts_anew_in_the_epoch_that_suspending_began() -> None:
+    kept = look(phase=Phase.SUSPENDED, epoch=3).record
+    assert (kept.phase, kept.epoch) == (Phase.PENDING, 3)
+    assert (kept.phase_at, kept.started_at, kept.epoch_at) == (NOW + 100, NOW + 100, NOW + 100)
+
+
+def test_no_clock_is_asked_while_it_is_suspended() -> None:
+    clocks = {ClockName.TERMINATING: Clock(5, FAIL)}
+    kept = look(
+        view(pod(1)), run=plan(suspend=True, clocks=clocks), phase=Phase.SUSPENDED, epoch=1, ending_at=NOW
+    ).record
+    assert kept.phase is Phase.SUSPENDED
+
+
+def test_a_passed_clock_goes_before_a_failure() -> None:
+    clocks = {ClockName.TOTAL: Clock(50, FAIL)}
+    assert look(view(crashed(epoch=2)), run=plan(clocks=clocks), **RUNNING).record.reason == "DeadlineExceeded"
+
+
+def test_while_it_restarts_nothing_of_the_new_epoch_can_fail() -> None:
+    restarting: dict[str, Any] = {"phase": Phase.RESTARTING, "epoch": 3, "resume_at": NOW + 500}
+    kept = look(view(crashed(epoch=3)), **restarting).record
+    assert (kept.phase, kept.epoch) == (Phase.RESTARTING, 3)
+
+
+def test_a_final_refusal_ends_it_and_another_one_is_only_told() -> None:
+    seen = view()
+    seen.refusal = Refusal("Invalid", "no such field", final=True)
+    over = look(seen).record
+    assert (over.phase, over.reason, over.message) == (Phase.FAILED, "Invalid", "no such field")
+    seen.refusal = Refusal("Quota", "no more pods", final=False)
+    told = look(seen).record
+    assert (told.phase, told.reason) == (Phase.PENDING, "Quota")
+
+
+def test_finished_is_for_ever() -> None:
+    over: dict[str, Any] = {"phase": Phase.FAILED, "reason": "R", "message": "m", "finished_at": NOW}
+    for run in (plan(suspend=True), plan(cancel=True), plan(clocks={ClockName.TOTAL: Clock(1, FAIL)})):
+        kept = look(view(crashed()), run=run, started_at=NOW, **over).record
+        assert (kept.phase, kept.reason, kept.message, kept.finished_at, kept.epoch) == (Phase.FAILED, "R", "m", NOW, 0)
+
+
+# --- progress ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("resume_at", "phase"), [(NOW + 100, Phase.PENDING), (NOW + 101, Phase.RESTARTING)])
+def test_the_backoff_ends_on_the_dot(resume_at: float, phase: Phase) -> None:
+    next_life = look(phase=Phase.RESTARTING, epoch=3, resume_at=resume_at)
+    assert next_life.record.phase is phase
+    if phase is Phase.PENDING:
+        kept = next_life.record
+        assert (kept.phase_at, kept.epoch_at, kept.resume_at) == (NOW + 100, NOW + 100, None)
+        assert next_life.actions == (ConfirmLaunch(3),)
+    else:
+        assert (next_life.actions, next_life.wake_at) == ((), resume_at)
+
+
+def test_a_restart_without_a_time_waits_for_old_pods_only() -> None:
+    assert look(phase=Phase.RESTARTING, epoch=3).record.phase is Phase.PENDING
+    assert look(view(pod(0, epoch=2)), phase=Phase.RESTARTING, epoch=3).record.phase is Phase.RESTARTING
+
+
+def test_nothing_goes_forward_in_the_step_that_begins_a_restart() -> None:
+    assert look(view(*gang(epoch=3)), phase=Phase.RESTARTING, epoch=3, resume_at=NOW + 500).record.scheduled_at is None
+
+
+def test_scheduled_is_when_every_member_has_a_node() -> None:
+    three = [*gang()[:3], pod(3, scheduled=False, started=False, phase=PodPhase.PENDING)]
+    assert look(view(*three)).record.scheduled_at is None
+    assert look(view(*gang(started=False))).record.scheduled_at == NOW + 100
+    assert look(view(*gang()), scheduled_at=NOW + 5).record.scheduled_at == NOW + 5
+
+
+def test_it_assembles_with_the_first_process() -> None:
+    kept = look(view(pod(3))).record
+    assert (kept.phase, kept.phase_at, kept.assembling_at) == (Phase.ASSEMBLING, NOW + 100, NOW + 100)
+    assert look(view(pod(3, started=False))).record.phase is Phase.PENDING
+
+
+def test_it_runs_with_the_whole_roll_and_may_come_there_in_one_step() -> None:
+    seen = view(*gang(), heard=answer(*[RankState.CONNECTED] * 4))
+    stages: tuple[dict[str, Any], ...] = ({}, {"phase": Phase.ASSEMBLING, "assembling_at": NOW + 5})
+    for facts in stages:
+        kept = look(seen, **facts).record
+        assert (kept.phase, kept.phase_at, kept.assembled_at) == (Phase.RUNNING, NOW + 100, NOW + 100)
+    ran = look(seen, **RUNNING | {"epoch": 0}).record
+    assert (ran.phase_at, ran.assembled_at) == (NOW, NOW + 4)
+    partly = view(*gang(), heard=answer(*[RankState.ARRIVED] * 3, RankState.MISSING))
+    assert look(partly).record.phase is Phase.ASSEMBLING
+
+
+# --- the terminating clock ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seen", "facts", "ending_at"),
+    [
+        (view(pod(0, epoch=1)), {"epoch": 2}, NOW + 100),
+        (view(pod(0, epoch=1)), {"epoch": 2, "ending_at": NOW + 5}, NOW + 5),
+        (view(), {"epoch": 2, "ending_at": NOW + 5}, None),
+        (view(pod(0)), {}, None),
+        (view(pod(0)), {"phase": Phase.FAILED}, NOW + 100),
+        (view(pod(0)), {"phase": Phase.SUSPENDED, "suspend": True}, NOW + 100),
+        (view(pod(0, phase=PodPhase.SUCCEEDED)), {"phase": Phase.FAILED, "ending_at": NOW}, None),
+    ],
+)
+def test_it_runs_while_pods_that_must_go_are_there(seen: View, facts: dict[str, Any], ending_at: float | None) -> None:
+    suspend = facts.pop("suspend", False) if (facts := dict(facts)) else False
+    assert look(seen, run=plan(suspend=suspend), **facts).record.ending_at == ending_at
+
+
+# --- actions -----------------------------------------------------------------------------------------------------
+
+
+def test_beside_old_pods_nothing_is_created_whatever_is_missing() -> None:
+    old = pod(0, epoch=1)
+    assert look(view(old), epoch=2).actions == (DeletePods((old,), 2, "they belong to an older epoch"),)
+
+
+def test_what_ended_is_swept_while_the_next_epoch_is_launched() -> None:
+    dead = pod(0, epoch=1, phase=PodPhase.FAILED)
+    swept = DeletePods((dead,), 0, "they have ended and belong to an older epoch")
+    assert look(view(dead), epoch=2).actions == (swept, ConfirmLaunch(2))
+    assert look(view(dead), epoch=2, phase=Phase.RESTARTING, resume_at=NOW + 500).actions == (swept,)
+    assert look(view(dead), epoch=2, scheduled_at=NOW).actions == (swept, ConfirmLoss(2))
+
+
+def test_a_pod_missing_from_a_complete_gang_is_looked_for_first() -> None:
+    assert look(view(*gang()[:3]), scheduled_at=NOW).actions == (ConfirmLoss(0),)
+    assert look(view(*gang()), scheduled_at=NOW).actions == (EnsureService(),)
+
+
+def test_over_or_suspended_pods_are_dismissed() -> None:
+    dismissed = (DeletePods((pod(0),), None, "the experiment does not run any more"),)
+    assert look(view(pod(0)), phase=Phase.FAILED).actions == dismissed
+    assert look(view(pod(0)), run=plan(suspend=True), phase=Phase.SUSPENDED).actions == dismissed
+
+
+def test_the_next_member_in_turn_is_created_though_others_have_ended() -> None:
+    run = plan(groups=(Group("worker", 1, 3, Shape(), first_rank=0, parallelism=1),), coordinator=None)
+    seen = view(pod(0, phase=PodPhase.SUCCEEDED))
+    seen.confirmed, seen.service = 0, True
+    (create,) = look(seen, run=run, phase=Phase.RUNNING, scheduled_at=NOW).actions
+    assert isinstance(create, CreatePods)
+    assert [member.rank for member in create.members] == [1]
+
+
+# --- when to look again ------------------------------------------------------------------------------------------
+
+
+def test_it_wakes_for_the_next_of_all_clocks() -> None:
+    clocks = {ClockName.TOTAL: Clock(500, FAIL), ClockName.PENDING: Clock(300, ALERT)}
+    assert look(run=plan(clocks=clocks), started_at=NOW, epoch_at=NOW).wake_at == NOW + 300
+    later = look(run=plan(clocks=clocks), started_at=NOW, epoch_at=NOW, after=300)
+    assert later.wake_at == NOW + 500  # what has passed wakes nobody
+    assert look().wake_at is None
+
+
+def test_it_wakes_for_what_the_rendezvous_waits_for() -> None:
+    seen = view(*gang(), heard=answer(RankState.ARRIVED, RankState.MISSING, at=NOW + 98, expected=4))
+    assert look(seen).wake_at == NOW + 104
+
+
+def test_it_wakes_to_refresh_the_picture() -> None:
+    idle: dict[str, Any] = {"started": False, "ready": False}
+    kept = look(view(pod(0, **idle)), after=0).record
+    seen = view(pod(0, **idle), pod(1, **idle))
+    again = decide(plan(backoff=BACKING_OFF), kept, seen, NOW + 1)
+    assert (again.write, again.wake_at) == (False, NOW + 5)
+
+
+# --- the probe ---------------------------------------------------------------------------------------------------
+
+
+def probed(*pods: Pod, run: Plan | None = None, **facts: Any) -> ProbeTarget | None:
+    return look(view(*pods), run=run, **facts).probe
+
+
+def test_the_coordinators_process_is_asked_by_its_address() -> None:
+    target = ProbeTarget(0, "pod-0-0", "10.0.0.1:1234", "jax", 4)
+    assert probed(pod(0)) == target
+    assert probed(pod(0), phase=Phase.ASSEMBLING, assembling_at=NOW) == target
+    assert probed(pod(0), phase=Phase.RUNNING) == target
+    assert probed(pod(0, ip="fd00::1")) == replace(target, address="[fd00::1]:1234")
+    third = plan(size=6, coordinator=Coordinator(3, 99, ProbeKind.JAX))
+    assert probed(pod(3), pod(0), run=third) == ProbeTarget(0, "pod-3-0", "10.0.0.4:99", "jax", 6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"started": False},
+        {"ip": ""},
+        {"terminating": True, "disruption": ""},
+        {"phase": PodPhase.SUCCEEDED},
+        {"epoch": 5},
+    ],
+)
+def test_whoever_cannot_answer_is_not_asked(changes: dict[str, Any]) -> None:
+    assert probed(pod(0, **changes)) is None
+    assert probed(pod(1)) is None
+
+
+@pytest.mark.parametrize("run", [plan(coordinator=None), plan(probe=ProbeKind.NONE)])
+def test_who_has_nothing_to_say_is_not_asked(run: Plan) -> None:
+    assert probed(pod(0), run=run) is None
+
+
+@pytest.mark.parametrize("phase", [Phase.FAILED, Phase.SUCCEEDED, Phase.RESTARTING])
+def test_nobody_is_asked_when_nobody_gathers(phase: Phase) -> None:
+    assert probed(pod(0), phase=phase, resume_at=NOW + 999) is None
+
+
+# --- the story ---------------------------------------------------------------------------------------------------
+
+
+def test_lines_are_of_now_and_join_the_record() -> None:
+    before = look(view(), after=0).record
+    turned = decide(plan(), before, view(pod(3)), NOW + 9)
+    assert [line.reason for line in turned.story] == ["Assembling"]
+    assert {line.at for line in turned.story} == {NOW + 9}
+    assert turned.record.story == (*before.story, *turned.story)
+    assert turned.record.updated_at == NOW + 9
+
+
+def test_conditions_are_of_the_phase_that_the_step_has_reached() -> None:
+    kept = look(view(crashed(epoch=2)), **RUNNING).record
+    restarting = kept.condition(ConditionType.RESTARTING)
+    assert restarting is not None
+    assert (restarting.status, restarting.reason, restarting.since) == (True, "GangRestart", NOW + 100)

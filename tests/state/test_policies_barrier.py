@@ -1,0 +1,86 @@
+"""The barrier: nothing of an epoch runs beside another one."""
+
+from typing import Any
+
+import pytest
+
+from state.actions import DeletePods
+from state.case import Case
+from state.plan import Clock, ClockAction, ClockName
+from state.pod import Pod, PodPhase
+from state.policies import barrier
+from state.record import Cause
+from tests.builders import NOW, plan, pod, record, view
+
+
+def case(*pods: Pod, clock: Clock | None = None, now: float = NOW, **facts: Any) -> Case:
+    clocks = {ClockName.TERMINATING: clock} if clock else {}
+    return Case(plan(clocks=clocks), record(epoch=2, **facts), view(*pods), now)
+
+
+def ended(rank: int, epoch: int = 1, **changes: Any) -> Pod:
+    return pod(rank, epoch=epoch, phase=PodPhase.FAILED, **changes)
+
+
+def test_only_live_pods_of_other_epochs_stand_in_the_way() -> None:
+    assert barrier.clear(case(pod(0, epoch=2), ended(1)))
+    assert not barrier.clear(case(pod(0, epoch=1)))
+    assert not barrier.clear(case(pod(0, epoch=3)))
+    assert not barrier.clear(case(pod(0, epoch=1, terminating=True)))
+
+
+def test_what_is_left_of_other_epochs_is_deleted_and_this_one_is_not_touched() -> None:
+    running, dead = pod(0, epoch=1), ended(1)
+    assert barrier.sweep(case(running, dead, pod(0, epoch=2), ended(3, epoch=2))) == [
+        DeletePods((running,), 2, "they belong to an older epoch"),
+        DeletePods((dead,), 0, "they have ended and belong to an older epoch"),
+    ]
+
+
+def test_what_is_going_already_is_not_asked_again() -> None:
+    assert barrier.sweep(case(pod(0, epoch=1, terminating=True), ended(1, terminating=True))) == []
+
+
+def test_the_pod_of_the_cause_is_kept_for_its_logs() -> None:
+    kept, other = ended(1), ended(2)
+    cause = Cause(1, "Error", "", NOW, uid=kept.uid)
+    assert barrier.sweep(case(kept, other, cause=cause)) == [
+        DeletePods((other,), 0, "they have ended and belong to an older epoch")
+    ]
+
+
+CUT_OFF = pod(0, epoch=1, terminating=True)
+FORCED = DeletePods((CUT_OFF,), 0, "their terminating clock has run out, and its action is Restart")
+
+
+@pytest.mark.parametrize(
+    ("clock", "ending_at", "now", "forced"),
+    [
+        (Clock(60, ClockAction.RESTART), NOW, NOW + 60, True),
+        (Clock(60, ClockAction.RESTART), NOW, NOW + 61, True),
+        (Clock(60, ClockAction.RESTART), NOW, NOW + 59.9, False),
+        (Clock(60, ClockAction.RESTART), None, NOW + 999, False),
+        (Clock(60, ClockAction.ALERT), NOW, NOW + 999, False),
+        (Clock(60, ClockAction.FAIL), NOW, NOW + 999, False),
+        (None, NOW, NOW + 999, False),
+    ],
+)
+def test_force_is_used_only_where_the_spec_says_so_and_in_time(
+    clock: Clock | None, ending_at: float | None, now: float, forced: bool
+) -> None:
+    actions = barrier.sweep(case(CUT_OFF, clock=clock, now=now, ending_at=ending_at))
+    assert actions == ([FORCED] if forced else [])
+
+
+def test_force_takes_all_that_linger_in_one_go() -> None:
+    late = pod(1, epoch=0)
+    clock = Clock(60, ClockAction.RESTART)
+    (action,) = barrier.sweep(case(CUT_OFF, late, clock=clock, now=NOW + 60, ending_at=NOW))
+    assert action == DeletePods((CUT_OFF, late), 0, FORCED.why)
+
+
+def test_dismissed_every_live_pod_goes_with_its_own_grace() -> None:
+    mine, old = pod(0, epoch=2), pod(1, epoch=1)
+    gone = case(mine, old, ended(2), pod(3, epoch=2, terminating=True))
+    assert barrier.dismiss(gone) == [DeletePods((mine, old), None, "the experiment does not run any more")]
+    assert barrier.dismiss(case(ended(0), pod(3, epoch=2, terminating=True))) == []

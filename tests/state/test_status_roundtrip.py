@@ -1,0 +1,176 @@
+"""The record as a status: what is written reads back exactly, and what cannot be read is never a fresh start."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from state.record import Cause, Condition, ConditionType, Line, Phase, Record, RollCall
+from state.status import StatusError, from_status, to_status
+
+TIMES = st.integers(1, 2**51 // 10**3).map(lambda micros: micros * 1000 / 10**6)
+WORDS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40)
+COUNTS = st.integers(0, 10**6)
+CAUSES = st.builds(
+    Cause, epoch=COUNTS, reason=WORDS, message=WORDS, at=TIMES, pod=WORDS, uid=WORDS, group=WORDS,
+    rank=st.integers(-1, 10**6), container=WORDS, node=WORDS, exit_code=st.none() | st.integers(-(2**31), 2**31),
+    signal=st.integers(0, 64), disruption=st.booleans(),
+)  # fmt: skip
+RECORDS = st.builds(
+    Record,
+    generation=COUNTS, phase=st.sampled_from(Phase), phase_at=TIMES, reason=WORDS, message=WORDS, epoch=COUNTS,
+    restarts=COUNTS, disruptions=COUNTS, started_at=st.none() | TIMES, epoch_at=st.none() | TIMES,
+    scheduled_at=st.none() | TIMES, assembling_at=st.none() | TIMES, assembled_at=st.none() | TIMES,
+    ending_at=st.none() | TIMES, resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
+    deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
+    roll=st.none() | st.builds(RollCall, COUNTS, COUNTS, st.lists(COUNTS, max_size=64).map(tuple)),
+    cause=st.none() | CAUSES,
+    conditions=st.lists(
+        st.builds(
+            Condition, type=st.sampled_from(ConditionType), status=st.booleans(), reason=WORDS, message=WORDS,
+            generation=COUNTS, since=TIMES,
+        ),
+        max_size=9,
+    ).map(tuple),
+    story=st.lists(st.builds(Line, TIMES, COUNTS, WORDS, WORDS, st.booleans()), max_size=5).map(tuple),
+)  # fmt: skip
+
+FULL = Record(
+    generation=3, phase=Phase.RESTARTING, phase_at=11.0, reason="BackingOff", message="soon", epoch=2, restarts=1,
+    disruptions=1, started_at=1.5, epoch_at=2.0, scheduled_at=3.0, assembling_at=4.0, assembled_at=5.0, ending_at=6.0,
+    resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4, coordinator="w-0.run:1234",
+    roll=RollCall(4, 3, (2,)),
+    cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
+    conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
+    story=(Line(1.5, 0, "Started", "calling 4 members"), Line(6.5, 2, "GangRestart", "boom", warning=True)),
+)  # fmt: skip
+
+WIRE = {
+    "phase": "Restarting",
+    "phaseTime": "1970-01-01T00:00:11.000000Z",
+    "reason": "BackingOff",
+    "message": "soon",
+    "observedGeneration": 3,
+    "epoch": 2,
+    "restarts": 1,
+    "disruptions": 1,
+    "ready": "3/4",
+    "coordinator": "w-0.run:1234",
+    "startTime": "1970-01-01T00:00:01.500000Z",
+    "epochTime": "1970-01-01T00:00:02.000000Z",
+    "scheduledTime": "1970-01-01T00:00:03.000000Z",
+    "assemblingTime": "1970-01-01T00:00:04.000000Z",
+    "assembledTime": "1970-01-01T00:00:05.000000Z",
+    "endingTime": "1970-01-01T00:00:06.000000Z",
+    "resumeTime": "1970-01-01T00:00:07.000000Z",
+    "finishTime": "1970-01-01T00:00:08.000000Z",
+    "updateTime": "1970-01-01T00:00:09.000001Z",
+    "deadline": "1970-01-01T00:00:10Z",
+    "roll": {"expected": 4, "arrived": 3, "missing": [2]},
+    "cause": {
+        "epoch": 1, "reason": "OOMKilled", "message": "too big", "time": "1970-01-01T00:00:04.500000Z", "pod": "p-2",
+        "uid": "u-2", "group": "worker", "rank": 2, "container": "main", "node": "node-a", "exitCode": 137, "signal": 9,
+        "disruption": True,
+    },
+    "conditions": [
+        {
+            "type": "Stuck", "status": "True", "reason": "RanksMissing", "message": "rank 2", "observedGeneration": 3,
+            "lastTransitionTime": "1970-01-01T00:00:05.500000Z",
+        }
+    ],
+    "story": [
+        {"time": "1970-01-01T00:00:01.500000Z", "epoch": 0, "reason": "Started", "message": "calling 4 members",
+         "warning": False},
+        {"time": "1970-01-01T00:00:06.500000Z", "epoch": 2, "reason": "GangRestart", "message": "boom",
+         "warning": True},
+    ],
+}  # fmt: skip
+
+
+def test_on_the_wire_it_looks_like_this() -> None:
+    assert to_status(FULL) == WIRE
+    assert from_status(WIRE) == FULL
+
+
+def test_every_field_of_a_record_is_in_the_example() -> None:
+    empty = Record(generation=0, phase=Phase.PENDING, phase_at=0.0)
+    assert [field.name for field in fields(Record) if getattr(FULL, field.name) == getattr(empty, field.name)] == []
+
+
+@given(RECORDS)
+def test_what_is_written_reads_back(kept: Record) -> None:
+    wire = msgspec.json.decode(msgspec.json.encode(to_status(kept)))
+    assert from_status(wire) == kept
+
+
+def test_what_is_not_known_is_not_written() -> None:
+    bare = Record(generation=1, phase=Phase.PENDING, phase_at=5.0)
+    assert to_status(bare) == {
+        "phase": "Pending", "phaseTime": "1970-01-01T00:00:05.000000Z", "observedGeneration": 1, "epoch": 0,
+        "restarts": 0, "disruptions": 0, "ready": "0/0", "updateTime": "1970-01-01T00:00:00.000000Z",
+        "conditions": [], "story": [],
+    }  # fmt: skip
+    assert from_status(to_status(bare)) == bare
+
+
+def test_a_cause_without_a_member_has_no_rank() -> None:
+    clock = Cause(0, "PendingDeadlineExceeded", "", 4.0)
+    wire = to_status(replace(FULL, cause=clock))
+    assert wire["cause"] == {
+        "epoch": 0, "reason": "PendingDeadlineExceeded", "time": "1970-01-01T00:00:04.000000Z", "disruption": False,
+    }  # fmt: skip
+    kept = from_status(wire)
+    assert kept is not None
+    assert kept.cause == clock
+
+
+def test_rank_zero_and_exit_code_zero_are_said() -> None:
+    cause = replace(FULL.cause or Cause(0, "", "", 0.0), rank=0, exit_code=0, signal=0)
+    wire = to_status(replace(FULL, cause=cause))["cause"]
+    assert (wire["rank"], wire["exitCode"]) == (0, 0)
+    assert "signal" not in wire
+
+
+def test_an_empty_status_is_no_record() -> None:
+    assert from_status({}) is None
+
+
+def test_what_another_version_left_out_has_its_default() -> None:
+    kept = from_status({"phase": "Running", "cause": {}, "conditions": [{"type": "Stuck", "status": "False"}],
+                        "story": [{"reason": "Started"}], "roll": {}})  # fmt: skip
+    assert kept == Record(
+        generation=0, phase=Phase.RUNNING, phase_at=0.0, roll=RollCall(0, 0),
+        cause=Cause(0, "", "", 0.0), conditions=(Condition(ConditionType.STUCK, False, "", "", 0, 0.0),),
+        story=(Line(0.0, 0, "Started", ""),),
+    )  # fmt: skip
+
+
+HINT = "; if it was edited by hand, remove the status to start over"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"phase": None}, {"phase": "Dreaming"}, {"epoch": "2"}, {"epoch": -1}, {"ready": "many"}, {"ready": "3/4/5"},
+        {"ready": "3"}, {"startTime": "yesterday"}, {"conditions": [{"type": "Stuck", "status": "Perhaps"}]},
+        {"roll": 7}, {"cause": []}, {"story": "long"},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_an_error_that_says_what_to_do(damage: dict[str, Any]) -> None:
+    with pytest.raises(StatusError) as caught:
+        from_status(WIRE | damage)
+    message = str(caught.value)
+    assert message.startswith("status: ")
+    assert message.endswith(HINT)
+    assert "\n" not in message
+
+
+def test_the_error_is_short_however_much_is_wrong() -> None:
+    with pytest.raises(StatusError) as caught:
+        from_status({"story": [{"epoch": "x", "reason": 7}] * 64, "phase": "Running"})
+    message = str(caught.value)
+    assert len(message) == len("status: ") + 300 + len(HINT)
+    assert "  " not in message

@@ -1,0 +1,215 @@
+"""The view counts pods as they change, and keeps what a coordinator said last."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from state.pod import Exit, Pod, PodPhase
+from state.roll import CoordinatorState, RankState, RollAnswer
+from state.view import NOBODY, SHOWN_RANKS, Tally, View, standing
+from tests.builders import NOW, answer, pod, view
+
+ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING
+CRASH = Exit("main", 1, 0, "Error", "", NOW)
+
+
+def counts(tally: Tally) -> tuple[int, int, int, int, int]:
+    return tally.pods, tally.scheduled, tally.started, tally.ready, tally.succeeded
+
+
+def notable(tally: Tally) -> dict[str, list[str]]:
+    names = ("live", "failed", "idle", "leaving", "disrupted")
+    return {name: sorted(held) for name in names if (held := getattr(tally, name))}
+
+
+@pytest.mark.parametrize(
+    ("changes", "counted", "held"),
+    [
+        ({}, (1, 1, 1, 1, 0), ["live"]),
+        ({"ready": False}, (1, 1, 1, 0, 0), ["live"]),
+        ({"terminating": True}, (1, 1, 1, 0, 0), ["live", "leaving"]),
+        ({"started": False}, (1, 1, 0, 1, 0), ["live", "idle"]),
+        ({"scheduled": False, "started": False, "ready": False}, (1, 0, 0, 0, 0), ["live", "idle"]),
+        ({"phase": PodPhase.SUCCEEDED}, (1, 1, 1, 0, 1), []),
+        ({"phase": PodPhase.SUCCEEDED, "terminating": True, "started": False}, (1, 1, 0, 0, 1), []),
+        ({"phase": PodPhase.FAILED}, (1, 1, 1, 0, 0), ["failed"]),
+        ({"exit": CRASH}, (1, 1, 1, 1, 0), ["live", "failed"]),
+        ({"disruption": "Evicted"}, (1, 1, 1, 1, 0), ["live", "disrupted"]),
+        ({"phase": PodPhase.FAILED, "disruption": "Evicted"}, (1, 1, 1, 0, 0), ["failed", "disrupted"]),
+    ],
+)
+def test_a_pod_is_counted_for_what_it_is(
+    changes: dict[str, Any], counted: tuple[int, int, int, int, int], held: list[str]
+) -> None:
+    seen = pod(2, **changes)
+    tally = Tally()
+    tally.add(seen)
+    assert counts(tally) == counted
+    assert notable(tally) == {name: [seen.uid] for name in held}
+    assert all(getattr(tally, name)[seen.uid] is seen for name in held)
+    assert tally.members == {2: seen}
+    assert tally.jobs["worker", 0] == seen.live
+
+    tally.remove(seen)
+    assert counts(tally) == (0, 0, 0, 0, 0)
+    assert notable(tally) == {}
+    assert tally.members == {}
+    assert not tally.jobs["worker", 0]
+
+
+PODS = st.builds(
+    pod,
+    rank=st.integers(0, 3),
+    uid=st.sampled_from("abcd"),
+    epoch=st.integers(0, 2),
+    phase=st.sampled_from(PodPhase),
+    ready=st.booleans(),
+    terminating=st.booleans(),
+    scheduled=st.booleans(),
+    started=st.booleans(),
+    disruption=st.sampled_from(["", "Evicted"]),
+    exit=st.sampled_from([None, CRASH]),
+)
+
+
+@given(st.lists(st.tuples(st.booleans(), PODS), max_size=30))
+def test_step_by_step_it_comes_to_the_same_counts_as_all_at_once(steps: list[tuple[bool, Pod]]) -> None:
+    """The oracle of the incremental view: whatever the order of changes, it equals a view built anew."""
+    grown, here = View(), dict[str, Pod]()
+    for stays, each in steps:
+        old = here.pop(each.uid, None)
+        if stays:
+            here[each.uid] = each
+        grown.change(old, each if stays else None)
+    fresh = view(*here.values())
+    assert set(grown.epochs) == set(fresh.epochs)
+    for epoch, tally in grown.epochs.items():
+        assert counts(tally) == counts(fresh.of(epoch))
+        assert notable(tally) == notable(fresh.of(epoch))
+        assert +tally.jobs == +fresh.of(epoch).jobs
+        for rank, member in tally.members.items():
+            assert here[member.uid] is member
+            assert member.rank == rank
+
+
+def test_a_pod_replaced_by_one_of_the_same_rank_leaves_the_newer_one() -> None:
+    old, new = pod(1, uid="old"), pod(1, uid="new")
+    seen = view(old, new)
+    seen.change(old, None)
+    assert seen.of(0).members == {1: new}
+
+
+def test_a_changed_pod_is_counted_once_and_by_its_newest_state() -> None:
+    before = pod(1, ready=False)
+    after = msgspec.structs.replace(before, ready=True)
+    seen = view(before)
+    seen.change(before, after)
+    assert counts(seen.of(0)) == (1, 1, 1, 1, 0)
+
+
+def test_an_epoch_without_pods_is_nobody() -> None:
+    seen = view(pod(0, epoch=3))
+    assert seen.of(0) is NOBODY
+    assert seen.others(0) == [seen.of(3)]
+    assert seen.others(3) == []
+    seen.change(pod(0, epoch=3), None)
+    assert seen.epochs == {}
+    assert seen.of(3) is NOBODY
+
+
+def test_a_pod_may_change_its_epoch() -> None:
+    before, after = pod(0, epoch=1), pod(0, epoch=2)
+    seen = view(before)
+    seen.change(before, after)
+    assert list(seen.epochs) == [2]
+
+
+# --- what the coordinator said -----------------------------------------------------------------------------------
+
+
+def test_the_first_answer_begins_a_standing() -> None:
+    said = answer(ARRIVED, MISSING, ARRIVED)
+    here = standing(said, 5, None)
+    assert (here.epoch, here.answer, here.since, here.served) == (5, said, NOW, True)
+    assert (here.arrived, here.missing, here.passed, here.leaving, here.serving) == (2, (1,), False, False, True)
+
+
+def test_the_first_silence_is_not_serving() -> None:
+    here = standing(RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED), 0, None)
+    assert (here.served, here.serving, here.arrived, here.missing) == (False, False, 0, ())
+
+
+def test_the_same_roll_again_keeps_its_time() -> None:
+    first = standing(answer(ARRIVED, MISSING), 0, None)
+    assert standing(answer(ARRIVED, MISSING, at=NOW + 9, latency=1.0, detail="x"), 0, first).since == NOW
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        answer(ARRIVED, ARRIVED, at=NOW + 9),
+        answer(ARRIVED, MISSING, at=NOW + 9, incarnation=7),
+        RollAnswer(at=NOW + 9, coordinator=CoordinatorState.TIMEOUT),
+    ],
+)
+def test_another_roll_another_life_or_a_silence_is_news(other: RollAnswer) -> None:
+    assert standing(other, 0, standing(answer(ARRIVED, MISSING), 0, None)).since == NOW + 9
+
+
+def test_a_silent_coordinator_does_not_unsay_who_came() -> None:
+    heard = standing(answer(ARRIVED, MISSING, expected=2, incarnation=3), 0, None)
+    silence = RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT, latency=3.0, detail="no answer")
+    here = standing(silence, 0, heard)
+    assert here.answer == RollAnswer(
+        at=NOW + 1, coordinator=CoordinatorState.TIMEOUT, latency=3.0, detail="no answer", expected=2,
+        ranks=(ARRIVED, MISSING), incarnation=3, protocol="v2",
+    )  # fmt: skip
+    assert (here.served, here.serving, here.arrived, here.missing, here.since) == (True, False, 1, (1,), NOW + 1)
+
+
+def test_an_older_epochs_answer_counts_for_nothing() -> None:
+    old = standing(answer(CONNECTED, LEFT), 0, None)
+    here = standing(RollAnswer(at=NOW + 5, coordinator=CoordinatorState.REFUSED), 1, old)
+    assert (here.epoch, here.since, here.served, here.arrived) == (1, NOW + 5, False, 0)
+    assert (here.passed, here.leaving) == (False, False)
+    again = standing(answer(CONNECTED, LEFT, at=NOW + 5), 1, old)
+    assert again.since == NOW + 5
+
+
+def test_passed_and_leaving_stay_for_one_life_of_the_coordinator() -> None:
+    over = standing(answer(CONNECTED, LEFT, incarnation=1), 0, None)
+    assert (over.passed, over.leaving) == (True, True)
+    quiet = standing(answer(ARRIVED, MISSING, incarnation=1), 0, over)
+    assert (quiet.passed, quiet.leaving) == (True, True)
+    reborn = standing(answer(ARRIVED, MISSING, incarnation=2), 0, over)
+    assert (reborn.passed, reborn.leaving) == (False, False)
+    waiting = standing(answer(ARRIVED, MISSING, incarnation=1), 0, None)
+    later = standing(answer(ARRIVED, ARRIVED, incarnation=1), 0, waiting)
+    assert (later.passed, later.leaving) == (False, False)
+
+
+def test_no_more_ranks_are_named_than_help_anybody() -> None:
+    here = standing(answer(*[MISSING] * 100), 0, None)
+    assert here.missing == tuple(range(SHOWN_RANKS))
+    assert SHOWN_RANKS == 64
+
+
+def test_only_news_of_this_epoch_is_news() -> None:
+    seen = View()
+    said = answer(ARRIVED, MISSING)
+    assert seen.hear(said, 0)
+    assert not seen.hear(replace(said, at=NOW + 1), 0)
+    assert seen.hear(replace(said, at=NOW + 2, ranks=(ARRIVED, ARRIVED)), 0)
+    assert seen.hear(replace(said, at=NOW + 2, ranks=(ARRIVED, ARRIVED)), 1)
+    assert seen.standing_of(0) is None
+    assert seen.standing_of(1) is seen.standing
+    assert View().standing_of(0) is None
+
+
+def test_a_new_view_has_confirmed_nothing() -> None:
+    seen = View()
+    assert (seen.confirmed, seen.lost, seen.service, seen.refusal, seen.standing) == (-1, -1, False, None, None)
