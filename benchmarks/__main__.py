@@ -38,7 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write; 1 if a budget does not hold."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure Muster against its budgets.")
     parser.add_argument(
-        "--only", choices=BENCHMARKS, action="append", metavar="NAME", help=f"run only this one: {', '.join(BENCHMARKS)}"
+        "--only",
+        choices=BENCHMARKS,
+        action="append",
+        metavar="NAME",
+        help=f"run only this one: {', '.join(BENCHMARKS)}",
     )
     parser.add_argument("--out", type=Path, default=OUT, help="where the JSON goes (%(default)s)")
     chosen = parser.parse_args(arguments)

@@ -122,17 +122,21 @@ def run() -> list[Result]:
         ("launching, one pod to create", launching, Scene.look, False),
     ):
         few, many = make(FEW), make(MANY)
-        works = [partial(act, few), partial(act, many), partial(naive, few), partial(naive, many)]
+        works: list[Callable[[], object]] = [
+            partial(act, few),
+            partial(act, many),
+            partial(naive, few),
+            partial(naive, many),
+        ]
         *costs, few_walk, many_walk = _costs(works, (200, 200, 200, 5))
         for size, cost, walk in zip((FEW, MANY), costs, (few_walk, many_walk), strict=True):
             what = f"decide, {name}, {size:,} members, CPU"
             budget = BUDGET if promised else None
-            results.append(Result(what, cost, "us", budget, budget is None or cost <= budget, PEER, walk))
+            results.append(Result.of(what, cost, "us", budget, PEER, walk))
         if promised:
-            ratio = costs[1] / costs[0]
             what = f"decide, {name}, {MANY:,} to {FEW} members"
-            kept = ratio <= RATIO_BUDGET
-            results.append(Result(what, ratio, "times", RATIO_BUDGET, kept, PEER, many_walk / few_walk))
+            ratio, peer_ratio = costs[1] / costs[0], many_walk / few_walk
+            results.append(Result.of(what, ratio, "times", RATIO_BUDGET, PEER, peer_ratio))
     return results
 
 

@@ -17,7 +17,9 @@ def _answer() -> bytes:
         {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
         for key in ("not-ready", "unreachable")
     ]
-    fields = {f"f:{name}": {"f:value": {}} for name in ("labels", "env", "resources", "volumes", "tolerations") * 8}
+    fields: dict[str, dict[str, dict[str, str]]] = {
+        f"f:{name}": {"f:value": {}} for name in ("labels", "env", "resources", "volumes", "tolerations") * 8
+    }
     pod = {
         "kind": "Pod",
         "apiVersion": "v1",

@@ -1,6 +1,7 @@
 """One measured figure, beside what it may be at most and what somebody else's tool needs for the same work."""
 
 from dataclasses import dataclass
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +15,16 @@ class Result:
     ok: bool
     peer: str
     peer_value: float | None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        value: float,
+        unit: str,
+        budget: float | None = None,
+        peer: str = "",
+        peer_value: float | None = None,
+    ) -> Self:
+        """A figure held against its budget."""
+        return cls(name, value, unit, budget, budget is None or value <= budget, peer, peer_value)

@@ -166,10 +166,9 @@ class Coordinator:
         )
 
     async def changes(self) -> AsyncIterator[RollAnswer]:
-        """Nothing: every arrival is seen by the next snapshot."""
-        for answer in ():
-            yield answer
+        """Nothing, ever: every arrival is seen by the next snapshot."""
         await asyncio.Event().wait()
+        yield await self.snapshot()
 
     async def close(self) -> None:
         """Nothing was opened."""

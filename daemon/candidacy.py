@@ -15,9 +15,12 @@ the alternative, to compare holders and times, would take a renewal for none if 
 
 The patience is the longer of our own ``duration`` and the one in the Lease, so that daemons with different settings
 (in the middle of an upgrade) do not overtake each other. A Lease that is released, or held by this very process
-(a write whose answer was lost), needs none. A Lease that vanishes (somebody deleted it) is waited for like one that
-stands still, since its holder does not know yet; the holder itself creates it anew. Only a daemon that never saw one
-takes its absence for a first start.
+(a write whose answer was lost), needs none.
+
+A Lease that is not there may have been deleted under a leader who does not know it yet. That leader makes it anew and
+goes on. Anybody else who makes one holds and renews it, but leads only after ``duration``, when every earlier
+leader's time is over, and does not release it before (whoever got it so would not know that it is new). The price is
+that the very first start in a cluster takes that long.
 
 What this cannot exclude is a write that left in time and arrives late. Against that every write names a uid or a
 resourceVersion or has a deterministic name, and a new leader believes nothing it has not read (``daemon.takeover``).
@@ -59,21 +62,26 @@ class Candidacy:
     changed_at: float = -inf
     renewed_at: float = -inf
     """When the last successful write of the Lease was sent."""
+    leads_from: float = -inf
+    """Not before then may this daemon lead: it has made a Lease that was not there."""
     _patience: float = field(default=0.0, init=False)
 
     def saw(self, lease: Lease | None, now: float) -> None:
         """The Lease was read (None: there is none)."""
         before, self.lease = self.lease, lease
-        if lease is None and before is None:
-            return
-        if lease is not None and before is not None and (lease.uid, lease.version) == (before.uid, before.version):
-            return
-        self._patience = self._patience_with(lease or before)
-        self.changed_at = now
+        if lease is None:
+            if before is not None:  # its holder, if there is one, is let go first
+                self._patience, self.changed_at = 2 * self.terms.retry, now
+        elif before is None or (lease.uid, lease.version) != (before.uid, before.version):
+            self._patience, self.changed_at = self._patience_with(lease), now
+            if lease.holder == self.identity and (before is None or lease.uid != before.uid):
+                self._made(now)  # by a write of ours whose answer was lost
 
-    def kept(self, lease: Lease, sent: float) -> None:
+    def kept(self, lease: Lease, sent: float, now: float) -> None:
         """Our write of the Lease, sent at ``sent``, was accepted; ``lease`` is what the server keeps."""
-        self.lease, self.changed_at, self.renewed_at, self._patience = lease, sent, sent, 0.0
+        if self.lease is None:
+            self._made(now)
+        self.lease, self.changed_at, self.renewed_at, self._patience = lease, now, sent, 0.0
 
     def deposed(self) -> None:
         """Lead no more, however much of the time is left."""
@@ -91,7 +99,7 @@ class Candidacy:
 
     def leads(self, now: float) -> bool:
         """We hold the Lease and there is time to work."""
-        return now < self.give_up_at
+        return self.leads_from <= now < self.give_up_at
 
     @property
     def ousted(self) -> bool:
@@ -103,11 +111,25 @@ class Candidacy:
         """When the Lease may be taken, if it does not change until then."""
         return self.changed_at + self._patience
 
+    @property
+    def turn_at(self) -> float:
+        """When a daemon that does not lead may do so next, if nothing changes until then."""
+        return self.leads_from if self.lease and self.lease.holder == self.identity else self.free_at
+
+    def may_release(self, now: float) -> bool:
+        """We hold the Lease, and whoever gets it from us may lead at once."""
+        return self.lease is not None and self.lease.holder == self.identity and now >= self.leads_from
+
     def may_hold(self, now: float) -> bool:
         """We may write our name into the Lease as it was last seen: to renew it, or to take it."""
         return not self.ousted if self.leads(now) else now >= self.free_at
 
-    def _patience_with(self, lease: Lease | None) -> float:
-        if lease is None or lease.holder in ("", self.identity):
+    def _made(self, now: float) -> None:
+        """There is a Lease again, and it is ours."""
+        if not self.leads(now):
+            self.leads_from = now + self.terms.duration
+
+    def _patience_with(self, lease: Lease) -> float:
+        if lease.holder in ("", self.identity):
             return 0.0
         return max(self.terms.duration, min(lease.duration, LONGEST))

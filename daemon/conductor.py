@@ -13,7 +13,7 @@ import structlog
 from daemon.announcer import Announcer
 from daemon.probing import Probing
 from daemon.queue import Queue
-from daemon.roster import Entry, Roster
+from daemon.roster import Entry, Roster, Unanswered
 from metrics.instruments import Instruments
 from muster.api.errors import ApiError, Conflict, NotFound, Throttled
 from muster.api.wire import Transport
@@ -21,18 +21,20 @@ from reconcilers.native.engine import NativeEngine
 from reconcilers.outcome import Outcome
 from reconcilers.refs import ExperimentRef
 from reconcilers.status import write_status
-from state.actions import Action, CreatePods, EnsureService
 from state.machine import Decision, decide
 from state.plan import Plan
 from state.record import Line, Record
 from state.refused import refuse
 from state.roll import RollAnswer
 from state.status import to_status
+from state.view import Refusal
 
 log = structlog.get_logger()
 
 REFUSED_PAUSE = 5.0
 """Seconds before something the API server refused (quota, admission) is tried again."""
+MOST_UNANSWERED = 8
+"""Status writes of one experiment of which we still want to know whether they were carried out."""
 
 
 class Caches(Protocol):
@@ -83,6 +85,7 @@ class Conductor:
         if not self._caches.synced or entry.behind or self._caches.pods_version < entry.pods_due:
             self._waiting.add(uid)
             return
+        self._learn(entry)
         if entry.plan is None:
             await self._refuse(entry)
         else:
@@ -115,19 +118,26 @@ class Conductor:
 
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
+        if entry.record is not None:
+            entry.view.made(entry.record.epoch, (), plan.together)
         decision = decide(plan, entry.record, entry.view, self._clock())
         self._instruments.decision(self._monotonic() - started)
         return decision
 
     async def _follow(self, entry: Entry, plan: Plan, decision: Decision) -> None:
-        ref = ExperimentRef(plan.namespace, plan.name, plan.uid)
-        if decision.write and not await self._persist(entry, plan, ref, decision):
+        if decision.write and not await self._persist(entry, decision):
             return
         self._probing.aim(plan.uid, decision.probe)
         if decision.wake_at is not None:
             self._queue.add_in(plan.uid, decision.wake_at - self._clock())
         for action in decision.actions:
-            self._fold(entry, action, await self._engine.carry_out(action, plan, decision.record))
+            outcome = await self._engine.carry_out(action, plan, decision.record)
+            self._fold(entry, outcome)
+            if isinstance(action, CreatePods) and outcome.refusal is None:
+                entry.view.made(action.epoch, (member.rank for member in action.members), plan.together)
+            if outcome.refusal is not None:
+                return  # the actions of a step build on each other: no member starts without the Service that names it
+        self._refused(entry, None)
 
     async def _refuse(self, entry: Entry) -> None:
         """Fail an experiment that cannot be planned, unless it has begun: then its pods are left as they are."""
@@ -136,24 +146,52 @@ class Conductor:
             log.warning("experiment cannot be read", experiment=seen.name, problem=entry.problem)
             return
         record = refuse(seen.generation, entry.problem, self._clock())
-        ref = ExperimentRef(seen.namespace, seen.name, seen.uid)
-        entry.version = await write_status(self._transport, ref, to_status(record), entry.version)
-        entry.record = record
-        self._announcer.tell(ref, record.story)
+        await self._write(entry, record, record.story)
 
-    async def _persist(self, entry: Entry, plan: Plan, ref: ExperimentRef, decision: Decision) -> bool:
-        before = entry.record
+    async def _persist(self, entry: Entry, decision: Decision) -> bool:
         try:
-            version = await write_status(self._transport, ref, to_status(decision.record), entry.version)
+            await self._write(entry, decision.record, decision.story)
         except NotFound:
             return False  # deleted meanwhile; the watch will say so
-        entry.record, entry.version = decision.record, version
-        self._instruments.transition(plan, before, decision.record)
-        self._announcer.tell(ref, decision.story)
-        _log_story(plan, decision.record, decision.story)
         return True
 
-    def _fold(self, entry: Entry, action: Action, outcome: Outcome) -> None:
+    async def _write(self, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
+        """Persist a record, then tell what came of it. Without a clear answer that is told when it is known."""
+        attempt = Unanswered(entry.version, entry.record, record, story)
+        try:
+            version = await write_status(self._transport, _ref(entry), to_status(record), entry.version)
+        except NotFound:
+            raise
+        except ApiError:  # Conflict too: a PUT on a connection that broke is sent again, and meets its own first copy
+            entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
+            raise
+        if version > entry.version:  # else the watch was faster than the answer, and has brought what followed, too
+            entry.record, entry.version = record, version
+        entry.unanswered.clear()  # based on the same version as this one, so they were not carried out
+        self._tell(entry, attempt)
+
+    def _learn(self, entry: Entry) -> None:
+        """A status write whose answer was lost has been carried out if the status reads as it would have made it."""
+        if not entry.unanswered or entry.record is None:
+            return
+        done = next((each for each in entry.unanswered if to_status(each.after) == to_status(entry.record)), None)
+        if done is not None:
+            self._tell(entry, done)
+        entry.unanswered = [each for each in entry.unanswered if each.version >= entry.version]
+
+    def _tell(self, entry: Entry, written: Unanswered) -> None:
+        if entry.plan is not None:
+            self._instruments.transition(entry.plan, written.before, written.after)
+            _log_story(entry.plan, written.after, written.story)
+        self._announcer.tell(_ref(entry), written.story)
+
+    def _refused(self, entry: Entry, refusal: Refusal | None) -> None:
+        """What the API server would not do in this step (None: it did everything) is seen by the next decision."""
+        if refusal != entry.view.refusal:
+            entry.view.refusal = refusal
+            self._queue.add(entry.seen.uid)
+
+    def _fold(self, entry: Entry, outcome: Outcome) -> None:
         """Put what came of an action into the view, and look again at once if it changes the picture."""
         uid, view = entry.seen.uid, entry.view
         entry.pods_due = max(entry.pods_due, outcome.version)
@@ -169,11 +207,13 @@ class Conductor:
             self._queue.add(uid)
         if outcome.service:
             view.service = True
-        if isinstance(action, CreatePods | EnsureService) and outcome.refusal != view.refusal:
-            view.refusal = outcome.refusal
-            self._queue.add(uid)
         if outcome.refusal is not None:
+            self._refused(entry, outcome.refusal)
             self._queue.add_in(uid, REFUSED_PAUSE)
+
+
+def _ref(entry: Entry) -> ExperimentRef:
+    return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid)
 
 
 def _log_story(plan: Plan, record: Record, lines: Sequence[Line]) -> None:

@@ -13,6 +13,7 @@ warm, and the daemon stands for election again.
 """
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from random import Random
@@ -86,16 +87,26 @@ class Elector:
 
         Without an answer from the API server the others wait until the Lease runs out; nothing is raised.
         """
-        self._depose()
         try:
             async with asyncio.timeout(self.terms.attempt):
-                lease = await self._leases.read()
-                if lease is not None and lease.holder == self.identity:
-                    await self._leases.release(lease)
-                    self.transitions["resigned"] += 1
-                    log.info("leadership handed over", lease=self._leases.name)
+                released = await self._release()
         except (ApiError, TimeoutError) as error:
             log.warning("the lease could not be released; it runs out by itself", problem=_said(error))
+        else:
+            if released:
+                self.transitions["resigned"] += 1
+                log.info("leadership handed over", lease=self._leases.name)
+
+    async def _release(self) -> bool:
+        """Release the Lease if it is ours. A renewal cancelled on its way may still arrive in between."""
+        while True:
+            lease = await self._leases.read()
+            self._candidacy.saw(lease, self._monotonic())
+            if lease is None or not self._candidacy.may_release(self._monotonic()):
+                return False
+            with contextlib.suppress(Conflict):
+                await self._leases.release(lease)
+                return True
 
     async def _campaign(self) -> None:
         """Stand by until the Lease is ours."""
@@ -107,7 +118,7 @@ class Elector:
             if self.holder != holder and not self._complaint:
                 holder = self.holder
                 log.info("standing by", leader=holder or None, identity=self.identity)
-            await asyncio.sleep(self._pause(self._candidacy.free_at))
+            await asyncio.sleep(self._pause(self._candidacy.turn_at))
 
     async def _reign(self, lead: Lead) -> None:
         """Lead until the Lease is lost; when this returns or raises, the work has ended."""
@@ -124,7 +135,8 @@ class Elector:
                     raise RuntimeError("the leader's work ended by itself")
                 lost = await self._renew()
         finally:
-            self._depose()
+            self.fence.close()
+            self._candidacy.deposed()
             await end_tasks([work])
         if not work.cancelled():
             work.result()
@@ -166,15 +178,11 @@ class Elector:
             except (AlreadyExists, Conflict, NotFound) as refused:
                 error = refused
                 continue
-            self._candidacy.kept(kept, sent)
+            self._candidacy.kept(kept, sent, self._monotonic())
             self._uncertain = False
             return True
         assert error is not None
         raise error
-
-    def _depose(self) -> None:
-        self.fence.close()
-        self._candidacy.deposed()
 
     def _pause(self, until: float) -> float:
         """A retry period, shortened at random so that daemons do not write in step; less, if ``until`` comes before."""

@@ -31,7 +31,7 @@ def read(seen: ExperimentRecord) -> Reading:
         return Reading(None, None, f"the object is not readable: {error}", unreadable=True)
     status = document.get("status")
     try:
-        record = from_status(status) if isinstance(status, dict) else None
+        record = from_status(status) if status is not None else None
     except MusterError as error:
         return Reading(None, None, str(error), unreadable=True)
     try:

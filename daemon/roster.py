@@ -11,10 +11,20 @@ from dataclasses import dataclass, field
 from daemon.reading import Reading, read
 from state.plan import Plan
 from state.pod import Pod
-from state.record import Record
+from state.record import Line, Record
 from state.view import View
 from watchers.experiments import ExperimentRecord
 from watchers.services import ServiceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A status write that was carried out or was not: ``version`` is what it was based on."""
+
+    version: int
+    before: Record | None
+    after: Record
+    story: tuple[Line, ...]
 
 
 @dataclass(slots=True)
@@ -32,6 +42,8 @@ class Entry:
     """The object's status cannot be understood, so nothing may be decided."""
     pods_due: int = 0
     """The pod cache must have come this far before the next decision: the newest of our own pod writes."""
+    unanswered: list[Unanswered] = field(default_factory=list)
+    """Our status writes since ``version`` that got no clear answer."""
 
     @property
     def behind(self) -> bool:
@@ -95,8 +107,8 @@ class Roster:
 
     def _take(self, entry: Entry, reading: Reading) -> None:
         """Take over what the object says, except a status older than the one we wrote ourselves."""
-        if reading.plan is not None:
-            entry.plan = reading.plan
+        if reading.plan is not None or reading.unreadable:
+            entry.plan = reading.plan  # none for an unreadable status: to decide without the record is to start over
         entry.problem, entry.unreadable = reading.problem, reading.unreadable
         if entry.seen.resource_version > entry.version:
             entry.record, entry.version = reading.record, entry.seen.resource_version
@@ -112,7 +124,10 @@ class Roster:
             del self.views[owner]
 
     def _view(self, uid: str) -> View:
-        return self.views.setdefault(uid, View())
+        view = self.views.get(uid)
+        if view is None:
+            view = self.views[uid] = View()
+        return view
 
     def _forget(self, uid: str) -> None:
         self.entries.pop(uid, None)

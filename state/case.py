@@ -37,6 +37,12 @@ class Case:
         return [pod for tally in self.view.others(self.record.epoch) for pod in tally.live.values()]
 
     @property
+    def launched(self) -> bool:
+        """Every member had a pod once in this epoch. Whoever is missing now is gone and not still to come; made again
+        in the same epoch, it would be a second life of its rank, which the first one's coordinator does not take."""
+        return self.complete or self.view.launched == self.record.epoch
+
+    @property
     def complete(self) -> bool:
         """Every member was there and had a node once in this epoch."""
         return self.record.scheduled_at is not None

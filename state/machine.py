@@ -98,9 +98,9 @@ def decide(plan: Plan, record: Record | None, view: View, now: float) -> Decisio
 
 
 def _first(plan: Plan, now: float) -> Record:
-    base = Record(generation=plan.generation, phase=Phase.PENDING, phase_at=now, size=plan.size)
+    base = Record(generation=plan.generation, phase=Phase.PENDING, phase_at=now)
     if plan.suspend:
-        return replace(base, phase=Phase.SUSPENDED, reason="Suspended")
+        return replace(base, phase=Phase.SUSPENDED)
     return replace(base, started_at=now, epoch_at=now)
 
 
@@ -173,7 +173,6 @@ def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
         assembled_at=None,
         resume_at=None,
         roll=None,
-        ready=0,
     )
 
 
@@ -216,7 +215,7 @@ def _act(case: Case) -> tuple[Action, ...]:
     swept = tuple(barrier.sweep(case))
     if not barrier.clear(case) or record.phase is Phase.RESTARTING:
         return swept
-    if case.complete and case.tally.pods < case.plan.together and case.view.lost != record.epoch:
+    if case.launched and case.tally.pods < case.plan.together and case.view.lost != record.epoch:
         return (*swept, ConfirmLoss(record.epoch))
     return (*swept, *startup.launch(case))
 

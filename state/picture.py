@@ -16,8 +16,12 @@ from state.policies import barrier
 from state.policies.rendezvous import Assembly
 from state.record import Condition, ConditionType, Phase, Record, RollCall
 
-PICTURE_PAUSE = 5.0
-"""Seconds after a phase began before its picture is refreshed for the first time; after that the pause doubles."""
+PICTURE_PAUSE = 30.0
+"""Seconds after a phase began before its picture is refreshed for the first time."""
+PICTURE_GROWTH = 5.0
+"""The next pause is that many times the age of the phase: a phase of ten minutes costs two refreshes, of a day five.
+
+Whoever wants every count as it changes asks the daemon (its page, its metrics), which costs the API server nothing."""
 
 
 def paint(case: Case, assembly: Assembly) -> Record:
@@ -85,6 +89,6 @@ def due(before: Record | None, after: Record, now: float) -> tuple[bool, float |
         return True, None
     if before == after:
         return False, None
-    pause = max(PICTURE_PAUSE, before.updated_at - after.phase_at)
+    pause = max(PICTURE_PAUSE, PICTURE_GROWTH * (before.updated_at - after.phase_at))
     refresh_at = max(before.updated_at, after.phase_at) + pause
     return now >= refresh_at, refresh_at

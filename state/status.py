@@ -47,13 +47,26 @@ def to_status(record: Record) -> dict[str, Any]:
     ).to_object()
 
 
-def from_status(raw: Mapping[str, Any]) -> Record | None:
-    """The record that a status holds; None for an empty one. Raises ``StatusError``."""
+MAX_EPOCH = 10**8
+"""No gang was ever restarted so often; and the labels of its pods have nine digits for it."""
+
+_KNOWN = frozenset(ConditionType)
+
+
+def from_status(raw: object) -> Record | None:
+    """The record that a status holds; None for an empty one. Raises ``StatusError``.
+
+    Conditions that others have added are left out: what they say is not for us.
+    """
+    if not isinstance(raw, Mapping):
+        raise StatusError("status: a mapping is expected; if it was edited by hand, remove the status to start over")
     if not raw:
         return None
     try:
         status = api.ExperimentStatus.from_object(raw)
         ready, size = _counts(status.ready)
+        if status.epoch > MAX_EPOCH:
+            raise ValueError(f"epoch {status.epoch} cannot be")  # noqa: TRY301 - one error for all that is wrong
         return Record(
             generation=status.observed_generation,
             phase=Phase(status.phase or ""),
@@ -78,7 +91,7 @@ def from_status(raw: Mapping[str, Any]) -> Record | None:
             coordinator=status.coordinator or "",
             roll=RollCall(status.roll.expected, status.roll.arrived, status.roll.missing) if status.roll else None,
             cause=read_cause(status.cause) if status.cause else None,
-            conditions=tuple(_read_condition(condition) for condition in status.conditions),
+            conditions=tuple(_read_condition(each) for each in status.conditions if each.type in _KNOWN),
             story=tuple(_read_line(line) for line in status.story),
         )
     except ValueError as error:

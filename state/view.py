@@ -7,6 +7,7 @@ not the view's).
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from state.pod import Pod, PodPhase
@@ -153,6 +154,8 @@ class View:
     standing: Standing | None = None
     confirmed: int = -1
     """The epoch whose launch the live API has confirmed to this process."""
+    launched: int = -1
+    """The epoch whose pods were all there at once: from then on a pod that is missing is one that is gone."""
     lost: int = -1
     """The epoch of which the live API has confirmed that a member's pod is gone."""
     service: bool = False
@@ -169,6 +172,12 @@ class View:
             if new.epoch not in self.epochs:
                 self.epochs[new.epoch] = Tally()
             self.epochs[new.epoch].add(new)
+
+    def made(self, epoch: int, ranks: Iterable[int], together: int) -> None:
+        """Pods of these ranks exist beside those that are seen: with ``together`` of them the epoch is launched."""
+        seen = self.of(epoch).members
+        if self.launched != epoch and len(seen) + sum(rank not in seen for rank in ranks) >= together:
+            self.launched = epoch
 
     def of(self, epoch: int) -> Tally:
         """The pods of that epoch (an empty tally where there are none)."""

@@ -7,6 +7,7 @@ its author. Here only the metadata is read, which the API server vouches for.
 import msgspec
 
 from muster.api.names import API_VERSION, PLURAL
+from muster.api.status import MAX_COUNTER
 from watchers.projection import Projection, version_of
 
 PATH = f"/apis/{API_VERSION}/{PLURAL}"
@@ -51,7 +52,7 @@ def flatten(raw: msgspec.Raw) -> ExperimentRecord:
         namespace=metadata.namespace or "",
         name=metadata.name,
         resource_version=version_of(metadata.resourceVersion),
-        generation=metadata.generation or 0,
+        generation=min(max(metadata.generation or 0, 0), MAX_COUNTER),
         deleting=metadata.deletionTimestamp is not None,
         raw=bytes(raw),
     )

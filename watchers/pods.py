@@ -1,5 +1,6 @@
 """Pods of experiments: from a watch line to the flat record that decisions are made from."""
 
+from socket import AF_INET, AF_INET6, inet_pton
 from sys import intern
 
 from muster.api.names import GROUP, KIND, LABEL_MANAGED_BY, MANAGER
@@ -78,7 +79,7 @@ def flatten(document: PodDocument) -> Pod:
         delete_by=seconds_of(leaving) if leaving is not None else 0.0,
         scheduled=bool(node) or (scheduled is not None and scheduled.status == "True"),
         node=node,
-        ip=clean(status.podIP, 64),
+        ip=_address(status.podIP),
         started=containers.started,
         waiting_reason=reason,
         waiting_message=intern(message),
@@ -88,6 +89,17 @@ def flatten(document: PodDocument) -> Pod:
 
 
 DECODER: Projection[PodDocument, Pod] = Projection("Pod", PodDocument, flatten)
+
+
+def _address(text: str | None) -> str:
+    """An IP address as it is, nothing for anything else: it is where the coordinator will be asked."""
+    if not text:
+        return ""
+    try:
+        inet_pton(AF_INET6 if ":" in text else AF_INET, text)
+    except (OSError, ValueError):
+        return ""
+    return text
 
 
 def _owner(references: list[Owner] | None) -> str:

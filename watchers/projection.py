@@ -9,6 +9,7 @@ object of a BOOKMARK or an ERROR does not fit the projection of a pod. Lines tha
 the same end.
 """
 
+import json
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -78,6 +79,12 @@ def version_of(text: str | None) -> int:
     if text and len(text) <= 20 and text.isascii() and text.isdigit():
         return int(text)
     raise ValueError(f"resourceVersion {clean(text, 40)!r} is not a number")
+
+
+def _mended(body: bytes) -> bytes:
+    """The same JSON without half characters (escaped lone surrogates, bytes that are no UTF-8): '?' in their place."""
+    whole = json.loads(body.decode("utf-8", "replace"))
+    return json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace")
 
 
 class Projection(Generic[D, T]):
@@ -150,8 +157,12 @@ class Projection(Generic[D, T]):
             problems.append(clean(str(error), MESSAGE))
 
     def _raw_items(self, body: bytes) -> tuple[list[msgspec.Raw], _ListMeta]:
+        """The items, each by itself. Half a character in one of them does not make the others unreadable."""
         try:
-            listing = _RAW_LISTING.decode(body)
+            try:
+                listing = _RAW_LISTING.decode(body)
+            except UNREADABLE:
+                listing = _RAW_LISTING.decode(_mended(body))
         except UNREADABLE as error:
             raise ApiError(f"the list of {self.kind} cannot be read: {error}", reason="Malformed") from error
         return listing.items or [], listing.metadata

@@ -8,6 +8,9 @@ from muster.api.printing import printable
 MESSAGE = 512
 """Longest message we keep of anybody."""
 
+DIGITS = 9
+"""Longest number we read in a label: every rank and every epoch is below 10^9."""
+
 WORD = 253
 """Longest name or reason (a DNS subdomain's length, RFC 1123)."""
 
@@ -17,15 +20,25 @@ def clean(text: str | None, limit: int = WORD) -> str:
     return printable(text, limit).strip() if text else ""
 
 
-@lru_cache(maxsize=8192)
 def word(text: str | None) -> str:
-    """``clean`` for what many objects have in common (nodes, reasons, groups): one string for all of them."""
+    """``clean`` for what many objects have in common (nodes, reasons, groups): one string for all of them.
+
+    Texts longer than any word are cut before they are remembered: a cache of them would be as large as their authors
+    like.
+    """
+    return _word(text) if text and len(text) <= WORD else _word(clean(text))
+
+
+@lru_cache(maxsize=8192)
+def _word(text: str) -> str:
     return intern(clean(text))
 
 
-@lru_cache(maxsize=8192)
 def small_number(text: str | None) -> int:
     """A label's value as a number; -1 if it is missing, negative or nonsense."""
-    if text and len(text) <= 9 and text.isascii() and text.isdigit():
-        return int(text)
-    return -1
+    return _small_number(text) if text and len(text) <= DIGITS else -1
+
+
+@lru_cache(maxsize=8192)
+def _small_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else -1

@@ -17,6 +17,7 @@ from muster.api.explain import explain
 from muster.api.fields import Duration, Number, Shape, empty_is_none
 from muster.api.naming import check_name
 from muster.api.problems import Problem, SpecError, Wrong, bounded, quoted
+from muster.api.status import MAX_COUNTER
 
 ClockAction = Literal["Fail", "Restart", "Alert"]
 
@@ -128,7 +129,7 @@ class Experiment:
         reader = _Metadata(metadata)
         uid, name, namespace = reader.text("uid", 128), reader.text("name", 253), reader.text("namespace", 63)
         generation = metadata.get("generation", 0)
-        if isinstance(generation, bool) or not isinstance(generation, int) or not 0 <= generation < 2**63:
+        if isinstance(generation, bool) or not isinstance(generation, int) or not 0 <= generation <= MAX_COUNTER:
             reader.refuse("generation", f"a whole number is expected, not {quoted(generation)}")
         version = reader.text("resourceVersion", 64)
         created, deleted = reader.text("creationTimestamp", 40, ""), reader.text("deletionTimestamp", 40, "")

@@ -25,10 +25,18 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
 def _cut(longest: int) -> Callable[[Any], Any]:
+    """Cut text to that many characters, and to as many bytes: others write what we quote, and etcd counts bytes."""
+
     def cut(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        return _SURROGATES.sub("\ufffd", value if len(value) <= longest else value[: longest - 1] + "…")
+        text = value if len(value) <= longest else value[: longest - 1] + "…"
+        if text.isascii():
+            return text
+        whole = _SURROGATES.sub("\ufffd", text).encode()
+        if len(whole) <= longest + 2:  # what the ellipsis has more of bytes than of characters
+            return whole.decode()
+        return whole[: longest - 1].decode(errors="ignore") + "…"
 
     return cut
 

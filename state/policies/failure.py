@@ -10,7 +10,8 @@ One failure breaks every collective, so the survivors can only hang or crash aft
 - A failure is monotone: once seen it cannot be unseen, so a late cache cannot invent one. That a pod is *gone* is
   not monotone; it counts only after the live API has confirmed it (``view.lost``).
 - SIGABRT (exit code 134) is how JAX's survivors die when a peer is lost, so among failures of the same second it
-  comes last.
+  comes last. And where nothing but SIGABRT is seen and a member's pod is missing, it died of that: a daemon that was
+  away while a member was preempted finds its pod gone, and with it the word that it was a disruption.
 """
 
 from state.because import cause_of, sentence
@@ -33,13 +34,27 @@ def first_cause(case: Case) -> Cause | None:
     disrupted = [pod for pod in tally.disrupted.values() if pod.terminating or pod.failed]
     if pod := min(disrupted, key=_order, default=None):
         return cause_of(pod, epoch, case.now)
-    if pod := min((p for p in tally.failed.values() if not p.terminating), key=_order, default=None):
+    failed = [pod for pod in tally.failed.values() if not pod.terminating]
+    if failed and _bereaved(case, failed):
+        return _gone(case)
+    if pod := min(failed, key=_order, default=None):
         return cause_of(pod, epoch, case.now)
     if pod := min([*tally.leaving.values(), *tally.failed.values()], key=_order, default=None):
         return cause_of(pod, epoch, case.now)
-    if case.complete and case.view.lost == epoch:
-        return Cause(epoch, "PodDeleted", "a member's pod is gone", case.now, disruption=True)
-    return None
+    return _gone(case)
+
+
+def _gone(case: Case) -> Cause | None:
+    """A member's pod that is gone, once the live API has said so (which it is asked for: see ``ConfirmLoss``)."""
+    if not case.launched or case.view.lost != case.record.epoch:
+        return None
+    return Cause(case.record.epoch, "PodDeleted", "a member's pod is gone", case.now, disruption=True)
+
+
+def _bereaved(case: Case, failed: list[Pod]) -> bool:
+    """Only survivors' deaths are seen, and a member is missing: what became of that one may have come first."""
+    missing = case.launched and case.tally.pods < case.plan.together
+    return missing and all(pod.exit is not None and pod.exit.code == SIGABRT_EXIT for pod in failed)
 
 
 def spend(case: Case, cause: Cause) -> Restart | Fail:

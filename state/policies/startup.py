@@ -23,7 +23,7 @@ def launch(case: Case) -> list[Action]:
     """What must be created, or confirmed before anything is."""
     epoch = case.record.epoch
     actions: list[Action] = [] if case.view.service else [EnsureService()]
-    if case.tally.pods >= case.plan.size or (case.complete and not case.plan.sequential):
+    if case.tally.pods >= case.plan.size or (case.launched and not case.plan.sequential):
         return actions
     if case.view.confirmed != epoch:
         return [ConfirmLaunch(epoch)]

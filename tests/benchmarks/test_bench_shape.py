@@ -67,7 +67,11 @@ def test_the_json_is_a_list_of_results_with_every_field(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("results", "code"), [([QUICK, COUNTED], 0), ([QUICK, FAT], 1)])
 def test_the_exit_code_says_whether_every_budget_holds(
-    results: list[Result], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    results: list[Result],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(bench, "measure", lambda names: results)
 

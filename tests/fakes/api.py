@@ -7,13 +7,13 @@ answer that is lost).
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from muster.api.wire import Answer
@@ -78,7 +78,10 @@ class FakeApi:
         self._faults.append(Fault(where, error, after, times))
 
     def put(self, path: str, obj: Object) -> Object:
-        """Create or replace an object as somebody else would; what the server keeps of it."""
+        """Create or replace an object as somebody else would; what the server keeps of it.
+
+        The object is kept, not copied: whoever changes it afterwards changes history.
+        """
         old = self.objects.get(path)
         metadata = dict(obj.get("metadata") or {})
         metadata["name"] = path.rsplit("/", 1)[1]
@@ -87,7 +90,7 @@ class FakeApi:
         if path.split("/")[-2] == "experiments":
             before = old["metadata"].get("generation", 1) if old else 0
             metadata["generation"] = before + (old is None or old.get("spec") != obj.get("spec"))
-        return self._keep("MODIFIED" if old else "ADDED", path, {**deepcopy(obj), "metadata": metadata})
+        return self._keep("MODIFIED" if old else "ADDED", path, {**obj, "metadata": metadata})
 
     def remove(self, path: str) -> None:
         """An object goes for good: a kubelet reports that a pod has ended, a collector has collected."""
@@ -137,7 +140,7 @@ class FakeApi:
         content_type: str = "application/json",
         timeout: float | None = None,
     ) -> Answer:
-        asked = Request(method, path, dict(params or {}), json.loads(body) if body else None)
+        asked = Request(method, path, dict(params or {}), msgspec.json.decode(body) if body else None)
         self.requests.append(asked)
         self.under_way += 1
         self._arrival.set()

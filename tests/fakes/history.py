@@ -4,12 +4,13 @@ Objects are never changed in place, only replaced; so a change holds the very ob
 of the changes and no copy.
 """
 
-import json
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 Object = dict[str, Any]
 Chosen = Callable[[Object], bool]
@@ -86,4 +87,4 @@ def collections_of(path: str) -> tuple[str, ...]:
 
 def encode(document: Object) -> bytes:
     """JSON as an API server writes it, without blanks."""
-    return json.dumps(document, separators=(",", ":")).encode()
+    return msgspec.json.encode(document)

@@ -14,6 +14,7 @@ from metrics.catalogue import CATALOGUE, Type
 from metrics.collector import ExperimentCollector, Subject
 from metrics.exposition import OPENMETRICS, look, write
 from metrics.instruments import Instruments
+from metrics.leadership import LeadershipCollector
 from metrics.watch import WatchCollector
 from state.plan import Clock, ClockAction, ClockName
 from state.policies.deadline import ends
@@ -39,6 +40,17 @@ class Watch:
         return now - NOW + self.age
 
 
+class Leader:
+    """An elector's figures."""
+
+    identity = "musterd-0_1f\ud800"
+
+    def __init__(self, leading: bool = True, renewal_age: float | None = 1.5) -> None:
+        self.leading = leading
+        self.transitions = Counter(acquired=2, expired=1)
+        self.renewal_age = renewal_age
+
+
 def everything() -> Instruments:
     """A daemon to which everything that is measured has happened once."""
     instruments = Instruments("1.2.3", tracked_pods=lambda: 4, queue_depth=lambda: 1)
@@ -57,6 +69,7 @@ def everything() -> Instruments:
     subject = Subject(plan(clocks=clocks), now, view(pod(), heard=answer(*[RankState.ARRIVED] * 4)))
     instruments.registry.register(ExperimentCollector(lambda: [subject], lambda: NOW, ends))
     instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW))
+    instruments.registry.register(LeadershipCollector(Leader()))
     return instruments
 
 
@@ -115,6 +128,12 @@ def test_two_watches_of_one_resource_are_as_good_as_the_worse() -> None:
     assert samples["muster_watch_reconnects_total", "pods", "ended"] == 6
     assert samples["muster_watch_decode_errors_total", "pods"] == 4
     assert instruments.registry.get_sample_value("muster_tracked_pods") == 4
+
+
+def test_a_standby_says_0_and_has_no_renewal_to_speak_of() -> None:
+    standby = Leader(leading=False, renewal_age=None)
+    samples = {s.name: s.value for family in LeadershipCollector(standby).collect() for s in family.samples}
+    assert samples == {"muster_leader": 0, "muster_leader_transitions_total": 1}
 
 
 @pytest.mark.drift

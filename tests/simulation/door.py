@@ -5,11 +5,12 @@ them. A dead daemon's door lets nothing through any more, whatever its tasks sti
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from math import inf
 from typing import TYPE_CHECKING, NoReturn
+
+import msgspec
 
 from muster.api.names import LABEL_MANAGED_BY, PLURAL
 from muster.api.wire import Answer
@@ -91,7 +92,8 @@ class Door:
                 self.world.land_later(float(fault.how), method, path, body)
             await self._die(fault)
         answer = await self.world.api.request(method, path, body=body)
-        self.world.invariants.wrote(method, path, json.loads(body) if body else None)
+        self.world.committed(number)
+        self.world.invariants.wrote(method, path, msgspec.json.decode(body) if body else None)
         if fault is not None and fault.kind == "lose":
             await self._way()
             raise error(fault.how, f"{method} {path}")
@@ -100,8 +102,10 @@ class Door:
         return answer
 
     async def _die(self, fault: Fault) -> NoReturn:
-        self.dead = True
-        self.world.crash(fault)
+        """The end of this life, unless another fault of the same instant has brought it already."""
+        if not self.dead:
+            self.dead = True
+            self.world.crash(fault)
         await _forever()
 
     @property
@@ -135,10 +139,10 @@ class Door:
         due = change.at + self.world.delay(LATENCY)
         if self._stale is not None and change.version > self._stale:
             due = max(due, self._born + BEHIND)
-        for fault in self.world.plan.faults:
-            if fault.kind == "hold" and fault.at <= change.version and fault in self.world.struck:
-                if self.world.held[fault] == change.resource:
-                    due = max(due, self.world.struck[fault] + float(fault.how))
+        for fault, since in self.world.struck.items():
+            held = fault.kind == "hold" and self.world.held[fault] == change.resource
+            if held and fault.at <= change.version:
+                due = max(due, since + float(fault.how))
         return due
 
     def _mistreat(self, fault: Fault, due: float) -> Delivery:

@@ -72,7 +72,7 @@ class Invariants:
 
     def wrote(self, method: str, path: str, body: Any) -> None:
         """A write of the daemon was carried out."""
-        resource = path.split("/")[5] if path.startswith("/apis") else path.split("/")[5]
+        resource = path.split("/")[5]
         if resource == "pods" and method == "POST":
             self._created(body)
         elif resource == "pods" and method == "DELETE":

@@ -6,6 +6,7 @@ from contextvars import ContextVar, copy_context
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from daemon import heartbeat
 from daemon.settings import Settings
 from daemon.wiring import Daemon
 from tests.simulation.door import Door
@@ -18,6 +19,9 @@ OURS: ContextVar["Life | None"] = ContextVar("life", default=None)
 PATIENCE = 1_000
 """Rounds of cancellation after which a task that still lives is refusing to die."""
 
+heartbeat.BEAT = 30.0
+"""The heartbeat measures how late the real loop runs. Virtual time is never late, so it need not beat that often."""
+
 SETTINGS = Settings.model_construct(**{name: field.default for name, field in Settings.model_fields.items()})
 
 
@@ -28,7 +32,8 @@ class Life:
         self.world = world
         self.number = number
         self.door = Door(world, stale)
-        self.tasks: set[asyncio.Task[Any]] = set()
+        self.tasks: dict[asyncio.Task[Any], None] = {}
+        """In the order of their creation: a set's order would differ from run to run."""
         self.daemon: Daemon | None = None
 
     def start(self) -> None:
@@ -58,6 +63,17 @@ class Life:
             error = None if task.cancelled() else task.exception()
             self.world.violate(f"the daemon ended by itself: {error!r}")
 
+    def forget(self, task: asyncio.Task[Any]) -> None:
+        """A task has ended."""
+        self.tasks.pop(task, None)
+
+    def count(self, counter: str) -> float:
+        """What the daemon counted, over all labels."""
+        if self.daemon is None:
+            return 0.0
+        registry = self.daemon.instruments.registry.restricted_registry([f"{counter}_total"])
+        return sum(s.value for family in registry.collect() for s in family.samples if s.name == f"{counter}_total")
+
     async def kill(self) -> None:
         """End every task at once. What they still try to say reaches nobody: the door is shut."""
         self.door.dead = True
@@ -71,12 +87,10 @@ class Life:
         self.world.violate(f"tasks outlive the daemon: {sorted(task.get_name() for task in left)}")
 
 
-def task_factory(
-    loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], **options: Any
-) -> asyncio.Task[Any]:
+def task_factory(loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], **options: Any) -> asyncio.Task[Any]:
     """Every task belongs to the life that started it."""
     task: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, **options)
     if life := OURS.get():
-        life.tasks.add(task)
-        task.add_done_callback(life.tasks.discard)
+        life.tasks[task] = None
+        task.add_done_callback(life.forget)
     return task

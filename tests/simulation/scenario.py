@@ -93,7 +93,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How one experiment must end. An empty phase: it is gone. ``within``: who decides it by a clock, and when."""
+    """How one experiment must end. An empty phase: it is gone."""
 
     phase: str
     reason: str = ""
@@ -105,6 +105,8 @@ class End:
     clock: float | None = None
     """Seconds from the start of the clock (``since``) to the end it brings about."""
     since: str = "startTime"
+    free: int = 0
+    """Epochs that end for another reason than a failure or a disruption: a suspension, a clock."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
 """The world: one API server, its nodes and gangs, the people, the daemon's lives, and the plan of what goes wrong."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
 from copy import deepcopy
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, TypeVar
 
 from muster.api.errors import ApiError
-from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK, LABEL_UID
+from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from reconcilers.paths import experiment
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
@@ -15,8 +17,9 @@ from tests.simulation.door import Door
 from tests.simulation.gang import Gang
 from tests.simulation.invariants import Invariants
 from tests.simulation.kubelet import Kubelet
-from tests.simulation.life import Life, task_factory
+from tests.simulation.life import OURS, Life, task_factory
 from tests.simulation.loop import VirtualLoop
+from tests.simulation.news import listening
 from tests.simulation.plans import COUNTED_IN_WRITES, DOWN, STRANGERS, Fault, Plan
 from tests.simulation.process import Process
 from tests.simulation.scenario import At, Scenario, scenarios
@@ -34,11 +37,25 @@ COLLECT = 0.5
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write of the daemon. ``version`` is the resourceVersion before it, ``committed`` its own (0: none)."""
+
+    at: float
+    method: str
+    path: str
+    resource: str
+    version: int
+    committed: int = 0
+
+
 class World:
     """One plan, played once."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, say: Callable[[str], None] | None = None) -> None:
+        """``say`` is told everything that happens, for people."""
         self.plan = plan
+        self.say = say
         self.scenario: Scenario = scenarios()[plan.scenario]
         self.random = Random(plan.seed)
         self.loop = VirtualLoop(Random(f"{plan.seed}/loop") if plan.shuffle else None)
@@ -46,14 +63,14 @@ class World:
         self.violations: list[str] = []
         self.facts: list[tuple[float, str, str, int, int]] = []
         """What befell whom: second, kind, experiment, epoch, rank."""
-        self.writes: list[tuple[float, str, str]] = []
+        self.writes: list[Write] = []
         self.struck: dict[Fault, float] = {}
         self.held: dict[Fault, str] = {}
         self.spent: set[Fault] = set()
         self.touched = 0.0
         """When something that is not the daemon's doing happened last."""
         self.lives: list[Life] = []
-        self._happened: set[tuple[Any, str, int]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     # Time
 
@@ -76,13 +93,14 @@ class World:
     def play(self) -> None:
         """Play the plan to its end."""
         asyncio.set_event_loop(self.loop)
-        try:
-            self.loop.run_until_complete(self._play())
-        except AssertionError as error:
-            self.violate(f"{type(error).__name__}: {error}")
-        finally:
-            asyncio.set_event_loop(None)
-            self.loop.close()
+        with listening(self):
+            try:
+                self.loop.run_until_complete(self._play())
+            except AssertionError as error:
+                self.violate(f"{type(error).__name__}: {error}")
+            finally:
+                asyncio.set_event_loop(None)
+                self.loop.close()
 
     async def _play(self) -> None:
         self.api = FakeApi(self.clock, nodes=True)
@@ -105,7 +123,7 @@ class World:
         """Until nothing has happened for ten minutes."""
         last = max((step.second for step in self.scenario.people), default=SUBMITTED)
         while True:
-            written = self.writes[-1][0] - EPOCH if self.writes else 0.0
+            written = self.writes[-1].at - EPOCH if self.writes else 0.0
             quiet_since = max(last, written, self.touched)
             left = quiet_since + STABLE - self.loop.time()
             if left <= 0:
@@ -173,6 +191,8 @@ class World:
     def happened(self, kind: str, process: Process) -> None:
         """Take down what befell whom."""
         self.facts.append((self.clock(), kind, process.called, process.epoch, process.rank))
+        if self.say:
+            self.say(f"{self.loop.time():9.3f}  {kind} of {process.name}")
 
     # The daemon's lives
 
@@ -185,7 +205,7 @@ class World:
         """The daemon is dead as of now; a while later there is another."""
         self.struck[fault] = self.clock()
         stale = int(fault.how) if fault.kind == "stale" else None
-        self._crash = self.loop.create_task(self._rise(self.lives[-1], stale), name="crash")
+        self._own(self._rise(self.lives[-1], stale), "crash")
 
     async def _rise(self, life: Life, stale: int | None) -> None:
         await life.kill()
@@ -202,7 +222,15 @@ class World:
             except ApiError:
                 return
 
-        self._late = self.loop.create_task(land(), name="late write")
+        self._own(land(), "late write")
+
+    def _own(self, do: Coroutine[Any, Any, None], name: str) -> None:
+        """A task of the world's, which no daemon takes along when it dies."""
+        context = copy_context()
+        context.run(OURS.set, None)
+        task = context.run(lambda: self.loop.create_task(do, name=name))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     # Bookkeeping
 
@@ -210,8 +238,15 @@ class World:
         """The number of a write that has come to the door."""
         if not door.synced:
             self.violate(f"{method} {path} before everything was listed")
-        self.writes.append((self.clock(), method, path))
+        resource = path.split("/")[6 if path.startswith("/apis/") else 5]
+        self.writes.append(Write(self.clock(), method, path, resource, self.api.history.version))
         return len(self.writes)
+
+    def committed(self, number: int) -> None:
+        """That write was carried out just now."""
+        change, write = self.api.history.changes[-1], self.writes[number - 1]
+        if change.path.startswith(write.path.removesuffix("/status")):
+            self.writes[number - 1] = replace(write, committed=change.version)
 
     def fault_of_write(self, number: int) -> Fault | None:
         """What is to happen to that write."""
@@ -224,6 +259,10 @@ class World:
     def _changed(self, change: Change) -> None:
         """Somebody changed something: faults that wait for this resourceVersion strike, and garbage is collected."""
         self.touched = self.loop.time()
+        if self.say:
+            status = change.after.get("status", {})
+            self.say(f"{self.touched:9.3f}  {change.version:4} {change.kind:8} {change.path.split('/', 5)[-1]}"
+                     f" {status.get('phase', '')} {change.after.get('message', '')}")  # fmt: skip
         for fault in self.plan.faults:
             if fault.at == change.version and fault.kind not in COUNTED_IN_WRITES and fault not in self.struck:
                 self.struck[fault] = self.clock()
@@ -258,6 +297,13 @@ class World:
         """The Experiment of that name."""
         return self.api.objects.get(experiment(NAMESPACE, name))
 
+    def statuses(self) -> list[Object]:
+        """The last status of every Experiment there ever was."""
+        last = {c.after["metadata"]["uid"]: c.after for c in self.api.history.changes if c.resource == "experiments"}
+        return [obj["status"] for obj in last.values() if obj.get("status")]
+
     def violate(self, what: str) -> None:
         """Something is wrong."""
-        self.violations.append(f"{self.loop.time():9.3f} s  {what}")
+        self.violations.append(f"at {self.loop.time():.3f} s: {what}")
+        if self.say:
+            self.say(f"{self.loop.time():9.3f}  VIOLATION  {what}")

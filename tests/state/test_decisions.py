@@ -60,6 +60,7 @@ def test_one_created_suspended_starts_none() -> None:
     first = decide(plan(suspend=True), None, view(), NOW)
     kept = first.record
     assert (kept.phase, kept.reason, kept.started_at, kept.epoch_at) == (Phase.SUSPENDED, "Suspended", None, None)
+    assert (kept.epoch, kept.phase_at, kept.size) == (0, NOW, 4)
     assert (first.actions, first.wake_at, first.probe) == ((), None, None)
 
 
@@ -150,6 +151,11 @@ def test_suspended_the_gang_goes_and_the_total_clock_stops() -> None:
     assert len(delete.pods) == 4
 
 
+def test_suspended_in_the_middle_of_a_backoff_it_forgets_that_too() -> None:
+    kept = look(run=plan(suspend=True), phase=Phase.RESTARTING, epoch=3, resume_at=NOW + 500).record
+    assert (kept.phase, kept.epoch, kept.resume_at) == (Phase.SUSPENDED, 4, None)
+
+
 def test_resumed_it_starts_anew_in_the_epoch_that_suspending_began() -> None:
     kept = look(phase=Phase.SUSPENDED, epoch=3).record
     assert (kept.phase, kept.epoch) == (Phase.PENDING, 3)
@@ -167,6 +173,14 @@ def test_no_clock_is_asked_while_it_is_suspended() -> None:
 def test_a_passed_clock_goes_before_a_failure() -> None:
     clocks = {ClockName.TOTAL: Clock(50, FAIL)}
     assert look(view(crashed(epoch=2)), run=plan(clocks=clocks), **RUNNING).record.reason == "DeadlineExceeded"
+
+
+def test_no_clock_runs_out_over_old_pods_that_ended_while_nobody_looked() -> None:
+    clocks = {ClockName.TERMINATING: Clock(5, FAIL)}
+    kept = look(run=plan(clocks=clocks), phase=Phase.RESTARTING, epoch=1, ending_at=NOW).record
+    assert (kept.phase, kept.ending_at) == (Phase.PENDING, None)
+    alert = look(run=plan(clocks={ClockName.TERMINATING: Clock(5, ALERT)}), epoch=1, ending_at=NOW)
+    assert [line.reason for line in alert.story] == []
 
 
 def test_while_it_restarts_nothing_of_the_new_epoch_can_fail() -> None:
@@ -318,7 +332,7 @@ def test_it_wakes_to_refresh_the_picture() -> None:
     kept = look(view(pod(0, **idle)), after=0).record
     seen = view(pod(0, **idle), pod(1, **idle))
     again = decide(plan(backoff=BACKING_OFF), kept, seen, NOW + 1)
-    assert (again.write, again.wake_at) == (False, NOW + 5)
+    assert (again.write, again.wake_at) == (False, NOW + 30)
 
 
 # --- the probe ---------------------------------------------------------------------------------------------------

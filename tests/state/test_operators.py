@@ -278,10 +278,12 @@ def test_no_gpus_ask_for_no_model() -> None:
 
 def test_a_tpu_slice_is_a_job_of_its_hosts() -> None:
     tpu = {"type": "tpu-v5-lite-podslice", "topology": "4x4", "tpuChipsCount": 4}
-    (group,) = planned(types={"worker": {"count": 2, "resources": SMALL | {"accelerators": {"tpu": tpu}}}}).groups
+    asked = SMALL | {"accelerators": {"tpu": tpu}, "extraSelectors": {"zone": "a"}}
+    (group,) = planned(types={"worker": {"count": 2, "resources": asked}}).groups
     assert (group.replicas, group.completions) == (2, 4)
     assert group.shape.requests["google.com/tpu"] == group.shape.limits["google.com/tpu"] == "4"
     assert group.shape.node_selector == {
+        "zone": "a",
         "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
         "cloud.google.com/gke-tpu-topology": "4x4",
     }

@@ -112,3 +112,16 @@ def test_the_end_says_what_was_spent_and_on_what(limit: int, used: str) -> None:
     cause = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
     verdict = failure.spend(case(limit=limit, restarts=limit), cause)
     assert verdict == Fail("BackoffLimitExceeded", f"{used}; rank 2 (p-2) exited 1: boom", cause)
+
+
+def test_survivors_of_a_member_that_is_gone_are_not_the_cause() -> None:
+    """A daemon that was away while a member was preempted finds the others aborted and that one's pod gone."""
+    aborted = [pod(rank, phase=PodPhase.FAILED, exit=Exit("main", 134, 6, "Error", "", NOW)) for rank in range(3)]
+    assert failure.first_cause(case(*aborted, scheduled_at=NOW)) is None
+    cause = failure.first_cause(case(*aborted, lost=0, scheduled_at=NOW))
+    assert cause is not None
+    assert (cause.reason, cause.disruption) == ("PodDeleted", True)
+    failed = pod(0, phase=PodPhase.FAILED, exit=Exit("main", 1, 0, "Error", "", NOW))
+    cause = failure.first_cause(case(failed, *aborted[1:], scheduled_at=NOW))
+    assert cause is not None
+    assert (cause.rank, cause.disruption) == (0, False)

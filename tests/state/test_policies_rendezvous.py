@@ -34,6 +34,7 @@ PASSIVE = plan(probe=ProbeKind.NONE)
 @pytest.mark.parametrize("run", [PASSIVE, plan(coordinator=None)])
 def test_without_a_roll_ready_members_are_the_gang(run: Plan) -> None:
     assert assess(view(*gang()), run=run) == Assembly(True, True, 4, (), "4/4 members are ready", None, None)
+    assert assess(view(pod(2)), run=run) == Assembly(False, True, 1, (), "1/4 members are ready", None, None)
     assert assess(view(), run=run) == Assembly(False, False, 0, (), "0/4 members are ready", None, None)
 
 

@@ -126,6 +126,7 @@ def test_a_member_that_ended_makes_room_for_the_next_of_its_job() -> None:
     assert created(case(in_turn(), done, runs)) == [1]
     assert created(case(in_turn(), done, runs, scheduled_at=NOW)) == [1]  # complete says nothing of the later members
     assert created(case(in_turn(), pod(0, job=0), runs)) == []
+    assert created(case(in_turn(), pod(0, job=0))) == [3]
 
 
 def test_a_group_beside_it_that_runs_all_at_once_does() -> None:

@@ -48,7 +48,7 @@ FULL = Record(
     story=(Line(1.5, 0, "Started", "calling 4 members"), Line(6.5, 2, "GangRestart", "boom", warning=True)),
 )  # fmt: skip
 
-WIRE = {
+WIRE: dict[str, Any] = {
     "phase": "Restarting",
     "phaseTime": "1970-01-01T00:00:11.000000Z",
     "reason": "BackingOff",
@@ -166,6 +166,28 @@ def test_what_cannot_be_read_is_an_error_that_says_what_to_do(damage: dict[str, 
     assert message.startswith("status: ")
     assert message.endswith(HINT)
     assert "\n" not in message
+
+
+def test_the_error_names_what_is_wrong_on_one_line() -> None:
+    with pytest.raises(StatusError) as caught:
+        from_status(WIRE | {"phase": "Dreaming"})
+    assert str(caught.value) == f"status: 'Dreaming' is not a valid Phase{HINT}"
+    with pytest.raises(StatusError) as caught:
+        from_status(WIRE | {"epoch": 10**8 + 1})
+    assert str(caught.value) == f"status: epoch 100000001 cannot be{HINT}"
+    assert from_status(WIRE | {"epoch": 10**8}) is not None
+
+
+@pytest.mark.parametrize("nonsense", ["Running", [], [WIRE], 7, 0, "", False])
+def test_a_status_that_is_no_mapping_is_no_fresh_start_either(nonsense: Any) -> None:
+    with pytest.raises(StatusError) as caught:
+        from_status(nonsense)
+    assert str(caught.value) == f"status: a mapping is expected{HINT}"
+
+
+def test_a_condition_that_somebody_else_added_is_left_out() -> None:
+    other = {"type": "ExampleOrgReviewed", "status": "True"}
+    assert from_status(WIRE | {"conditions": [other, *WIRE["conditions"]]}) == FULL
 
 
 def test_the_error_is_short_however_much_is_wrong() -> None:

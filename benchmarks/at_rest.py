@@ -1,0 +1,102 @@
+"""The daemon at rest: resident memory of a real ``musterd`` that has nothing to do, against a local API server.
+
+Beside it: a process that has done no more than import kubernetes_asyncio and open its client.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import aiohttp
+
+from benchmarks.result import Result
+from muster.api.crd import custom_resource_definition
+from muster.api.names import MANAGER
+from muster.local.apiserver import ApiServer, WriteOptions
+from muster.local.kubeconfig import write_kubeconfig
+
+BUDGET = 80.0
+SETTLED = 3.0
+"""Seconds after the daemon is ready: imports at first use, first lists and the first heartbeats are behind it."""
+PATIENCE = 60.0
+"""Seconds in which it must become ready."""
+PEER = "import kubernetes_asyncio, open ApiClient"
+OPEN_CLIENT = """
+import asyncio
+from pathlib import Path
+from kubernetes_asyncio import client
+
+async def main():
+    async with client.ApiClient(client.Configuration(host="http://127.0.0.1:1")) as api:
+        client.CoreV1Api(api), client.CustomObjectsApi(api)
+        print(Path("/proc/self/status").read_text())
+
+asyncio.run(main())
+"""
+
+
+async def musterd() -> float:
+    """Megabytes of the daemon's process."""
+    token = secrets.token_urlsafe(32)
+    api = ApiServer(None, token=token)
+    with tempfile.TemporaryDirectory() as directory:
+        kubeconfig = Path(directory, "kubeconfig")
+        write_kubeconfig(kubeconfig, url=await api.start(), token=token)
+        crd = custom_resource_definition()
+        kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
+        api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
+        arguments = ["--kubeconfig", str(kubeconfig), "--http-host", "127.0.0.1", "--http-port", "0"]
+        daemon = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "daemon.main", *arguments, "--log-format", "json"),
+            stderr=asyncio.subprocess.PIPE,
+            env={name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")},
+        )
+        try:
+            assert daemon.stderr is not None
+            async with asyncio.timeout(PATIENCE):
+                await _ready(daemon.stderr)
+            await asyncio.sleep(SETTLED)
+            return _resident(await asyncio.to_thread(Path(f"/proc/{daemon.pid}/status").read_text))
+        finally:
+            daemon.terminate()
+            await daemon.wait()
+            await api.stop()
+
+
+async def _ready(log: asyncio.StreamReader) -> None:
+    """Wait until the daemon says where it serves, and then says that it is ready."""
+    url = ""
+    while not url:
+        line = await log.readline()
+        if not line:
+            raise RuntimeError("musterd ended before it was ready")
+        url = json.loads(line).get("http", "")
+    async with aiohttp.ClientSession() as session:
+        while True:
+            async with session.get(f"{url}/readyz") as answer:
+                if answer.status == 200:
+                    return
+            await asyncio.sleep(0.1)
+
+
+def peer() -> float:
+    """Megabytes of a process with the ordinary client."""
+    done = subprocess.run([sys.executable, "-c", OPEN_CLIENT], capture_output=True, text=True, check=True, timeout=60)
+    return _resident(done.stdout)
+
+
+def _resident(status: str) -> float:
+    """VmRSS of /proc/<pid>/status, in megabytes."""
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) / 1024
+
+
+def run() -> list[Result]:
+    """One daemon, one peer."""
+    return [Result.of("musterd at rest, resident memory", asyncio.run(musterd()), "MB", BUDGET, PEER, peer())]

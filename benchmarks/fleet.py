@@ -1,0 +1,177 @@
+"""A fleet: 100,000 tracked pods, 5,000 events a second, and what that takes of one core.
+
+Everything is the daemon's own from the socket to the queue (connection, reflectors, stores, roster, queue and uvloop);
+only the steps are empty. CPU is counted over a fixed number of events. The loop's lag is what a timer came late, but
+never more than the CPU this process used meanwhile: the rest is the neighbours' doing. For the same reason events are
+never asked for more than a few milliseconds ahead: a daemon that was kept from its core finds no backlog.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import IO
+
+import uvloop
+
+from benchmarks.pod_create import Loopback
+from benchmarks.result import Result
+from daemon.caches import Times, WatchCaches
+from daemon.queue import Queue
+from daemon.roster import Roster
+from watchers.connection import Connection
+from watchers.credentials import Credentials
+from watchers.reflector import ReflectorSettings
+
+PODS, RATE = 100_000, 5_000
+ROUNDS, EVENTS = 24, 2_500
+"""Rounds of so many events each; the best counts."""
+CPU_BUDGET = 0.3
+RSS_BUDGET = 200.0
+LAG_BUDGET = 20.0
+BEAT = 0.004
+"""Seconds from one order of events to the next."""
+AHEAD = 60
+"""Events that may be under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Seconds of CPU for the list and for a round of events, megabytes, and milliseconds of lag (99th percentile)."""
+
+    listing: float
+    events: float
+    peak: float
+    lag: float
+
+
+@contextmanager
+def _server() -> Iterator[tuple[str, IO[str]]]:
+    """The cluster in a process of its own: where it listens, and what starts its events."""
+    command = [sys.executable, "-m", "benchmarks.fleet_server", str(PODS)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        yield f"http://127.0.0.1:{server.stdout.readline().strip()}", server.stdin
+
+
+async def _beat(fleet: "Fleet", stdin: IO[str], lags: list[float]) -> None:
+    """Have the events sent at their rate, and note how much too late each beat comes through our own work."""
+    loop = asyncio.get_running_loop()
+    ordered, last = 0, loop.time()
+    while True:
+        used = time.process_time()
+        await asyncio.sleep(BEAT)
+        now = loop.time()
+        lags.append(min(max(0.0, now - last - BEAT), time.process_time() - used))
+        wanted, last = round((now - last) * RATE), now
+        if number := min(wanted, AHEAD - (ordered - fleet.events), ROUNDS * EVENTS - ordered):
+            ordered += number
+            stdin.write(f"{number}\n")
+            stdin.flush()
+
+
+class Fleet:
+    """The daemon's way from the socket to the queue."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.queue = Queue()
+        self.roster = Roster(wanted=self.queue.add, gone=self.queue.forget)
+        self._reached: tuple[Callable[[], bool], asyncio.Event] | None = None
+        self.caches = WatchCaches(
+            connection,
+            self.roster,
+            namespace="",
+            times=Times(time.monotonic, Random(1), asyncio.sleep),
+            settings=ReflectorSettings(),
+            advanced=self._advanced,
+        )
+
+    @property
+    def events(self) -> int:
+        """How many have been received since the list."""
+        return self.caches.pods_version - PODS
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until the caches have come as far as that."""
+        event = asyncio.Event()
+        self._reached = condition, event
+        self._advanced()
+        await event.wait()
+        self._reached = None
+
+    async def step(self, uid: str) -> None:
+        """Decides nothing."""
+
+    def failed(self, uid: str, error: Exception) -> float | None:
+        """Nothing fails here."""
+        raise error
+
+    def _advanced(self) -> None:
+        if self._reached is not None and self._reached[0]():
+            self._reached[1].set()
+
+
+async def measure() -> Measured:
+    """List everything, then follow the events."""
+    lags: list[float] = []
+    rounds: list[tuple[float, float]] = []
+    with _server() as (url, stdin):
+        connection = Connection(Credentials(Loopback(url), clock=time.monotonic, wall=time.time))
+        fleet = Fleet(connection)
+        began = time.process_time()
+        tasks: list[asyncio.Task[None]] = [
+            asyncio.create_task(reflector.run(), name=f"watch {name}")
+            for name, reflector in fleet.caches.reflectors.items()
+        ]
+        tasks.append(asyncio.create_task(fleet.queue.work(fleet.step, fleet.failed), name="worker"))
+        await fleet.until(lambda: fleet.caches.synced)
+        assert fleet.roster.pods == PODS
+        await asyncio.sleep(1.0)
+        listed = time.process_time() - began
+        tasks.append(asyncio.create_task(_beat(fleet, stdin, lags), name="beat"))
+        for number in range(1, ROUNDS + 1):
+            lags.clear()
+            began = time.process_time()
+            await fleet.until(lambda due=number * EVENTS: fleet.events >= due)  # type: ignore[misc]
+            rounds.append((time.process_time() - began, sorted(lags)[int(len(lags) * 0.99)] * 1e3))
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await connection.aclose()
+        peak = await asyncio.to_thread(highest)
+    return Measured(listed, min(cpu for cpu, _ in rounds), peak, min(lag for _, lag in rounds))
+
+
+def highest() -> float:
+    """Megabytes this program had in memory at most. Not ``ru_maxrss``: that counts its parent's, from before exec."""
+    status = Path("/proc/self/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) / 1024
+
+
+def run() -> list[Result]:
+    """In a process of its own, so that its memory is its own."""
+    command = [sys.executable, "-m", "benchmarks.fleet"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=240)
+    measured = Measured(**json.loads(done.stdout))
+    share = measured.events / (EVENTS / RATE)
+    what = f"{PODS:,} pods"
+    at = f"{what}, {RATE:,} events/s"
+    return [
+        Result.of(f"first list, CPU, {what}", measured.listing, "s"),
+        Result.of(f"share of one core, {at}", share, "cores", CPU_BUDGET),
+        Result.of(f"CPU per event, {at}", measured.events / EVENTS * 1e6, "us"),
+        Result.of(f"resident memory at its highest, {at}", measured.peak, "MB", RSS_BUDGET),
+        Result.of(f"loop lag p99, {at}", measured.lag, "ms", LAG_BUDGET),
+    ]
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(uvloop.run(measure()))))

@@ -1,0 +1,324 @@
+"""Whole daemons that stand for election, on one API server in memory and in virtual time."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
+from random import Random
+from typing import Any
+
+from daemon.settings import Settings
+from daemon.wiring import Daemon
+from metrics.exposition import look, write
+from muster.api.errors import Unreachable
+from muster.api.names import API_VERSION, KIND
+from muster.api.wire import Answer
+from reconcilers.paths import experiment
+from state.actions import ProbeTarget
+from state.roll import RollAnswer
+from tests.fakes.api import FakeApi
+from tests.fakes.history import Change
+from tests.fakes.watching import Delivery, Prompt
+from tests.simulation.loop import VirtualLoop
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
+RUN = experiment("team", "run")
+AWAY = 1e9
+LATENCY = 0.02
+
+
+class Way(Prompt):
+    """One daemon's way to the server. ``cut`` lets no request through; ``held`` names a kind whose news do not come."""
+
+    def __init__(self, api: FakeApi) -> None:
+        self.api = api
+        self.cut = False
+        self.held = ""
+        self.asked: list[str] = []
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float | None = None,
+    ) -> Answer:
+        self.asked.append(f"{method} {path}")
+        if self.cut:
+            await asyncio.sleep(30 if timeout is None else timeout)
+            raise Unreachable("no answer")
+        await asyncio.sleep(LATENCY)
+        return await self.api.request(method, path, params=params, body=body)
+
+    def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self.api.lines(path, params=params, silence=silence, courier=self)
+
+    def carry(self, collection: str, change: Change) -> Delivery:
+        return Delivery(AWAY if change.resource == self.held else 0.0)
+
+    @property
+    def written(self) -> list[str]:
+        """Its writes, those of the Lease left out."""
+        return [what for what in self.asked if not what.startswith("GET") and "leases" not in what]
+
+
+class Silent:
+    """A prober that gets no answer."""
+
+    async def snapshot(self) -> RollAnswer:
+        await asyncio.sleep(AWAY)
+        raise AssertionError("never")
+
+    async def changes(self) -> AsyncIterator[RollAnswer]:
+        raise AssertionError("nobody serves")
+        yield
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class Musterd:
+    """A daemon with its way. ``kill`` ends it as SIGKILL would: nothing it still tries is heard."""
+
+    def __init__(self, api: FakeApi, name: str, **settings: Any) -> None:
+        self.way = Way(api)
+        self.frozen = 0.0
+        """Seconds for which its machine stood still, and its loop does not know it."""
+        loop = asyncio.get_running_loop()
+        self.daemon = Daemon(
+            self.way,
+            Settings(**{"leader_elect": True, **settings}),
+            clock=loop.time,
+            monotonic=lambda: loop.time() + self.frozen,
+            random=Random(name),
+            instance=name,
+            version="0",
+            make_prober=lambda target: Silent(),
+        )
+        self.running = asyncio.create_task(self.daemon.run(), name=name)
+
+    @property
+    def leads(self) -> bool:
+        return self.daemon.leading
+
+    async def kill(self) -> None:
+        self.way.cut = True
+        self.running.cancel()
+        await asyncio.gather(self.running, return_exceptions=True)
+
+    async def stop(self) -> bool:
+        self.daemon.stop()
+        return await self.running
+
+
+def virtually(story: Callable[[FakeApi], Coroutine[Any, Any, None]]) -> None:
+    """Run a story in virtual time."""
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        api = FakeApi(loop.time, nodes=True)
+        api.put(LEASE, {"kind": "Lease", "metadata": {"namespace": "default"}})
+        await story(api)
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(run())
+
+
+async def until(holds: Callable[[], bool], seconds: float = 60.0) -> float:
+    """Wait; the seconds it took."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    while not holds():
+        assert loop.time() - began < seconds, "it did not happen"
+        await asyncio.sleep(0.01)
+    return loop.time() - began
+
+
+async def pair(api: FakeApi, **settings: Any) -> tuple[Musterd, Musterd]:
+    """A leader and a standby."""
+    one = Musterd(api, "one", **settings)
+    await until(lambda: one.leads)
+    two = Musterd(api, "two", **settings)
+    await until(lambda: two.daemon.elector is not None and two.daemon.elector.holder != "")
+    return one, two
+
+
+def run(size: int = 4, **spec: Any) -> dict[str, Any]:
+    """An experiment of so many members that need not meet."""
+    worker = {"count": size, "resources": {"cpus": 1, "ramRatio": 2}}
+    usual = {"operator": "jobset", "image": "x", "command": "train", "types": {"worker": worker}}
+    metadata = {"name": "run", "namespace": "team"}
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {**usual, **spec}}
+
+
+def test_a_standby_sees_everything_and_does_nothing() -> None:
+    async def story(api: FakeApi) -> None:
+        one, two = await pair(api)
+        api.put(RUN, run())
+        await until(lambda: len(api.named("pods")) == 4)
+        await asyncio.sleep(30)
+        assert two.way.written == []
+        assert two.daemon.find("team", "run") is not None
+        assert two.daemon.roster.pods == 4
+        assert len(two.daemon.queue) == 0
+        assert two.daemon.health.unready() == {}
+        assert two.daemon.standing() == f"ok: standing by; {json.loads(holder(api))} leads"
+        assert one.daemon.standing().startswith("ok: leading as one_")
+        assert "muster_experiment_epoch{" in scraped(one)
+        assert "muster_experiment_epoch{" not in scraped(two)
+        assert "muster_leader{" in scraped(two)
+        assert await two.stop()
+        assert await one.stop()
+        assert api.objects[LEASE]["spec"]["holderIdentity"] == ""
+
+    virtually(story)
+
+
+def holder(api: FakeApi) -> str:
+    return json.dumps(api.objects[LEASE]["spec"]["holderIdentity"])
+
+
+def scraped(one: Musterd) -> str:
+    return write(look(one.daemon.instruments.registry), "")[0].decode()
+
+
+def test_a_batch_ends_in_its_middle_when_leadership_does() -> None:
+    async def story(api: FakeApi) -> None:
+        one, two = await pair(api, write_concurrency=4)
+        api.put(RUN, run(64))
+        await until(lambda: len(api.named("pods")) >= 8)
+        api.gate.clear()  # the server hangs
+        hung = asyncio.get_running_loop().time()
+        await until(lambda: not one.leads)
+        assert asyncio.get_running_loop().time() - hung < 10
+        names = sorted(task.get_name() for task in asyncio.all_tasks())
+        assert not [name for name in names if name.startswith(("worker", "announcer", "create", "leading"))], names
+        made, asked = len(api.named("pods")), len(one.way.written)
+        one.way.cut = True
+        api.gate.set()  # what waited at its door goes through
+        await until(lambda: two.leads)
+        assert len(one.way.written) == asked
+        assert len(api.named("pods")) >= made
+        await until(lambda: len(api.named("pods")) == 64)
+        assert len(one.way.written) == asked
+        await asyncio.sleep(20)
+        assert [line for line in two.way.written if line.startswith("DELETE")] == []
+        await two.stop()
+        await one.kill()
+
+    virtually(story)
+
+
+def test_a_daemon_that_stood_still_sends_nothing_more_of_its_batch() -> None:
+    async def story(api: FakeApi) -> None:
+        one, two = await pair(api, write_concurrency=4)
+        api.put(RUN, run(64))
+        await until(lambda: len(api.named("pods")) >= 8)
+        asked = len(one.way.written)
+        assert asked < 32
+        one.frozen = 60.0
+        await until(lambda: one.daemon.elector is not None and one.daemon.elector.transitions["expired"] == 1)
+        assert len(one.way.written) == asked
+        await until(lambda: len(api.named("pods")) == 64)
+        await two.stop()
+        await one.stop()
+        assert len([what for what in one.way.written + two.way.written if what.endswith("/pods")]) <= 64 + 4
+
+    virtually(story)
+
+
+def test_probes_end_with_the_leadership() -> None:
+    async def story(api: FakeApi) -> None:
+        one, two = await pair(api)
+        one.daemon.probing.aim("uid", ProbeTarget(0, "pod", "10.0.0.1:1234", "jax", 4))
+        await asyncio.sleep(1)
+        one.way.cut = True
+        await until(lambda: not one.leads)
+        await asyncio.sleep(0.1)
+        assert len(one.daemon.probing) == 0
+        assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("probe")]
+        await two.stop()
+        await one.kill()
+
+    virtually(story)
+
+
+def test_a_new_leader_does_not_act_on_a_record_the_old_one_has_replaced() -> None:
+    """The standby still believes the experiment suspended, and sees pods of it run."""
+
+    async def story(api: FakeApi) -> None:
+        one, two = await pair(api)
+        api.put(RUN, run(suspend=True))
+        await until(lambda: api.objects[RUN].get("status", {}).get("phase") == "Suspended")
+        await asyncio.sleep(5)
+        two.way.held = "experiments"
+        api.put(RUN, {**api.objects[RUN], "spec": {**api.objects[RUN]["spec"], "suspend": False}})
+        await until(lambda: len(api.named("pods")) == 4)
+        await asyncio.sleep(5)
+        await one.kill()
+        seen = two.daemon.find("team", "run")
+        assert seen is not None
+        assert seen.record.phase == "Suspended"
+        assert await until(lambda: two.leads) <= 20
+        await asyncio.sleep(5)
+        assert [line for line in two.way.written if line.startswith("DELETE")] == []
+        seen = two.daemon.find("team", "run")
+        assert seen is not None
+        assert seen.record.phase == "Pending"
+        await two.stop()
+
+    virtually(story)
+
+
+def test_a_leader_that_comes_back_confirms_again_what_it_knew() -> None:
+    async def story(api: FakeApi) -> None:
+        one, two = await pair(api)
+        api.put(RUN, run())
+        await until(lambda: len(api.named("pods")) == 4)
+        entry = next(iter(one.daemon.roster))
+        assert entry.view.confirmed == 0
+        one.way.cut = True
+        await until(lambda: two.leads)
+        one.way.cut = False
+        await two.stop()
+        one.way.asked.clear()
+        await until(lambda: one.leads)
+        await asyncio.sleep(5)
+        assert entry.view.confirmed == -1
+        assert one.way.written == []
+        assert await one.stop()
+
+    virtually(story)
+
+
+def test_the_stories_are_told_before_the_lease_is_let_go() -> None:
+    async def story(api: FakeApi) -> None:
+        one, two = await pair(api)
+        api.put(RUN, run())
+        await until(lambda: len(api.named("pods")) == 4)
+        assert await one.stop()
+        writes = [what for what in one.way.asked if not what.startswith("GET")]
+        assert writes[-1] == f"PUT {LEASE}"
+        assert await until(lambda: two.leads) <= 2.1
+        assert await two.stop()
+
+    virtually(story)
+
+
+def test_without_an_election_nobody_asks_for_a_lease() -> None:
+    async def story(api: FakeApi) -> None:
+        one = Musterd(api, "one", leader_elect=False)
+        api.put(RUN, run())
+        await until(lambda: len(api.named("pods")) == 4)
+        assert one.leads
+        assert one.daemon.standing() == "ok"
+        assert "muster_leader" not in scraped(one)
+        assert not [what for what in one.way.asked if "leases" in what]
+        assert await one.stop()
+
+    virtually(story)

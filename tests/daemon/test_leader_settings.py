@@ -1,0 +1,57 @@
+"""What may be asked of an election."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from daemon.main import own_namespace, uninterrupted
+from daemon.settings import Settings, from_command_line
+
+
+def test_there_is_no_election_unless_it_is_asked_for() -> None:
+    one = Settings()
+    assert not one.leader_elect
+    assert (one.lease_duration, one.renew_deadline, one.retry_period) == (15.0, 10.0, 2.0)
+    assert (one.lease_name, one.lease_namespace) == ("musterd", "")
+
+
+def test_it_is_asked_for_by_flags() -> None:
+    one = from_command_line(
+        ["--leader-elect", "--lease-name", "a.b", "--lease-namespace", "ops", "--retry-period", "1"]
+    )
+    assert one.leader_elect
+    assert (one.lease_name, one.lease_namespace, one.retry_period) == ("a.b", "ops", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ({"lease_duration": 10, "renew_deadline": 10}, "must be longer than renew_deadline"),
+        ({"renew_deadline": 3}, "at least twice retry_period"),
+        ({"retry_period": 0}, "greater than 0"),
+        ({"retry_period": float("nan")}, "retry_period"),
+        ({"lease_duration": float("inf")}, "lease_duration"),
+        ({"lease_duration": 7200}, "less than or equal to 3600"),
+    ],
+)
+def test_times_that_leave_no_room_are_refused(times: dict[str, float], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        Settings(**times)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["", "A", "a/b", "..", "a_b", "-a", "a" * 254])
+def test_a_name_is_one_that_kubernetes_takes(name: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings(lease_name=name)
+
+
+def test_the_namespace_is_the_pods_own(tmp_path: Path) -> None:
+    assert own_namespace(tmp_path) == "default"
+    (tmp_path / "namespace").write_text("muster-system\n")
+    assert own_namespace(tmp_path) == "muster-system"
+
+
+def test_the_clock_of_the_election_never_goes_back() -> None:
+    readings = [uninterrupted() for _ in range(100)]
+    assert readings == sorted(readings)

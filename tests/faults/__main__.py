@@ -1,0 +1,66 @@
+"""``python -m tests.faults [--runs N] [--only PLAN] [--jobs N]``: plays plans and ends with ``plans N, violations M``.
+
+Exit status 1 if anything was violated; each violation is printed with the command that plays its plan again.
+"""
+
+import argparse
+import asyncio
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.faults.plans import SURVIVORS, Plan, catalogue, parse
+from tests.faults.play import site
+from tests.faults.score import Session
+
+
+def say(line: str) -> None:
+    """Print a line now: somebody waits."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def choose(plans: list[Plan], count: int) -> list[Plan]:
+    """That many at most, evenly over all."""
+    if count >= len(plans):
+        return plans
+    return [plans[number * len(plans) // count] for number in range(count)]
+
+
+async def run(arguments: argparse.Namespace, folder: Path) -> int:
+    """Play what was asked for; the exit status."""
+    began = time.monotonic()
+    async with site(folder) as here:
+        session = Session(here, arguments.jobs, say)
+        if arguments.only:
+            await session.all([parse(text) for text in arguments.only])
+        else:
+            plans: list[Plan] = []
+            for clean in await session.clean(*map(Plan, SURVIVORS)):
+                requests = [each.name for each in clean.proxy.passages]
+                found = list(catalogue(clean.plan, requests, clean.proxy.lines))
+                plans += choose(found, arguments.runs - len(plans))
+            await session.all(plans)
+    say(", ".join(f"{kind} {count}" for kind, count in sorted(session.kinds.items())))
+    say(f"plans {session.plans}, violations {session.violations}  ({time.monotonic() - began:.0f} s)")
+    return 1 if session.violations else 0
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Real musterds behind a fault proxy.")
+    parser.add_argument("--runs", type=int, default=500, metavar="N", help="how many plans: the first scenario's first")
+    parser.add_argument("--only", action="append", metavar="PLAN", help="this plan (may be repeated)")
+    parser.add_argument("--jobs", type=int, default=12, metavar="N", help="plans at the same time")
+    chosen = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="muster-faults-"))
+    status = asyncio.run(run(chosen, folder))
+    if status == 0:
+        shutil.rmtree(folder)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""Stands in for scheduler, kubelet and programs: pods get a node, run, fail or succeed, and end when they are deleted.
+
+There is no process behind a pod; what it reports is what a process of that gang would make a kubelet report. The last
+member fails once in epoch 0 when everybody runs; later epochs end well.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_RANK, LABEL_UID
+from muster.api.timestamps import micro_time
+from tests.faults.direct import MERGE, Direct, Object, pod_path
+
+START = 0.05
+"""Seconds from a pod's creation to its program's start; each rank takes a step longer than the one before."""
+STEP = 0.05
+READY = 0.3
+"""Seconds from a program's start to its pod's readiness: long enough to be a phase of its own."""
+WORK = 0.4
+"""Seconds from a complete gang to its end, or to its failure."""
+OBEY = 0.3
+"""Seconds from the request to end to the end."""
+
+
+@dataclass(slots=True)
+class _Program:
+    pod: Object
+    rank: int
+    address: str = ""
+    running: bool = False
+    ready: bool = False
+    """Running, ready, and so reported."""
+    ended: bool = False
+    dying: bool = False
+    reporting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(slots=True)
+class _Gang:
+    epoch: int
+    size: int
+    survivors: str
+    programs: dict[int, _Program] = field(default_factory=dict)
+    decided: bool = False
+
+
+class Kubelet:
+    """Of all nodes. The owner tells it of every change of a pod, and runs it inside its task group."""
+
+    def __init__(self, direct: Direct, tasks: asyncio.TaskGroup) -> None:
+        self._direct = direct
+        self._tasks = tasks
+        self._orders: dict[str, tuple[int, str]] = {}
+        self._gangs: dict[tuple[str, int], _Gang] = {}
+        self._programs: dict[str, _Program] = {}
+        self._addresses = 0
+
+    def expect(self, namespace: str, size: int, survivors: str) -> None:
+        """What gangs of that namespace are like."""
+        self._orders[namespace] = (size, survivors)
+
+    def changed(self, kind: str, pod: Object) -> None:
+        """A pod came, changed or went."""
+        metadata = pod["metadata"]
+        uid, labels = metadata["uid"], metadata["labels"]
+        order = self._orders.get(metadata["namespace"])
+        if order is None:
+            return
+        if kind == "DELETED":
+            if program := self._programs.pop(uid, None):
+                program.running, program.ended = False, True
+            return
+        program = self._programs.get(uid)
+        if program is None:
+            epoch = int(labels[LABEL_EPOCH])
+            gang = self._gangs.setdefault((labels[LABEL_UID], epoch), _Gang(epoch, *order))
+            program = self._programs[uid] = gang.programs[int(labels[LABEL_RANK])] = _Program(
+                pod, int(labels[LABEL_RANK])
+            )
+            self._do(self._run(gang, program), f"run {metadata['name']}")
+        if metadata.get("deletionTimestamp") and not program.dying:
+            program.dying = True
+            self._do(self._end(program), f"end {metadata['name']}")
+
+    def _do(self, work: "asyncio._CoroutineLike[None]", name: str) -> None:
+        self._tasks.create_task(work, name=name)
+
+    async def _run(self, gang: _Gang, program: _Program) -> None:
+        await asyncio.sleep(START + STEP * program.rank)
+        if program.dying or program.ended:
+            return
+        target = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": f"node-{program.rank}"}}
+        await self._direct.call("POST", f"{pod_path(program.pod)}/binding", target)
+        if program.dying or program.ended:
+            return
+        program.running = True
+        self._addresses += 1
+        program.address = f"10.{self._addresses >> 16}.{self._addresses >> 8 & 255}.{self._addresses & 255}"
+        state = {"running": {"startedAt": micro_time(time.time())}}
+        await self._report(program, "Running", state)
+        await asyncio.sleep(READY)
+        await self._report(program, "Running", state, ready=True)
+        program.ready = program.running
+        if sum(each.running and each.ready for each in gang.programs.values()) == gang.size and not gang.decided:
+            gang.decided = True
+            await asyncio.sleep(WORK)
+            await self._fate(gang)
+
+    async def _fate(self, gang: _Gang) -> None:
+        ranks = sorted(gang.programs)
+        if gang.epoch > 0:
+            for rank in ranks:
+                await self._exit(gang.programs[rank], 0)
+                await asyncio.sleep(STEP)
+            return
+        await self._exit(gang.programs[ranks[-1]], 1)
+        if gang.survivors == "abort":
+            await asyncio.sleep(STEP)
+            for rank in ranks[:-1]:
+                await self._exit(gang.programs[rank], 134)
+
+    async def _exit(self, program: _Program, code: int) -> None:
+        if not program.running:
+            return
+        program.running, program.ready, program.ended = False, False, True
+        said = {"exitCode": code, "reason": "Error" if code else "Completed", "finishedAt": micro_time(time.time())}
+        await self._report(program, "Failed" if code else "Succeeded", {"terminated": said})
+
+    async def _end(self, program: _Program) -> None:
+        """Somebody deleted it: the program obeys after a while, and then the object goes."""
+        if program.running:
+            await asyncio.sleep(OBEY)
+            await self._exit(program, 143)
+        program.ended = True
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": program.pod["metadata"]["uid"]}}
+        await self._direct.call("DELETE", pod_path(program.pod), options)
+
+    async def _report(self, program: _Program, phase: str, state: Object, *, ready: bool = False) -> None:
+        """One after the other: what has ended never runs again. A pod that is gone meanwhile hears nothing."""
+        status = {
+            "phase": phase,
+            "podIP": program.address,
+            "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(ready)}],
+            "containerStatuses": [{"name": CONTAINER, "ready": ready, "state": state}],
+        }
+        body = {"metadata": {"uid": program.pod["metadata"]["uid"]}, "status": status}
+        async with program.reporting:
+            if program.running or phase != "Running":
+                await self._direct.call("PATCH", f"{pod_path(program.pod)}/status", body, content_type=MERGE)

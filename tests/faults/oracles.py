@@ -1,0 +1,161 @@
+"""What must be true of every played plan; the same demands as in ``tests.simulation``, on what really happened.
+
+Each plan is judged by its scenario's end and compared with the clean run of its scenario. Where a fault may rightly
+change something, the code says why.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from tests.faults.plans import CRASHES, RETRY_AFTER, STREAM_KINDS, Plan
+from tests.faults.play import QUIET, SILENCE, Run
+from tests.faults.proxy import Passage
+from tests.faults.witness import place_of
+
+ONCE = ("Started", "GangRestart", "Restarted", "Assembling", "Running", "AllMembersSucceeded")
+"""Turns of the story that can happen once per epoch."""
+MEND = 5.0
+"""Seconds in which a broken watch must be open again, on top of the silence that a stall is found out by."""
+
+
+def judge(run: Run, clean: Run | None) -> tuple[str, ...]:
+    """Everything that is wrong."""
+    return tuple(_judge(run, clean))
+
+
+def _judge(run: Run, clean: Run | None) -> Iterator[str]:
+    yield from run.unexpected
+    if run.ended is None:
+        status = run.history.status
+        yield f"it does not end: {status.get('phase')} ({status.get('message')})"
+    else:
+        yield from _end(run)
+    yield from _pods(run, clean)
+    yield from _statuses(run)
+    yield from _stories(run)
+    yield from _manners(run)
+    yield from _log(run)
+
+
+def _end(run: Run) -> Iterator[str]:
+    status, size = run.history.status, run.plan.size
+    wanted = {"phase": "Succeeded", "epoch": 1, "restarts": 1, "disruptions": 0}
+    got = {key: status.get(key, 0) for key in wanted}
+    if got != wanted:
+        yield f"it ends as {got}; it should be {wanted}"
+    cause = status.get("cause") or {}
+    if (cause.get("rank"), cause.get("exitCode"), cause.get("epoch", 0)) != (size - 1, 1, 0):
+        yield f"the cause is {cause}"
+
+
+def _pods(run: Run, clean: Run | None) -> Iterator[str]:
+    history, size = run.history, run.plan.size
+    yield from (f"two epochs run at once: {overlap}" for overlap in history.overlaps)
+    for place, times in sorted(history.created.items()):
+        if times > 1:
+            yield f"{times} pods are created for rank {place[1]} of epoch {place[0]}"
+    if run.ended is not None:
+        wanted = {(epoch, rank) for epoch in (0, 1) for rank in range(size)}
+        if history.created.keys() != wanted:
+            yield f"pods are created for {sorted(history.created)}"
+    passed = Counter(each.creates for each in run.proxy.passages if each.creates and each.status == 201)
+    for place, times in passed.items():
+        if times > history.created[place]:
+            yield f"{times} creates of rank {place[1]} of epoch {place[0]} succeed, {history.created[place]} are seen"
+    if clean is not None and run.ended is not None:
+        for what, mine, its in (("left", _left(run), _left(clean)), ("deleted", _deleted(run), _deleted(clean))):
+            if mine != its:
+                yield f"pods {what}: {mine}; in the clean run {its}"
+
+
+def _left(run: Run) -> list[tuple[int, int, str]]:
+    return sorted((*place_of(pod), pod["status"]["phase"]) for pod in run.history.pods.values())
+
+
+def _deleted(run: Run) -> list[tuple[int, int]]:
+    return sorted(run.history.deleted.elements())
+
+
+def _statuses(run: Run) -> Iterator[str]:
+    """Each status follows from the one before, and says something new."""
+    previous: dict[str, Any] | None = None
+    for status in run.history.statuses:
+        if previous is not None:
+            if status["epoch"] not in (previous["epoch"], previous["epoch"] + 1):
+                yield f"epoch {status['epoch']} follows epoch {previous['epoch']}"
+            if status["restarts"] - previous["restarts"] > status["epoch"] - previous["epoch"]:
+                yield "a restart is counted without a new epoch"
+            if previous["phase"] in ("Succeeded", "Failed") and status["phase"] != previous["phase"]:
+                yield f"{previous['phase']} is not for ever: {status['phase']} follows"
+            if {**status, "updateTime": ""} == {**previous, "updateTime": ""}:
+                yield "a status is written that says nothing new"
+        previous = status
+
+
+def _stories(run: Run) -> Iterator[str]:
+    """The persisted story tells each turn once; the Events do too, and leave none out unless they were hit."""
+    if run.ended is None:
+        return
+    story = Counter((line.get("epoch", 0), line["reason"]) for line in run.history.status.get("story", ()))
+    events = Counter(event["reason"] for event in run.history.events)
+    told = {reason: sum(times for (_, each), times in story.items() if each == reason) for reason in ONCE}
+    for reason in ("Started", "GangRestart", "AllMembersSucceeded"):
+        if told[reason] != 1:
+            yield f"the story tells {told[reason]} times of {reason}"
+        # A daemon that dies with a story untold does not tell it later (the status has it), and one Event that could
+        # not be written may take the rest of its story along: reconcilers.events.
+        excused = run.plan.has(*CRASHES) or any(fault.resource == "events" for fault in _of_requests(run.plan))
+        if events[reason] > 1 or (events[reason] < 1 and not excused):
+            yield f"{events[reason]} Events tell of {reason}"
+    twice = [turn for turn, times in story.items() if times > 1 and turn[1] in ONCE]
+    if twice:
+        yield f"the story tells twice of {twice}"
+
+
+def _of_requests(plan: Plan) -> Iterator[Any]:
+    return (fault for fault in plan.faults if fault.kind not in STREAM_KINDS)
+
+
+def _manners(run: Run) -> Iterator[str]:
+    """Quiet after the end; Retry-After obeyed; broken watches opened again in time."""
+    passages, proxy = run.proxy.passages, run.proxy
+    if run.ended is not None:
+        late = [each.name for each in passages if each.writes and each.at > run.settled]
+        if late:
+            yield f"writes within {QUIET:g} s after it came to rest: {late}"
+    for number, passage in enumerate(passages):
+        if passage.refused == "429" and _alone(passage):
+            for later in passages[number + 1 :]:
+                same = later.verb == passage.verb and later.path == passage.path
+                if same and later.at < passage.at + RETRY_AFTER - 0.05:
+                    yield f"{later.name} comes {later.at - passage.at:.2f} s after a 429 that asked for {RETRY_AFTER} s"
+                    break
+    for fault, at in proxy.struck.items():
+        if fault.kind not in ("expire", "cut", "sever", "stall"):
+            continue
+        stream = fault.at.split("-")[0]
+        limit = MEND + (SILENCE if fault.kind == "stall" else 0.0)
+        opened = [each.at for each in passages if each.name.startswith(f"WATCH-{stream}-") and each.at > at]
+        if not opened and run.settled + QUIET > at + limit:
+            yield f"the watch of {stream} is not opened again"
+        elif opened and opened[0] > at + limit:
+            yield f"the watch of {stream} is opened again after {opened[0] - at:.1f} s"
+
+
+def _alone(passage: Passage) -> bool:
+    """Whether a next request of that kind is the same one again: pods and Events are created side by side."""
+    return passage.path.rsplit("/", 1)[-1] not in ("pods", "events") or passage.verb != "POST"
+
+
+def _log(run: Run) -> Iterator[str]:
+    """Nothing that musterd itself calls impossible."""
+    for line in run.log.read_text(errors="replace").splitlines():
+        if not line.startswith("{"):
+            yield f"musterd says: {line}"
+            return
+        said = json.loads(line)
+        if said["level"] in ("error", "critical"):
+            yield f"musterd says: {said['event']}: {str(said.get('exception', ''))[-300:]}"
+            return

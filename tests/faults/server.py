@@ -1,0 +1,36 @@
+"""The local cluster's API server without a node agent, as a process: ``python -m tests.faults.server``.
+
+It prints one JSON line with its address and token when it serves, and ends when its standard input does.
+"""
+
+import asyncio
+import json
+import secrets
+import sys
+
+from muster.api.crd import custom_resource_definition
+from muster.api.names import MANAGER
+from muster.local.apiserver import ApiServer, WriteOptions
+
+BOOKMARK = 1.0
+"""Seconds between bookmarks: a second instead of a minute, so that a silent watch is found out in seconds too."""
+
+
+async def serve() -> None:
+    """Serve until standard input ends."""
+    token = secrets.token_urlsafe(32)
+    api = ApiServer(token=token, bookmark_seconds=BOOKMARK)
+    url = await api.start()
+    try:
+        crd = custom_resource_definition()
+        kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
+        api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
+        sys.stdout.write(json.dumps({"url": url, "token": token}) + "\n")
+        sys.stdout.flush()
+        await asyncio.to_thread(sys.stdin.read)
+    finally:
+        await api.stop()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())

@@ -1,0 +1,57 @@
+"""A dozen of the plans that ``python -m tests.faults`` plays by the hundred, and what a plan's line may say."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.faults.plans import REQUEST_KINDS, STREAM_KINDS, Plan, catalogue, parse
+from tests.faults.play import site
+from tests.faults.score import Session
+
+FEW = [
+    "member-fails:n=2:crash-before=PUT-experiments.Running0-1",
+    "member-fails:n=2:crash-after=POST-pods-2",
+    "member-fails:n=2:crash-told=DELETE-pods-1",
+    "gang-aborts:n=2:crash-after=PUT-experiments.Restarting1-1",
+    "member-fails:n=2:late=POST-pods-3/1.5",
+    "member-fails:n=2:refuse=POST-services-1/429",
+    "member-fails:n=2:refuse=DELETE-pods-1/409",
+    "member-fails:n=2:lose=PUT-experiments.Pending0-1/reset",
+    "member-fails:n=2:lose=POST-pods-4/504",
+    "member-fails:n=2:delay=LIST-pods-2/1.5",
+    "member-fails:n=2:stall=pods-4",
+    "member-fails:n=2:expire=experiments-4",
+    "member-fails:n=2:cut=pods-9",
+    "member-fails:n=2:hold=pods-6/2",
+]
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(180)
+async def test_musterd_does_right_whatever_the_way_to_the_api_server_does(tmp_path: Path) -> None:
+    async with site(tmp_path) as here:
+        session = Session(here, jobs=len(FEW))
+        await session.all([parse(line) for line in FEW])
+    assert session.wrong == []
+    assert session.plans >= len(FEW)
+
+
+@pytest.mark.parametrize("line", FEW)
+def test_a_plan_is_its_line(line: str) -> None:
+    assert str(parse(line)) == line
+
+
+@pytest.mark.parametrize(
+    "line", ["nothing:n=2", "member-fails:crash-after=3", "member-fails:stall=leases-1", "member-fails:burn=PUT-pods-1"]
+)
+def test_a_line_that_is_no_plan_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match="is no"):
+        parse(line)
+
+
+def test_the_catalogue_tries_every_kind_of_fault() -> None:
+    requests = ["WATCH-pods-1", "LIST-pods-1", "POST-pods-1", "PUT-experiments.Pending0-1", "POST-events-1"]
+    plans = list(catalogue(Plan("member-fails"), requests, Counter(pods=9, experiments=2)))
+    assert {plan.kind for plan in plans} == {*REQUEST_KINDS, *STREAM_KINDS}
+    assert len(set(map(str, plans))) == len(plans)

@@ -1,0 +1,124 @@
+"""Sees everything that happens on the API server, in order, whatever the daemon saw of it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from muster.api.names import LABEL_EPOCH, LABEL_RANK
+from tests.faults.direct import EXPERIMENTS, Direct, Object
+from tests.faults.kubelet import Kubelet
+
+
+@dataclass(slots=True)
+class History:
+    """What happened in one namespace."""
+
+    statuses: list[Object] = field(default_factory=list)
+    """Every status the experiment had, in order."""
+    created: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """Pods by epoch and rank, each uid once."""
+    deleted: Counter[tuple[int, int]] = field(default_factory=Counter)
+    pods: dict[str, Object] = field(default_factory=dict)
+    """Those that are there, by uid."""
+    events: list[Object] = field(default_factory=list)
+    overlaps: list[str] = field(default_factory=list)
+    """Instants at which pods of two epochs ran."""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def status(self) -> Object:
+        """The newest."""
+        return self.statuses[-1] if self.statuses else {}
+
+    def experiment(self, kind: str, obj: Object) -> None:
+        """An Experiment changed."""
+        status = obj.get("status")
+        if kind == "DELETED" or not status or status == self.status:
+            return
+        self.statuses.append(status)
+        if status.get("phase") in ("Succeeded", "Failed"):
+            self.ended.set()
+
+    def pod(self, kind: str, obj: Object) -> None:
+        """A pod changed."""
+        uid, place = obj["metadata"]["uid"], place_of(obj)
+        if kind == "DELETED":
+            self.pods.pop(uid, None)
+            self.deleted[place] += 1
+            return
+        self.created[place] += uid not in self.pods
+        self.pods[uid] = obj
+        running = [pod for pod in self.pods.values() if pod["status"].get("phase") == "Running"]
+        if len({place_of(pod)[0] for pod in running}) > 1:
+            self.overlaps.append(" beside ".join(pod["metadata"]["name"] for pod in running))
+
+    def event(self, kind: str, obj: Object) -> None:
+        """An Event was written."""
+        if kind == "ADDED":
+            self.events.append(obj)
+
+
+def place_of(pod: Object) -> tuple[int, int]:
+    """Epoch and rank."""
+    labels = pod["metadata"]["labels"]
+    return int(labels[LABEL_EPOCH]), int(labels[LABEL_RANK])
+
+
+class Witness:
+    """Knows the history of every namespace that was announced to it."""
+
+    def __init__(self) -> None:
+        self._histories: dict[str, History] = {}
+
+    def attend(self, namespace: str) -> History:
+        """Watch what happens in that namespace from now on."""
+        history = self._histories[namespace] = History()
+        return history
+
+    def leave(self, namespace: str) -> None:
+        """Its history is complete."""
+        self._histories.pop(namespace, None)
+
+    def of(self, obj: Object) -> History | None:
+        """The history that object belongs to."""
+        return self._histories.get(obj["metadata"].get("namespace", ""))
+
+    def saw_pod(self, kind: str, pod: Object) -> None:
+        if history := self.of(pod):
+            history.pod(kind, pod)
+
+    def saw_experiment(self, kind: str, obj: Object) -> None:
+        if history := self.of(obj):
+            history.experiment(kind, obj)
+
+    def saw_event(self, kind: str, obj: Object) -> None:
+        if history := self.of(obj):
+            history.event(kind, obj)
+
+
+async def _follow(direct: Direct, path: str, version: str, *tell: Callable[[str, Object], None]) -> None:
+    async for kind, obj in direct.watch(path, version):
+        for each in tell:
+            each(kind, obj)
+
+
+@asynccontextmanager
+async def observers(direct: Direct) -> AsyncIterator[tuple[Witness, Kubelet]]:
+    """A witness and a kubelet at work. If one of them fails, so does the block."""
+    witness = Witness()
+    version = (await direct.want("GET", "/api/v1/pods"))["metadata"]["resourceVersion"]
+    async with asyncio.TaskGroup() as tasks:
+        kubelet = Kubelet(direct, tasks)
+        watches = [
+            _follow(direct, "/api/v1/pods", version, witness.saw_pod, kubelet.changed),
+            _follow(direct, EXPERIMENTS, version, witness.saw_experiment),
+            _follow(direct, "/api/v1/events", version, witness.saw_event),
+        ]
+        following = [tasks.create_task(watch, name=f"witness {number}") for number, watch in enumerate(watches)]
+        try:
+            yield witness, kubelet
+        finally:
+            for task in following:
+                task.cancel()

@@ -1,0 +1,1 @@
+"""Poison: hostile objects, pushed through everything between the wire and the decision."""

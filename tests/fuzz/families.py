@@ -1,0 +1,269 @@
+"""The kinds of poison. Each takes its dice and the world, and leaves what it sent in ``sent`` for the report."""
+
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import cache
+from random import Random
+from typing import Any, TypeVar
+
+from daemon.lease import Leases
+from muster.api.errors import ApiError, error_of
+from muster.api.wire import Answer
+from state.roll import CoordinatorState, RollAnswer
+from tests.fuzz.mutation import bend, damage, to_bytes
+from tests.fuzz.samples import (
+    SPECS,
+    STATUS,
+    VICTIM,
+    bookmark,
+    experiment,
+    lease,
+    member,
+    refusal,
+    service,
+    troubled,
+)
+from tests.fuzz.values import hostile
+from tests.fuzz.world import LONGEST_ERROR, NEIGHBOUR, NOW, World, check_words, demand, line_of
+from watchers.answers import error_from_answer
+from watchers.probes.jax.ladder import Generation
+from watchers.probes.jax.messages import read_entries, read_entry, read_mismatch
+from watchers.probes.jax.probe import JaxProbe
+from watchers.probes.jax.reading import Life
+from watchers.probes.jax.wire import Malformed, bytes_field, fixed64_field, integer_field
+
+T = TypeVar("T")
+Family = Callable[[Random, World, list[Any]], None]
+
+
+def framed(rng: Random, kind: str, body: bytes) -> bytes:
+    """An object as a watch line, mostly in the server's order of keys."""
+    if rng.random() < 0.9:
+        return b'{"type":"' + kind.encode() + b'","object":' + body + b"}"
+    return b'{"object":' + body + b', "type": "' + kind.encode() + b'"}'
+
+
+def send(rng: Random, world: World, sent: list[Any], kind: str, tree: Any, event: str = "") -> None:
+    """An object by watch, sometimes with its bytes damaged."""
+    line = framed(rng, event or rng.choice(("ADDED", "MODIFIED", "MODIFIED", "DELETED")), to_bytes(rng, tree))
+    if rng.random() < 0.1:
+        line = damage(rng, line)
+    sent.append(line)
+    world.take(kind, line)
+
+
+@cache
+def _line(spec: int, begun: bool) -> bytes:
+    tree = experiment(VICTIM, "victim", SPECS[spec], 0, STATUS if begun else None)
+    tree["metadata"]["resourceVersion"] = "VERSION"
+    return line_of("ADDED", tree)
+
+
+def settle(rng: Random, world: World, status: Any = None) -> None:
+    """A victim that is all right so far."""
+    line = _line(rng.randrange(5), status is not None)
+    world.take("experiment", line.replace(b"VERSION", b"%d" % world.next_version()))
+
+
+def specs(rng: Random, world: World, sent: list[Any]) -> None:
+    """An Experiment with a bent spec or metadata; sometimes an all-right one before it."""
+    if rng.random() < 0.3:
+        settle(rng, world)
+    tree = experiment(VICTIM, "victim", rng.choice(SPECS), world.next_version(), rng.choice((None, None, STATUS)))
+    part = rng.choice(("spec", "spec", "spec", "metadata"))
+    tree[part] = bend(rng, tree[part])
+    send(rng, world, sent, "experiment", tree, "MODIFIED")
+
+
+def statuses(rng: Random, world: World, sent: list[Any]) -> None:
+    """An Experiment with a hostile status, whose pods do something."""
+    if rng.random() < 0.3:
+        settle(rng, world, STATUS if rng.random() < 0.5 else None)
+    status = bend(rng, STATUS) if rng.random() < 0.95 else hostile(rng)
+    tree = experiment(VICTIM, "victim", rng.choice(SPECS[:5]), world.next_version(), status)
+    tree["spec"]["suspend"] = rng.random() < 0.1
+    send(rng, world, sent, "experiment", tree, "MODIFIED")
+    for rank in range(rng.randrange(5)):
+        kind = rng.choice((member, member, troubled))
+        world.take("pod", framed(rng, "ADDED", to_bytes(Random(0), kind(VICTIM, rank, world.next_version()))))
+
+
+def pod_events(rng: Random, world: World, sent: list[Any]) -> None:
+    """Pods of a victim, each through some bent states of its life."""
+    if rng.random() < 0.9:
+        settle(rng, world, STATUS if rng.random() < 0.5 else None)
+    owner = rng.choice((VICTIM, VICTIM, VICTIM, "uid-nobody"))
+    for _ in range(rng.randrange(1, 4)):
+        rank, epoch = rng.randrange(4), rng.randrange(3)
+        tree = rng.choice((member, troubled))(owner, rank, world.next_version(), epoch)
+        send(rng, world, sent, "pod", bend(rng, tree))
+    if rng.random() < 0.3:
+        answer = RollAnswer(at=NOW, coordinator=rng.choice(list(CoordinatorState)))
+        for entry in world.strangers():
+            entry.view.hear(answer, rng.randrange(2))
+
+
+def service_events(rng: Random, world: World, sent: list[Any]) -> None:
+    """Services of a victim."""
+    settle(rng, world)
+    for _ in range(2):
+        send(rng, world, sent, "service", bend(rng, service(VICTIM, world.next_version())))
+
+
+def lines(rng: Random, world: World, sent: list[Any]) -> None:
+    """Lines that are hardly any: bookmarks, errors, halves, noise."""
+    settle(rng, world)
+    for _ in range(3):
+        word = rng.choice(("BOOKMARK", "ERROR", "ADDED", "MODIFIED", "DELETED", "", "added", "\\ud800", "X" * 300))
+        tree = rng.choice((bookmark(world.next_version()), refusal(), hostile(rng)))
+        line = framed(rng, word, to_bytes(rng, bend(rng, tree)))
+        line = rng.choice((line, line, damage(rng, line), rng.randbytes(rng.randrange(60)), b"[" * 50_000))
+        sent.append(line)
+        world.take(rng.choice(("pod", "experiment", "service")), line)
+
+
+def pages(rng: Random, world: World, sent: list[Any]) -> None:
+    """A list in which poison stands beside the neighbour's objects."""
+    kind = rng.choice(("pod", "experiment", "service"))
+    items = [*world.trees[kind], *(_listed(rng, world, kind) if rng.random() < 0.8 else hostile(rng) for _ in range(3))]
+    rng.shuffle(items)
+    body = to_bytes(rng, {"kind": "List", "metadata": {"resourceVersion": str(world.next_version())}, "items": items})
+    if rng.random() < 0.2:  # what is not a list at all must be refused whole
+        body = damage(rng, body)
+        if NEIGHBOUR.encode() not in body or rng.random() < 0.5:
+            body = damage(rng, body[: len(body) // 2])
+        sent.append(body)
+        try:
+            page = world.decode(kind, body)
+        except ApiError as error:
+            check_words(str(error), LONGEST_ERROR)
+            return
+        demand(all(obj.uid for obj in page.objects), "an object without uid")
+        return
+    sent.append(body)
+    world.relist(kind, body)
+
+
+def _listed(rng: Random, world: World, kind: str) -> Any:
+    """A bent object of that kind."""
+    version = world.next_version()
+    if kind == "pod":
+        return bend(rng, troubled(VICTIM, rng.randrange(4), version))
+    if kind == "service":
+        return bend(rng, service(VICTIM, version))
+    return bend(rng, experiment(VICTIM, "victim", SPECS[0], version, STATUS))
+
+
+def refusals(rng: Random, world: World, sent: list[Any]) -> None:
+    """Error bodies of the API server."""
+    body = to_bytes(rng, bend(rng, refusal()))
+    if rng.random() < 0.3:
+        body = damage(rng, body)
+    code = rng.choice((400, 401, 403, 404, 409, 410, 422, 429, 500, 504, 0, 999))
+    header = str(hostile(rng))
+    sent += [body, code, header]
+    error = error_from_answer(code, {"Retry-After": header}, body, "GET /x")
+    check_words(str(error), LONGEST_ERROR)
+    demand(error.retry_after is None or 0 <= error.retry_after <= 3_600, f"Retry-After {error.retry_after}")
+
+
+def task(rng: Random, rank: int, generation: Generation) -> bytes:
+    """One task of a coordinator's list, mostly as it should be."""
+    number = rng.choice((rank, rank, rank, rng.randrange(-2, 1 << 20), 1 << 63))
+    state = rng.choice((1, 2, 3, 4, rng.randrange(300)))
+    named = integer_field(1, number)
+    if generation is not Generation.V2:
+        named = bytes_field(1, bytes_field(1, b"jax_worker") + integer_field(2, number))
+    parts = [named, integer_field(2, state), fixed64_field(6, rng.getrandbits(64))]
+    if state == 4 or rng.random() < 0.1:
+        text = rng.choice((b"heartbeat timeout", rng.randbytes(40), b"\xff" * 9_000, "🔥".encode() * 3_000))
+        parts += [integer_field(3, rng.choice((13, 14, -1, 1 << 40))), bytes_field(4, text)]
+    rng.shuffle(parts)
+    return b"".join(parts)
+
+
+def answers(rng: Random, world: World, sent: list[Any]) -> None:
+    """What a coordinator says, byte by byte, to a victim that believes it."""
+    settle(rng, world, STATUS)
+    for rank in range(4):
+        world.take("pod", framed(rng, "ADDED", to_bytes(Random(0), member(VICTIM, rank, world.next_version()))))
+    probe = JaxProbe("10.0.0.7:1234", clock=lambda: NOW, expected=4)
+    for _ in range(2):
+        generation = rng.choice(list(Generation))
+        ranks = range(rng.choice((0, 1, 4, 5, 70)))
+        body = b"".join(bytes_field(1, task(rng, rank, generation)) for rank in ranks) + integer_field(
+            2, rng.getrandbits(64)
+        )
+        if rng.random() < 0.6:
+            body = damage(rng, body)
+        sent += [generation, body]
+        try:
+            answer = probe._read(body, generation, Life(rng.choice((None, 7))), 0.1)
+        except Malformed as error:
+            check_words(str(error), LONGEST_ERROR)
+            continue
+        check_words(answer.detail, LONGEST_ERROR)
+        for failed in answer.errors:
+            check_words(failed.text, LONGEST_ERROR)
+        for entry in world.strangers():
+            entry.view.hear(answer, 1)
+        with suppress(Malformed):
+            read_entries(body, rng.choice((1, 2)))
+        with suppress(Malformed):
+            read_entry(body)
+        read_mismatch(body.decode("utf-8", "replace"), body)
+
+
+def leases(rng: Random, world: World, sent: list[Any]) -> None:
+    """A Lease that somebody else wrote."""
+    body = to_bytes(rng, bend(rng, lease()))
+    if rng.random() < 0.3:
+        body = damage(rng, body)
+    sent.append(body)
+    held = Leases(_Answering(body), "muster", "musterd", lambda: NOW)
+    try:
+        seen = at_once(held.read())
+        at_once(held.hold(seen, "daemon-a", 15.0))
+        assert seen is not None
+        at_once(held.release(seen))
+    except ApiError as error:
+        check_words(str(error), LONGEST_ERROR)
+        return
+    demand(0 <= seen.duration < 2**31, f"a Lease for {seen.duration} s")
+
+
+class _Answering:
+    """A transport that answers everything with the same bytes."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def request(self, method: str, path: str, **_: Any) -> Answer:
+        return Answer(200, self._body)
+
+    def lines(self, *_: Any, **__: Any) -> Any:
+        raise error_of(500, "", "no watches here")
+
+
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    raise AssertionError("it waits")
+
+
+FAMILIES: dict[str, tuple[Family, int]] = {
+    "pods": (pod_events, 36),
+    "specs": (specs, 18),
+    "statuses": (statuses, 18),
+    "answers": (answers, 8),
+    "lines": (lines, 6),
+    "pages": (pages, 5),
+    "services": (service_events, 3),
+    "refusals": (refusals, 3),
+    "leases": (leases, 3),
+}
+"""Each family with its share of the cases, in per cent."""

@@ -1,0 +1,94 @@
+"""A walk over the Experiment spec: every leaf takes every kind of value it may meet.
+
+Two things must hold at each stop: the spec gives a plan or an error for its author (``SpecError``, ``PlanError``) and
+nothing else; and a roster that held a plan keeps it through the bad spec, and has the very same plan after the good
+one is back (generation and resourceVersion aside).
+"""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from daemon.roster import Roster
+from muster.api.experiment import parse_experiment
+from muster.api.problems import SpecError
+from state.operators.planning import PlanError, plan_of
+from state.plan import Plan
+from tests.fuzz.mutation import places
+from tests.fuzz.samples import SPECS, VICTIM, experiment
+from tests.fuzz.values import deep
+from tests.fuzz.world import check_words, line_of
+from watchers.experiments import DECODER
+
+ANYTHING: tuple[Any, ...] = (None, True, 0, -1, 1.5, "", "x", [], {}, [None], {"x": 1}, deep(200, mapping=True))
+NUMBERS: tuple[Any, ...] = (1, 2, 1_000, 100_000, 100_001, 2**31, 2**63, 10**30, 0.5, 1e-9, 1e308, -(2**63))
+TEXTS: tuple[Any, ...] = (
+    "0", "é", "🔥" * 300, "a" * 63, "a" * 64, "a" * 254, "a" * 70_000, "\x00", "a\nb", "\ud800", "..", "/", "/etc/../x",
+    "-1s", "0s", "1s", "999999w", "1h1h", "Restart", "Alert", "Fail", "gpu", "0x0", "9999x9999x9999", "1x1", "A_B",
+    "-a",
+)  # fmt: skip
+
+
+def values_for(leaf: Any) -> Iterator[Any]:
+    """Least and most, below and above, empty, Unicode, of a wrong type, and well-formed nonsense."""
+    yield from ANYTHING
+    if isinstance(leaf, bool):
+        yield not leaf
+    elif isinstance(leaf, int | float):
+        yield from NUMBERS
+    elif isinstance(leaf, str):
+        yield from TEXTS
+        yield leaf.upper()
+        yield leaf * 100
+        yield f" {leaf}"
+        yield f"{leaf}\n"
+    elif isinstance(leaf, list):
+        yield leaf * 2
+        yield leaf * 1_000
+    else:
+        yield {f"k{n}": value for n in range(100) for value in leaf.values()}
+        yield {**leaf, "unknown": 1}
+        yield {key.upper(): value for key, value in leaf.items()}
+
+
+def walk() -> tuple[int, list[str]]:
+    """Every stop of the walk; how many there were, and what went wrong at which."""
+    stops, wrong = 0, list[str]()
+    for spec in SPECS:
+        for number in range(len(places(spec))):
+            for value in values_for(_leaf(spec, number)):
+                stops += 1
+                bent = copy.deepcopy(spec)
+                node, key = places(bent)[number]
+                node[key] = value
+                if problem := _stop(spec, bent):
+                    wrong.append(f"walk: {spec['operator']}: {key!r} = {str(value)[:80]!r}: {problem}")
+    return stops, wrong
+
+
+def _leaf(spec: Any, number: int) -> Any:
+    node, key = places(spec)[number]
+    return node[key]
+
+
+def _stop(good: dict[str, Any], bad: dict[str, Any]) -> str:
+    try:
+        plan_of(parse_experiment(experiment(VICTIM, "victim", bad, 2)))
+    except (SpecError, PlanError) as error:
+        check_words(str(error), 100_000)
+    roster = Roster(wanted=lambda _: None, gone=lambda _: None)
+    before = _plan_after(roster, good, 1)
+    _plan_after(roster, bad, 2)
+    after = _plan_after(roster, good, 3)
+    return "" if before == after else "another plan once the spec is good again"
+
+
+def _plan_after(roster: Roster, spec: dict[str, Any], version: int) -> Plan | None:
+    tree = experiment(VICTIM, "victim", spec, version)
+    tree["metadata"]["generation"] = version
+    event = DECODER.event(line_of("MODIFIED", tree))
+    if event.obj is not None:  # bytes that are no JSON never came from an API server
+        roster.experiment_changed(None, event.obj)
+    plan = roster.entries[VICTIM].plan
+    return plan and replace(plan, generation=0)

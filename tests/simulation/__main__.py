@@ -1,0 +1,77 @@
+"""``python -m tests.simulation``: every plan, or one."""
+
+import argparse
+import os
+import sys
+import time
+
+from tests.simulation.families import FAMILIES, RANDOM
+from tests.simulation.plans import parse
+from tests.simulation.runner import exhaustive, judge, random, run
+from tests.simulation.world import World
+
+HASH_SEED = "0"
+"""Sets of strings are walked in an order that differs from process to process; here it must not."""
+
+
+def main() -> int:
+    """Run what the command line says; 1 if anything is violated."""
+    if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
+        os.environ["PYTHONHASHSEED"] = HASH_SEED
+        os.execv(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]])
+    arguments = _arguments()
+    if arguments.replay:
+        return _replay(arguments.replay)
+    families = arguments.family or [*FAMILIES, RANDOM]
+    began = time.monotonic()
+    named = [family for family in families if family != RANDOM]
+    tasks = [
+        *exhaustive(named, arguments.size, arguments.scenario or (), full=arguments.full),
+        *(random(arguments.runs, arguments.seed) if RANDOM in families else ()),
+    ]
+    tally = run(tasks, processes=arguments.processes, heard=_tell)
+    for family, number in tally.plans.items():
+        _say(f"  {family:12} {number:6} plans, {tally.violations[family]} violations")
+    _say(f"{time.monotonic() - began:.0f} s, seeds {arguments.seed} to {arguments.seed + arguments.runs - 1}")
+    _say(f"plans {tally.plans.total()}, violations {tally.violations.total()}")
+    return 1 if tally.broken else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--runs", type=int, default=5000, help="random plans (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first random plan (default: %(default)s)")
+    parser.add_argument("--full", action="store_true", help="every fault at every place of every scenario (hours)")
+    parser.add_argument("--family", action="append", choices=[*FAMILIES, RANDOM], help="only this family; repeatable")
+    parser.add_argument("--scenario", action="append", help="only this scenario; repeatable")
+    parser.add_argument("--size", type=int, action="append", help="only gangs of this size; repeatable")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: one per processor")
+    parser.add_argument("--replay", metavar="PLAN", help="play this one plan and tell what happens")
+    arguments = parser.parse_args()
+    arguments.size = arguments.size or [1, 4, 16]
+    return arguments
+
+
+def _replay(line: str) -> int:
+    plan = parse(line)
+    World(plan, say=_say).play()
+    result = judge(plan)
+    _say(f"{plan}: history {result.digest[:16]}, {len(result.violations)} violations")
+    for violation in result.violations:
+        _say(f"  {violation}")
+    return 1 if result.violations else 0
+
+
+def _tell(line: str, violations: tuple[str, ...]) -> None:
+    _say(f"python -m tests.simulation --replay '{line}'")
+    for violation in violations[:4]:
+        _say(f"    {violation}")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

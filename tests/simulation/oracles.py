@@ -1,0 +1,275 @@
+"""What must be true in the end, of every plan.
+
+Every plan is compared with its scenario's own statement of its end, and with the run of the same scenario in which
+nothing went wrong (Sieve's oracle: the same end state, the same objects created and deleted). Where a fault may rightly
+change something, the mask says why.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from muster.api.names import LABEL_EXPERIMENT
+from muster.api.timestamps import seconds_of
+from tests.fakes.history import encode
+from tests.simulation.invariants import OVER
+from tests.simulation.plans import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
+from tests.simulation.process import Stage
+from tests.simulation.scenario import End
+from tests.simulation.world import EPOCH, World
+
+PROMPT = 1.0
+"""Seconds within which a clock that has run out is acted upon."""
+CONVERGE = 60.0
+MILESTONES = ("Scheduled", "CoordinatorReady", "Assembled")
+"""Conditions on the way."""
+ONCE = ("Started", "GangRestart", "Restarted", "Assembling", "Running")
+"""Turns that can happen once per epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a plan came to. ``summary`` is what is compared with the clean run."""
+
+    plan: Plan
+    violations: tuple[str, ...]
+    digest: str
+    summary: dict[str, Any]
+    writes: tuple[tuple[str, int], ...]
+    """Each write as ``METHOD resource`` with the resourceVersion before it."""
+    changes: tuple[tuple[int, str], ...]
+    """Each change as resourceVersion and resource."""
+    ended: float
+
+
+def play(plan: Plan, clean: Result | None = None) -> Result:
+    """Play a plan and judge it; without a clean run to compare with, by its scenario's own statement alone."""
+    world = World(plan)
+    world.play()
+    summary = _summary(world)
+    return Result(
+        plan,
+        (*world.violations, *_judge(world, summary, clean)),
+        _digest(world),
+        summary,
+        tuple((f"{write.method} {write.resource}", write.version) for write in world.writes),
+        tuple((change.version, change.resource) for change in world.api.history.changes),
+        _ended(world),
+    )
+
+
+def _summary(world: World) -> dict[str, Any]:
+    changes = world.api.history.changes
+    made = Counter(change.path for change in changes if change.kind == "ADDED" and change.resource != "events")
+    gone = Counter(change.path for change in changes if change.kind == "DELETED" and change.resource != "events")
+    return {
+        "experiments": {name: _status(world, name) for name in world.scenario.ends},
+        "created": dict(sorted(made.items())),
+        "deleted": dict(sorted(gone.items())),
+        "left": {pod["metadata"]["name"]: pod["status"]["phase"] for pod in world.objects("pods")},
+    }
+
+
+def _status(world: World, name: str) -> dict[str, Any] | None:
+    obj = world.named(name)
+    if obj is None:
+        return None
+    status = obj.get("status") or {}
+    cause = status.get("cause")
+    return {
+        "phase": status.get("phase"),
+        "reason": status.get("reason"),
+        "epoch": status.get("epoch"),
+        "restarts": status.get("restarts"),
+        "disruptions": status.get("disruptions"),
+        "cause": (cause.get("reason"), cause.get("rank")) if cause else None,
+        "conditions": {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions", ())},
+    }
+
+
+def _digest(world: World) -> str:
+    digest = sha256()
+    for change in world.api.history.changes:
+        digest.update(encode({"at": change.at, "kind": change.kind, "path": change.path, "after": change.after}))
+    for write in world.writes:
+        digest.update(repr(write).encode())
+    return digest.hexdigest()
+
+
+def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Iterator[str]:
+    for name, end in world.scenario.ends.items():
+        yield from _end(world, name, end, summary["experiments"][name])
+        yield from _accounts(world, name, summary["experiments"][name])
+    yield from _objects(world, summary, clean)
+    yield from _rest(world, clean)
+    yield from _stories(world)
+
+
+def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> Iterator[str]:
+    """The end that the scenario states."""
+    if status is None:
+        if end.phase:
+            yield f"{name} is gone; it should be {end.phase}"
+        return
+    plan, wanted = world.plan, {"phase": end.phase, "reason": end.reason}
+    if not plan.has(*STRANGERS):  # who deletes a pod ends an epoch: then _accounts alone says what is right
+        wanted |= {"epoch": end.epoch, "restarts": end.restarts, "disruptions": end.disruptions}
+        # What came first, and its reason, may be gone by the time a daemon looks that was away or lost the event.
+        if not plan.has("drop", *CRASHES) and not blind(plan):
+            rank = end.cause[1] if end.cause else None
+            rank = rank % plan.size if rank is not None else None
+            wanted["cause"] = (end.cause[0], rank) if end.cause else None
+    got = {key: status[key] for key in wanted}
+    if got != wanted:
+        yield f"{name} ends as {got}; it should be {wanted}"
+    if end.clock is not None:
+        yield from _clock(world, name, end)
+
+
+def blind(plan: Plan) -> bool:
+    """For minutes the daemon is not told what happens."""
+    return any(fault.kind == "hold" and fault.seconds > CONVERGE for fault in plan.faults)
+
+
+def _clock(world: World, name: str, end: End) -> Iterator[str]:
+    obj = world.named(name)
+    status = obj["status"] if obj else {}
+    late = seconds_of(status.get("finishTime")) - seconds_of(status.get(end.since)) - (end.clock or 0.0)
+    allowed = PROMPT + sum(fault.seconds for fault in world.plan.faults)
+    if not -0.001 <= late <= allowed:
+        yield f"{name} is ended {late:.3f} s after its clock has run out"
+
+
+def _accounts(world: World, name: str, status: dict[str, Any] | None) -> Iterator[str]:
+    """Each epoch that ended, ended for one reason, and is counted once as what it was."""
+    if status is None or not status["phase"]:
+        return
+    failed = {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind == "failure"}
+    disrupted = {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind == "disruption"}
+    others = world.scenario.ends[name].free
+    ended = range(status["epoch"])
+    causeless = [epoch for epoch in ended if epoch not in failed | disrupted]
+    if len(causeless) > others:
+        yield f"{name}: epochs {causeless} ended for no reason"
+    sure = sum(epoch in failed and epoch not in disrupted for epoch in ended)
+    most = sum(epoch in failed for epoch in ended)
+    if not sure <= status["restarts"] <= most + others:
+        yield f"{name}: {status['restarts']} restarts are counted, {most} failures were injected"
+    free = sum(epoch in disrupted and epoch not in failed for epoch in ended)
+    most = sum(epoch in disrupted for epoch in ended)
+    if not free <= status["disruptions"] <= most:
+        yield f"{name}: {status['disruptions']} disruptions are counted, {most} were injected"
+
+
+def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Iterator[str]:
+    """No object is made twice; and the same ones are made, deleted and left as when nothing goes wrong.
+
+    A pod that was deleted before its program ran may be made again: by us in the same epoch if a stranger deleted it,
+    for nobody has met it; by a create of a dead leader that comes late, which no precondition can fence.
+    """
+    unborn = Counter(p.path for p in world.kubelet.processes.values() if p.stage is Stage.WAITING)
+    for path, times in summary["created"].items():
+        if times > 1 + unborn[path] * world.plan.has("delete-pod", "late"):
+            yield f"{path} is created {times} times"
+    yield from _left(world, summary)
+    if clean is None or world.plan.has(*STRANGERS):  # a stranger's deletion makes an epoch that the clean run lacks
+        return
+    if extra := set(summary["created"]) - set(clean.summary["created"]):
+        yield f"created, though nobody asked for it: {sorted(extra)[:4]}"
+    # People act at a second of the clock, whatever the faults have put off until then; and of a gang that is taken down
+    # the survivors may end by themselves before they are deleted, and are then kept for their logs.
+    if not world.scenario.people and world.scenario.end.phase != "Failed":
+        for what in ("created", "deleted", "left"):
+            if summary[what] != clean.summary[what]:
+                yield f"{what}: {_difference(clean.summary[what], summary[what])}"
+    for name, status in summary["experiments"].items():
+        wanted = clean.summary["experiments"][name]
+        if not status or not wanted:
+            continue
+        # A daemon that hears of everything minutes late never sees the gang assemble, and says so; and people may end
+        # an experiment before it has come that far.
+        unseen = MILESTONES if blind(world.plan) or world.scenario.people else ()
+        differs = {key for key, said in status["conditions"].items() if wanted["conditions"].get(key) != said}
+        if differs.difference(unseen):
+            yield f"{name}: conditions: {_difference(wanted['conditions'], status['conditions'])}"
+
+
+def _left(world: World, summary: dict[str, Any]) -> Iterator[str]:
+    """What is over has nothing running, and what is gone has nothing left."""
+    for pod in world.objects("pods"):
+        name, phase = pod["metadata"]["name"], pod.get("status", {}).get("phase", "Pending")
+        status = summary["experiments"][pod["metadata"]["labels"][LABEL_EXPERIMENT]]
+        if status is None:
+            yield f"{name} is left though its Experiment is gone"
+        elif status["phase"] in OVER and phase not in OVER:
+            yield f"{name} is {phase} though its Experiment is {status['phase']}"
+
+
+def _difference(wanted: dict[str, Any], got: dict[str, Any]) -> str:
+    keys = [key for key in {**wanted, **got} if wanted.get(key) != got.get(key)]
+    return "; ".join(f"{key}: {got.get(key)} instead of {wanted.get(key)}" for key in keys[:4])
+
+
+def _ended(world: World) -> float:
+    """When the last experiment was finished or gone, in seconds from the beginning."""
+    latest = 0.0
+    for obj in world.experiments():
+        latest = max(latest, seconds_of((obj.get("status") or {}).get("finishTime")) - EPOCH)
+    return latest
+
+
+def _rest(world: World, clean: Result | None) -> Iterator[str]:
+    """Once the world is left alone the daemon soon has nothing left to do."""
+    own = {write.committed for write in world.writes}
+    changes = [change.at for change in world.api.history.changes if change.version not in own]
+    faults = [at + fault.seconds for fault, at in world.struck.items()]
+    people = [EPOCH + step.second for step in world.scenario.people]
+    last = max([*changes, *faults, *people])
+    written = world.writes[-1].at if world.writes else 0.0
+    if written > last + world.scenario.patience:
+        yield f"the last write comes {written - last:.1f} s after everything else has come to rest"
+    if clean is not None and not world.plan.has(*STRANGERS):
+        late = _ended(world) - clean.ended - sum(fault.seconds for fault in world.plan.faults)
+        if late > CONVERGE:
+            yield f"it ends {late:.1f} s later than the faults explain"
+
+
+def _stories(world: World) -> Iterator[str]:
+    """Each line of the story is told once; and, unless an Event's own write went wrong, each is told."""
+    plan = world.plan
+    events = [change.after for change in world.api.history.changes if change.resource == "events"]
+    told = Counter((event["involvedObject"]["uid"], event["reason"], event["message"]) for event in events)
+    lines = {(uid, reason, message) for (uid, _, reason, message) in world.invariants.told}
+    for obj in world.experiments():
+        story = (obj.get("status") or {}).get("story", ())
+        turns = Counter((line.get("epoch", 0), line["reason"]) for line in story)
+        twice = [turn for turn, times in turns.items() if times > 1 and turn[1] in ONCE]
+        if twice:
+            yield f"{obj['metadata']['name']}: the story tells twice of {twice}"
+    hit = [fault for fault in plan.faults if fault.kind in COUNTED_IN_WRITES and _is_event(world, fault.at)]
+    if not hit and not plan.has(*CRASHES):
+        for uid, reason, message in sorted(lines - set(told)):
+            yield f"no Event tells of {reason}: {message} ({uid[-4:]})"
+    yield from _counters(world)
+
+
+def _is_event(world: World, number: int) -> bool:
+    return number <= len(world.writes) and world.writes[number - 1].resource == "events"
+
+
+def _counters(world: World) -> Iterator[str]:
+    """Restarts and outcomes are counted once each; a crash may swallow a count, never double it."""
+    restarts = outcomes = ended = finished = 0.0
+    for life in world.lives:
+        restarts += life.count("muster_gang_restarts")
+        outcomes += life.count("muster_outcomes")
+    for status in world.statuses():
+        ended += status["restarts"] + status["disruptions"]
+        finished += status["phase"] in ("Succeeded", "Failed")
+    exact = not world.plan.has(*CRASHES)
+    if restarts > ended or (exact and restarts < ended):
+        yield f"{restarts:g} gang restarts are counted, {ended:g} happened"
+    if outcomes > finished or (exact and outcomes < finished):
+        yield f"{outcomes:g} outcomes are counted, {finished:g} experiments are finished"

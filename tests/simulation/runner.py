@@ -1,0 +1,84 @@
+"""Plays many plans on all processors, and shrinks what goes wrong."""
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from tests.simulation.families import RANDOM, clean, plans, random_plan
+from tests.simulation.oracles import Result, play
+from tests.simulation.plans import Plan, parse
+from tests.simulation.scenario import scenarios
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of all plans. ``broken`` holds the line that replays, and what it shows."""
+
+    plans: Counter[str] = field(default_factory=Counter)
+    violations: Counter[str] = field(default_factory=Counter)
+    broken: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+
+
+@cache
+def reference(scenario: str, size: int) -> Result:
+    """The clean run to compare with, once per process."""
+    return clean(scenarios()[scenario], size)
+
+
+def judge(plan: Plan) -> Result:
+    """Play a plan against its clean run."""
+    return play(plan, reference(plan.scenario, plan.size))
+
+
+def shrink(plan: Plan) -> Plan:
+    """The plan without every fault, and every disorder, that it fails without."""
+    smaller = [plan.without(fault) for fault in plan.faults]
+    if plan.shuffle:
+        smaller.insert(0, Plan(plan.scenario, plan.size, plan.faults))
+    for each in smaller:
+        if judge(each).violations:
+            return shrink(each)
+    return plan
+
+
+def exhaustive(
+    families: Iterable[str], sizes: Collection[int], names: Collection[str] = (), *, full: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Family and line of every plan."""
+    chosen = [scenario for scenario in scenarios().values() if not names or scenario.name in names]
+    for scenario in chosen:
+        for size in (size for size in scenario.sizes if size in sizes):
+            for family in families:
+                for plan in plans(family, scenario, reference(scenario.name, size), full=full):
+                    yield family, str(plan)
+
+
+def random(runs: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Family and line of so many random plans."""
+    for number in range(runs):
+        yield RANDOM, f"?{seed + number}"
+
+
+def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...]]:
+    family, line = task
+    plan = random_plan(int(line[1:]), reference) if line.startswith("?") else parse(line)
+    result = judge(plan)
+    if result.violations and len(plan.faults) > 1:
+        plan = shrink(plan)
+        result = judge(plan)
+    return family, str(plan), result.violations
+
+
+def run(tasks: Iterable[tuple[str, str]], *, processes: int, heard: Callable[[str, tuple[str, ...]], None]) -> Tally:
+    """Play all of them; ``heard`` is told of each that breaks, as it breaks."""
+    tally = Tally()
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        for family, line, violations in pool.imap_unordered(_work, tasks, chunksize=8):
+            tally.plans[family] += 1
+            if violations:
+                tally.violations[family] += 1
+                tally.broken.append((line, violations))
+                heard(line, violations)
+    return tally

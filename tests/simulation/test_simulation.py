@@ -1,0 +1,178 @@
+"""The simulation itself, and the part of it that every change has to pass; ``make simulate`` plays all of it."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.simulation import runner
+from tests.simulation.families import FAMILIES, random_plan
+from tests.simulation.loop import Deadlock, HotLoop, RealWorld, VirtualLoop
+from tests.simulation.oracles import play
+from tests.simulation.plans import KINDS, Fault, Plan, parse
+from tests.simulation.scenario import Scenario, scenarios
+from tests.simulation.world import World
+
+CORE = [scenario.name for scenario in scenarios().values() if scenario.core]
+EVERY = 23
+"""Every so manieth plan is played here: a prime, so that no family and no scenario is left out for long."""
+
+
+@pytest.fixture
+def loop():
+    loop = VirtualLoop()
+    yield loop
+    loop.close()
+
+
+# Time
+
+
+def test_an_hour_passes_in_no_time(loop: VirtualLoop) -> None:
+    loop.run_until_complete(asyncio.sleep(3600))
+    assert loop.time() == 3600
+
+
+def test_who_waits_for_nothing_is_told(loop: VirtualLoop) -> None:
+    with pytest.raises(Deadlock, match="nothing is left to wait for"):
+        loop.run_until_complete(asyncio.Event().wait())
+
+
+def test_a_loop_without_end_is_noticed(loop: VirtualLoop) -> None:
+    async def spin() -> None:
+        while True:
+            await asyncio.sleep(0)
+
+    with pytest.raises(HotLoop):
+        loop.run_until_complete(spin())
+
+
+def test_threads_and_sockets_are_refused(loop: VirtualLoop) -> None:
+    with pytest.raises(RealWorld):
+        loop.run_until_complete(asyncio.to_thread(print))
+    with pytest.raises((RealWorld, NotImplementedError)):
+        loop.run_until_complete(asyncio.open_connection("127.0.0.1", 9))
+
+
+def test_a_shuffled_loop_depends_on_its_seed_alone() -> None:
+    def order(seed: int) -> list[int]:
+        loop, seen = VirtualLoop(Random(seed)), []
+        for number in range(20):
+            loop.call_soon(seen.append, number)
+        loop.run_until_complete(asyncio.sleep(1, loop))
+        loop.close()
+        return seen
+
+    assert order(1) == order(1) != list(range(20))
+    assert order(1) != order(2)
+
+
+# Plans
+
+
+def test_a_plan_is_its_line() -> None:
+    faults = tuple(Fault(kind, number, "3") for number, kind in enumerate(KINDS, 1))
+    for plan in (Plan("happy", 4), Plan("happy", 16, faults, 7, shuffle=True)):
+        assert parse(str(plan)) == plan
+    assert str(parse("happy:n=4:crash-after=17")) == "happy:n=4:crash-after=17"
+    with pytest.raises(ValueError, match="no fault"):
+        parse("happy:n=4:crashafter=17")
+
+
+def test_every_family_has_plans_and_every_kind_of_fault_a_family() -> None:
+    kinds = set()
+    for family in FAMILIES:
+        tasks = [line for _, line in runner.exhaustive([family], [4], CORE)]
+        assert tasks
+        kinds |= {fault.kind for line in tasks for fault in parse(line).faults}
+    assert kinds == set(KINDS)
+
+
+# Histories
+
+
+@pytest.mark.parametrize("line", ["member-fails:n=4", "side-by-side:n=4:crash-after=9:hold=20/8:seed=5:shuffle"])
+def test_the_same_plan_has_the_same_history(line: str) -> None:
+    assert play(parse(line)).digest == play(parse(line)).digest
+
+
+def test_another_seed_has_another_history() -> None:
+    plan = Plan("member-fails", 4, shuffle=True)
+    assert play(plan).digest != play(replace(plan, seed=1)).digest
+
+
+def test_histories_do_not_depend_on_the_order_of_sets() -> None:
+    code = (
+        "from tests.simulation.oracles import play; from tests.simulation.plans import parse;"
+        "print(play(parse('side-by-side:n=4:crash-after=9:hold=20/8:seed=5:shuffle')).digest)"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[2],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(digests) == 1
+
+
+# Oracles
+
+
+def test_what_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scenario that states another end than it has: the smallest lie there is."""
+    happy = scenarios()["happy"]
+    lie: Scenario = replace(happy, end=replace(happy.end, restarts=1))
+    monkeypatch.setitem(scenarios(), "happy", lie)
+    assert any("restarts" in violation for violation in play(Plan("happy", 1)).violations)
+
+
+def test_a_plan_is_shrunk_to_what_it_fails_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(plan: Plan) -> object:
+        return replace(empty, violations=("bad",) * plan.has("drop"))
+
+    empty = runner.reference("happy", 1)
+    monkeypatch.setattr(runner, "judge", fails)
+    plan = parse("happy:n=1:hold=3/8:drop=5:crash-after=2:seed=4:shuffle")
+    assert str(runner.shrink(plan)) == "happy:n=1:drop=5"
+
+
+def test_a_replay_tells_everything() -> None:
+    told: list[str] = []
+    World(parse("member-fails:n=1:crash-after=9"), say=told.append).play()
+    text = "\n".join(told)
+    assert "failure of run-worker-0-0" in text
+    assert "Succeeded" in text
+
+
+# All of it, in part
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("scenario", scenarios())
+def test_a_part_of_all_plans_holds(scenario: str) -> None:
+    tasks = [line for _, line in runner.exhaustive(FAMILIES, [1, 4], [scenario])][::EVERY]
+    broken = {line: found for line in tasks if (found := runner.judge(parse(line)).violations)}
+    assert not broken, _replays(broken)
+
+
+@pytest.mark.timeout(600)
+def test_some_random_plans_hold() -> None:
+    plans = [random_plan(seed, runner.reference) for seed in range(1, 100)]
+    broken = {str(plan): found for plan in plans if (found := runner.judge(plan).violations)}
+    assert not broken, _replays(broken)
+
+
+def _replays(broken: dict[str, tuple[str, ...]]) -> str:
+    return "\n".join(
+        f"python -m tests.simulation --replay '{line}'\n    {'; '.join(found)}" for line, found in broken.items()
+    )
