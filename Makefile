@@ -4,9 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench docs clean
+.PHONY: help setup demo test check simulate bench docs clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -34,13 +35,18 @@ check: $(READY) ## Run linters, types, import contracts, and the drift checks of
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -q --no-header -m drift
 
+simulate: $(READY) ## Prove every decision under faults: all plans, then RUNS random ones (nightly: RUNS=100000)
+	@$(BIN)/python -m tests.simulation --runs $(RUNS)
+	@$(BIN)/python -m tests.faults
+
 bench: $(READY) ## Measure the hot paths against their budgets; writes benchmarks/out.json
 	@$(BIN)/python -m benchmarks
 
-docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics
+docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands
 	@$(BIN)/python -m muster.api.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m muster.api.reference > docs/manifest-reference.md
 	@$(BIN)/python -m metrics.docs > docs/metrics.md
+	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 
 clean: ## Remove the virtual environment and everything generated outside git
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json benchmarks/out.json

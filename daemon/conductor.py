@@ -21,6 +21,7 @@ from reconcilers.native.engine import NativeEngine
 from reconcilers.outcome import Outcome
 from reconcilers.refs import ExperimentRef
 from reconcilers.status import write_status
+from state.actions import CreatePods
 from state.machine import Decision, decide
 from state.plan import Plan
 from state.record import Line, Record

@@ -64,9 +64,13 @@ class Daemon:
         instance: str,
         version: str,
         make_prober: Callable[[ProbeTarget], Prober] | None = None,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
-        """To be called on the loop that will run it. ``instance`` names this daemon in Events, and people know it by
-        that name in the Lease."""
+        """To be called on the loop that will run it.
+
+        ``instance`` names this daemon in Events, and people know it by that name in the Lease. ``settle`` is called
+        once, when the first full lists are in.
+        """
         self.settings = settings
         self.elector: Elector | None = None
         writing = transport
@@ -117,6 +121,7 @@ class Daemon:
         if self.elector is not None:
             self.instruments.registry.register(LeadershipCollector(self.elector))
         self._writing = writing
+        self._settle = settle
         self._sleep = sleep
         self._synced = asyncio.Event()
         self._stop = asyncio.Event()
@@ -271,8 +276,9 @@ class Daemon:
             self.queue.add(uid)
 
     def _advanced(self) -> None:
-        if self.caches.synced:
+        if self.caches.synced and not self._synced.is_set():
             self._synced.set()
+            self._settle()
         if self.leading:
             self.conductor.caught_up()
 

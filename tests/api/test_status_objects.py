@@ -65,6 +65,15 @@ def test_long_things_are_cut_to_size() -> None:
     assert status.story[-1].reason == "R99"  # the newest lines are kept
 
 
+def test_messages_of_wide_characters_are_cut_to_bytes() -> None:
+    status = ExperimentStatus.from_object({"message": "\U0001f525" * 1_000, "reason": "\u00e9" * 64})
+    assert status.message is not None
+    assert MAX_MESSAGE - 4 < len(status.message.encode()) <= MAX_MESSAGE + 2
+    assert status.message.startswith("\U0001f525" * 255)
+    assert status.message.endswith("…")
+    assert status.reason == "\u00e9" * 64
+
+
 def test_half_characters_become_whole_ones() -> None:
     status = ExperimentStatus.from_object({"reason": "a\ud800b"})
     assert status.reason == "a\ufffdb"

@@ -7,6 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Any
 
+import pytest
+
 from daemon.settings import Settings
 from daemon.wiring import Daemon
 from metrics.exposition import look, write
@@ -20,6 +22,7 @@ from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery, Prompt
 from tests.simulation.loop import VirtualLoop
+from watchers import experiments
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
 RUN = experiment("team", "run")
@@ -271,6 +274,40 @@ def test_a_new_leader_does_not_act_on_a_record_the_old_one_has_replaced() -> Non
         assert seen is not None
         assert seen.record.phase == "Pending"
         await two.stop()
+
+    virtually(story)
+
+
+def test_nothing_is_decided_before_the_latest_records_are_in() -> None:
+    async def story(api: FakeApi) -> None:
+        api.put(RUN, run())
+        api.fail(f"GET {experiments.PATH}", Unreachable("no answer"), times=3)
+        one = Musterd(api, "one")
+        await until(lambda: one.leads)
+        await asyncio.sleep(5)
+        assert one.way.written == []
+        await until(lambda: len(api.named("pods")) == 4, seconds=5)
+        assert await one.stop()
+
+    virtually(story)
+
+
+def test_a_part_of_the_leaders_work_that_fails_ends_the_daemon_and_another_leads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story(api: FakeApi) -> None:
+        one, two = await pair(api)
+
+        async def broken(*_: object, **__: object) -> None:
+            raise ArithmeticError("a bug")
+
+        monkeypatch.setattr("daemon.announcer.announce", broken)
+        api.put(RUN, run())
+        assert await one.running is False
+        monkeypatch.undo()
+        await until(lambda: len(api.named("pods")) == 4)
+        assert two.leads
+        assert await two.stop()
 
     virtually(story)
 

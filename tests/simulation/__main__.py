@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import time
+from itertools import islice
 
 from tests.simulation.families import FAMILIES, RANDOM
 from tests.simulation.plans import parse
@@ -26,7 +27,9 @@ def main() -> int:
     began = time.monotonic()
     named = [family for family in families if family != RANDOM]
     tasks = [
-        *exhaustive(named, arguments.size, arguments.scenario or (), full=arguments.full),
+        *islice(
+            exhaustive(named, arguments.size, arguments.scenario or (), full=arguments.full), 0, None, arguments.every
+        ),
         *(random(arguments.runs, arguments.seed) if RANDOM in families else ()),
     ]
     tally = run(tasks, processes=arguments.processes, heard=_tell)
@@ -42,6 +45,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=5000, help="random plans (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first random plan (default: %(default)s)")
     parser.add_argument("--full", action="store_true", help="every fault at every place of every scenario (hours)")
+    parser.add_argument("--every", type=int, default=1, help="only every so manieth of the plans that are not random")
     parser.add_argument("--family", action="append", choices=[*FAMILIES, RANDOM], help="only this family; repeatable")
     parser.add_argument("--scenario", action="append", help="only this scenario; repeatable")
     parser.add_argument("--size", type=int, action="append", help="only gangs of this size; repeatable")

@@ -129,8 +129,8 @@ def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> It
 
 
 def blind(plan: Plan) -> bool:
-    """For minutes the daemon is not told what happens."""
-    return any(fault.kind == "hold" and fault.seconds > CONVERGE for fault in plan.faults)
+    """The daemon is not told what happens until all of it has happened."""
+    return plan.has("stale") or any(fault.kind == "hold" and fault.seconds > CONVERGE for fault in plan.faults)
 
 
 def _clock(world: World, name: str, end: End) -> Iterator[str]:

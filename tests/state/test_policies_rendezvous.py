@@ -141,11 +141,29 @@ def test_a_coordinator_that_does_not_say_its_count_is_believed() -> None:
     assert assess(view(*gang(), heard=answer(*[ARRIVED] * 4, expected=None))).stuck is None
 
 
-def test_one_that_tells_of_rank_zero_only_is_complemented_by_readiness() -> None:
+ZERO_ONLY = "; this version of jax tells of rank 0 only"
+
+
+def test_one_that_tells_of_rank_zero_only_says_nothing_of_the_others() -> None:
     said = answer(CONNECTED, expected=1, protocol="v1-task0")
-    here = assess(view(*gang(), heard=said), after=60)
-    assert (here.complete, here.stuck, here.arrived) == (True, None, 4)
-    assert not assess(view(*gang(3), heard=said)).complete
+    full = f"4/4 members are ready{ZERO_ONLY}"
+    assert assess(view(*gang(), heard=said), after=60) == Assembly(True, True, 4, (), full, None, None)
+    three = f"3/4 members are ready{ZERO_ONLY}"
+    assert assess(view(*gang(3), heard=said)) == Assembly(False, True, 3, (), three, None, None)
+    nobody = answer(MISSING, expected=1, protocol="v1-task0")
+    assert assess(view(*gang(), heard=nobody)) == Assembly(False, True, 4, (), full, None, None)
+
+
+def test_one_that_told_of_rank_zero_only_can_fall_silent_as_well() -> None:
+    seen = view(*gang(), heard=answer(CONNECTED, expected=1, protocol="v1-task0"))
+    seen.hear(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
+    full = f"4/4 members are ready{ZERO_ONLY}"
+    assert assess(seen, after=6.9) == Assembly(True, False, 4, (), full, None, NOW + 7)
+    gone = ("CoordinatorUnreachable", "the coordinator served and does not any more: refused")
+    assert assess(seen, after=7) == Assembly(True, False, 4, (), full, gone, None)
+    left = view(*gang(), heard=answer(LEFT, expected=1, protocol="v1-task0"))
+    left.hear(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
+    assert assess(left, after=60) == Assembly(True, False, 4, (), full, None, None)
 
 
 def test_a_coordinator_that_fell_silent_is_stuck_after_a_while() -> None:

@@ -7,6 +7,7 @@ pkg/storage/cacher; a version that is too old is answered with HTTP 200 and an E
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -54,6 +55,7 @@ class Watch:
         self._bookmark_every = bookmark_every
         self._tables = tables
         self._bell = asyncio.Event()
+        self._idle = False
 
     async def run(self, write: Write) -> None:
         """Writes events until the timeout, the server's end or the client's."""
@@ -78,7 +80,8 @@ class Watch:
                 await self._begin(snapshot, version, write)
                 await self._follow(position, write)
         except TimeoutError:
-            if request.bookmarks and not self._closing.is_set():
+            # Only from an idle wait: otherwise changes up to this version may not have been written.
+            if request.bookmarks and self._idle and not self._bell.is_set() and not self._closing.is_set():
                 await write(self._bookmark(self._ledger.version, {}))
         except ApiError as failure:
             await write(self._line("ERROR", encode(failure.status())))
@@ -100,23 +103,30 @@ class Watch:
             await write(b"".join(lines))
 
     async def _follow(self, position: int, write: Write) -> None:
+        """Write changes as they come, and a bookmark whenever nothing was written for so long.
+
+        Changes that the selector passes over do not count as written: a quiet namespace of a busy cluster has its
+        bookmarks too.
+        """
+        loop = asyncio.get_running_loop()
+        due = loop.time() + self._bookmark_every
         while not self._closing.is_set():
             self._bell.clear()
-            changes = self._journal.read(position)
+            version, changes = self._ledger.version, self._journal.read(position)
+            position += len(changes)
+            data = b"".join(line for line in map(self._change, changes) if line)
+            if self._request.bookmarks and not data and loop.time() >= due:
+                data = self._bookmark(version, {})  # everything up to that version is read: no await came between
+            if data:
+                await write(data)
+                due = loop.time() + self._bookmark_every
             if changes:
-                position += len(changes)
-                data = b"".join(line for line in map(self._change, changes) if line)
-                if data:
-                    await write(data)
                 continue
-            if not self._request.bookmarks:
-                await self._bell.wait()
-                continue
-            try:
-                async with asyncio.timeout(self._bookmark_every):
+            self._idle = True
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(due if self._request.bookmarks else None):
                     await self._bell.wait()
-            except TimeoutError:
-                await write(self._bookmark(self._ledger.version, {}))
+            self._idle = False
 
     def _change(self, change: Change) -> bytes:
         """The line of a change, as the selector makes it look: entering is ADDED, leaving is DELETED."""

@@ -1,0 +1,70 @@
+"""A status that cannot be read is never taken for none: that would start epoch 0 beside the epoch that runs."""
+
+from typing import Any
+
+import pytest
+
+from daemon.roster import Entry, Roster
+from muster.api.names import API_VERSION
+from state.record import Phase
+from state.status import to_status
+from tests.builders import record
+from tests.fuzz.samples import SPECS, experiment
+from tests.fuzz.world import line_of
+from watchers.experiments import DECODER
+
+RUNNING = to_status(record(phase=Phase.RUNNING, epoch=3))
+UID = "uid-1"
+
+
+class Watched:
+    """One experiment, as the watch tells of it."""
+
+    def __init__(self) -> None:
+        self.roster = Roster(wanted=lambda _: None, gone=lambda _: None)
+        self.version = 0
+
+    def says(self, status: Any, **spec: Any) -> Entry:
+        self.version += 1
+        tree = experiment(UID, "run", SPECS[0] | spec, self.version)
+        assert tree["apiVersion"] == API_VERSION
+        event = DECODER.event(line_of("MODIFIED", tree if status is None else tree | {"status": status}))
+        assert event.obj is not None
+        self.roster.experiment_changed(None, event.obj)
+        return self.roster.entries[UID]
+
+
+@pytest.mark.parametrize(
+    "spoiled", [RUNNING | {"epoch": "3"}, RUNNING | {"phase": None}, RUNNING | {"phase": "Dreaming"}, "Running", [], 7]
+)
+def test_a_running_experiment_whose_status_is_spoiled_is_left_alone(spoiled: Any) -> None:
+    watched = Watched()
+    before = watched.says(RUNNING)
+    assert before.record is not None
+    assert before.plan is not None
+
+    after = watched.says(spoiled)
+    assert (after.plan, after.unreadable) == (None, True)
+    assert after.problem.startswith("status: ")
+
+    mended = watched.says(RUNNING)
+    assert (mended.unreadable, mended.problem) == (False, "")
+    assert mended.plan is not None
+    assert mended.record is not None
+    assert mended.record.epoch == 3
+
+
+def test_a_status_that_somebody_removed_is_a_fresh_start() -> None:
+    watched = Watched()
+    watched.says(RUNNING)
+    entry = watched.says(None)
+    assert (entry.record, entry.unreadable) == (None, False)
+    assert entry.plan is not None
+
+
+def test_a_spec_that_was_spoiled_leaves_the_last_good_plan_at_work() -> None:
+    watched = Watched()
+    plan = watched.says(RUNNING).plan
+    entry = watched.says(RUNNING, image="")
+    assert entry.plan == plan
+    assert "spec.image" in entry.problem

@@ -1,0 +1,59 @@
+"""Fields that only an enemy, a bug or another version would fill like this."""
+
+import json
+
+import pytest
+
+from muster.api.status import MAX_COUNTER
+from tests.fakes.objects import pod
+from tests.fuzz.samples import SPECS, experiment
+from tests.fuzz.world import line_of
+from watchers import experiments, pods
+from watchers.text import WORD, small_number, word
+
+
+@pytest.mark.parametrize("address", ["10.0.0.7", "fd00::1", "::"])
+def test_a_pods_address_is_kept(address: str) -> None:
+    event = pods.DECODER.event(line_of("ADDED", pod(podIP=address)))
+    assert event.obj is not None
+    assert event.obj.ip == address
+
+
+@pytest.mark.parametrize("address", ["evil.example.org", "10.0.0.7:80", "256.1.1.1", "[::1]", "fe80::1%eth0", "\0", ""])
+def test_what_is_no_address_is_none(address: str) -> None:
+    event = pods.DECODER.event(line_of("ADDED", pod(podIP=address)))
+    assert event.obj is not None
+    assert event.obj.ip == ""
+
+
+def test_half_a_character_in_one_pod_leaves_the_others_of_the_list_readable() -> None:
+    items = [pod("u1", 1), pod("u2", 2, message="\ud800"), pod("u3", 3)]
+    body = json.dumps({"metadata": {"resourceVersion": "9"}, "items": items}).encode()
+    page = pods.DECODER.page(body)
+    assert [each.uid for each in page.objects] == ["u1", "u2", "u3"]
+    assert (page.version, page.problems) == (9, [])
+
+
+@pytest.mark.parametrize(("said", "kept"), [(-1, 0), (0, 0), (7, 7), (2**53, 2**53), (2**63, MAX_COUNTER)])
+def test_a_generation_fits_a_status(said: int, kept: int) -> None:
+    tree = experiment("u1", "run", SPECS[0], 1)
+    tree["metadata"]["generation"] = said
+    event = experiments.DECODER.event(line_of("ADDED", tree))
+    assert event.obj is not None
+    assert event.obj.generation == kept
+
+
+def test_long_words_are_cut_and_equal_words_are_one() -> None:
+    assert len(word("x" * 10_000)) == WORD
+    assert word("x" * 10_000) is word("x" * 20_000)
+    assert word("node-" + "7" * 3) is word("node-777")
+    assert (word(None), word("")) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("007", 7), ("999999999", 999_999_999), ("1000000000", -1), ("-1", -1), ("\u0663", -1), ("", -1),
+     (None, -1), ("1" * 10_000, -1)],
+)  # fmt: skip
+def test_a_label_is_a_small_number_or_nothing(text: str | None, number: int) -> None:
+    assert small_number(text) == number
