@@ -163,8 +163,11 @@ class Conductor:
             version = await write_status(self._transport, _ref(entry), to_status(record), entry.version)
         except NotFound:
             raise
-        except ApiError:  # Conflict too: a PUT on a connection that broke is sent again, and meets its own first copy
-            entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
+        except ApiError as error:
+            # Conflict too: a PUT on a connection that broke is sent again, and meets its own first copy. But where an
+            # earlier attempt may be what it meets, that one is not forgotten for it.
+            if not (isinstance(error, Conflict) and entry.unanswered):
+                entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
             raise
         if version > entry.version:  # else the watch was faster than the answer, and has brought what followed, too
             entry.record, entry.version = record, version
@@ -198,6 +201,8 @@ class Conductor:
         entry.pods_due = max(entry.pods_due, outcome.version)
         record = entry.record
         if outcome.confirmed is not None and record is not None:
+            if outcome.launched:
+                view.launched = record.epoch
             if outcome.confirmed:
                 view.confirmed = record.epoch
                 self._queue.add(uid)

@@ -87,9 +87,16 @@ class Roster:
     def service_changed(self, old: ServiceRecord | None, new: ServiceRecord | None) -> None:
         """An experiment's headless Service came or went."""
         either = new or old
-        if either is not None and either.owner in self.entries:
-            self.entries[either.owner].view.service = new is not None
+        if either is None or not either.owner:
+            return
+        view = self._view(either.owner)
+        view.service = new is not None
+        if new is None:
+            view.confirmed = -1  # it may be the garbage collector that follows a deletion: ask before making it again
+        if either.owner in self.entries:
             self.wanted(either.owner)
+        elif not view.epochs and not view.service:
+            del self.views[either.owner]
 
     def get(self, uid: str) -> Entry | None:
         """The entry of that experiment, if it still exists."""
@@ -120,7 +127,7 @@ class Roster:
         view.change(old, new)
         if owner in self.entries:
             self.wanted(owner)
-        elif not view.epochs:
+        elif not view.epochs and not view.service:
             del self.views[owner]
 
     def _view(self, uid: str) -> View:

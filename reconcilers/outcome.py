@@ -16,6 +16,8 @@ class Outcome:
     """
     confirmed: bool | None = None
     """Whether an epoch may be launched; None unless the action was ``ConfirmLaunch``."""
+    launched: bool = False
+    """All pods of the epoch that run together are there already: an earlier life of ours has made them."""
     lost: bool | None = None
     """Whether a member's pod of that epoch is gone for good; None unless the action was ``ConfirmLoss``."""
     service: bool = False

@@ -65,8 +65,8 @@ def from_status(raw: object) -> Record | None:
     try:
         status = api.ExperimentStatus.from_object(raw)
         ready, size = _counts(status.ready)
-        if status.epoch > MAX_EPOCH:
-            raise ValueError(f"epoch {status.epoch} cannot be")  # noqa: TRY301 - one error for all that is wrong
+        if (most := max(status.epoch, status.restarts, status.disruptions)) > MAX_EPOCH:
+            raise ValueError(f"{most} restarts cannot be")  # noqa: TRY301 - one error for all that is wrong
         return Record(
             generation=status.observed_generation,
             phase=Phase(status.phase or ""),

@@ -51,9 +51,15 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Out
         return Outcome(confirmed=False)
     if not owner.wants(plan.uid, action.epoch):
         return Outcome(confirmed=False)
-    version = 0
+    version = present = 0
     blocking: list[str] = []
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
+        present += sum(pod.of(action.epoch) for pod in page)
         blocking += [pod.metadata.name for pod in page if pod.live and not pod.of(action.epoch)]
-    return Outcome(version=version, confirmed=not blocking, blocking=tuple(blocking[:NAMED]))
+    return Outcome(
+        version=version,
+        confirmed=not blocking,
+        launched=present >= plan.together,
+        blocking=tuple(blocking[:NAMED]),
+    )

@@ -10,8 +10,8 @@ One failure breaks every collective, so the survivors can only hang or crash aft
 - A failure is monotone: once seen it cannot be unseen, so a late cache cannot invent one. That a pod is *gone* is
   not monotone; it counts only after the live API has confirmed it (``view.lost``).
 - SIGABRT (exit code 134) is how JAX's survivors die when a peer is lost, so among failures of the same second it
-  comes last. And where nothing but SIGABRT is seen and a member's pod is missing, it died of that: a daemon that was
-  away while a member was preempted finds its pod gone, and with it the word that it was a disruption.
+  comes last. And where nothing but SIGABRT is seen while a member's pod is deleted or missing, they died of that: a
+  daemon that was away while a member was preempted finds its pod gone, and with it the word that it was a disruption.
 """
 
 from state.because import cause_of, sentence
@@ -35,12 +35,15 @@ def first_cause(case: Case) -> Cause | None:
     if pod := min(disrupted, key=_order, default=None):
         return cause_of(pod, epoch, case.now)
     failed = [pod for pod in tally.failed.values() if not pod.terminating]
-    if failed and _bereaved(case, failed):
-        return _gone(case)
-    if pod := min(failed, key=_order, default=None):
+    bereaved = all(pod.exit is not None and pod.exit.code == SIGABRT_EXIT for pod in failed)
+    if (pod := min(failed, key=_order, default=None)) and not bereaved:
         return cause_of(pod, epoch, case.now)
-    if pod := min([*tally.leaving.values(), *tally.failed.values()], key=_order, default=None):
-        return cause_of(pod, epoch, case.now)
+    if leaving := min((*tally.leaving.values(), *tally.failed.values()), key=_going, default=None):
+        if leaving.terminating:
+            return cause_of(leaving, epoch, case.now)
+        if case.launched and tally.pods < case.plan.together:
+            return _gone(case)
+        return cause_of(leaving, epoch, case.now)
     return _gone(case)
 
 
@@ -51,18 +54,17 @@ def _gone(case: Case) -> Cause | None:
     return Cause(case.record.epoch, "PodDeleted", "a member's pod is gone", case.now, disruption=True)
 
 
-def _bereaved(case: Case, failed: list[Pod]) -> bool:
-    """Only survivors' deaths are seen, and a member is missing: what became of that one may have come first."""
-    missing = case.launched and case.tally.pods < case.plan.together
-    return missing and all(pod.exit is not None and pod.exit.code == SIGABRT_EXIT for pod in failed)
-
-
 def spend(case: Case, cause: Cause) -> Restart | Fail:
     """Restart if the cause is a disruption or the budget allows one more; otherwise fail."""
     if cause.disruption or case.record.restarts < case.plan.limit:
         return Restart(cause)
     used = "no restarts allowed" if not case.plan.limit else f"all {case.plan.limit} restarts used"
     return Fail("BackoffLimitExceeded", f"{used}; {sentence(cause)}", cause)
+
+
+def _going(pod: Pod) -> tuple[bool, tuple[float, bool, int]]:
+    """Pods that somebody deletes before those that ended by themselves."""
+    return not pod.terminating, _order(pod)
 
 
 def _order(pod: Pod) -> tuple[float, bool, int]:

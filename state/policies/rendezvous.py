@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from state.because import enumerate_missing, why_idle
 from state.case import Case
 from state.policies.deadline import alerts
+from state.record import ConditionType
 from state.view import Standing
 
 QUIET = 6.0
@@ -49,6 +50,8 @@ def assess(case: Case) -> Assembly:
     """Judge the gathering of the gang as it is now."""
     if case.plan.coordinator is None or case.plan.coordinator.probe.passive:
         gathered = _by_readiness(case)
+    elif case.standing is None and (kept := _as_persisted(case)):
+        gathered = kept
     elif (standing := case.standing) is None or not standing.served:
         gathered = _before_serving(case)
     else:
@@ -68,6 +71,27 @@ def _by_readiness(case: Case) -> Assembly:
     if here < size and (pod := next(iter(tally.idle.values()), None)):
         message += f"; rank {pod.rank} ({pod.name}, {why_idle(pod)})"
     return Assembly(here >= size, here > 0, here, (), message, None, None)
+
+
+def _as_persisted(case: Case) -> Assembly | None:
+    """What the record says of a coordinator that served.
+
+    For a daemon that has just begun and has no answer yet: that it has not asked is no reason to unsay who came, and to
+    tell it as news a moment later.
+    """
+    ready, roll = case.record.condition(ConditionType.COORDINATOR_READY), case.record.roll
+    if ready is None or not ready.status or roll is None:
+        return None
+    told, stuck = case.record.condition(ConditionType.ASSEMBLED), case.record.condition(ConditionType.STUCK)
+    return Assembly(
+        complete=case.record.assembled_at is not None,
+        coordinator_ready=True,
+        arrived=roll.arrived,
+        missing=roll.missing,
+        message=told.message if told else "",
+        stuck=(stuck.reason, stuck.message) if stuck and stuck.status else None,
+        look_again=None,
+    )
 
 
 def _before_serving(case: Case) -> Assembly:
@@ -148,7 +172,7 @@ def _with_alerts(case: Case, gathered: Assembly) -> Assembly:
         coordinator_ready=gathered.coordinator_ready,
         arrived=gathered.arrived,
         missing=gathered.missing,
-        message="; ".join(filter(None, (others[0][1], gathered.message))),
+        message="; ".join(filter(None, (others[0][1], gathered.message.removeprefix(f"{others[0][1]}; ")))),
         stuck=others[0],
         look_again=gathered.look_again,
     )

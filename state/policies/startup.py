@@ -23,10 +23,13 @@ def launch(case: Case) -> list[Action]:
     """What must be created, or confirmed before anything is."""
     epoch = case.record.epoch
     actions: list[Action] = [] if case.view.service else [EnsureService()]
-    if case.tally.pods >= case.plan.size or (case.launched and not case.plan.sequential):
-        return actions
+    there = case.tally.pods >= case.plan.size or (case.launched and not case.plan.sequential)
+    if there and not actions:
+        return []
     if case.view.confirmed != epoch:
         return [ConfirmLaunch(epoch)]
+    if there:
+        return actions
     absent = _absent(case)
     if not gate_open(case):
         coordinator = case.plan.coordinator

@@ -7,7 +7,8 @@ from reconcilers.paths import core, experiment
 from state.plan import Coordinator, Env, Group, Member, Plan, ProbeKind, Shape, Source
 from state.pod import Pod, PodPhase
 from state.record import Phase, Record
-from tests.fakes.api import FakeApi, Object
+from tests.fakes.api import FakeApi
+from tests.fakes.history import Object
 
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 JAX_ENV = (

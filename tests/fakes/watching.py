@@ -87,8 +87,8 @@ class Watches:
         if params.get("sendInitialEvents") == "true":
             opening = courier.opening(collection)
             version = history.version if opening is None else opening
-            for line in _initial(history.state(version), collection, chosen, version):
-                yield line
+            for first in _initial(history.state(version), collection, chosen, version):
+                yield first
         else:
             version = int(params.get("resourceVersion") or history.version)
             if version < history.forgotten:

@@ -33,7 +33,7 @@ class Door:
     def __init__(self, world: "World", stale: int | None = None) -> None:
         self.world = world
         self.dead = False
-        self._stale = stale
+        self._stale = None if stale is None else min(stale, world.api.history.version)
         self._born = world.clock()
         self._synced: set[str] = set()
         self._due: dict[tuple[str, int], float] = {}

@@ -38,11 +38,15 @@ def _each_event(kind: str, *hows: str) -> Family:
 
 
 def _stale(scenario: Scenario, clean: Result) -> Iterator[tuple[Fault, ...]]:
-    """Every earlier list after every write, in the core scenarios; elsewhere every list after two later writes."""
-    thin = 1 if scenario.core and clean.plan.size < 16 else 0
+    """Every earlier list: in the core scenarios after every third write that follows it (of a single member: after
+    every one), elsewhere after two."""
     for version in _versions(clean):
         later = [number for number, (_, before) in enumerate(clean.writes, 1) if before >= version]
-        for number in later if thin else (*later[:1], *later[5:6]):
+        if scenario.core and clean.plan.size < 16:
+            later = later[:: 1 if clean.plan.size == 1 else 3]
+        else:
+            later = [*later[:1], *later[5:6]]
+        for number in later:
             yield (Fault("stale", number, str(version)),)
 
 
@@ -66,8 +70,8 @@ FAMILIES: dict[str, Family] = {
     "clean": lambda scenario, clean: iter([()]),
     "crash": _each_write(lambda n: Fault("crash-before", n), lambda n: Fault("crash-after", n)),
     "error": _each_write(
-        *(lambda n, how=how: Fault("refuse", n, how) for how in REFUSALS),  # type: ignore[misc]
-        *(lambda n, how=how: Fault("lose", n, how) for how in LOSSES),  # type: ignore[misc]
+        *(lambda n, how=how: Fault("refuse", n, how) for how in REFUSALS),
+        *(lambda n, how=how: Fault("lose", n, how) for how in LOSSES),
     ),
     "hold": _each_event("hold", "8", "120"),
     "reorder": _each_event("hold", "0.3"),
@@ -98,15 +102,17 @@ def plans(family: str, scenario: Scenario, reference: Result, *, full: bool = Fa
 def _step(family: str, scenario: Scenario, size: int) -> int:
     """Which part of the plans is played when there are ten minutes: all where the daemon's own logic is at stake.
 
-    The core scenarios meet every fault at every place. The others differ from them in a few steps each, so of the
-    faults that the reflector or the queue has to bear they meet a third; and of a large gang, whose members are alike,
-    a part only.
+    The core scenarios meet every fault at every place, and every scenario meets a crash before and after every write.
+    Otherwise the scenarios differ from the core in a few steps each, so of the faults that the reflector or the queue
+    has to bear they meet every fifth; and of a large gang, whose members are alike, a part only.
     """
     if family == "clean" or (family == "crash" and (scenario.core or size < 16)):
         return 1
     if size >= 16:
         return 12 if scenario.core else 36
-    return 1 if scenario.core or size == 1 or family in ("stale", "drop") else 3
+    if scenario.core:
+        return 1
+    return 2 if size == 1 or family in ("stale", "drop") else 5
 
 
 def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:

@@ -84,7 +84,7 @@ class Gang:
             return
         for member in members.values():
             member.passed = True
-            for event in self.world.befalls(member, Dies | Preempted | NodeLost):
+            for event in self.world.befalls(member, Dies, Preempted, NodeLost):
                 match event:
                     case Dies(start=False):
                         self.world.later(event.after, self._die, member, event)

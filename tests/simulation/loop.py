@@ -69,7 +69,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _write_to_self(self) -> NoReturn:
         raise RealWorld("a thread wants to wake the loop")
 
-    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> NoReturn:
+    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> NoReturn:  # type: ignore[override]
         raise RealWorld(f"{func} was to run in an executor")
 
     def _make_socket_transport(self, *args: Any, **kwargs: Any) -> NoReturn:

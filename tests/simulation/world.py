@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, TypeVar
 
+import msgspec
+
 from muster.api.errors import ApiError
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from reconcilers.paths import experiment
@@ -15,7 +17,7 @@ from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.simulation.door import Door
 from tests.simulation.gang import Gang
-from tests.simulation.invariants import Invariants
+from tests.simulation.invariants import OVER, Invariants
 from tests.simulation.kubelet import Kubelet
 from tests.simulation.life import OURS, Life, task_factory
 from tests.simulation.loop import VirtualLoop
@@ -31,6 +33,8 @@ SUBMITTED = 1.0
 STABLE = 600.0
 """Seconds without anything happening after which nothing will."""
 HORIZON = 7200.0
+JITTERED = 2.0
+"""Seconds: the longest delay that differs from time to time, where the plan is shuffled."""
 COLLECT = 0.5
 """Seconds after which the garbage collector follows a deletion."""
 
@@ -59,7 +63,7 @@ class World:
         self.scenario: Scenario = scenarios()[plan.scenario]
         self.random = Random(plan.seed)
         self.loop = VirtualLoop(Random(f"{plan.seed}/loop") if plan.shuffle else None)
-        self.loop.set_task_factory(task_factory)
+        self.loop.set_task_factory(task_factory)  # type: ignore[arg-type]
         self.violations: list[str] = []
         self.facts: list[tuple[float, str, str, int, int]] = []
         """What befell whom: second, kind, experiment, epoch, rank."""
@@ -67,6 +71,8 @@ class World:
         self.struck: dict[Fault, float] = {}
         self.held: dict[Fault, str] = {}
         self.spent: set[Fault] = set()
+        self.landed: set[str] = set()
+        """Objects that a dead daemon's late write made."""
         self.touched = 0.0
         """When something that is not the daemon's doing happened last."""
         self.lives: list[Life] = []
@@ -83,8 +89,8 @@ class World:
         self.loop.call_later(self.delay(seconds), do, *args)
 
     def delay(self, usual: float) -> float:
-        """How long something takes that usually takes so long."""
-        if not self.plan.shuffle:
+        """How long something takes that usually takes so long. What a scenario states in seconds is not disturbed."""
+        if not self.plan.shuffle or usual > JITTERED:
             return usual
         return usual * self.random.choice((0.5, 1.0, 1.0, 2.0, 10.0 if usual < 0.1 else 1.3))
 
@@ -169,7 +175,10 @@ class World:
         pod = max(pods, key=lambda pod: int(pod["metadata"]["labels"][LABEL_EPOCH]))
         process = self.kubelet.processes[pod["metadata"]["uid"]]
         if fault.kind == "delete-pod":
-            self.happened("disruption", process)
+            obj = self.named(process.called)
+            status = (obj.get("status") or {}) if obj else {}
+            if status.get("epoch") == process.epoch and status.get("phase") not in OVER:
+                self.happened("deletion", process)
             self.api.delete(process.path)
         else:
             metadata = {**pod["metadata"], "annotations": {"stranger": "was here"}}
@@ -177,12 +186,12 @@ class World:
 
     # What befalls members
 
-    def befalls(self, process: Process, kind: type[T] | Any) -> list[T]:
+    def befalls(self, process: Process, *kinds: type[T]) -> list[T]:
         """What the scenario has in store for a process."""
         return [
             event
             for event in self.scenario.befalls
-            if isinstance(event, kind)
+            if isinstance(event, kinds)
             and event.experiment == process.called
             and process.epoch in event.epochs
             and event.rank % process.size == process.rank
@@ -218,7 +227,8 @@ class World:
         async def land() -> None:
             await asyncio.sleep(seconds)
             try:
-                await self.api.request(method, path, body=body)
+                answer = await self.api.request(method, path, body=body)
+                self.landed.add(f"{path}/{msgspec.json.decode(answer.body)['metadata']['name']}")
             except ApiError:
                 return
 

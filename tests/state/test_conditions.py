@@ -109,3 +109,20 @@ def test_the_time_moves_only_where_the_status_flips() -> None:
     assert since(was, phase=Phase.PENDING)["Suspended"] == NOW - 9
     assert since(was, phase=Phase.SUSPENDED)["Suspended"] == NOW + 50
     assert since(was, phase=Phase.PENDING)["Failed"] == NOW + 50
+
+
+def test_what_is_said_is_renewed_though_the_status_stays() -> None:
+    kept = Condition(ConditionType.SUSPENDED, False, "NotSuspended", "", 7, NOW - 9)
+    for before in (kept, replace(kept, reason="Old"), replace(kept, message="old words"), replace(kept, generation=6)):
+        case = Case(plan(generation=7), record(conditions=(before,)), view(), NOW)
+        assert renew(case, QUIET)[0] == kept
+
+
+def test_who_needs_no_coordinator_has_it_ready() -> None:
+    case = Case(plan(coordinator=None), record(), view(), NOW)
+    here = {each.type: each for each in renew(case, QUIET)}[ConditionType.COORDINATOR_READY]
+    assert (here.status, here.reason, here.message) == (True, "NoCoordinator", "the members meet nowhere")
+
+
+def test_what_it_waits_for_is_not_how_it_finished() -> None:
+    assert rows(QUIET, reason="CreatingPods", message="0/4 pods")["Finished"] == (False, "Unfinished", "")

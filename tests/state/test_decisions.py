@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, ProbeTarget
+from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget
 from state.machine import Decision, decide
 from state.plan import Backoff, Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
 from state.pod import Exit, Pod, PodPhase
@@ -91,6 +91,33 @@ def test_success_ends_it() -> None:
     )
     assert times(kept) == times(record(**RUNNING)) | {"finished_at": NOW + 100, "phase_at": NOW + 100}
     assert (over.actions, over.wake_at, over.probe) == ((), None, None)
+
+
+def test_all_have_arrived_who_have_succeeded() -> None:
+    assert look(view(*gang(phase=PodPhase.SUCCEEDED))).record.ready == 4
+
+
+def test_one_step_takes_one_turn() -> None:
+    """A restart is persisted and told as such, though nothing keeps the next epoch from starting at once."""
+    seen = view()
+    seen.lost = 2
+    gone = look(seen, **RUNNING)
+    assert (gone.record.phase, gone.record.epoch, gone.record.resume_at) == (Phase.RESTARTING, 3, NOW + 100)
+    assert [line.reason for line in gone.story] == ["GangRestart"]
+    resumed = look(view(pod(0, epoch=3)), phase=Phase.SUSPENDED, epoch=3)
+    assert resumed.record.phase is Phase.PENDING
+
+
+def test_where_nobody_gathers_nobody_is_missing() -> None:
+    stages: tuple[tuple[Plan, dict[str, Any]], ...] = (
+        (plan(suspend=True), {"phase": Phase.SUSPENDED}),
+        (plan(), {"phase": Phase.FAILED}),
+        (plan(), {"phase": Phase.RESTARTING, "resume_at": NOW + 500}),
+    )
+    for run, facts in stages:
+        assembled = look(run=run, **facts).record.condition(ConditionType.ASSEMBLED)
+        assert assembled is not None
+        assert assembled.message == ""
 
 
 def test_success_goes_before_everything_that_is_also_true() -> None:
@@ -293,7 +320,7 @@ def test_what_ended_is_swept_while_the_next_epoch_is_launched() -> None:
 
 def test_a_pod_missing_from_a_complete_gang_is_looked_for_first() -> None:
     assert look(view(*gang()[:3]), scheduled_at=NOW).actions == (ConfirmLoss(0),)
-    assert look(view(*gang()), scheduled_at=NOW).actions == (EnsureService(),)
+    assert look(view(*gang()), scheduled_at=NOW).actions == (ConfirmLaunch(0),)  # before it makes the Service it lacks
 
 
 def test_over_or_suspended_pods_are_dismissed() -> None:
@@ -333,6 +360,7 @@ def test_it_wakes_to_refresh_the_picture() -> None:
     seen = view(pod(0, **idle), pod(1, **idle))
     again = decide(plan(backoff=BACKING_OFF), kept, seen, NOW + 1)
     assert (again.write, again.wake_at) == (False, NOW + 30)
+    assert again.record == kept  # what is not written has not happened
 
 
 # --- the probe ---------------------------------------------------------------------------------------------------

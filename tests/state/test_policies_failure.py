@@ -125,3 +125,18 @@ def test_survivors_of_a_member_that_is_gone_are_not_the_cause() -> None:
     cause = failure.first_cause(case(failed, *aborted[1:], scheduled_at=NOW))
     assert cause is not None
     assert (cause.rank, cause.disruption) == (0, False)
+
+
+def test_a_deleted_pod_that_has_ended_of_it_is_a_disruption_all_the_same() -> None:
+    """What a daemon sees that was away, or whose watch was renewed, between the deletion and the end."""
+
+    def ended(code: int, reason: str = "Error") -> Cause:
+        killed = pod(3, terminating=True, phase=PodPhase.FAILED, exit=Exit("main", code, 0, reason, "", NOW))
+        survivors = [pod(rank, phase=PodPhase.FAILED, exit=Exit("main", 134, 6, "Error", "", NOW)) for rank in range(3)]
+        cause = failure.first_cause(case(*survivors, killed, scheduled_at=NOW))
+        assert cause is not None
+        return cause
+
+    assert [(ended(code).rank, ended(code).disruption) for code in (143, 137)] == [(3, True), (3, True)]
+    assert not ended(137, "OOMKilled").disruption
+    assert not ended(1).disruption

@@ -9,6 +9,7 @@ from state.plan import Clock, ClockAction, ClockName, Group, Plan, ProbeKind, Sh
 from state.pod import Pod, PodPhase
 from state.policies import rendezvous
 from state.policies.rendezvous import FIRST_SERVE, QUIET, Assembly
+from state.record import Condition, ConditionType, RollCall
 from state.roll import CoordinatorState, RankError, RankState, RollAnswer
 from state.view import Refusal, View
 from tests.builders import NOW, answer, plan, pod, record, view
@@ -231,3 +232,43 @@ def test_at_rest_nobody_gathers() -> None:
     late = rendezvous.at_rest(Case(plan(clocks=clocks), record(epoch=1, ending_at=NOW), view(old), NOW + 5))
     why = f"1 pod of an older epoch ({old.name}) did not end within 5 s"
     assert late == Assembly(False, False, 0, (), why, ("TerminatingDeadlineExceeded", why), None)
+
+
+# --- a daemon that has just begun --------------------------------------------------------------------------------
+
+
+def began(ready: bool = True, **facts: Any) -> Assembly:
+    kinds = (ConditionType.COORDINATOR_READY, ready, "so"), (ConditionType.ASSEMBLED, False, "3/4 ranks arrived")
+    stuck = (ConditionType.STUCK, facts.pop("stuck", True), "rank 2")
+    conditions = tuple(Condition(kind, status, "Why", words, 1, NOW) for kind, status, words in (*kinds, stuck))
+    roll = facts.pop("roll", RollCall(4, 3, (2,)))
+    return assess(view(*gang()), **{"conditions": conditions, "roll": roll, **facts})
+
+
+def test_a_daemon_that_has_not_asked_yet_says_what_is_persisted() -> None:
+    told = "3/4 ranks arrived"
+    assert began() == Assembly(False, True, 3, (2,), told, ("Why", "rank 2"), None)
+    assert began(stuck=False) == Assembly(False, True, 3, (2,), told, None, None)
+    assert began(assembled_at=NOW).complete
+    only = (Condition(ConditionType.COORDINATOR_READY, True, "Why", "so", 1, NOW),)
+    assert began(conditions=only) == Assembly(False, True, 3, (2,), "", None, None)
+
+
+def test_where_nothing_was_heard_before_it_waits_for_the_coordinator() -> None:
+    for here in (began(ready=False), began(roll=None), began(conditions=())):
+        assert here == Assembly(False, False, 0, (), f"{WAITING})", None, None)
+
+
+def test_what_it_hears_goes_before_what_is_persisted() -> None:
+    conditions = (Condition(ConditionType.COORDINATOR_READY, True, "Why", "so", 1, NOW),)
+    seen = view(*gang(), heard=answer(*[CONNECTED] * 4))
+    assert assess(seen, conditions=conditions, roll=RollCall(4, 3, (2,))).arrived == 4
+
+
+def test_an_alert_that_is_persisted_is_not_told_twice_in_one_line() -> None:
+    seen = view(*gang())
+    seen.refusal = Refusal("Quota", "no more pods", final=False)
+    told = Condition(ConditionType.ASSEMBLED, False, "Why", "no more pods; 3/4 ranks arrived", 1, NOW)
+    ready = Condition(ConditionType.COORDINATOR_READY, True, "Why", "so", 1, NOW)
+    here = assess(seen, conditions=(ready, told), roll=RollCall(4, 3, (2,)))
+    assert here.message == "no more pods; 3/4 ranks arrived"

@@ -62,7 +62,10 @@ def test_nothing_is_asked_of_the_api_when_everybody_is_there() -> None:
 
 
 def test_a_gang_that_is_there_still_gets_the_service_it_lacks() -> None:
-    assert startup.launch(case(plan(), *(pod(rank) for rank in range(4)), service=False)) == [EnsureService()]
+    """But not for an experiment that is being deleted, whose Service the garbage collector took: so it asks first."""
+    here = [pod(rank) for rank in range(4)]
+    assert startup.launch(case(plan(), *here, confirmed=-1, service=False)) == [ConfirmLaunch(0)]
+    assert startup.launch(case(plan(), *here, service=False)) == [EnsureService()]
 
 
 def test_a_very_large_gang_is_created_in_waves() -> None:

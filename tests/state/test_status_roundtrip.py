@@ -172,10 +172,14 @@ def test_the_error_names_what_is_wrong_on_one_line() -> None:
     with pytest.raises(StatusError) as caught:
         from_status(WIRE | {"phase": "Dreaming"})
     assert str(caught.value) == f"status: 'Dreaming' is not a valid Phase{HINT}"
+
+
+@pytest.mark.parametrize("counter", ["epoch", "restarts", "disruptions"])
+def test_a_count_that_no_gang_can_reach_is_nobodys_record(counter: str) -> None:
     with pytest.raises(StatusError) as caught:
-        from_status(WIRE | {"epoch": 10**8 + 1})
-    assert str(caught.value) == f"status: epoch 100000001 cannot be{HINT}"
-    assert from_status(WIRE | {"epoch": 10**8}) is not None
+        from_status(WIRE | {counter: 10**8 + 1})
+    assert str(caught.value) == f"status: 100000001 restarts cannot be{HINT}"
+    assert from_status(WIRE | {counter: 10**8}) is not None
 
 
 @pytest.mark.parametrize("nonsense", ["Running", [], [WIRE], 7, 0, "", False])

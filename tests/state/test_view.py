@@ -213,3 +213,23 @@ def test_only_news_of_this_epoch_is_news() -> None:
 def test_a_new_view_has_confirmed_nothing() -> None:
     seen = View()
     assert (seen.confirmed, seen.lost, seen.service, seen.refusal, seen.standing) == (-1, -1, False, None, None)
+
+
+@pytest.mark.parametrize(
+    ("seen", "made", "launched"),
+    [((0, 1), (2, 3), True), ((0, 1), (2,), False), ((0, 1), (1, 2), False), ((), (0, 1, 2, 3), True),
+     ((0, 1, 2, 3), (), True), ((0, 1), (1, 2, 3), True)],
+)  # fmt: skip
+def test_an_epoch_is_launched_once_all_who_run_together_were_made(
+    seen: tuple[int, ...], made: tuple[int, ...], launched: bool
+) -> None:
+    here = view(*(pod(rank, epoch=2) for rank in seen), pod(0, epoch=1))
+    here.made(2, made, 4)
+    assert here.launched == (2 if launched else -1)
+    here.launched = 2
+    here.made(2, (), 99)
+    assert here.launched == 2
+
+
+def test_a_new_view_has_launched_nothing() -> None:
+    assert View().launched == -1

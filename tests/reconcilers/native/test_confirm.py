@@ -42,7 +42,7 @@ async def test_pods_of_the_same_epoch_do_not_stand_in_the_way():
     plan = gang()
     bench = await launched(plan, 2)
     submitted(bench.api, plan, epoch=2)
-    assert await confirm(bench, plan, 2) == Outcome(confirmed=True, version=4)
+    assert await confirm(bench, plan, 2) == Outcome(confirmed=True, version=4, launched=True)
 
 
 async def test_a_running_pod_of_an_older_epoch_stands_in_the_way_and_is_named():

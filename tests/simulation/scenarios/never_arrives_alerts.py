@@ -8,5 +8,5 @@ SCENARIO = Scenario(
     sizes=(4,),
     spec={"clocks": {"assembly": {"after": "60s", "action": "Alert"}}},
     befalls=(Absent(rank=-1),),
-    patience=130.0,
+    patience=400.0,  # a picture for people is refreshed at growing intervals, the last time after minutes
 )

@@ -1,0 +1,125 @@
+"""``python -m tests.planted``: is every planted bug caught, and by which plans?"""
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from tests.planted import hunting
+from tests.planted.bug import Bug, Hunt, Pair
+from tests.planted.catalogue import BUGS, PAIRS
+from tests.planted.hunting import Catch
+from tests.simulation.families import FAMILIES
+
+HASH_SEED = "0"
+"""Sets of strings are walked in an order that differs from process to process; here it must not."""
+CLEAN = "the daemon as it is"
+PORTION = 40
+"""Plans of the undamaged daemon that are played in one go."""
+
+Case = Bug | Pair
+CASES: tuple[Case, ...] = (*BUGS, *PAIRS)
+Results = dict[str, list[Catch]]
+
+
+def main() -> int:
+    """Hunt what the command line says; 1 if a bug is not caught, or the undamaged daemon fails."""
+    if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
+        os.environ["PYTHONHASHSEED"] = HASH_SEED
+        os.execv(sys.executable, [sys.executable, "-m", "tests.planted", *sys.argv[1:]])
+    arguments = _arguments()
+    cases = [case for case in CASES if not arguments.only or case.name in arguments.only]
+    if arguments.pairs:
+        cases = [case for case in cases if isinstance(case, Pair)]
+    began = time.monotonic()
+    for each in {hunt for case in cases for hunt in case.hunts}:
+        _lines(each)  # before the processes fork
+    with multiprocessing.get_context("fork").Pool(arguments.processes) as pool:
+        results = _hunt(pool, cases, arguments.enough)
+        innocent, blamed = _acquit(pool, results)
+    _show(results, detailed=bool(arguments.only))
+    for line, found in blamed:
+        _say(f"the undamaged daemon fails: python -m tests.simulation --replay '{line}'\n    {found}")
+    escaped = [name for name, caught in results.items() if not any(each.violated for each in caught)]
+    for name in escaped:
+        _say(f"NOT CAUGHT: {name}")
+    _say(f"{CLEAN}: {innocent} plans, {len(blamed)} violations; {time.monotonic() - began:.0f} s")
+    _say(f"bugs {len(results)}, caught {len(results) - len(escaped)}")
+    return 1 if escaped or blamed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.planted", description=__doc__)
+    names = [case.name for case in CASES]
+    parser.add_argument("--only", metavar="BUG", action="append", choices=names, help="only this bug; repeatable")
+    parser.add_argument("--pairs", action="store_true", help="only the pairs")
+    parser.add_argument("--enough", type=int, default=hunting.ENOUGH, help="violations per hunt (default: %(default)s)")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: one per processor")
+    return parser.parse_args()
+
+
+@cache
+def _lines(hunt: Hunt) -> list[str]:
+    return hunting.lines(hunt)
+
+
+def _bugs(name: str) -> Sequence[Bug]:
+    pair = next((pair for pair in PAIRS if pair.name == name), None)
+    return (pair.first, pair.second) if pair else [bug for bug in BUGS if bug.name == name]
+
+
+def _track(task: tuple[str, Hunt, int]) -> tuple[str, Catch]:
+    name, hunt, enough = task
+    return name, hunting.track(_bugs(name), hunt, _lines(hunt), enough)
+
+
+def _hunt(pool: "multiprocessing.pool.Pool", cases: Sequence[Case], enough: int) -> Results:
+    tasks = [(case.name, hunt, enough) for case in cases for hunt in case.hunts]
+    results: Results = {case.name: [] for case in cases}
+    for name, caught in pool.imap(_track, tasks):
+        results[name].append(caught)
+    return results
+
+
+def _judge(lines: Sequence[str]) -> list[tuple[str, str]]:
+    return [(line, found[0]) for line in lines if (found := hunting.verdict((), line))]
+
+
+def _acquit(pool: "multiprocessing.pool.Pool", results: Results) -> tuple[int, list[tuple[str, str]]]:
+    """The undamaged daemon on every plan that was played: how many, and those that it fails."""
+    lines = sorted({line for caught in results.values() for each in caught for line in each.played})
+    portions = [lines[start : start + PORTION] for start in range(0, len(lines), PORTION)]
+    return len(lines), [each for found in pool.imap(_judge, portions) for each in found]
+
+
+def _show(results: Results, *, detailed: bool) -> None:
+    """The matrix: violated plans of those played."""
+    families = [name for name in FAMILIES if any(c.hunt.family == name for each in results.values() for c in each)]
+    wide = max(map(len, results), default=0)
+    _say(f"{'violated/played':{wide}}  {_row(families)}")
+    for name, caught in results.items():
+        _say(f"{name:{wide}}  {_row(_cell(family, caught) for family in families)}")
+        for each in caught if detailed else ():
+            for line, found in each.violated:
+                _say(f"    {line}\n        {found}")
+
+
+def _cell(family: str, caught: Iterable[Catch]) -> str:
+    ours = [each for each in caught if each.hunt.family == family]
+    return f"{sum(len(c.violated) for c in ours)}/{sum(len(c.played) for c in ours)}" if ours else "."
+
+
+def _row(cells: Iterable[str]) -> str:
+    return " ".join(f"{cell:>11}" for cell in cells)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text.rstrip()}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""Mistakes in what is decided: epochs, failures, the barrier, clocks."""
+
+from dataclasses import replace
+from typing import Any
+
+from daemon import conductor
+from daemon.conductor import Conductor
+from daemon.roster import Entry, Roster
+from state import machine
+from state.because import cause_of
+from state.case import Case, Fail, Restart
+from state.plan import ClockName, Plan
+from state.pod import Pod
+from state.policies import barrier, deadline, failure
+from state.record import Record
+from state.view import View
+from tests.planted.bug import Hunt, Swaps, bug, swap
+
+
+@bug(Hunt("crash", "member-fails"), Hunt("two-crashes", "member-fails"), Hunt("stale", "member-fails"))
+def epoch_in_memory() -> Swaps:
+    """Epoch and restarts are counted in memory: a new daemon does not read them back."""
+    take, write = Roster._take, Conductor._write
+
+    def forgetful(self: Roster, entry: Entry, reading: Any) -> None:
+        held = entry.record
+        take(self, entry, reading)
+        if entry.record is not None:
+            counts = (held.epoch, held.restarts, held.disruptions) if held else (0, 0, 0)
+            epoch, restarts, disruptions = counts
+            entry.record = replace(entry.record, epoch=epoch, restarts=restarts, disruptions=disruptions)
+
+    async def remembering(self: Conductor, entry: Entry, record: Record, story: Any) -> None:
+        await write(self, entry, record, story)
+        if entry.record is not None:
+            counts = {"epoch": record.epoch, "restarts": record.restarts, "disruptions": record.disruptions}
+            entry.record = replace(entry.record, **counts)
+
+    return [swap(Roster, "_take", forgetful), swap(Conductor, "_write", remembering)]
+
+
+@bug(Hunt("clean", "member-fails"), Hunt("clean", "coordinator-fails"), Hunt("hold", "member-fails"))
+def failures_by_edge() -> Swaps:
+    """Each pod that turns to Failed is one failure, whatever epoch it is of and whatever it died of."""
+    edges: dict[int, tuple[View, list[Pod]]] = {}
+    change, judge = View.change, failure.judge
+
+    def watching(self: View, old: Pod | None, new: Pod | None) -> None:
+        change(self, old, new)
+        if new is not None and new.failed and not (old is not None and old.failed):
+            edges.setdefault(id(self), (self, []))[1].append(new)
+
+    def counting(case: Case) -> Restart | Fail | None:
+        verdict = judge(case)
+        if isinstance(verdict, Restart) and verdict.cause.disruption:
+            return verdict
+        _, waiting = edges.get(id(case.view), (case.view, []))
+        return failure.spend(case, cause_of(waiting.pop(0), case.record.epoch, case.now)) if waiting else None
+
+    return [swap(View, "change", watching), swap(failure, "judge", counting)]
+
+
+@bug(Hunt("clean", "node-lost-blocks"), Hunt("clean", "survivors-hang"), Hunt("crash", "node-lost-blocks", most=10))
+def no_barrier() -> Swaps:
+    """An epoch begins while pods of another may still run."""
+    return [swap(barrier, "clear", lambda case: True)]
+
+
+@bug(Hunt("crash", "never-arrives-fails"), Hunt("crash", "total-passes"), Hunt("crash", "unschedulable-fails"))
+def deadline_in_a_timer() -> Swaps:
+    """A clock runs from when this daemon first saw it run, and not from the persisted time."""
+    firsts: dict[tuple[int, str, int], float] = {}
+    looking: list[tuple[View, float]] = []
+    views: list[View] = []
+    ends, decide = deadline.ends, machine.decide
+
+    def deciding(plan_: Plan, record: Record | None, view: View, now: float) -> machine.Decision:
+        views.append(view)  # kept, so that no other view is ever taken for it
+        looking[:] = [(view, now)]
+        return decide(plan_, record, view, now)
+
+    def timed(plan_: Plan, record: Record) -> dict[ClockName, float]:
+        view, now = looking[0]
+        return {
+            name: firsts.setdefault((id(view), name.value, record.epoch), now) + plan_.clocks[name].after
+            for name in ends(plan_, record)
+        }
+
+    return [swap(deadline, "ends", timed), swap(conductor, "decide", deciding)]

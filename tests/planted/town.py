@@ -1,0 +1,42 @@
+"""A scenario that planted bugs need and the daemon's own do not: somebody else's object has our name."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from unittest.mock import patch
+
+from reconcilers.paths import core
+from tests.simulation import oracles
+from tests.simulation.scenario import At, End, Scenario, scenarios
+from tests.simulation.world import NAMESPACE, World
+
+
+@dataclass(frozen=True, slots=True)
+class Service(At):
+    """Somebody makes a Service of that name."""
+
+    name: str = "run"
+
+
+class Town(World):
+    """A world in which people make Services, too."""
+
+    def _step(self, step: At) -> None:
+        if isinstance(step, Service):
+            path = core(NAMESPACE, "services", step.name)
+            self.api.put(path, {"kind": "Service", "metadata": {"namespace": NAMESPACE, "name": step.name}})
+        else:
+            super()._step(step)
+
+
+TAKEN = Scenario("name-taken", End("Failed", "NameTaken"), sizes=(4,), people=(Service(0.5),))
+"""There is a Service of the experiment's name already, and it is nobody's: the experiment fails and says so."""
+
+
+@contextmanager
+def town() -> Iterator[None]:
+    """Plans are played there."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(scenarios(), {TAKEN.name: TAKEN}))
+        stack.enter_context(patch.object(oracles, "World", Town))
+        yield

@@ -1,0 +1,90 @@
+"""Mistakes in what is seen: caches that are late, mixed up, or out of order."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from daemon.caches import WatchCaches
+from daemon.conductor import Conductor
+from daemon.roster import Entry
+from state.record import Line, Record
+from tests.planted.bug import Hunt, Swaps, bug, swap
+from watchers.events import Event
+from watchers.reflector import Reflector
+from watchers.store import Store
+from watchers.tombstones import Tombstones
+
+FOR_EVER = 1 << 62
+"""A resourceVersion that is beyond all others."""
+BACKLOG = 1.0
+"""Seconds an event waits for its turn."""
+
+
+@bug(Hunt("hold", "member-fails"), Hunt("drop", "member-fails"), Hunt("clean", "member-fails"))
+def own_writes_unread() -> Swaps:
+    """A step is taken on what the caches show, whether or not they have seen our own last writes."""
+    write = Conductor._write
+
+    async def forgotten(self: Conductor, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
+        cached, version = entry.record, entry.version
+        await write(self, entry, record, story)
+        if entry.record is record and cached is not None:
+            entry.record, entry.version = cached, version
+
+    return [
+        swap(Entry, "behind", property(lambda entry: False)),
+        swap(WatchCaches, "pods_version", property(lambda caches: FOR_EVER)),
+        swap(Conductor, "_write", forgotten),
+    ]
+
+
+@bug(Hunt("hold", "member-fails"), Hunt("relist", "member-fails"))
+def old_generation() -> Swaps:
+    """Events wait in a queue that a new list does not empty, and nothing looks at how old they are."""
+    apply = Reflector._apply
+
+    def queued(self: Reflector[Any], event: Event[Any]) -> None:
+        asyncio.get_running_loop().call_later(BACKLOG, apply, self, event)
+
+    def put(self: Store[Any], obj: Any, version: int) -> None:
+        old = self.objects.get(obj.uid)
+        self.objects[obj.uid] = obj
+        if self._on_change is not None:
+            self._on_change(old, obj)
+        self.reached(version)
+
+    return [swap(Reflector, "_apply", queued), swap(Tombstones, "late", _never), swap(Store, "put", put)]
+
+
+def _never(self: Tombstones, uid: str, version: int) -> bool:
+    return False
+
+
+@bug(Hunt("stranger", "coordinator-first"), Hunt("stranger", "happy"))
+def cache_by_name() -> Swaps:
+    """Objects are told apart by name: one that was deleted and made again is the one that died."""
+    buried: dict[int, tuple[Store[Any], set[tuple[str, str]]]] = {}
+
+    def key(obj: Any) -> tuple[str, str]:
+        return obj.namespace, obj.name
+
+    def graves(store: Store[Any]) -> set[tuple[str, str]]:
+        return buried.setdefault(id(store), (store, set()))[1]
+
+    replace, put, drop = Store.replace, Store.put, Store.drop
+
+    def replacing(self: Store[Any], objects: Iterable[Any], version: int) -> None:
+        graves(self).clear()
+        replace(self, objects, version)
+
+    def putting(self: Store[Any], obj: Any, version: int) -> None:
+        if key(obj) in graves(self):
+            self.reached(version)
+        else:
+            put(self, obj, version)
+
+    def dropping(self: Store[Any], uid: str, obj: Any, version: int) -> None:
+        graves(self).add(key(obj))
+        drop(self, uid, obj, version)
+
+    return [swap(Store, "replace", replacing), swap(Store, "put", putting), swap(Store, "drop", dropping)]

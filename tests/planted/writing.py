@@ -1,0 +1,132 @@
+"""Mistakes in what is written: names, preconditions, the order of writes, and who is asked before."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from daemon import conductor
+from daemon.conductor import Conductor
+from daemon.roster import Entry
+from muster.api.wire import Answer, Transport
+from reconcilers.native import create, engine, service
+from reconcilers.native.calls import Calls
+from reconcilers.outcome import Outcome
+from reconcilers.refs import ExperimentRef
+from reconcilers.render import pods
+from reconcilers.status import write_status
+from state.actions import ConfirmLaunch, ConfirmLoss, DeletePods
+from state.machine import Decision
+from state.plan import Group, Member, Plan
+from state.record import Line, Record
+from tests.planted.bug import Hunt, Swaps, bug, swap
+
+
+@bug(Hunt("late-write", "member-fails"), Hunt("late-write", "happy"), shown_by="runs twice")
+def random_names() -> Swaps:
+    """Each create of a pod has a name of its own, as with generateName: a create sent twice makes two pods.
+
+    The first name is the one that is always used, and only a rank that runs twice shows the bug: that names differ
+    from those of the run in which nothing goes wrong is no wonder here.
+    """
+    place, asked = pods._place, dict[str, int]()
+
+    def anywhere(plan: Plan, group: Group, member: Member, epoch: int) -> pods.Place:
+        known = place(plan, group, member, epoch)
+        count = asked[known.name] = asked.get(known.name, -1) + 1
+        return replace(known, name=f"{known.name}{count}") if count else known
+
+    return [swap(pods, "_place", anywhere)]
+
+
+@bug(Hunt("stale", "member-fails", most=250), Hunt("late-write", "member-fails"))
+def no_live_check() -> Swaps:
+    """An epoch is launched on what the caches show."""
+
+    async def yes(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Outcome:
+        return Outcome(confirmed=True)
+
+    return [swap(engine, "confirm_launch", yes)]
+
+
+@bug(Hunt("drop", "happy"), Hunt("drop", "member-fails"))
+def loss_taken_for_granted() -> Swaps:
+    """A pod that the cache lacks is gone."""
+
+    async def yes(calls: Calls, action: ConfirmLoss, plan: Plan) -> Outcome:
+        return Outcome(lost=True)
+
+    return [swap(engine, "confirm_loss", yes)]
+
+
+class _Blind:
+    """A transport on which every status is written whatever it was meanwhile."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def request(self, method: str, path: str, *, body: bytes) -> Answer:
+        document = msgspec.json.decode(body)
+        del document["metadata"]["resourceVersion"]
+        return await self._transport.request(method, path, body=msgspec.json.encode(document))
+
+
+@bug(Hunt("late-write", "member-fails"), Hunt("stale", "member-fails"), Hunt("crash", "member-fails"))
+def blind_write() -> Swaps:
+    """A status is written without the resourceVersion it was decided on."""
+
+    async def blindly(transport: Any, ref: ExperimentRef, status: Mapping[str, object], version: int) -> int:
+        blind: Any = _Blind(transport)
+        return await write_status(blind, ref, status, version)
+
+    return [swap(conductor, "write_status", blindly)]
+
+
+@bug(Hunt("clean", "member-fails"), Hunt("clean", "survivors-hang"))
+def deleted_before_persisted() -> Swaps:
+    """Old pods are deleted first, and the epoch that gave them up is persisted afterwards."""
+    persist = Conductor._persist
+
+    async def afterwards(self: Conductor, entry: Entry, decision: Decision) -> bool:
+        assert entry.plan is not None
+        for action in decision.actions:
+            if isinstance(action, DeletePods):
+                self._fold(entry, await self._engine.carry_out(action, entry.plan, decision.record))
+        return await persist(self, entry, decision)
+
+    return [swap(Conductor, "_persist", afterwards)]
+
+
+@bug(Hunt("clean", "happy"), Hunt("clean", "member-fails"))
+def status_written_twice() -> Swaps:
+    """A step writes the status, and then once more with a new time."""
+    write = Conductor._write
+
+    async def twice(self: Conductor, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
+        await write(self, entry, record, story)
+        await write(self, entry, replace(record, updated_at=record.updated_at + 1.0), ())
+
+    return [swap(Conductor, "_write", twice)]
+
+
+@bug(Hunt("error", "happy"), Hunt("crash", "happy"), Hunt("error", "member-fails"))
+def told_before_written() -> Swaps:
+    """An Event tells of a turn before the status that holds it is written."""
+    persist = Conductor._persist
+
+    async def beforehand(self: Conductor, entry: Entry, decision: Decision) -> bool:
+        self._announcer.tell(conductor._ref(entry), decision.story)
+        return await persist(self, entry, decision)
+
+    return [swap(Conductor, "_persist", beforehand)]
+
+
+@bug(Hunt("clean", "name-taken"), Hunt("crash", "name-taken"))
+def anybody_is_us() -> Swaps:
+    """What exists under our name is taken for ours, whoever owns it."""
+
+    async def ours(calls: Calls, plan: Plan, kind: str, name: str) -> int:
+        return 0
+
+    return [swap(create, "recognise", ours), swap(service, "recognise", ours)]
