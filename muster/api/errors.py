@@ -35,8 +35,6 @@ class ApiError(MusterError):
         self.request = request
 
     def __str__(self) -> str:
-        if not self.request:
-            return self.message  # told by us, in words of our own
         what = " ".join(part for part in (str(self.status) if self.status else "", self.reason) if part)
         return ": ".join(part for part in (self.request, what, self.message) if part)
 
