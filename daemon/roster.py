@@ -85,18 +85,11 @@ class Roster:
             self._pod(either.owner, old, new)
 
     def service_changed(self, old: ServiceRecord | None, new: ServiceRecord | None) -> None:
-        """An experiment's headless Service came or went."""
-        either = new or old
-        if either is None or not either.owner:
-            return
-        view = self._view(either.owner)
-        view.service = new is not None
-        if new is None:
-            view.confirmed = -1  # it may be the garbage collector that follows a deletion: ask before making it again
-        if either.owner in self.entries:
-            self.wanted(either.owner)
-        elif not view.epochs and not view.service:
-            del self.views[either.owner]
+        """An experiment's headless Service came or went. One that changes hands is gone for its first owner."""
+        if old is not None and (new is None or new.owner != old.owner):
+            self._service(old.owner, there=False)
+        if new is not None:
+            self._service(new.owner, there=True)
 
     def get(self, uid: str) -> Entry | None:
         """The entry of that experiment, if it still exists."""
@@ -125,6 +118,19 @@ class Roster:
             return
         view = self._view(owner)
         view.change(old, new)
+        self._touched(owner, view)
+
+    def _service(self, owner: str, *, there: bool) -> None:
+        if not owner:
+            return
+        view = self._view(owner)
+        view.service = there
+        if not there:
+            view.confirmed = -1  # it may be the garbage collector that follows a deletion: ask before making it again
+        self._touched(owner, view)
+
+    def _touched(self, owner: str, view: View) -> None:
+        """Somebody's turn has come; or nobody's, and then what is known of nothing need not be kept."""
         if owner in self.entries:
             self.wanted(owner)
         elif not view.epochs and not view.service:
@@ -138,6 +144,8 @@ class Roster:
 
     def _forget(self, uid: str) -> None:
         self.entries.pop(uid, None)
-        if (view := self.views.get(uid)) and not view.epochs:
-            del self.views[uid]
+        if view := self.views.get(uid):
+            view.service = False  # known of our own create only, perhaps: then nothing would ever say that it is gone
+            if not view.epochs:
+                del self.views[uid]
         self.gone(uid)

@@ -53,7 +53,7 @@ def fields(name: str) -> dict[str, str]:
     return {model.attribute_map[attribute]: kind for attribute, kind in model.openapi_types.items()}
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1_024)
 def schema(name: str) -> Json:
     """The schema of a model, nested ones in place; that of a model that contains itself contains itself."""
     found: Json = {"type": "object", "properties": {}, "required": required_fields(name)}
