@@ -203,7 +203,7 @@ class Conductor:
         if outcome.confirmed is not None and record is not None:
             if outcome.launched:
                 view.launched = record.epoch
-            if outcome.confirmed:
+            if outcome.confirmed and outcome.owner <= entry.version:
                 view.confirmed = record.epoch
                 self._queue.add(uid)
             else:
@@ -211,6 +211,9 @@ class Conductor:
         if outcome.lost and record is not None:
             view.lost = record.epoch
             self._queue.add(uid)
+        if outcome.counted is not None:
+            view.counted = outcome.counted
+            self._queue.add_in(uid, 0.0 if outcome.counted.pods == view.pods else 1.0)
         if outcome.service:
             view.service = True
         if outcome.refusal is not None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from state.view import Refusal
+from state.view import Count, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +16,14 @@ class Outcome:
     """
     confirmed: bool | None = None
     """Whether an epoch may be launched; None unless the action was ``ConfirmLaunch``."""
+    owner: int = 0
+    """The owner's resourceVersion at that time. Where it is newer than what the launch was decided on, it is void."""
     launched: bool = False
     """All pods of the epoch that run together are there already: an earlier life of ours has made them."""
     lost: bool | None = None
     """Whether a member's pod of that epoch is gone for good; None unless the action was ``ConfirmLoss``."""
+    counted: Count | None = None
+    """The experiment's pods; None unless the action was ``CountPods``."""
     service: bool = False
     """The headless Service exists and is ours."""
     refusal: Refusal | None = None

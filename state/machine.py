@@ -30,7 +30,8 @@ Invariants
         confirmed it.
     I4  One epoch ends at most once, so one failure, however many pods it takes down, is one restart.
     I5  Succeeded and Failed are for ever. After them pods are only deleted, never created.
-    I6  A clock is a persisted time plus a constant of the plan. No clock lives in a timer.
+    I6  A clock is a persisted time plus a constant of the plan. No clock lives in a timer, and none ends anything
+        before the live API was asked whether what it waits for has come meanwhile.
 
 Phases::
 
@@ -46,7 +47,7 @@ refusals. Success comes first because it is monotone: work that is done stays do
 
 from dataclasses import dataclass, replace
 
-from state.actions import Action, ConfirmLoss, ProbeTarget
+from state.actions import Action, ConfirmLoss, CountPods, ProbeTarget
 from state.case import Case, Fail, Restart, Resume, Succeed, Suspend, Verdict
 from state.picture import due, paint
 from state.plan import Plan
@@ -112,6 +113,8 @@ def _judge(case: Case) -> Verdict | None:
     if wish := suspension.judge(case):
         return wish
     if suspended:
+        return None
+    if deadline.unsure(case):
         return None
     if over := deadline.judge(case):
         return over
@@ -212,7 +215,9 @@ def _act(case: Case) -> tuple[Action, ...]:
     record = case.record
     if record.finished or record.phase is Phase.SUSPENDED:
         return tuple(barrier.dismiss(case))
-    swept = tuple(barrier.sweep(case))
+    swept: tuple[Action, ...] = tuple(barrier.sweep(case))
+    if deadline.unsure(case):
+        swept = (*swept, CountPods())
     if not barrier.clear(case) or record.phase is Phase.RESTARTING:
         return swept
     if case.launched and case.tally.pods < case.plan.together and case.view.lost != record.epoch:

@@ -146,6 +146,14 @@ def _keeping(silence: RollAnswer, heard: RollAnswer) -> RollAnswer:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many pods the live API had of an experiment, and at which wall second it was asked."""
+
+    pods: int
+    at: float
+
+
 @dataclass(slots=True)
 class View:
     """What is seen of one experiment."""
@@ -158,6 +166,8 @@ class View:
     """The epoch whose pods were all there at once: from then on a pod that is missing is one that is gone."""
     lost: int = -1
     """The epoch of which the live API has confirmed that a member's pod is gone."""
+    counted: Count | None = None
+    """The last count. The cache has come as far as the newest pod in it before anything is decided on it."""
     service: bool = False
     refusal: Refusal | None = None
 
@@ -178,6 +188,11 @@ class View:
         seen = self.of(epoch).members
         if self.launched != epoch and len(seen) + sum(rank not in seen for rank in ranks) >= together:
             self.launched = epoch
+
+    @property
+    def pods(self) -> int:
+        """The pods of all epochs."""
+        return sum(tally.pods for tally in self.epochs.values())
 
     def of(self, epoch: int) -> Tally:
         """The pods of that epoch (an empty tally where there are none)."""

@@ -11,11 +11,14 @@ from pathlib import Path
 CEILING = 5.0
 """Per cent of the mutants of ``state/``."""
 
+NOTICED = ("killed", "timeout", "segfault")
+"""A test failed, or would never have ended, or the interpreter died of it."""
+
 
 def surviving(stats: dict[str, int]) -> float:
-    """Per cent of the mutants that no test notices, those that no test reaches among them."""
-    unnoticed = stats["survived"] + stats["no_tests"] + stats["suspicious"]
-    return 100.0 * unnoticed / stats["total"]
+    """Per cent of the mutants that no test notices. Those that no test reaches count, and so do those that a run which
+    was cut short has not come to."""
+    return 100.0 * (stats["total"] - sum(stats[each] for each in NOTICED)) / stats["total"]
 
 
 def main() -> int:

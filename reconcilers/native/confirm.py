@@ -60,6 +60,7 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Out
     return Outcome(
         version=version,
         confirmed=not blocking,
+        owner=owner.metadata.version,
         launched=present >= plan.together,
         blocking=tuple(blocking[:NAMED]),
     )

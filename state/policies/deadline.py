@@ -10,6 +10,11 @@ clock                   runs from                                until
 ======================  =======================================  ==========================================
 
 A suspended or finished experiment has no running clock, except ``terminating``.
+
+A clock ends something because something has *not* happened, and a late cache looks just like that. So, once it has run
+out, the live API is asked first (``CountPods``), and it acts when the cache is known to show what is there now. It
+waits no longer than ``STALEST`` for that: a watch that is silent for longer is dead and replaced by then, and a pod
+that the cache never shows is one that nobody can read.
 """
 
 from state.because import enumerate_missing, of_lingering
@@ -17,6 +22,9 @@ from state.case import Case, Fail, Restart
 from state.plan import Clock, ClockAction, ClockName, Plan
 from state.policies.failure import spend
 from state.record import Cause, Phase, Record
+
+STALEST = 120.0
+"""Seconds after which the cache is taken as it is."""
 
 REASONS = {
     ClockName.TOTAL: "DeadlineExceeded",
@@ -48,17 +56,33 @@ def passed(case: Case) -> list[ClockName]:
     return [name for name in ClockName if name in over and over[name] <= case.now]
 
 
+def unsure(case: Case) -> bool:
+    """A clock asks for an end, and it is not known yet whether the cache shows what is there."""
+    name = _first(case)
+    if name is None:
+        return False
+    end, counted = ends(case.plan, case.record)[name], case.view.counted
+    known = counted is not None and counted.at >= end and counted.pods == case.view.pods
+    return not known and case.now < end + STALEST
+
+
 def judge(case: Case) -> Restart | Fail | None:
     """Do what the first passed clock asks. Those that end nothing are told of by the rendezvous policy."""
-    for name in passed(case):
-        clock = case.plan.clocks[name]
-        if clock.action is ClockAction.ALERT or _forces(name, clock):
-            continue
-        message = f"{_what(case, name)} within {clock.after:g} s"
-        if clock.action is ClockAction.FAIL or name is ClockName.TOTAL:
-            return Fail(REASONS[name], message)
-        return spend(case, Cause(case.record.epoch, REASONS[name], message, case.now))
-    return None
+    name = _first(case)
+    if name is None:
+        return None
+    clock = case.plan.clocks[name]
+    message = f"{_what(case, name)} within {clock.after:g} s"
+    if clock.action is ClockAction.FAIL or name is ClockName.TOTAL:
+        return Fail(REASONS[name], message)
+    return spend(case, Cause(case.record.epoch, REASONS[name], message, case.now))
+
+
+def _first(case: Case) -> ClockName | None:
+    """The first passed clock that ends something."""
+    clocks = case.plan.clocks
+    ending = (n for n in passed(case) if clocks[n].action is not ClockAction.ALERT and not _forces(n, clocks[n]))
+    return next(ending, None)
 
 
 def _forces(name: ClockName, clock: Clock) -> bool:

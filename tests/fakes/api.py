@@ -69,7 +69,7 @@ class FakeApi:
         self._nodes = nodes
         self._uids = 0
         self._faults: list[Fault] = []
-        self._watches = Watches(self.history, clock)
+        self.watches = Watches(self.history, clock)
 
     # What tests do to the world
 
@@ -163,7 +163,7 @@ class FakeApi:
         self, path: str, *, params: Mapping[str, str], silence: float, courier: Courier | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """A watch; ``courier`` decides what reaches it when."""
-        stream = self._watches.stream(path, params, silence, _selector(params), courier or Prompt())
+        stream = self.watches.stream(path, params, silence, _selector(params), courier or Prompt())
         async with aclosing(stream) as lines:  # type: ignore[type-var]
             yield lines
 
@@ -226,7 +226,7 @@ class FakeApi:
         self.history.add(change)
         for listener in self.listeners:
             listener(change)
-        self._watches.news()
+        self.watches.news()
         return kept
 
     def _fault(self, asked: Request) -> Fault | None:

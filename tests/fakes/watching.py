@@ -72,6 +72,9 @@ class Watches:
         self._clock = clock
         self._streams: dict[asyncio.Event, None] = {}
 
+    def __len__(self) -> int:
+        return len(self._streams)
+
     def news(self) -> None:
         """Something changed."""
         for stream in self._streams:

@@ -16,6 +16,7 @@ BUGS: tuple[Bug, ...] = (
     watching.old_generation,
     writing.deleted_before_persisted,
     deciding.deadline_in_a_timer,
+    deciding.late_cache_believed,
     writing.status_written_twice,
     writing.told_before_written,
     writing.anybody_is_us,

@@ -66,6 +66,12 @@ def no_barrier() -> Swaps:
     return [swap(barrier, "clear", lambda case: True)]
 
 
+@bug(Hunt("hold", "unschedulable-restarts"))
+def late_cache_believed() -> Swaps:
+    """A clock that has run out ends what the cache shows, and nobody asks what has happened meanwhile."""
+    return [swap(deadline, "unsure", lambda case: False)]
+
+
 @bug(Hunt("crash", "never-arrives-fails"), Hunt("crash", "total-passes"), Hunt("crash", "unschedulable-fails"))
 def deadline_in_a_timer() -> Swaps:
     """A clock runs from when this daemon first saw it run, and not from the persisted time."""

@@ -1,4 +1,4 @@
-"""The simulation notices mistakes: four of the planted bugs here; ``python -m tests.planted`` plays all of them."""
+"""The simulation notices mistakes: five of the planted bugs here; ``python -m tests.planted`` plays all of them."""
 
 import pytest
 
@@ -12,6 +12,7 @@ CAUGHT = [
     (deciding.epoch_in_memory, Hunt("crash", "member-fails", most=30)),
     (deciding.deadline_in_a_timer, Hunt("crash", "total-passes", most=30)),
     (writing.deleted_before_persisted, Hunt("clean", "member-fails")),
+    (watching.own_writes_unread, Hunt("hold", "member-fails", most=30)),
     (watching.cache_by_name, Hunt("stranger", "coordinator-first", most=30)),
 ]
 

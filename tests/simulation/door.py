@@ -16,6 +16,7 @@ from muster.api.names import LABEL_MANAGED_BY, PLURAL
 from muster.api.wire import Answer
 from tests.fakes.history import Change, encode
 from tests.fakes.watching import Delivery
+from tests.simulation.ownwrites import OwnWrites
 from tests.simulation.plans import BEHIND, REPAIR, Fault, error
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Door:
         self._stale = None if stale is None else min(stale, world.api.history.version)
         self._born = world.clock()
         self._synced: set[str] = set()
+        self._own = OwnWrites(world)
         self._due: dict[tuple[str, int], float] = {}
         self._breaks: list[float] = []
         """When watches end because something was lost on one of them."""
@@ -84,6 +86,7 @@ class Door:
 
     async def _write(self, method: str, path: str, body: bytes | None) -> Answer:
         number = self.world.write(method, path, self)
+        self._own.sends(method, path, body)
         fault = self.world.fault_of_write(number)
         if fault is not None and fault.kind == "refuse":
             raise error(fault.how, f"{method} {path}")
@@ -99,6 +102,7 @@ class Door:
             raise error(fault.how, f"{method} {path}")
         if fault is not None:
             await self._die(fault)
+        self._own.answered(method, path, body, answer)
         return answer
 
     async def _die(self, fault: Fault) -> NoReturn:

@@ -118,7 +118,9 @@ def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> It
     wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
     if _averted(world, name):
         wanted = {"phase": "Succeeded", "reason": "AllMembersSucceeded"}
-    if not plan.has(*STRANGERS):  # who deletes a pod ends an epoch: then _accounts alone says what is right
+    if not plan.has(*STRANGERS) and not _unseen(
+        world, name
+    ):  # who deletes a pod ends an epoch: then _accounts alone says what is right
         wanted |= {"epoch": end.epoch, "restarts": end.restarts, "disruptions": end.disruptions}
         if not _misled(plan):
             rank = end.cause[1] if end.cause else None
@@ -145,6 +147,15 @@ def _misled(plan: Plan) -> bool:
     return plan.shuffle or late or plan.has("drop", *CRASHES)
 
 
+def _unseen(world: World, name: str) -> set[int]:
+    """Epochs of which a pod was taken away while the daemon was dead, before it had written that all members were there.
+
+    Once such a pod is gone nobody can say whether it ever was. So it may be made again in the same epoch, and what its
+    end did to the others may be taken for a failure of theirs.
+    """
+    return {epoch for called, epoch in world.unwitnessed if called == name} if world.plan.has(*CRASHES) else set()
+
+
 def blind(plan: Plan) -> bool:
     """The daemon is not told what happens until all of it has happened."""
     return plan.has("stale") or any(fault.kind == "hold" and fault.seconds > CONVERGE for fault in plan.faults)
@@ -163,8 +174,9 @@ def _accounts(world: World, name: str, status: dict[str, Any] | None) -> Iterato
     """Each epoch that ended, ended for one reason, and is counted once as what it was."""
     if status is None or not status["phase"]:
         return
-    failed = {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind == "failure"}
-    disrupted = {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind in DISRUPTIONS}
+    unseen = _unseen(world, name)
+    failed = unseen | {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind == "failure"}
+    disrupted = {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind in DISRUPTIONS} | unseen
     others = world.scenario.ends[name].free
     ended = range(status["epoch"])
     causeless = [epoch for epoch in ended if epoch not in failed | disrupted]
@@ -186,12 +198,13 @@ def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Ite
     A pod that a stranger deleted before its program ran may be made again in the same epoch, for nobody has met it. And
     a create of a dead leader that comes late makes what it makes: no precondition can fence it.
     """
+    unseen = any(_unseen(world, name) for name in world.scenario.ends)
     unborn = Counter(p.path for p in world.kubelet.processes.values() if p.stage is Stage.WAITING)
     for path, times in summary["created"].items():
-        if times > 1 + unborn[path] * world.plan.has("delete-pod") + (path in world.landed):
+        if times > 1 + unborn[path] * world.plan.has("delete-pod") + (path in world.landed) + unseen:
             yield f"{path} is created {times} times"
     yield from _left(world, summary)
-    if clean is None or world.plan.has(*STRANGERS):  # a stranger's deletion makes an epoch that the clean run lacks
+    if clean is None or unseen or world.plan.has(*STRANGERS):  # a deletion may make an epoch that the clean run lacks
         return
     if extra := set(summary["created"]) - set(clean.summary["created"]):
         yield f"created, though nobody asked for it: {sorted(extra)[:4]}"

@@ -67,6 +67,8 @@ class World:
         self.violations: list[str] = []
         self.facts: list[tuple[float, str, str, int, int]] = []
         """What befell whom: second, kind, experiment, epoch, rank."""
+        self.unwitnessed: set[tuple[str, int]] = set()
+        """Experiments and epochs of pods that were taken away before any status told that all members had a node."""
         self.writes: list[Write] = []
         self.struck: dict[Fault, float] = {}
         self.held: dict[Fault, str] = {}
@@ -115,10 +117,7 @@ class World:
         self.kubelet = Kubelet(self)
         self.api.listeners += [self.kubelet.changed, self.invariants.changed, self._changed]
         self._begin()
-        for name in self.scenario.ends:
-            self.loop.call_later(SUBMITTED, self._submit, name)
-        for step in self.scenario.people:
-            self.loop.call_later(step.second, self._step, step)
+        self._invite()
         try:
             await self._rest()
         finally:
@@ -140,6 +139,13 @@ class World:
             await asyncio.sleep(left)
 
     # People
+
+    def _invite(self) -> None:
+        """Those whom the scenario knows come at their seconds."""
+        for name in self.scenario.ends:
+            self.loop.call_later(SUBMITTED, self._submit, name)
+        for step in self.scenario.people:
+            self.loop.call_later(step.second, self._step, step)
 
     def _submit(self, name: str) -> None:
         spec = {
@@ -200,6 +206,11 @@ class World:
     def happened(self, kind: str, process: Process) -> None:
         """Take down what befell whom."""
         self.facts.append((self.clock(), kind, process.called, process.epoch, process.rank))
+        obj = self.named(process.called)
+        conditions = (obj.get("status") or {}).get("conditions", ()) if obj else ()
+        gathered = any(said["type"] == "Scheduled" and said["status"] == "True" for said in conditions)
+        if kind != "failure" and not gathered:
+            self.unwitnessed.add((process.called, process.epoch))
         if self.say:
             self.say(f"{self.loop.time():9.3f}  {kind} of {process.name}")
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 
-from state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from state.actions import Action, ConfirmLaunch, ConfirmLoss, CountPods, CreatePods, DeletePods, EnsureService
 from state.machine import Decision, decide
 from state.plan import Plan
 from state.pod import Exit, Pod, PodPhase
 from state.record import ConditionType, Phase, Record
 from state.roll import CoordinatorState, RankState, RollAnswer
-from state.view import View
+from state.view import Count, View
 from tests.builders import NOW, answer, pod
 
 
@@ -37,6 +37,9 @@ class Story:
         """Time passes, then one decision; its actions."""
         self.now += after
         decision = decide(self.plan, self.record, self.view, self.now)
+        if CountPods() in decision.actions and not decision.write:
+            self.do(CountPods())
+            decision = decide(self.plan, self.record, self.view, self.now)
         if decision.write:
             self.writes += 1
             self.record = decision.record
@@ -66,6 +69,8 @@ class Story:
                 self.view.confirmed = epoch
             case ConfirmLoss(epoch):
                 self.view.lost = epoch
+            case CountPods():
+                self.view.counted = Count(self.view.pods, self.now)
             case EnsureService():
                 self.view.service = True
             case CreatePods(epoch, members):

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget
+from state.actions import ConfirmLaunch, ConfirmLoss, CountPods, CreatePods, DeletePods, ProbeTarget
 from state.machine import Decision, decide
 from state.plan import Backoff, Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
 from state.pod import Exit, Pod, PodPhase
 from state.record import Cause, ConditionType, Phase, Record, RollCall
 from state.roll import RankState
-from state.view import Refusal, View
+from state.view import Count, Refusal, View
 from tests.builders import NOW, answer, plan, pod, record, view
 
 BACKING_OFF = Backoff(initial=7, maximum=100, factor=3)
@@ -199,7 +199,12 @@ def test_no_clock_is_asked_while_it_is_suspended() -> None:
 
 def test_a_passed_clock_goes_before_a_failure() -> None:
     clocks = {ClockName.TOTAL: Clock(50, FAIL)}
-    assert look(view(crashed(epoch=2)), run=plan(clocks=clocks), **RUNNING).record.reason == "DeadlineExceeded"
+    seen = view(crashed(epoch=2))
+    asked = look(seen, run=plan(clocks=clocks), **RUNNING)
+    assert asked.record.phase is Phase.RUNNING
+    assert CountPods() in asked.actions
+    seen.counted = Count(seen.pods, NOW + 100)
+    assert look(seen, run=plan(clocks=clocks), **RUNNING).record.reason == "DeadlineExceeded"
 
 
 def test_no_clock_runs_out_over_old_pods_that_ended_while_nobody_looked() -> None:

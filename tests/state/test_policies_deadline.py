@@ -10,6 +10,7 @@ from state.pod import Pod
 from state.policies import deadline
 from state.record import Cause, Phase
 from state.roll import RankState
+from state.view import Count
 from tests.builders import NOW, answer, plan, pod, record, view
 
 TOTAL, PENDING, ASSEMBLY, TERMINATING = ClockName
@@ -135,3 +136,29 @@ def test_the_assembly_clock_names_who_is_missing() -> None:
         f"2/4 ranks arrived, missing ranks 1 ({pod(1).name}, {why}); 3 ({plan().pod_name(absent, 0)}, no pod yet) "
         "within 20 s"
     )
+
+
+def test_a_clock_ends_nothing_before_the_cache_is_known_to_show_what_is_there() -> None:
+    late = case(*(pod(rank) for rank in range(3)), clocks={TOTAL: Clock(100, FAIL)}, now=NOW + 100, started_at=NOW)
+    assert deadline.unsure(late)
+    late.view.counted = Count(3, NOW + 99)
+    assert deadline.unsure(late), "counted before the clock ran out"
+    late.view.counted = Count(4, NOW + 100)
+    assert deadline.unsure(late), "the cache lacks a pod"
+    late.view.counted = Count(2, NOW + 100)
+    assert deadline.unsure(late), "the cache holds a pod that is gone"
+    late.view.counted = Count(3, NOW + 100)
+    assert not deadline.unsure(late)
+
+
+def test_a_cache_that_never_comes_right_does_not_stop_a_clock() -> None:
+    clocks = {TOTAL: Clock(100, FAIL)}
+    assert deadline.unsure(case(clocks=clocks, now=NOW + 219.9, started_at=NOW))
+    assert not deadline.unsure(case(clocks=clocks, now=NOW + 220, started_at=NOW))
+
+
+@pytest.mark.parametrize(
+    "clocks", [{}, {TOTAL: Clock(500, FAIL)}, {PENDING: Clock(5, ALERT)}, {TERMINATING: Clock(5, RESTART)}]
+)
+def test_where_no_clock_ends_anything_nobody_needs_to_count(clocks: dict[ClockName, Clock]) -> None:
+    assert not deadline.unsure(case(clocks=clocks, now=NOW + 100, **STARTED))

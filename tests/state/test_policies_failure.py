@@ -127,6 +127,14 @@ def test_survivors_of_a_member_that_is_gone_are_not_the_cause() -> None:
     assert (cause.rank, cause.disruption) == (0, False)
 
 
+def test_an_abort_is_the_cause_where_nobody_is_missing_of_whom_it_could_have_died() -> None:
+    """The program aborted by itself; and where the kubelet does not say when, it is as if just now."""
+    others = [pod(rank, epoch=2) for rank in (0, 1, 3)]
+    cause = first(crashed(2, code=134, at=0.0, epoch=2), *others, epoch=2, scheduled_at=NOW)
+    assert (cause.rank, cause.exit_code, cause.disruption) == (2, 134, False)
+    assert (cause.epoch, cause.at) == (2, NOW)
+
+
 def test_a_deleted_pod_that_has_ended_of_it_is_a_disruption_all_the_same() -> None:
     """What a daemon sees that was away, or whose watch was renewed, between the deletion and the end."""
 

@@ -1,4 +1,4 @@
-"""ConfirmLaunch and ConfirmLoss: what the API server says now, not what a cache remembers."""
+"""ConfirmLaunch, ConfirmLoss and CountPods: what the API server says now, not what a cache remembers."""
 
 from typing import Any
 
@@ -7,8 +7,9 @@ import pytest
 from muster.api.errors import ApiError, Expired, MusterError
 from reconcilers.outcome import Outcome
 from reconcilers.paths import core, experiment
-from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods
+from state.actions import ConfirmLaunch, ConfirmLoss, CountPods, CreatePods
 from state.plan import Plan
+from state.view import Count
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, members, pod_path, record, submitted
 
@@ -32,7 +33,7 @@ def edit(bench: Bench, path: str, **changes: Any) -> None:
 async def test_an_empty_field_is_confirmed_by_one_get_and_one_consistent_list():
     bench, plan = Bench(), gang()
     submitted(bench.api, plan)
-    assert await confirm(bench, plan, 0) == Outcome(confirmed=True)
+    assert await confirm(bench, plan, 0) == Outcome(confirmed=True, owner=1)
     get, listed = bench.api.requests
     assert get.path == experiment("lab", "moe")
     assert listed.params == {"labelSelector": f"muster.dev/experiment-uid={plan.uid}", "limit": "500"}
@@ -42,7 +43,7 @@ async def test_pods_of_the_same_epoch_do_not_stand_in_the_way():
     plan = gang()
     bench = await launched(plan, 2)
     submitted(bench.api, plan, epoch=2)
-    assert await confirm(bench, plan, 2) == Outcome(confirmed=True, version=4, launched=True)
+    assert await confirm(bench, plan, 2) == Outcome(confirmed=True, version=4, owner=5, launched=True)
 
 
 async def test_a_running_pod_of_an_older_epoch_stands_in_the_way_and_is_named():
@@ -50,7 +51,7 @@ async def test_a_running_pod_of_an_older_epoch_stands_in_the_way_and_is_named():
     bench = await launched(plan, 0)
     submitted(bench.api, plan, epoch=1)
     outcome = await confirm(bench, plan, 1)
-    assert outcome == Outcome(confirmed=False, version=1, blocking=(plan.pod_name(plan.member(0), 0),))
+    assert outcome == Outcome(confirmed=False, version=1, owner=2, blocking=(plan.pod_name(plan.member(0), 0),))
 
 
 async def test_a_terminating_pod_still_runs():
@@ -159,3 +160,14 @@ async def test_an_ended_pod_is_not_lost():
     bench = await launched(plan, 0)
     edit(bench, pod_path(plan, 0), status={"phase": "Failed"})
     assert (await bench.engine.carry_out(ConfirmLoss(0), plan, record(0))).lost is False
+
+
+async def test_all_pods_are_counted_that_the_cache_is_meant_to_hold():
+    plan = gang(2)
+    bench = await launched(plan, 0)
+    await bench.engine.carry_out(CreatePods(1, members(plan)), plan, record(1))
+    edit(bench, pod_path(plan, 0, 0), status={"phase": "Failed"})
+    labels = bench.api.objects[pod_path(plan, 1, 1)]["metadata"]["labels"]
+    edit(bench, pod_path(plan, 1, 1), metadata={"labels": labels | {"app.kubernetes.io/managed-by": "somebody"}})
+    counted = await bench.engine.carry_out(CountPods(), plan, record(1))
+    assert counted == Outcome(version=5, counted=Count(3, bench.now))

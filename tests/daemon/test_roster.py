@@ -1,0 +1,76 @@
+"""The roster: what is known of an experiment, in whatever order it is heard, and nothing when it is gone."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemon.roster import Roster
+from muster.api.names import API_VERSION, KIND
+from tests.builders import pod
+from tests.fuzz.samples import SPECS, experiment
+from tests.fuzz.world import line_of
+from watchers.experiments import DECODER, ExperimentRecord
+from watchers.services import ServiceRecord
+
+UID = "uid-1"
+SERVICE = ServiceRecord(uid="service-1", name="run", namespace="team", resource_version=3, owner=UID)
+POD = pod(0, owner=UID)
+
+
+@pytest.fixture
+def roster() -> Roster:
+    return Roster(wanted=lambda uid: None, gone=lambda uid: None)
+
+
+def run() -> ExperimentRecord:
+    tree: dict[str, Any] = experiment(UID, "run", SPECS[0], 1)
+    assert (tree["apiVersion"], tree["kind"]) == (API_VERSION, KIND)
+    found = DECODER.event(line_of("ADDED", tree)).obj
+    assert found is not None
+    return found
+
+
+def test_pods_and_service_that_are_heard_of_first_wait_for_their_experiment(roster: Roster) -> None:
+    roster.pod_changed(None, POD)
+    roster.service_changed(None, SERVICE)
+    roster.experiment_changed(None, run())
+    assert roster.entries[UID].view.pods == 1
+    assert roster.entries[UID].view.service
+
+
+@pytest.mark.parametrize("order", [("experiment", "pod", "service"), ("service", "experiment", "pod")])
+def test_nothing_is_kept_of_what_is_gone(roster: Roster, order: tuple[str, ...]) -> None:
+    seen = run()
+    roster.experiment_changed(None, seen)
+    roster.pod_changed(None, POD)
+    roster.service_changed(None, SERVICE)
+    goes = {
+        "experiment": lambda: roster.experiment_changed(seen, None),
+        "pod": lambda: roster.pod_changed(POD, None),
+        "service": lambda: roster.service_changed(SERVICE, None),
+    }
+    for name in order:
+        goes[name]()
+    assert (roster.entries, roster.views, roster.pods) == ({}, {}, 0)
+
+
+def test_a_service_that_only_we_know_of_is_forgotten_with_its_experiment(roster: Roster) -> None:
+    """We made it, and everything was deleted before the watch told of it: nothing will ever say that it is gone."""
+    seen = run()
+    roster.experiment_changed(None, seen)
+    roster.pod_changed(None, POD)
+    roster.entries[UID].view.service = True
+    roster.experiment_changed(seen, None)
+    roster.pod_changed(POD, None)
+    assert roster.views == {}
+
+
+def test_a_service_that_changes_hands_is_gone_for_its_first_owner(roster: Roster) -> None:
+    roster.experiment_changed(None, run())
+    roster.service_changed(None, SERVICE)
+    taken = msgspec.structs.replace(SERVICE, owner="uid-2")
+    roster.service_changed(SERVICE, taken)
+    assert not roster.entries[UID].view.service
+    roster.service_changed(taken, None)
+    assert list(roster.views) == [UID]

@@ -1,0 +1,179 @@
+"""The soak: thousands of experiments come, fail and go, in virtual time, under one life of the daemon.
+
+    python -m tests.simulation.soak [--experiments 10000]
+
+They come in waves of fifty. A third fails for good, a third fails once and then succeeds, a third is deleted while it
+runs. When a wave has gone, nothing of it may stay: no memory, task, watch, series, file or entry.
+"""
+
+import argparse
+import asyncio
+import gc
+import sys
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from prometheus_client import generate_latest
+
+from reconcilers.paths import experiment
+from tests.simulation.invariants import OVER
+from tests.simulation.plans import Plan
+from tests.simulation.process import Process
+from tests.simulation.scenario import EVER, Dies, End, Scenario
+from tests.simulation.world import NAMESPACE, World
+
+WAVE = 50
+WARM = 10
+"""Waves after which caches are full and every label has been seen."""
+GROWTH = 1.05
+"""The memory at the end, over that when warm."""
+LIFE = 300.0
+"""Seconds a wave may take."""
+SOAK = Scenario("soak", End("Succeeded"), spec={"restartPolicy": {"backoffLimit": 1}}, run=5.0)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What the daemon holds when there is nothing to do. ``memory`` in bytes, without what the world itself holds."""
+
+    memory: int
+    tasks: int
+    watches: int
+    series: int
+    files: int
+    entries: int
+
+
+class Soak(World):
+    """A world in which wave follows wave."""
+
+    def __init__(
+        self, experiments: int, *, heard: Callable[[int, Footprint], None] = lambda number, found: None
+    ) -> None:
+        """``heard`` is told of the footprint after every tenth wave."""
+        super().__init__(Plan("happy", 1))
+        self.scenario = SOAK
+        self.footprints: list[Footprint] = []
+        """When warm, and in the end."""
+        self.ended = dict.fromkeys(OVER, 0)
+        self._waves = experiments // WAVE
+        self._heard = heard
+
+    def befalls(self, process: Process, *kinds: type[T]) -> list[T]:
+        """Two of three fail: one of them in every epoch."""
+        epochs = (EVER, range(1), range(0))[_number(process.called) % 3]
+        dies: Any = Dies(rank=0, epochs=epochs, after=2.0, experiment=process.called)
+        return [dies] if Dies in kinds and process.epoch in epochs else []
+
+    def _invite(self) -> None:
+        """Everybody comes in waves."""
+
+    async def _rest(self) -> None:
+        for wave in range(self._waves):
+            names = [f"run-{wave * WAVE + each}" for each in range(WAVE)]
+            for name in names:
+                self._submit(name)
+            await asyncio.sleep(4.0)
+            for name in names:
+                if _number(name) % 3 == 2:
+                    self.api.delete(experiment(NAMESPACE, name))
+            await self._over()
+            for obj in self.experiments():
+                self.ended[obj["status"]["phase"]] += 1
+                self.api.delete(experiment(NAMESPACE, obj["metadata"]["name"]))
+            await asyncio.sleep(60.0)  # what is collected takes its grace, and the daemon hears of it
+            self._forget()
+            if wave + 1 in (WARM, self._waves):
+                self.footprints.append(self._footprint())
+            if (wave + 1) % 10 == 0:
+                self._heard((wave + 1) * WAVE, self._footprint())
+
+    async def _over(self) -> None:
+        end = self.loop.time() + LIFE
+        while any((obj.get("status") or {}).get("phase") not in OVER for obj in self.experiments()):
+            if self.loop.time() > end:
+                self.violate(f"a wave is not over after {LIFE:g} s")
+                return
+            await asyncio.sleep(1.0)
+
+    def _forget(self) -> None:
+        """The world itself keeps everything that ever happened, for its oracles. Here that would be what grows."""
+        for change in self.api.history.changes:
+            change.before, change.after, change._lines = None, {}, {}
+        for path in [path for path in self.api.objects if "/events/" in path]:
+            del self.api.objects[path]
+        if self.api.objects:
+            self.violate(f"objects are left: {sorted(self.api.objects)[:4]}")
+        for kept in (self.api.requests, self.writes, self.facts, self.invariants.told, self.kubelet.processes):
+            kept.clear()
+
+    def _footprint(self) -> Footprint:
+        daemon = self.lives[-1].daemon
+        assert daemon is not None
+        series = sum(not line.startswith(b"#") for line in generate_latest(daemon.instruments.registry).splitlines())
+        gc.collect()
+        tests = tracemalloc.Filter(inclusive=False, filename_pattern=f"{Path(__file__).parents[1]}/*")
+        tools = tracemalloc.Filter(inclusive=False, filename_pattern=tracemalloc.__file__)
+        kept = tracemalloc.take_snapshot().filter_traces([tests, tools]) if tracemalloc.is_tracing() else None
+        return Footprint(
+            memory=sum(trace.size for trace in kept.traces) if kept else 0,
+            tasks=len(asyncio.all_tasks()),
+            watches=len(self.api.watches),
+            series=series,
+            files=len(list(Path("/proc/self/fd").iterdir())),
+            entries=len(daemon.roster) + len(daemon.roster.views) + len(daemon.queue) + daemon.roster.pods,
+        )
+
+
+def soak(experiments: int, *, heard: Callable[[int, Footprint], None] = lambda number, found: None) -> Soak:
+    """Play it; what is wrong with it is in ``violations``."""
+    tracemalloc.start()
+    try:
+        world = Soak(experiments, heard=heard)
+        world.play()
+    finally:
+        tracemalloc.stop()
+    if not world.violations:
+        judge(world)
+    return world
+
+
+def judge(world: Soak) -> None:
+    """Compare the end with what was there when all was warm."""
+    warm, last = (asdict(footprint) for footprint in world.footprints)
+    if last["memory"] > warm["memory"] * GROWTH:
+        world.violate(f"memory has grown from {warm['memory']:,} to {last['memory']:,} bytes")
+    for what in ("tasks", "watches", "series", "files"):
+        if last[what] > warm[what]:
+            world.violate(f"{what} have grown from {warm[what]} to {last[what]}")
+    if last["entries"]:
+        world.violate(f"{last['entries']} entries are left")
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition("-")[2])
+
+
+def main() -> int:
+    """Run it; 1 if anything leaks."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.soak", description=__doc__.splitlines()[0])
+    parser.add_argument("--experiments", type=int, default=10_000, help="default: %(default)s")
+    world = soak(parser.parse_args().experiments, heard=lambda number, found: _say(f"  {number:6} {found}"))
+    for violation in world.violations:
+        _say(violation)
+    _say(f"experiments {world._waves * WAVE}, {world.ended}, violations {len(world.violations)}")
+    return 1 if world.violations else 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
