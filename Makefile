@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check simulate bench docs clean
+.PHONY: help setup demo test check simulate planted-bugs fuzz bench docs clean
 
 help: ## Show what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 setup: $(READY) ## Make the virtual environment with everything in it
 
@@ -37,7 +37,14 @@ check: $(READY) ## Run linters, types, import contracts, and the drift checks of
 
 simulate: $(READY) ## Prove every decision under faults: all plans, then RUNS random ones (nightly: RUNS=100000)
 	@$(BIN)/python -m tests.simulation --runs $(RUNS)
+	@$(BIN)/python -m tests.simulation.soak
 	@$(BIN)/python -m tests.faults
+
+planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which
+	@$(BIN)/python -m tests.planted
+
+fuzz: $(READY) ## Throw 100,000 hostile objects at the daemon
+	@$(BIN)/python -m tests.fuzz
 
 bench: $(READY) ## Measure the hot paths against their budgets; writes benchmarks/out.json
 	@$(BIN)/python -m benchmarks

@@ -21,7 +21,7 @@ from reconcilers.native.engine import NativeEngine
 from reconcilers.outcome import Outcome
 from reconcilers.refs import ExperimentRef
 from reconcilers.status import write_status
-from state.actions import CreatePods
+from state.actions import CreatePods, DeletePods
 from state.machine import Decision, decide
 from state.plan import Plan
 from state.record import Line, Record
@@ -136,6 +136,8 @@ class Conductor:
             self._fold(entry, outcome)
             if isinstance(action, CreatePods) and outcome.refusal is None:
                 entry.view.made(action.epoch, (member.rank for member in action.members), plan.together)
+            if isinstance(action, DeletePods) and outcome.refusal is None:
+                entry.view.dismiss(action.pods, action.grace)
             if outcome.refusal is not None:
                 return  # the actions of a step build on each other: no member starts without the Service that names it
         self._refused(entry, None)

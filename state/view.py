@@ -9,6 +9,7 @@ not the view's).
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from state.pod import Pod, PodPhase
 from state.roll import RollAnswer
@@ -168,6 +169,8 @@ class View:
     """The epoch of which the live API has confirmed that a member's pod is gone."""
     counted: Count | None = None
     """The last count. The cache has come as far as the newest pod in it before anything is decided on it."""
+    dismissed: dict[str, float] = field(default_factory=dict)
+    """Pods (by uid) whose deletion the live API has accepted, and the seconds of grace; until they are seen to go."""
     service: bool = False
     refusal: Refusal | None = None
 
@@ -176,6 +179,8 @@ class View:
         if old is not None:
             tally = self.epochs[old.epoch]
             tally.remove(old)
+            if new is None:
+                self.dismissed.pop(old.uid, None)
             if not tally.pods:
                 del self.epochs[old.epoch]
         if new is not None:
@@ -193,6 +198,18 @@ class View:
     def pods(self) -> int:
         """The pods of all epochs."""
         return sum(tally.pods for tally in self.epochs.values())
+
+    def dismiss(self, pods: Iterable[Pod], grace: int | None) -> None:
+        """The deletion of these pods is accepted: with that many seconds of grace, or (None) with their own."""
+        for pod in pods:
+            held = self.of(pod.epoch).members.get(pod.rank)
+            if held is not None and held.uid == pod.uid:  # else it has been seen to go already
+                self.dismissed[pod.uid] = inf if grace is None else grace
+
+    def dismissed_within(self, pod: Pod, grace: int | None) -> bool:
+        """That pod need not be asked again to go within that grace."""
+        accepted = self.dismissed.get(pod.uid)
+        return accepted is not None and accepted <= (inf if grace is None else grace)
 
     def of(self, epoch: int) -> Tally:
         """The pods of that epoch (an empty tally where there are none)."""

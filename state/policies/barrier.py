@@ -33,14 +33,18 @@ def sweep(case: Case) -> list[DeletePods]:
         for pod in tally.members.values()
         if not pod.live and not pod.terminating and pod.uid != kept
     )
-    actions = []
-    if force := _forced(case):
-        actions.append(DeletePods(force, 0, "their terminating clock has run out, and its action is Restart"))
-    elif alive:
-        actions.append(DeletePods(alive, RESTART_GRACE, "they belong to an older epoch"))
-    if ended:
-        actions.append(DeletePods(ended, 0, "they have ended and belong to an older epoch"))
-    return actions
+    forced = _forced(case)
+    if forced:
+        living = _delete(case, forced, 0, "their terminating clock has run out, and its action is Restart")
+    else:
+        living = _delete(case, alive, RESTART_GRACE, "they belong to an older epoch")
+    return [*living, *_delete(case, ended, 0, "they have ended and belong to an older epoch")]
+
+
+def _delete(case: Case, pods: tuple[Pod, ...], grace: int | None, why: str) -> list[DeletePods]:
+    """Delete those of the pods that the API server has not promised to delete within that grace already."""
+    asked = tuple(pod for pod in pods if not case.view.dismissed_within(pod, grace))
+    return [DeletePods(asked, grace, why)] if asked else []
 
 
 def _forced(case: Case) -> tuple[Pod, ...]:
@@ -59,4 +63,4 @@ def _forced(case: Case) -> tuple[Pod, ...]:
 def dismiss(case: Case) -> list[DeletePods]:
     """Delete every pod that still runs: the experiment is over or suspended. Ended pods stay for their logs."""
     alive = tuple(pod for tally in case.view.epochs.values() for pod in tally.live.values() if not pod.terminating)
-    return [DeletePods(alive, None, "the experiment does not run any more")] if alive else []
+    return _delete(case, alive, None, "the experiment does not run any more")

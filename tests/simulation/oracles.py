@@ -15,14 +15,12 @@ from muster.api.names import LABEL_EXPERIMENT
 from muster.api.timestamps import seconds_of
 from tests.fakes.history import encode
 from tests.simulation.invariants import OVER
+from tests.simulation.masks import CONVERGE, PROMPT, averted, blind, misled, unwitnessed
 from tests.simulation.plans import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
 from tests.simulation.process import Stage
 from tests.simulation.scenario import Dies, End
 from tests.simulation.world import EPOCH, World
 
-PROMPT = 1.0
-"""Seconds within which a clock that has run out is acted upon."""
-CONVERGE = 60.0
 MILESTONES = ("Scheduled", "CoordinatorReady", "Assembled")
 """Conditions on the way."""
 DISRUPTIONS = ("disruption", "deletion")
@@ -116,13 +114,13 @@ def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> It
         return
     plan = world.plan
     wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
-    if _averted(world, name):
+    if averted(world, name):
         wanted = {"phase": "Succeeded", "reason": "AllMembersSucceeded"}
-    if not plan.has(*STRANGERS) and not _unseen(
+    if not plan.has(*STRANGERS) and not unwitnessed(
         world, name
     ):  # who deletes a pod ends an epoch: then _accounts alone says what is right
         wanted |= {"epoch": end.epoch, "restarts": end.restarts, "disruptions": end.disruptions}
-        if not _misled(plan):
+        if not misled(plan):
             rank = end.cause[1] if end.cause else None
             rank = rank % plan.size if rank is not None else None
             wanted["cause"] = (end.cause[0], rank) if end.cause else None
@@ -131,34 +129,6 @@ def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> It
         yield f"{name} ends as {got}; it should be {wanted}"
     if end.clock is not None:
         yield from _clock(world, name, end)
-
-
-def _averted(world: World, name: str) -> bool:
-    """A stranger ended the epoch in which something was to befall a member, before it did."""
-    deleted = any(kind == "deletion" and called == name for _, kind, called, _, _ in world.facts)
-    befallen = any(kind != "deletion" and called == name for _, kind, called, _, _ in world.facts)
-    return deleted and not befallen and any(len(event.epochs) == 1 for event in world.scenario.befalls)
-
-
-def _misled(plan: Plan) -> bool:
-    """What came first, and its reason, may be gone by the time a daemon looks that was away or lost the event; and
-    kubelets that differ in speed report a survivor's end before that of the member it survived."""
-    late = any(fault.kind == "hold" and fault.seconds > PROMPT for fault in plan.faults)
-    return plan.shuffle or late or plan.has("drop", *CRASHES)
-
-
-def _unseen(world: World, name: str) -> set[int]:
-    """Epochs of which a pod was taken away while the daemon was dead, before it had written that all members were there.
-
-    Once such a pod is gone nobody can say whether it ever was. So it may be made again in the same epoch, and what its
-    end did to the others may be taken for a failure of theirs.
-    """
-    return {epoch for called, epoch in world.unwitnessed if called == name} if world.plan.has(*CRASHES) else set()
-
-
-def blind(plan: Plan) -> bool:
-    """The daemon is not told what happens until all of it has happened."""
-    return plan.has("stale") or any(fault.kind == "hold" and fault.seconds > CONVERGE for fault in plan.faults)
 
 
 def _clock(world: World, name: str, end: End) -> Iterator[str]:
@@ -174,9 +144,11 @@ def _accounts(world: World, name: str, status: dict[str, Any] | None) -> Iterato
     """Each epoch that ended, ended for one reason, and is counted once as what it was."""
     if status is None or not status["phase"]:
         return
-    unseen = _unseen(world, name)
-    failed = unseen | {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind == "failure"}
-    disrupted = {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind in DISRUPTIONS} | unseen
+    doubtful = unwitnessed(world, name)
+    failed = doubtful | {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind == "failure"}
+    disrupted = {
+        epoch for _, kind, called, epoch, _ in world.facts if called == name and kind in DISRUPTIONS
+    } | doubtful
     others = world.scenario.ends[name].free
     ended = range(status["epoch"])
     causeless = [epoch for epoch in ended if epoch not in failed | disrupted]
@@ -198,13 +170,13 @@ def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Ite
     A pod that a stranger deleted before its program ran may be made again in the same epoch, for nobody has met it. And
     a create of a dead leader that comes late makes what it makes: no precondition can fence it.
     """
-    unseen = any(_unseen(world, name) for name in world.scenario.ends)
+    doubtful = any(unwitnessed(world, name) for name in world.scenario.ends)
     unborn = Counter(p.path for p in world.kubelet.processes.values() if p.stage is Stage.WAITING)
     for path, times in summary["created"].items():
-        if times > 1 + unborn[path] * world.plan.has("delete-pod") + (path in world.landed) + unseen:
+        if times > 1 + unborn[path] * world.plan.has("delete-pod") + (path in world.landed) + doubtful:
             yield f"{path} is created {times} times"
     yield from _left(world, summary)
-    if clean is None or unseen or world.plan.has(*STRANGERS):  # a deletion may make an epoch that the clean run lacks
+    if clean is None or doubtful or world.plan.has(*STRANGERS):  # a deletion may make an epoch that the clean run lacks
         return
     if extra := set(summary["created"]) - set(clean.summary["created"]):
         yield f"created, though nobody asked for it: {sorted(extra)[:4]}"
@@ -213,7 +185,7 @@ def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Ite
     if not world.scenario.people and world.scenario.end.phase != "Failed":
         for what in ("created", "deleted", "left"):
             got, wanted = summary[what], clean.summary[what]
-            if _misled(world.plan):
+            if misled(world.plan):
                 got, wanted = _per_epoch(got), _per_epoch(wanted)
                 if any(isinstance(event, Dies) and event.start for event in world.scenario.befalls):
                     # A member that dies at its start may end its epoch before the others were made.

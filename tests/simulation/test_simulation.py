@@ -169,6 +169,10 @@ FOUND = {
     "preempted:n=1:stale=4/4": "the same, where an earlier life had made the pods",
     "gives-up:n=4:expire=22:delete-pod=21/3": "a pod that was deleted, and was seen only when that had ended it, was "
     "charged as a failure",
+    "unschedulable-restarts:n=4:hold=47/120": "a clock ran out over a gang that had found its nodes, run and succeeded "
+    "while the watch hung, and the gang was started again",
+    "happy:n=1:stale=10/3:delete-pod=11/0:refuse=2/409:crash-before=8": "a launch was confirmed, though the status it "
+    "was decided on was old: a pod that was gone after it had run was made again",
     "crashes-at-start:n=4:drop=52:lose=30/reset:seed=1732:shuffle": "of a write whose answer was lost too many vain "
     "repetitions were remembered, and it was not",
 }

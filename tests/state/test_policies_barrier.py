@@ -84,3 +84,34 @@ def test_dismissed_every_live_pod_goes_with_its_own_grace() -> None:
     gone = case(mine, old, ended(2), pod(3, epoch=2, terminating=True))
     assert barrier.dismiss(gone) == [DeletePods((mine, old), None, "the experiment does not run any more")]
     assert barrier.dismiss(case(ended(0), pod(3, epoch=2, terminating=True))) == []
+
+
+def test_what_the_api_server_has_promised_to_delete_is_not_asked_for_again() -> None:
+    """A pod that has ended goes at once, and its watch event comes later than the answer."""
+    dead, running = ended(1), pod(0, epoch=1)
+    seen = case(dead, running)
+    seen.view.dismiss((dead,), 0)
+    seen.view.dismiss((running,), 30)
+    assert barrier.sweep(seen) == [DeletePods((running,), 2, "they belong to an older epoch")], "sooner is another wish"
+    seen.view.dismiss((running,), 2)
+    assert barrier.sweep(seen) == []
+    assert barrier.dismiss(seen) == []
+
+
+def test_force_is_used_once() -> None:
+    clock = Clock(60, ClockAction.RESTART)
+    seen = case(CUT_OFF, clock=clock, now=NOW + 60, ending_at=NOW)
+    seen.view.dismiss((CUT_OFF,), None)
+    assert barrier.sweep(seen) == [FORCED]
+    seen.view.dismiss((CUT_OFF,), 0)
+    assert barrier.sweep(seen) == []
+
+
+def test_a_promise_is_forgotten_with_its_pod() -> None:
+    dead = ended(1)
+    seen = case(dead).view
+    seen.dismiss((dead,), 0)
+    seen.change(dead, None)
+    assert seen.dismissed == {}
+    seen.dismiss((dead,), 0)
+    assert seen.dismissed == {}, "it had gone before the answer was read"

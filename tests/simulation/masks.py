@@ -1,0 +1,47 @@
+"""What faults may rightly change: where a plan may end otherwise than its clean run, and why."""
+
+from tests.simulation.plans import CRASHES, Plan
+from tests.simulation.world import World
+
+PROMPT = 1.0
+"""Seconds within which a clock that has run out is acted upon, and an event is known."""
+CONVERGE = 60.0
+"""Seconds within which everything is well again once faults have stopped."""
+MOST_EPOCHS = 100
+"""More than any plan has."""
+
+
+def averted(world: World, name: str) -> bool:
+    """A stranger ended the epoch in which something was to befall a member, before it did."""
+    deleted = any(kind == "deletion" and called == name for _, kind, called, _, _ in world.facts)
+    befallen = any(kind != "deletion" and called == name for _, kind, called, _, _ in world.facts)
+    return deleted and not befallen and any(len(event.epochs) == 1 for event in world.scenario.befalls)
+
+
+def misled(plan: Plan) -> bool:
+    """What came first, and its reason, may be gone by the time a daemon looks that was away or lost the event; and
+    kubelets that differ in speed report a survivor's end before that of the member it survived."""
+    late = any(fault.kind == "hold" and fault.seconds > PROMPT for fault in plan.faults)
+    return plan.shuffle or late or plan.has("drop", *CRASHES)
+
+
+def unwitnessed(world: World, name: str) -> set[int]:
+    """Epochs of which a pod was taken away, in a plan that kills the daemon, before a status told that all were there.
+
+    Once such a pod is gone nobody can say whether it ever was. So it may be made again in the same epoch, and what its
+    end did to the others may be taken for a failure of theirs.
+    """
+    if _stalled(world):
+        return set(range(MOST_EPOCHS))
+    return {epoch for called, epoch in world.unwitnessed if called == name} if world.plan.has(*CRASHES) else set()
+
+
+def _stalled(world: World) -> bool:
+    """The daemon waited for its own writes to come back for longer than a clock lasts: clocks count that time, too."""
+    own = [fault for fault in world.plan.faults if world.held.get(fault) == "experiments"]
+    return "clocks" in world.scenario.spec and any(fault.seconds > CONVERGE for fault in own)
+
+
+def blind(plan: Plan) -> bool:
+    """The daemon is not told what happens until all of it has happened."""
+    return plan.has("stale") or any(fault.kind == "hold" and fault.seconds > CONVERGE for fault in plan.faults)
