@@ -90,7 +90,7 @@ def server() -> Iterator[str]:
 async def muster(host: str, wanted: Plan) -> float:
     """Microseconds of CPU per create through the engine and the real connection."""
     connection = Connection(Credentials(Loopback(host), clock=time.monotonic, wall=time.time))
-    engine = NativeEngine(connection, concurrency=IN_FLIGHT, observe=lambda *_: None, clock=time.time)
+    engine = NativeEngine(connection, concurrency=IN_FLIGHT, clock=time.time)
     record = Record(generation=1, phase=Phase.PENDING, phase_at=0.0)
     action = CreatePods(0, tuple(wanted.members()))
     try:

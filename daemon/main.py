@@ -61,6 +61,7 @@ async def serve(settings: Settings) -> int:
         version=metadata.version("muster-roll"),
         settle=settle_memory,
     )
+    connection.retried = daemon.retried
     http = HttpServer(
         daemon.instruments.registry,
         daemon.health,

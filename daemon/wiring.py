@@ -23,6 +23,7 @@ from daemon.health import DaemonHealth
 from daemon.heartbeat import Heartbeat
 from daemon.leader import Elector
 from daemon.lease import Leases
+from daemon.measured import MeasuredTransport, labels
 from daemon.probing import Prober, Probing, prober_of
 from daemon.queue import Queue
 from daemon.roster import Roster
@@ -72,8 +73,10 @@ class Daemon:
         once, when the first full lists are in.
         """
         self.settings = settings
+        self.instruments = Instruments(version, lambda: self.roster.pods, lambda: len(self.queue))
+        transport = MeasuredTransport(transport, self.instruments.request, monotonic)
         self.elector: Elector | None = None
-        writing = transport
+        writing: Transport = transport
         if settings.leader_elect:
             self.elector = Elector(
                 Leases(transport, settings.lease_namespace or "default", settings.lease_name, clock),
@@ -83,7 +86,6 @@ class Daemon:
                 random=random,
             )
             writing = FencedTransport(transport, self.elector.fence)
-        self.instruments = Instruments(version, lambda: self.roster.pods, lambda: len(self.queue))
         self.queue = Queue(self.instruments.queued)
         self.roster = Roster(wanted=self._wanted, gone=self._gone)
         self.heartbeat = Heartbeat(self.instruments.lagged)
@@ -104,9 +106,7 @@ class Daemon:
             roster=self.roster,
             queue=self.queue,
             caches=self.caches,
-            engine=NativeEngine(
-                writing, concurrency=settings.write_concurrency, observe=self.instruments.request, clock=clock
-            ),
+            engine=NativeEngine(writing, concurrency=settings.write_concurrency, clock=clock),
             probing=self.probing,
             announcer=self.announcer,
             instruments=self.instruments,
@@ -159,6 +159,10 @@ class Daemon:
     def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
         """The running clocks of an experiment and the wall second each runs out."""
         return deadline.ends(plan, record)
+
+    def retried(self, method: str, path: str) -> None:
+        """A request is sent again because the API server asked to wait."""
+        self.instruments.retried(*labels(method, path))
 
     def stop(self) -> None:
         """Ask ``run`` to end."""

@@ -47,6 +47,8 @@ class Connection:
         """To be called on the loop that will use it."""
         self.credentials = credentials
         self.requests: Counter[tuple[str, int]] = Counter()
+        self.retried: Callable[[str, str], None] = lambda method, path: None
+        """Told of every request that is sent again because the server asked to wait."""
         self._clock = clock
         self._sleep = sleep
         self._session = aiohttp.ClientSession(
@@ -104,6 +106,7 @@ class Connection:
                         if error.retry_after is None or not again or self._clock() + wait >= deadline:
                             raise
                     await self._sleep(wait)
+                    self.retried(method, path)
                 return await self._once(method, path, params, body, content_type)
         except TimeoutError as error:
             self.requests[method, 0] += 1

@@ -8,7 +8,6 @@ server says now: one GET of the owner and one consistent LIST of its pods.
 import msgspec
 
 from muster.api.errors import NotFound
-from muster.api.names import PLURAL
 from reconcilers.answers import Metadata, read
 from reconcilers.native.calls import Calls
 from reconcilers.native.roster import pages
@@ -46,7 +45,7 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Out
     """Ask the live API whether the epoch may start. "No" is an ordinary answer: the caches will show why."""
     path = experiment(plan.namespace, plan.name)
     try:
-        owner = read(await calls.do("get", PLURAL, path), _Experiment, f"GET {path}")
+        owner = read(await calls.do("GET", path), _Experiment, f"GET {path}")
     except NotFound:
         return Outcome(confirmed=False)
     if not owner.wants(plan.uid, action.epoch):

@@ -27,7 +27,7 @@ async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
     async def create(member: Member) -> int | Refusal:
         name = plan.pod_name(member, action.epoch)
         try:
-            answer = await calls.do("create", "pods", path, body=templates[member.group].render(member))
+            answer = await calls.do("POST", path, body=templates[member.group].render(member))
         except AlreadyExists:
             return await recognise(calls, plan, "Pod", name)
         except ApiError as error:

@@ -24,7 +24,7 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
     async def delete(pod: Pod) -> int | Refusal:
         path = core(pod.namespace, "pods", pod.name)
         try:
-            answer = await calls.do("delete", "pods", path, body=_options(pod, action.grace))
+            answer = await calls.do("DELETE", path, body=_options(pod, action.grace))
         except (NotFound, Conflict):
             return 0  # gone, or the name belongs to another pod by now: either way this pod is no more
         except Forbidden as error:

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from muster.api.errors import MusterError
 from muster.api.wire import Transport
-from reconcilers.native.calls import Calls, Observe
+from reconcilers.native.calls import Calls
 from reconcilers.native.confirm import confirm_launch
 from reconcilers.native.count import count_pods
 from reconcilers.native.create import create_pods
@@ -25,13 +25,11 @@ from state.record import Record
 class NativeEngine:
     """Carries actions out over ``transport`` with at most ``concurrency`` requests at a time, over all experiments.
 
-    ``observe`` is told of every request; ``clock`` gives wall seconds since 1970.
+    ``clock`` gives wall seconds since 1970.
     """
 
-    def __init__(
-        self, transport: Transport, *, concurrency: int = 32, observe: Observe, clock: Callable[[], float]
-    ) -> None:
-        self._calls = Calls(transport, concurrency=concurrency, observe=observe, clock=clock)
+    def __init__(self, transport: Transport, *, concurrency: int = 32, clock: Callable[[], float]) -> None:
+        self._calls = Calls(transport, concurrency=concurrency, now=clock)
 
     async def carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
         """Carry one action out. ``record`` is the one just persisted.

@@ -18,7 +18,7 @@ async def recognise(calls: Calls, plan: Plan, kind: str, name: str) -> int | Ref
     resource = f"{kind.lower()}s"
     path = core(plan.namespace, resource, name)
     try:
-        answer = await calls.do("get", resource, path)
+        answer = await calls.do("GET", path)
     except NotFound as error:
         raise Conflict(
             f"{kind} {plan.namespace}/{name} existed when it was created and was gone when it was read",

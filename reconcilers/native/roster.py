@@ -72,7 +72,7 @@ async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
         params = {"labelSelector": f"{LABEL_UID}={plan.uid}", "limit": str(PAGE)}
         if token:
             params["continue"] = token
-        page = read(await calls.do("list", "pods", path, params=params), _Pods, f"GET {path}")
+        page = read(await calls.do("GET", path, params=params), _Pods, f"GET {path}")
         yield [pod for pod in page.items or () if (owner := pod.metadata.controller) and owner.uid == plan.uid]
         token = page.metadata.token
         if not token:

@@ -19,7 +19,7 @@ async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
     except Unrenderable as error:
         return Outcome(refusal=rejected(error, "Service"))
     try:
-        await calls.do("create", "services", core(plan.namespace, "services"), body=body)
+        await calls.do("POST", core(plan.namespace, "services"), body=body)
     except AlreadyExists:
         found = await recognise(calls, plan, "Service", plan.name)
         return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)

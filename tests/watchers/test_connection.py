@@ -127,9 +127,12 @@ async def test_a_busy_server_is_asked_again_when_it_said_and_not_before(tmp_path
 
     async with api_server(otherwise=note) as server:
         connection = await connect(server, tmp_path, time)
+        again: list[tuple[str, str]] = []
+        connection.retried = lambda method, path: again.append((method, path))
         await connection.request("POST", "/x", body=b"{}")
         await connection.aclose()
     assert asked_at == [1000.0, 1007.0, 1014.0]
+    assert again == [("POST", "/x")] * 2
 
 
 async def test_a_wait_that_does_not_fit_the_limit_is_handed_to_the_caller(tmp_path: Path) -> None:
