@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check simulate planted-bugs fuzz bench docs clean
+.PHONY: help setup demo test check simulate planted-bugs mutants fuzz bench docs clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -25,7 +25,7 @@ demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, mis
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run all tests
-	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-report=json:.coverage.json
+	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
 
 check: $(READY) ## Run linters, types, import contracts, and the drift checks of generated files
@@ -36,12 +36,18 @@ check: $(READY) ## Run linters, types, import contracts, and the drift checks of
 	@$(BIN)/python -m pytest -q --no-header -m drift
 
 simulate: $(READY) ## Prove every decision under faults: all plans, then RUNS random ones (nightly: RUNS=100000)
-	@$(BIN)/python -m tests.simulation --runs $(RUNS)
-	@$(BIN)/python -m tests.simulation.soak
 	@$(BIN)/python -m tests.faults
+	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000
 
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which
 	@$(BIN)/python -m tests.planted
+
+mutants: $(READY) ## Plant small mistakes in state/, one at a time: at most 5 % may survive (ten minutes)
+	@rm -rf mutants
+	@$(BIN)/mutmut run
+	@$(BIN)/mutmut results
+	@$(BIN)/mutmut export-cicd-stats >/dev/null
+	@$(BIN)/python tests/mutant_floor.py mutants/mutmut-cicd-stats.json
 
 fuzz: $(READY) ## Throw 100,000 hostile objects at the daemon
 	@$(BIN)/python -m tests.fuzz
@@ -56,4 +62,4 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 
 clean: ## Remove the virtual environment and everything generated outside git
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json benchmarks/out.json
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json mutants benchmarks/out.json

@@ -134,10 +134,12 @@ class Conductor:
         for action in decision.actions:
             outcome = await self._engine.carry_out(action, plan, decision.record)
             self._fold(entry, outcome)
-            if isinstance(action, CreatePods) and outcome.refusal is None:
+            if isinstance(action, CreatePods) and outcome.refusal is None and outcome.error is None:
                 entry.view.made(action.epoch, (member.rank for member in action.members), plan.together)
-            if isinstance(action, DeletePods) and outcome.refusal is None:
-                entry.view.dismiss(action.pods, action.grace)
+            if isinstance(action, DeletePods):
+                entry.view.dismiss(outcome.deleted, action.grace)
+            if outcome.error is not None:
+                raise outcome.error
             if outcome.refusal is not None:
                 return  # the actions of a step build on each other: no member starts without the Service that names it
         self._refused(entry, None)

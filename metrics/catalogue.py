@@ -208,7 +208,10 @@ API_REQUEST_DURATION = Metric(
     _CALL,
 )
 API_RETRIES = Metric(
-    "muster_api_retries_total", Type.COUNTER, "Requests sent again because the API server asked to wait.", ("verb", "resource")
+    "muster_api_retries_total",
+    Type.COUNTER,
+    "Requests sent again because the API server asked to wait.",
+    ("verb", "resource"),
 )
 PROBE_REQUESTS = Metric(
     "muster_probe_requests_total", Type.COUNTER, "Probes of coordinators, by what they saw.", ("kind", "state")

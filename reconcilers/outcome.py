@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+from muster.api.errors import ApiError
+from state.pod import Pod
 from state.view import Count, Refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The facts one action brought back. An action that could not be finished raises an ``ApiError`` instead."""
+    """The facts one action brought back."""
 
     version: int = 0
     """The highest resourceVersion of a pod among the answers, 0 if there was none.
@@ -26,6 +28,10 @@ class Outcome:
     """The experiment's pods; None unless the action was ``CountPods``."""
     service: bool = False
     """The headless Service exists and is ours."""
+    deleted: tuple[Pod, ...] = ()
+    """Pods that are going or gone."""
+    error: ApiError | None = None
+    """What kept the action from being finished. The other facts hold all the same; come back later for the rest."""
     refusal: Refusal | None = None
     """What the API server would not do, in words for a person."""
     blocking: tuple[str, ...] = ()

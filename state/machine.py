@@ -115,7 +115,7 @@ def _judge(case: Case) -> Verdict | None:
     if suspended:
         return None
     if deadline.unsure(case):
-        return None
+        return None  # nor is anything else decided: the clocks go before the rest
     if over := deadline.judge(case):
         return over
     if case.record.phase is not Phase.RESTARTING and (broken := failure.judge(case)):
@@ -229,7 +229,7 @@ def _wake(case: Case, assembly: Assembly, refresh_at: float | None) -> float | N
     """The next instant at which time alone changes the decision."""
     record = case.record
     ends = deadline.ends(case.plan, record).values()
-    times = [*ends, record.resume_at, refresh_at, assembly.look_again]
+    times = [*ends, deadline.unsure_until(case), record.resume_at, refresh_at, assembly.look_again]
     return min((at for at in times if at is not None and at > case.now), default=None)
 
 

@@ -7,7 +7,7 @@ harmless.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from muster.api.errors import ApiError
 from reconcilers.outcome import Outcome
@@ -16,23 +16,30 @@ from state.view import Refusal
 T = TypeVar("T")
 
 
-class Batch:
-    """What has come of a batch so far."""
+class Batch(Generic[T]):
+    """What has come of a batch so far. ``done`` holds the items that the API server has answered with yes."""
 
     def __init__(self) -> None:
+        self.done: list[T] = []
         self._version = 0
         self._refusal: Refusal | None = None
         self._error: ApiError | None = None
 
-    def add(self, result: int | Refusal) -> None:
-        """Take in the resourceVersion of the pod in one answer, or a refusal (a final one outranks the others)."""
+    def add(self, item: T, result: int | Refusal | None) -> None:
+        """Take in the resourceVersion of the pod in one answer, or a refusal (a final one outranks the others).
+
+        None: nothing is known of that item, and it is left to the next decision.
+        """
+        if result is None:
+            return
         if isinstance(result, int):
+            self.done.append(item)
             self._version = max(self._version, result)
         elif self._refusal is None or (result.final and not self._refusal.final):
             self._refusal = result
 
     async def run(
-        self, name: str, items: Iterable[T], work: Callable[[T], Awaitable[int | Refusal]], *, width: int
+        self, name: str, items: Iterable[T], work: Callable[[T], Awaitable[int | Refusal | None]], *, width: int
     ) -> None:
         """Work through ``items`` with ``width`` tasks, none of which outlives this call, however it ends.
 
@@ -46,7 +53,7 @@ class Batch:
                 if self._refusal or self._error:
                     return
                 try:
-                    self.add(await work(item))
+                    self.add(item, await work(item))
                 except ApiError as error:
                     self._error = self._error or error
 
@@ -55,7 +62,5 @@ class Batch:
                 workers.create_task(worker(), name=f"{name} ({number})")
 
     def outcome(self) -> Outcome:
-        """What came of it all. Raises the first error, unless there is a refusal: that says more and outlasts it."""
-        if self._error and not self._refusal:
-            raise self._error
-        return Outcome(version=self._version, refusal=self._refusal)
+        """What came of it all. Of a refusal and an error the refusal is told: it says more and outlasts the other."""
+        return Outcome(version=self._version, refusal=self._refusal, error=None if self._refusal else self._error)

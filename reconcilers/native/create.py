@@ -16,7 +16,7 @@ from state.view import Refusal
 
 
 async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
-    """Create the members' pods. Raises the ``ApiError`` that stopped the batch when trying again may help."""
+    """Create the members' pods."""
     wanted = {member.group for member in action.members}
     try:
         templates = {g.name: PodTemplate(plan, g, action.epoch) for g in plan.groups if g.name in wanted}
@@ -36,7 +36,7 @@ async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
             raise
         return read(answer, Object, f"POST {path}").metadata.version
 
-    batch = Batch()
+    batch = Batch[Member]()
     width = min(calls.concurrency, len(action.members))
     await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, width=width)
     return batch.outcome()

@@ -1,6 +1,7 @@
 """DeletePods: these very pods, by name and uid, and no other that took a name since."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import msgspec
 
@@ -18,15 +19,19 @@ from state.view import Refusal
 
 
 async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
-    """Delete the pods. Raises the ``ApiError`` that stopped the batch when trying again may help."""
+    """Delete the pods."""
     pods = list(_worth_deleting(action, calls.now()))
 
-    async def delete(pod: Pod) -> int | Refusal:
+    async def delete(pod: Pod) -> int | Refusal | None:
         path = core(pod.namespace, "pods", pod.name)
         try:
             answer = await calls.do("DELETE", path, body=_options(pod, action.grace))
-        except (NotFound, Conflict):
-            return 0  # gone, or the name belongs to another pod by now: either way this pod is no more
+        except NotFound:
+            return 0
+        except Conflict:
+            return (
+                None  # mostly the name belongs to another pod by now; but it may be a conflict in the server's storage
+            )
         except Forbidden as error:
             return Refusal(
                 "PodsForbidden",
@@ -36,10 +41,10 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
             )
         return read(answer, Object, f"DELETE {path}").metadata.version
 
-    batch = Batch()
+    batch = Batch[Pod]()
     width = min(calls.concurrency, len(pods))
     await batch.run(f"delete pods of {plan.namespace}/{plan.name}", pods, delete, width=width)
-    return batch.outcome()
+    return replace(batch.outcome(), deleted=tuple(batch.done))
 
 
 def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:

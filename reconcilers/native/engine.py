@@ -34,10 +34,10 @@ class NativeEngine:
     async def carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
         """Carry one action out. ``record`` is the one just persisted.
 
-        Raises ``ApiError`` when the API server could not be reached or was busy: come back later, with back-off (and
-        after ``retry_after``, where it is set). Raises ``MusterError`` for a launch of another epoch than the
-        persisted one: whoever asks for that has not persisted what it decided. When the call is cancelled nothing of
-        it goes on.
+        Raises ``ApiError`` when the API server could not be reached or was busy, or has it in the outcome where a part
+        was done: come back later, with back-off (and after ``retry_after``, where it is set). Raises ``MusterError``
+        for a launch of another epoch than the persisted one: whoever asks for that has not persisted what it decided.
+        When the call is cancelled nothing of it goes on.
         """
         match action:
             case ConfirmLaunch() | CreatePods() if action.epoch != record.epoch:

@@ -58,12 +58,17 @@ def passed(case: Case) -> list[ClockName]:
 
 def unsure(case: Case) -> bool:
     """A clock asks for an end, and it is not known yet whether the cache shows what is there."""
+    return unsure_until(case) is not None
+
+
+def unsure_until(case: Case) -> float | None:
+    """When that clock acts all the same; None: no clock is unsure."""
     name = _first(case)
     if name is None:
-        return False
+        return None
     end, counted = ends(case.plan, case.record)[name], case.view.counted
     known = counted is not None and counted.at >= end and counted.pods == case.view.pods
-    return not known and case.now < end + STALEST
+    return None if known or case.now >= end + STALEST else end + STALEST
 
 
 def judge(case: Case) -> Restart | Fail | None:

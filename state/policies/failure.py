@@ -39,9 +39,7 @@ def first_cause(case: Case) -> Cause | None:
     if (pod := min(failed, key=_order, default=None)) and not bereaved:
         return cause_of(pod, epoch, case.now)
     if leaving := min((*tally.leaving.values(), *tally.failed.values()), key=_going, default=None):
-        if leaving.terminating:
-            return cause_of(leaving, epoch, case.now)
-        if case.launched and tally.pods < case.plan.together:
+        if not leaving.terminating and case.launched and tally.pods < case.plan.together:
             return _gone(case)
         return cause_of(leaving, epoch, case.now)
     return _gone(case)
@@ -68,5 +66,5 @@ def _going(pod: Pod) -> tuple[bool, tuple[float, bool, int]]:
 
 
 def _order(pod: Pod) -> tuple[float, bool, int]:
-    at = pod.exit.finished_at if pod.exit else float("inf")
+    at = pod.exit.finished_at if pod.exit and pod.exit.finished_at else float("inf")  # 0: the kubelet did not say
     return at, bool(pod.exit and pod.exit.code == SIGABRT_EXIT), pod.rank

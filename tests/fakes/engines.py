@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from reconcilers.native.engine import NativeEngine
+from reconcilers.outcome import Outcome
 from tests.fakes.api import FakeApi
 
 
@@ -20,3 +21,11 @@ class Bench:
             concurrency=self.concurrency,
             clock=lambda: self.now,
         )
+
+
+def told(outcome: Outcome) -> Outcome:
+    """The outcome of an action that was finished; else its error is raised, as the daemon does once it has noted the
+    rest."""
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome

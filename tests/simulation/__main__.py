@@ -4,11 +4,13 @@ import argparse
 import os
 import sys
 import time
+from functools import partial
 from itertools import islice
 
 from tests.simulation.families import FAMILIES, RANDOM
 from tests.simulation.plans import parse
 from tests.simulation.runner import exhaustive, judge, random, run
+from tests.simulation.soak import soak
 from tests.simulation.world import World
 
 HASH_SEED = "0"
@@ -32,7 +34,8 @@ def main() -> int:
         ),
         *(random(arguments.runs, arguments.seed) if RANDOM in families else ()),
     ]
-    tally = run(tasks, processes=arguments.processes, heard=_tell)
+    soaking = partial(_soak, arguments.soak) if arguments.soak else None
+    tally = run(tasks, processes=arguments.processes, heard=_tell, aside=soaking)
     for family, number in tally.plans.items():
         _say(f"  {family:12} {number:6} plans, {tally.violations[family]} violations")
     _say(f"{time.monotonic() - began:.0f} s, seeds {arguments.seed} to {arguments.seed + arguments.runs - 1}")
@@ -50,10 +53,21 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--scenario", action="append", help="only this scenario; repeatable")
     parser.add_argument("--size", type=int, action="append", help="only gangs of this size; repeatable")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: one per processor")
+    parser.add_argument("--soak", type=int, default=0, metavar="N", help="beside them, N experiments that come and go")
     parser.add_argument("--replay", metavar="PLAN", help="play this one plan and tell what happens")
     arguments = parser.parse_args()
     arguments.size = arguments.size or [1, 4, 16]
     return arguments
+
+
+def _soak(experiments: int) -> list[str]:
+    world = soak(experiments)
+    for footprint in world.footprints:
+        _say(f"  {footprint}")
+    _say(f"  soak of {experiments} experiments, {len(world.violations)} violations: {world.ended}")
+    for violation in world.violations:
+        _say(f"    {violation}")
+    return world.violations
 
 
 def _replay(line: str) -> int:

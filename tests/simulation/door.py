@@ -37,7 +37,7 @@ class Door:
         self._stale = None if stale is None else min(stale, world.api.history.version)
         self._born = world.clock()
         self._synced: set[str] = set()
-        self._own = OwnWrites(world)
+        self.own = OwnWrites(world)
         self._due: dict[tuple[str, int], float] = {}
         self._breaks: list[float] = []
         """When watches end because something was lost on one of them."""
@@ -86,7 +86,7 @@ class Door:
 
     async def _write(self, method: str, path: str, body: bytes | None) -> Answer:
         number = self.world.write(method, path, self)
-        self._own.sends(method, path, body)
+        self.own.sends(method, path, body)
         fault = self.world.fault_of_write(number)
         if fault is not None and fault.kind == "refuse":
             raise error(fault.how, f"{method} {path}")
@@ -102,7 +102,7 @@ class Door:
             raise error(fault.how, f"{method} {path}")
         if fault is not None:
             await self._die(fault)
-        self._own.answered(method, path, body, answer)
+        self.own.answered(method, path, body, answer)
         return answer
 
     async def _die(self, fault: Fault) -> NoReturn:

@@ -38,12 +38,12 @@ def _each_event(kind: str, *hows: str) -> Family:
 
 
 def _stale(scenario: Scenario, clean: Result) -> Iterator[tuple[Fault, ...]]:
-    """Every earlier list: in the core scenarios after every third write that follows it (of a single member: after
+    """Every earlier list: in the core scenarios after every fourth write that follows it (of a single member: after
     every one), elsewhere after two."""
     for version in _versions(clean):
         later = [number for number, (_, before) in enumerate(clean.writes, 1) if before >= version]
         if scenario.core and clean.plan.size < 16:
-            later = later[:: 1 if clean.plan.size == 1 else 3]
+            later = later[:: 1 if clean.plan.size == 1 else 4]
         else:
             later = [*later[:1], *later[5:6]]
         for number in later:
@@ -104,15 +104,15 @@ def _step(family: str, scenario: Scenario, size: int) -> int:
 
     The core scenarios meet every fault at every place, and every scenario meets a crash before and after every write.
     Otherwise the scenarios differ from the core in a few steps each, so of the faults that the reflector or the queue
-    has to bear they meet every fifth; and of a large gang, whose members are alike, a part only.
+    has to bear they meet every fourth or tenth; and of a large gang, whose members are alike, a part only.
     """
     if family == "clean" or (family == "crash" and (scenario.core or size < 16)):
         return 1
     if size >= 16:
-        return 12 if scenario.core else 36
+        return 12 if scenario.core else 48
     if scenario.core:
         return 1
-    return 2 if size == 1 or family in ("stale", "drop") else 5
+    return 4 if size == 1 or family in ("stale", "drop") else 10
 
 
 def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:

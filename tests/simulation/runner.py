@@ -71,14 +71,25 @@ def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...]]:
     return family, str(plan), result.violations
 
 
-def run(tasks: Iterable[tuple[str, str]], *, processes: int, heard: Callable[[str, tuple[str, ...]], None]) -> Tally:
-    """Play all of them; ``heard`` is told of each that breaks, as it breaks."""
+def run(
+    tasks: Iterable[tuple[str, str]],
+    *,
+    processes: int,
+    heard: Callable[[str, tuple[str, ...]], None],
+    aside: Callable[[], list[str]] | None = None,
+) -> Tally:
+    """Play all of them; ``heard`` is told of each that breaks, as it breaks. ``aside`` is run beside them, and what it
+    finds is told in the end."""
     tally = Tally()
     with multiprocessing.get_context("fork").Pool(processes) as pool:
+        beside = pool.apply_async(aside) if aside else None
         for family, line, violations in pool.imap_unordered(_work, tasks, chunksize=8):
             tally.plans[family] += 1
             if violations:
                 tally.violations[family] += 1
                 tally.broken.append((line, violations))
                 heard(line, violations)
+        if beside is not None and (found := beside.get()):
+            tally.violations["soak"] += len(found)
+            tally.broken.append(("soak", tuple(found)))
     return tally

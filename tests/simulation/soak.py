@@ -1,33 +1,28 @@
 """The soak: thousands of experiments come, fail and go, in virtual time, under one life of the daemon.
 
-    python -m tests.simulation.soak [--experiments 10000]
-
 They come in waves of fifty. A third fails for good, a third fails once and then succeeds, a third is deleted while it
 runs. When a wave has gone, nothing of it may stay: no memory, task, watch, series, file or entry.
 """
 
-import argparse
 import asyncio
 import gc
-import sys
 import tracemalloc
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from prometheus_client import generate_latest
 
 from reconcilers.paths import experiment
+from tests.fakes.history import collections_of
 from tests.simulation.invariants import OVER
+from tests.simulation.ownwrites import OwnWrites
 from tests.simulation.plans import Plan
 from tests.simulation.process import Process
 from tests.simulation.scenario import EVER, Dies, End, Scenario
 from tests.simulation.world import NAMESPACE, World
 
 WAVE = 50
-WARM = 10
-"""Waves after which caches are full and every label has been seen."""
 GROWTH = 1.05
 """The memory at the end, over that when warm."""
 LIFE = 300.0
@@ -52,17 +47,13 @@ class Footprint:
 class Soak(World):
     """A world in which wave follows wave."""
 
-    def __init__(
-        self, experiments: int, *, heard: Callable[[int, Footprint], None] = lambda number, found: None
-    ) -> None:
-        """``heard`` is told of the footprint after every tenth wave."""
+    def __init__(self, experiments: int) -> None:
         super().__init__(Plan("happy", 1))
         self.scenario = SOAK
         self.footprints: list[Footprint] = []
-        """When warm, and in the end."""
+        """Half-way, when it is warm (what is remembered of the dead is bounded by 4,096 per kind), and in the end."""
         self.ended = dict.fromkeys(OVER, 0)
         self._waves = experiments // WAVE
-        self._heard = heard
 
     def befalls(self, process: Process, *kinds: type[T]) -> list[T]:
         """Two of three fail: one of them in every epoch."""
@@ -88,10 +79,8 @@ class Soak(World):
                 self.api.delete(experiment(NAMESPACE, obj["metadata"]["name"]))
             await asyncio.sleep(60.0)  # what is collected takes its grace, and the daemon hears of it
             self._forget()
-            if wave + 1 in (WARM, self._waves):
+            if wave + 1 in (self._waves // 2, self._waves):
                 self.footprints.append(self._footprint())
-            if (wave + 1) % 10 == 0:
-                self._heard((wave + 1) * WAVE, self._footprint())
 
     async def _over(self) -> None:
         end = self.loop.time() + LIFE
@@ -104,13 +93,15 @@ class Soak(World):
     def _forget(self) -> None:
         """The world itself keeps everything that ever happened, for its oracles. Here that would be what grows."""
         for change in self.api.history.changes:
-            change.before, change.after, change._lines = None, {}, {}
+            change.kind, change.path, change.before, change.after, change._lines = "DELETED", "", None, {}, {}
+        collections_of.cache_clear()
         for path in [path for path in self.api.objects if "/events/" in path]:
             del self.api.objects[path]
         if self.api.objects:
             self.violate(f"objects are left: {sorted(self.api.objects)[:4]}")
         for kept in (self.api.requests, self.writes, self.facts, self.invariants.told, self.kubelet.processes):
             kept.clear()
+        self.lives[-1].door.own = OwnWrites(self)
 
     def _footprint(self) -> Footprint:
         daemon = self.lives[-1].daemon
@@ -130,50 +121,32 @@ class Soak(World):
         )
 
 
-def soak(experiments: int, *, heard: Callable[[int, Footprint], None] = lambda number, found: None) -> Soak:
+def soak(experiments: int) -> Soak:
     """Play it; what is wrong with it is in ``violations``."""
     tracemalloc.start()
     try:
-        world = Soak(experiments, heard=heard)
+        world = Soak(experiments)
         world.play()
     finally:
         tracemalloc.stop()
     if not world.violations:
-        judge(world)
+        world.violations += leaks(*world.footprints)
     return world
 
 
-def judge(world: Soak) -> None:
-    """Compare the end with what was there when all was warm."""
-    warm, last = (asdict(footprint) for footprint in world.footprints)
-    if last["memory"] > warm["memory"] * GROWTH:
-        world.violate(f"memory has grown from {warm['memory']:,} to {last['memory']:,} bytes")
+def leaks(warm: Footprint, last: Footprint) -> list[str]:
+    """What there is more of in the end than when all was warm."""
+    found = []
+    if last.memory > warm.memory * GROWTH:
+        found.append(f"memory has grown from {warm.memory:,} to {last.memory:,} bytes")
     for what in ("tasks", "watches", "series", "files"):
-        if last[what] > warm[what]:
-            world.violate(f"{what} have grown from {warm[what]} to {last[what]}")
-    if last["entries"]:
-        world.violate(f"{last['entries']} entries are left")
+        before, after = getattr(warm, what), getattr(last, what)
+        if after > before:
+            found.append(f"{what} have grown from {before} to {after}")
+    if last.entries:
+        found.append(f"{last.entries} entries are left")
+    return found
 
 
 def _number(name: str) -> int:
     return int(name.rpartition("-")[2])
-
-
-def main() -> int:
-    """Run it; 1 if anything leaks."""
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation.soak", description=__doc__.splitlines()[0])
-    parser.add_argument("--experiments", type=int, default=10_000, help="default: %(default)s")
-    world = soak(parser.parse_args().experiments, heard=lambda number, found: _say(f"  {number:6} {found}"))
-    for violation in world.violations:
-        _say(violation)
-    _say(f"experiments {world._waves * WAVE}, {world.ended}, violations {len(world.violations)}")
-    return 1 if world.violations else 0
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

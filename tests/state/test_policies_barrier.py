@@ -98,6 +98,13 @@ def test_what_the_api_server_has_promised_to_delete_is_not_asked_for_again() -> 
     assert barrier.dismiss(seen) == []
 
 
+def test_a_gang_that_goes_in_its_own_time_is_asked_to_once() -> None:
+    member = pod(0, epoch=2)
+    seen = case(member)
+    seen.view.dismiss((member,), None)
+    assert barrier.dismiss(seen) == []
+
+
 def test_force_is_used_once() -> None:
     clock = Clock(60, ClockAction.RESTART)
     seen = case(CUT_OFF, clock=clock, now=NOW + 60, ending_at=NOW)

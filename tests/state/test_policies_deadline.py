@@ -162,3 +162,9 @@ def test_a_cache_that_never_comes_right_does_not_stop_a_clock() -> None:
 )
 def test_where_no_clock_ends_anything_nobody_needs_to_count(clocks: dict[ClockName, Clock]) -> None:
     assert not deadline.unsure(case(clocks=clocks, now=NOW + 100, **STARTED))
+
+
+def test_an_unsure_clock_says_when_it_acts_all_the_same() -> None:
+    clocks = {TOTAL: Clock(100, FAIL)}
+    assert deadline.unsure_until(case(clocks=clocks, now=NOW + 150, started_at=NOW)) == NOW + 220
+    assert deadline.unsure_until(case(clocks=clocks, now=NOW + 99, started_at=NOW)) is None

@@ -45,6 +45,8 @@ def test_of_the_same_second_an_abort_comes_last_and_then_the_lowest_rank() -> No
 def test_a_failure_without_a_time_comes_after_those_with_one() -> None:
     silent = pod(0, phase=PodPhase.FAILED)
     assert first(silent, crashed(3)).rank == 3
+    timeless = crashed(1, at=0)  # of some ends a kubelet does not know the time
+    assert first(timeless, crashed(3)).rank == 3
 
 
 def test_a_disruption_goes_before_the_failures_it_brought_about() -> None:

@@ -9,14 +9,14 @@ from reconcilers.outcome import Outcome
 from state.actions import CreatePods
 from state.plan import Plan
 from state.view import Refusal
-from tests.fakes.engines import Bench
+from tests.fakes.engines import Bench, told
 from tests.fakes.plans import gang, members, pod_path, record
 
 POST = "POST /api/v1/namespaces/lab/pods"
 
 
 async def create(bench: Bench, plan: Plan, epoch: int = 0) -> Outcome:
-    return await bench.engine.carry_out(CreatePods(epoch, members(plan)), plan, record(epoch))
+    return told(await bench.engine.carry_out(CreatePods(epoch, members(plan)), plan, record(epoch)))
 
 
 def refusal(outcome: Outcome) -> Refusal:

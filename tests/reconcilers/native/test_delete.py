@@ -9,7 +9,7 @@ from reconcilers.outcome import Outcome
 from state.actions import CreatePods, DeletePods
 from state.plan import Plan
 from state.pod import Pod
-from tests.fakes.engines import Bench
+from tests.fakes.engines import Bench, told
 from tests.fakes.plans import gang, members, pod_path, record, seen
 
 
@@ -20,14 +20,14 @@ async def launched(plan: Plan, **settings: Any) -> tuple[Bench, list[Pod]]:
 
 
 async def delete(bench: Bench, plan: Plan, pods: list[Pod], grace: int | None = None) -> Outcome:
-    return await bench.engine.carry_out(DeletePods(tuple(pods), grace, "the gang restarts"), plan, record())
+    return told(await bench.engine.carry_out(DeletePods(tuple(pods), grace, "the gang restarts"), plan, record()))
 
 
 async def test_pods_are_asked_to_end_within_the_grace():
     plan = gang(2)
     bench, pods = await launched(plan)
     outcome = await delete(bench, plan, pods, grace=5)
-    assert outcome == Outcome(version=4)
+    assert outcome == Outcome(version=4, deleted=tuple(pods))
     for request, pod in zip(bench.api.asked("DELETE"), pods, strict=True):
         assert request.body == {
             "apiVersion": "v1",
@@ -51,7 +51,7 @@ async def test_a_pod_that_is_gone_is_success():
     plan = gang(1)
     bench, pods = await launched(plan)
     bench.api.remove(pod_path(plan, 0))
-    assert await delete(bench, plan, pods) == Outcome()
+    assert await delete(bench, plan, pods) == Outcome(deleted=tuple(pods))
 
 
 async def test_a_pod_that_took_the_name_since_is_left_alone():
@@ -93,6 +93,16 @@ async def test_trouble_is_raised_and_the_rest_is_asked_for_again():
         await delete(bench, plan, pods)
     await delete(bench, plan, pods)
     assert all("deletionTimestamp" in pod["metadata"] for pod in bench.api.objects.values())
+
+
+async def test_what_was_done_before_the_trouble_is_known():
+    plan = gang(8)
+    bench, pods = await launched(plan, concurrency=1)
+    bench.api.fail(f"DELETE {pod_path(plan, 3)}", Unreachable("reset"))
+    action = DeletePods(tuple(pods), None, "the gang restarts")
+    outcome = await bench.engine.carry_out(action, plan, record())
+    assert (outcome.deleted, outcome.version) == (tuple(pods[:3]), 11)
+    assert isinstance(outcome.error, Unreachable)
 
 
 async def test_a_forbidden_delete_is_a_refusal_that_names_the_pod():

@@ -7,5 +7,4 @@ SCENARIO = Scenario(
     End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", 0)),
     sizes=(4, 16),
     befalls=(Dies(rank=0, code=1),),
-    core=True,
 )
