@@ -158,7 +158,7 @@ def alive(pid):
     try:
         with open(f"/proc/{pid}/stat") as stat:  # noqa: PTH123
             return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter between the opening and the reading
         return False
 
 
