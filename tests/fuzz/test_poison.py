@@ -1,4 +1,4 @@
-"""No object can hurt anybody but itself. The long run is ``python -m tests.fuzz``."""
+"""No object can hurt anybody but itself. The long run is ``make fuzz``."""
 
 import functools
 import gc
@@ -20,10 +20,10 @@ OURS = ("muster", "state", "watchers", "reconcilers", "metrics", "daemon")
 
 
 @pytest.mark.timeout(300)
-def test_ten_thousand_hostile_objects_do_no_harm() -> None:
+def test_thousands_of_hostile_objects_do_no_harm() -> None:
     runner = Runner(seed=20_261_121)
-    assert "\n".join(map(str, runner.run(range(10_000)))) == ""
-    assert min(runner.played.values()) > 100
+    assert "\n".join(map(str, runner.run(range(4_000)))) == ""
+    assert min(runner.played.values()) > 40
 
 
 def test_a_case_can_be_played_again_alone() -> None:

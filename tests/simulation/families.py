@@ -104,7 +104,7 @@ def _step(family: str, scenario: Scenario, size: int) -> int:
 
     The core scenarios meet every fault at every place, and every scenario meets a crash before and after every write.
     Otherwise the scenarios differ from the core in a few steps each, so of the faults that the reflector or the queue
-    has to bear they meet every fourth or tenth; and of a large gang, whose members are alike, a part only.
+    has to bear they meet every sixth or twelfth; and of a large gang, whose members are alike, a part only.
     """
     if family == "clean" or (family == "crash" and (scenario.core or size < 16)):
         return 1
@@ -112,7 +112,7 @@ def _step(family: str, scenario: Scenario, size: int) -> int:
         return 12 if scenario.core else 48
     if scenario.core:
         return 1
-    return 4 if size == 1 or family in ("stale", "drop") else 10
+    return 6 if size == 1 or family in ("stale", "drop") else 12
 
 
 def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:

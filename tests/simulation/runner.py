@@ -1,6 +1,7 @@
 """Plays many plans on all processors, and shrinks what goes wrong."""
 
 import multiprocessing
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +11,9 @@ from tests.simulation.families import RANDOM, clean, plans, random_plan
 from tests.simulation.oracles import Result, play
 from tests.simulation.plans import Plan, parse
 from tests.simulation.scenario import scenarios
+
+NICE = 5
+"""What runs beside the plans on real time goes first: these cannot be late."""
 
 
 @dataclass(slots=True)
@@ -81,7 +85,7 @@ def run(
     """Play all of them; ``heard`` is told of each that breaks, as it breaks. ``aside`` is run beside them, and what it
     finds is told in the end."""
     tally = Tally()
-    with multiprocessing.get_context("fork").Pool(processes) as pool:
+    with multiprocessing.get_context("fork").Pool(processes, os.nice, (NICE,)) as pool:
         beside = pool.apply_async(aside) if aside else None
         for family, line, violations in pool.imap_unordered(_work, tasks, chunksize=8):
             tally.plans[family] += 1

@@ -20,7 +20,7 @@ from tests.simulation.scenario import Scenario, scenarios
 from tests.simulation.world import World
 
 CORE = [scenario.name for scenario in scenarios().values() if scenario.core]
-EVERY = 41
+EVERY = 67
 """Every so manieth plan is played here: a prime, so that no family and no scenario is left out for long."""
 
 

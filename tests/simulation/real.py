@@ -1,0 +1,45 @@
+"""Beside the plans on virtual time: those that ``tests.faults`` plays with real processes, which mostly wait."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+_END = re.compile(r"^plans (\d+), violations (\d+)", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class Real:
+    """What came of them, once ``real`` is left."""
+
+    plans: int = 0
+    violations: int = 0
+
+
+@contextmanager
+def real(runs: int, say: Callable[[str], None]) -> Iterator[Real]:
+    """Play so many meanwhile; what is not well is said in the end. A run without an end counts as a violation."""
+    came = Real()
+    if not runs:
+        yield came
+        return
+    with tempfile.TemporaryFile("w+") as told:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults", "--runs", str(runs)], stdout=told, stderr=subprocess.STDOUT
+        )
+        try:
+            yield came
+            child.wait()
+        finally:
+            child.terminate()
+            child.wait()
+        told.seek(0)
+        text = told.read()
+    for line in text.splitlines():
+        if not line.startswith("ok "):
+            say(f"  real: {line}")
+    end = _END.search(text)
+    came.plans, came.violations = (int(end[1]), int(end[2])) if end else (0, 1)
