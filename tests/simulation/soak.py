@@ -56,7 +56,8 @@ class Soak(World):
         super().__init__(Plan("happy", 1))
         self.scenario = SOAK
         self.footprints: list[Footprint] = []
-        """Half-way, when it is warm (what is remembered of the dead is bounded by 4,096 per kind), and in the end."""
+        """At three fifths, when it is warm, and in the end. Of each kind the last 4,096 dead are remembered, in a table
+        that has its full size after 5,461."""
         self.ended = dict.fromkeys(OVER, 0)
         self._waves = experiments // WAVE
 
@@ -84,7 +85,7 @@ class Soak(World):
                 self.api.delete(experiment(NAMESPACE, obj["metadata"]["name"]))
             await asyncio.sleep(60.0)  # what is collected takes its grace, and the daemon hears of it
             self._forget()
-            if wave + 1 in (self._waves // 2, self._waves):
+            if wave + 1 in (self._waves * 3 // 5, self._waves):
                 self.footprints.append(self._footprint())
 
     async def _over(self) -> None:
