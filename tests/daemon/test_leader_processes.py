@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -23,12 +24,14 @@ from muster.cli.child import module
 from muster.cli.stack import free_port
 from muster.local import tether
 from reconcilers.paths import core, experiment
+from tests.fakes.relay import Relay
 from watchers.connection import Connection
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
 FAST = ("--leader-elect", "--lease-duration", "1.5", "--renew-deadline", "1.0", "--retry-period", "0.2")
+PORT = re.compile(r"https://127\.0\.0\.1:(\d+)")
 TAKEOVER = 3.0
 SLACK = 7.0
 """Seconds that a machine with more to do than this test may take longer."""
@@ -75,10 +78,10 @@ class Program:
 class Musterd(Program):
     """One daemon."""
 
-    def __init__(self, name: str, folder: Path, kubeconfig: str) -> None:
+    def __init__(self, name: str, folder: Path, kubeconfig: Path) -> None:
         self.url = f"http://127.0.0.1:{(port := free_port())}"
         address = ("--http-host", "127.0.0.1", "--http-port", str(port), "--log-format", "json")
-        super().__init__(name, folder, "daemon.main", "--kubeconfig", kubeconfig, *address, *FAST)
+        super().__init__(name, folder, "daemon.main", "--kubeconfig", str(kubeconfig), *address, *FAST)
 
     def holds(self, lease: dict[str, Any]) -> bool:
         """The Lease names it."""
@@ -97,6 +100,8 @@ class Ground:
 
     cluster: Program
     api: Connection
+    relay: Relay
+    """The daemons' way to the API server."""
     one: Musterd
     two: Musterd
     pods: dict[str, dict[str, Any]]
@@ -155,6 +160,17 @@ async def until(holds: Callable[[], Awaitable[bool]], seconds: float) -> float:
     return time.monotonic() - began
 
 
+def port_of(kubeconfig: Path) -> int:
+    """The port of the server it names."""
+    return int(PORT.findall(kubeconfig.read_text())[0])
+
+
+def through(relay: Relay, kubeconfig: Path, copy: Path) -> Path:
+    """A copy of a kubeconfig that leads through the relay."""
+    copy.write_text(PORT.sub(f"https://127.0.0.1:{relay.port}", kubeconfig.read_text()))
+    return copy
+
+
 @asynccontextmanager
 async def two_daemons(folder: Path) -> AsyncIterator[Ground]:
     """A cluster with two daemons, of which the first one leads."""
@@ -164,15 +180,19 @@ async def two_daemons(folder: Path) -> AsyncIterator[Ground]:
         stack.callback(cluster.end)
         assert cluster.process.stdout is not None
         line = await asyncio.to_thread(cluster.process.stdout.readline)
-        kubeconfig = json.loads(line)["kubeconfig"]
-        api = await Connection.from_settings(Path(kubeconfig))
+        straight = Path(json.loads(line)["kubeconfig"])
+        api = await Connection.from_settings(straight)
         stack.push_async_callback(api.aclose)
+        relay = Relay(port_of(straight))
+        await relay.serve()
+        stack.push_async_callback(relay.refuse)
+        kubeconfig = through(relay, straight, folder / "through-the-relay.yaml")
         one = Musterd("one", folder, kubeconfig)
-        stack.callback(one.end)
-        ground = Ground(cluster, api, one, one, {})
+        stack.push_async_callback(asyncio.to_thread, one.end)  # on our loop the relay must go on meanwhile
+        ground = Ground(cluster, api, relay, one, one, {})
         await until(lambda: ground.leads(one), 30)
         ground.two = Musterd("two", folder, kubeconfig)
-        stack.callback(ground.two.end)
+        stack.push_async_callback(asyncio.to_thread, ground.two.end)
         watching = asyncio.create_task(ground.watch(), name="watch pods")
         try:
             await until(lambda: stands_by(ground.two), 30)
@@ -229,12 +249,13 @@ async def test_an_experiment_survives_leaders_that_are_stopped_and_killed(tmp_pa
         assert len(ground.epoch(0)) == len(ground.epoch(1)) == 4
 
         # A clean exit hands over: the Lease is free.
-        one.end()
+        await asyncio.to_thread(one.end)
         assert one.process.returncode == 0
         assert (await ground.get(LEASE))["spec"]["holderIdentity"] == ""
 
 
-async def test_while_the_api_server_hangs_nobody_leads_and_afterwards_one_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["hangs", "refuses"])
+async def test_while_the_api_server_is_away_nobody_leads_and_afterwards_one_does(tmp_path: Path, how: str) -> None:
     async with two_daemons(tmp_path) as ground:
         daemons = (ground.one, ground.two)
 
@@ -244,9 +265,15 @@ async def test_while_the_api_server_hangs_nobody_leads_and_afterwards_one_does(t
         async def somebody() -> bool:
             return await ground.leader() is not None
 
-        ground.cluster.signal(signal.SIGSTOP)
-        hung = await until(nobody, TAKEOVER + SLACK)
-        ground.cluster.signal(signal.SIGCONT)
+        if how == "hangs":
+            ground.cluster.signal(signal.SIGSTOP)
+        else:
+            await ground.relay.refuse()
+        away = await until(nobody, TAKEOVER + SLACK)
+        if how == "hangs":
+            ground.cluster.signal(signal.SIGCONT)
+        else:
+            await ground.relay.serve()
         back = await until(somebody, TAKEOVER + SLACK)
         assert [await stands_by(daemon) for daemon in daemons].count(False) == 1
-        (tmp_path / "takeovers.json").write_text(json.dumps({"API hung": hung, "API back": back}))
+        (tmp_path / "takeovers.json").write_text(json.dumps({f"API {how}": away, "API back": back}))
