@@ -216,8 +216,7 @@ class Conductor:
             view.lost = record.epoch
             self._queue.add(uid)
         if outcome.counted is not None:
-            view.counted = outcome.counted
-            self._queue.add_in(uid, 0.0 if outcome.counted.pods == view.pods else 1.0)
+            self._queue.add_in(uid, 0.0 if view.count(outcome.counted) else 1.0)
         if outcome.service:
             view.service = True
         if outcome.refusal is not None:

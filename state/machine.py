@@ -229,7 +229,7 @@ def _wake(case: Case, assembly: Assembly, refresh_at: float | None) -> float | N
     """The next instant at which time alone changes the decision."""
     record = case.record
     ends = deadline.ends(case.plan, record).values()
-    times = [*ends, deadline.unsure_until(case), record.resume_at, refresh_at, assembly.look_again]
+    times = [*ends, record.resume_at, refresh_at, assembly.look_again]
     return min((at for at in times if at is not None and at > case.now), default=None)
 
 

@@ -153,6 +153,8 @@ class Count:
 
     pods: int
     at: float
+    tries: int = 1
+    """Counts in a row, this one included, that the cache did not agree with."""
 
 
 @dataclass(slots=True)
@@ -187,6 +189,13 @@ class View:
             if new.epoch not in self.epochs:
                 self.epochs[new.epoch] = Tally()
             self.epochs[new.epoch].add(new)
+
+    def count(self, found: Count) -> bool:
+        """Take in a count; True if the cache agrees with it already."""
+        before = self.counted
+        tries = before.tries + 1 if before is not None and before.pods != self.pods else 1
+        self.counted = replace(found, tries=tries)
+        return found.pods == self.pods
 
     def made(self, epoch: int, ranks: Iterable[int], together: int) -> None:
         """Pods of these ranks exist beside those that are seen: with ``together`` of them the epoch is launched."""

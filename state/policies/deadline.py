@@ -12,9 +12,9 @@ clock                   runs from                                until
 A suspended or finished experiment has no running clock, except ``terminating``.
 
 A clock ends something because something has *not* happened, and a late cache looks just like that. So, once it has run
-out, the live API is asked first (``CountPods``), and it acts when the cache is known to show what is there now. It
-waits no longer than ``STALEST`` for that: a watch that is silent for longer is dead and replaced by then, and a pod
-that the cache never shows is one that nobody can read.
+out, the live API is asked first (``CountPods``), and it acts when the cache is known to show what is there now. It is
+asked no more than ``MOST_COUNTS`` times, a second apart: a watch that is silent for longer is dead and replaced by
+then, and a pod that the cache never shows is one that nobody can read.
 """
 
 from state.because import enumerate_missing, of_lingering
@@ -23,8 +23,8 @@ from state.plan import Clock, ClockAction, ClockName, Plan
 from state.policies.failure import spend
 from state.record import Cause, Phase, Record
 
-STALEST = 120.0
-"""Seconds after which the cache is taken as it is."""
+MOST_COUNTS = 120
+"""After so many the cache is taken as it is."""
 
 REASONS = {
     ClockName.TOTAL: "DeadlineExceeded",
@@ -58,17 +58,13 @@ def passed(case: Case) -> list[ClockName]:
 
 def unsure(case: Case) -> bool:
     """A clock asks for an end, and it is not known yet whether the cache shows what is there."""
-    return unsure_until(case) is not None
-
-
-def unsure_until(case: Case) -> float | None:
-    """When that clock acts all the same; None: no clock is unsure."""
     name = _first(case)
     if name is None:
-        return None
-    end, counted = ends(case.plan, case.record)[name], case.view.counted
-    known = counted is not None and counted.at >= end and counted.pods == case.view.pods
-    return None if known or case.now >= end + STALEST else end + STALEST
+        return False
+    counted = case.view.counted
+    if counted is None or counted.at < ends(case.plan, case.record)[name]:
+        return True
+    return counted.pods != case.view.pods and counted.tries < MOST_COUNTS
 
 
 def judge(case: Case) -> Restart | Fail | None:

@@ -152,9 +152,19 @@ def test_a_clock_ends_nothing_before_the_cache_is_known_to_show_what_is_there() 
 
 
 def test_a_cache_that_never_comes_right_does_not_stop_a_clock() -> None:
-    clocks = {TOTAL: Clock(100, FAIL)}
-    assert deadline.unsure(case(clocks=clocks, now=NOW + 219.9, started_at=NOW))
-    assert not deadline.unsure(case(clocks=clocks, now=NOW + 220, started_at=NOW))
+    """Somebody has made a pod of ours unreadable, so that the cache never shows it."""
+    late = case(pod(0), clocks={TOTAL: Clock(100, FAIL)}, now=NOW + 100, started_at=NOW)
+    for second in range(119):
+        late.view.count(Count(2, NOW + 100 + second))
+        assert deadline.unsure(late)
+    late.view.count(Count(2, NOW + 219))
+    assert not deadline.unsure(late)
+
+
+def test_counts_that_the_cache_agrees_with_are_no_vain_tries() -> None:
+    seen = case(pod(0), clocks={}).view
+    assert [seen.count(Count(pods, NOW)) for pods in (1, 1, 2, 2)] == [True, True, False, False]
+    assert seen.counted == Count(2, NOW, tries=2)
 
 
 @pytest.mark.parametrize(
@@ -162,9 +172,3 @@ def test_a_cache_that_never_comes_right_does_not_stop_a_clock() -> None:
 )
 def test_where_no_clock_ends_anything_nobody_needs_to_count(clocks: dict[ClockName, Clock]) -> None:
     assert not deadline.unsure(case(clocks=clocks, now=NOW + 100, **STARTED))
-
-
-def test_an_unsure_clock_says_when_it_acts_all_the_same() -> None:
-    clocks = {TOTAL: Clock(100, FAIL)}
-    assert deadline.unsure_until(case(clocks=clocks, now=NOW + 150, started_at=NOW)) == NOW + 220
-    assert deadline.unsure_until(case(clocks=clocks, now=NOW + 99, started_at=NOW)) is None
