@@ -8,7 +8,8 @@ import pytest
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that start clusters run one after the other, on one worker: side by side they would want the machine.
 
-    So do all tests of the node agent: agents of one machine share its cgroups, and each clears what it takes for its own.
+    So do all tests of the local cluster: agents of one machine share its cgroups, and each clears what it takes for its
+    own.
     """
     for item in items:
         if item.get_closest_marker("cluster") or "local" in item.path.relative_to(item.config.rootpath).parts:
