@@ -9,8 +9,7 @@ those are read from the state at every scrape, so a deleted experiment leaves no
 which live as long as the process, carry labels from small closed sets only.
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
+from metrics.row import Metric, Section, Type
 
 SERIES = 20_000
 """Series of all experiments together in one scrape."""
@@ -23,45 +22,6 @@ LONGEST = 253
 
 OTHER = "_other"
 """The label value of everything that came after a metric had its fill."""
-
-
-class Type(StrEnum):
-    """The OpenMetrics types in use."""
-
-    GAUGE = "gauge"
-    COUNTER = "counter"
-    HISTOGRAM = "histogram"
-    INFO = "info"
-
-
-_SUFFIX = {Type.COUNTER: "_total", Type.INFO: "_info"}
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric. ``name`` is what a query writes (a histogram's without ``_bucket``), ``buckets`` are upper bounds."""
-
-    name: str
-    type: Type
-    help: str
-    labels: tuple[str, ...] = ()
-    unit: str = ""
-    buckets: tuple[float, ...] = ()
-
-    @property
-    def family(self) -> str:
-        """The name without the suffix that OpenMetrics reserves for the type."""
-        return self.name.removesuffix(_SUFFIX.get(self.type, ""))
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Rows that are read together."""
-
-    title: str
-    text: str
-    rows: tuple[Metric, ...]
-
 
 _MINUTE, _HOUR = 60.0, 3600.0
 _LIFE = (1.0, 2.5, 5.0, 10.0, 30.0, *(n * _MINUTE for n in (1, 2, 5, 10, 30)), *(n * _HOUR for n in (1, 3, 12, 24)))

@@ -17,9 +17,10 @@ from prometheus_client.registry import Collector
 
 from metrics import catalogue
 from metrics.arrivals import arrivals
-from metrics.catalogue import OTHER, SERIES, Metric
+from metrics.catalogue import OTHER, SERIES
 from metrics.families import Families
 from metrics.labels import label
+from metrics.row import Metric
 from state.plan import ClockName, Plan
 from state.record import ConditionType, Phase, Record
 from state.view import View

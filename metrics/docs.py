@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Iterator
 
-from metrics.catalogue import LABEL_SETS, LONGEST, OTHER, SECTIONS, Metric, Section
+from metrics.catalogue import LABEL_SETS, LONGEST, OTHER, SECTIONS
+from metrics.row import Metric, Section
 
 _INTRODUCTION = f"""\
 # Metrics

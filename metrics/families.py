@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.samples import Sample
 
-from metrics.catalogue import Metric
+from metrics.row import Metric
 
 
 class Families:

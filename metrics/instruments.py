@@ -11,8 +11,8 @@ from math import isfinite
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
 from metrics import catalogue
-from metrics.catalogue import Metric
 from metrics.labels import Bounded, label
+from metrics.row import Metric
 from state.plan import Plan
 from state.record import Record
 
@@ -60,7 +60,7 @@ class Instruments:
         self._requests.at(verb, resource, outcome).observe(_seconds(seconds))
 
     def retried(self, verb: str, resource: str) -> None:
-        """A request is sent again after a failure."""
+        """A request is sent again because the API server asked to wait."""
         self._retries.at(verb, resource).inc()
 
     def decision(self, seconds: float) -> None:

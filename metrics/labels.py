@@ -9,7 +9,8 @@ from typing import Generic, TypeVar
 
 from prometheus_client import Counter, Histogram
 
-from metrics.catalogue import LABEL_SETS, LONGEST, OTHER, Metric
+from metrics.catalogue import LABEL_SETS, LONGEST, OTHER
+from metrics.row import Metric
 from muster.api.printing import printable
 
 _Instrument = TypeVar("_Instrument", Counter, Histogram)

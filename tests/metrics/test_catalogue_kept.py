@@ -10,11 +10,12 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
 from metrics import docs
-from metrics.catalogue import CATALOGUE, Type
+from metrics.catalogue import CATALOGUE
 from metrics.collector import ExperimentCollector, Subject
 from metrics.exposition import OPENMETRICS, look, write
 from metrics.instruments import Instruments
 from metrics.leadership import LeadershipCollector
+from metrics.row import Type
 from metrics.watch import WatchCollector
 from state.plan import Clock, ClockAction, ClockName
 from state.policies.deadline import ends

@@ -5,9 +5,10 @@ from math import inf, nan
 import pytest
 from prometheus_client import Counter
 
-from metrics.catalogue import LABEL_SETS, Metric, Type
+from metrics.catalogue import LABEL_SETS
 from metrics.instruments import Instruments
 from metrics.labels import Bounded, label
+from metrics.row import Metric, Type
 from state.record import Cause, Phase
 from tests.builders import NOW, plan, record
 
