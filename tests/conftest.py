@@ -5,14 +5,11 @@ import asyncio
 import pytest
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start clusters run one after the other, on one worker: side by side they would want the machine.
-
-    So do all tests of the local cluster: agents of one machine share its cgroups, and each clears what it takes for its
-    own.
-    """
+    """Tests that start clusters run one after the other, on one worker: side by side they would want the machine."""
     for item in items:
-        if item.get_closest_marker("cluster") or "local" in item.path.relative_to(item.config.rootpath).parts:
+        if item.get_closest_marker("cluster"):
             item.add_marker(pytest.mark.xdist_group("cluster"))
 
 

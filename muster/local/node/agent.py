@@ -113,7 +113,7 @@ class NodeAgent:
         folder.mkdir(parents=True, exist_ok=True)
         self._lock()
         choice, network, launcher = await self._ground()
-        cgroups = Cgroups(f"muster-{_network_namespace()}-{network.number}")
+        cgroups = Cgroups(f"muster-{_network_namespace()}-{network.name}")
         self._stack.callback(cgroups.clear)
         self.isolation = choice
         api = self._api
@@ -226,5 +226,5 @@ class NodeAgent:
 
 
 def _network_namespace() -> int:
-    """Tells agents with the same block in different network namespaces apart."""
+    """Tells agents of the same name in different network namespaces apart."""
     return Path("/proc/self/ns/net").stat().st_ino

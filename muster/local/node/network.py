@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 class Network:
     """One agent's addresses, and the bridge if it has one."""
 
-    def __init__(self, addresses: Addresses, *, number: int, bridge: Bridge | None, held: socket.socket | None) -> None:
+    def __init__(self, addresses: Addresses, *, name: str, bridge: Bridge | None, held: socket.socket | None) -> None:
         self.addresses = addresses
-        self.number = number
+        self.name = name
+        """Of all agents in this network namespace, only this one is called so."""
         self.bridge = bridge
         self._held = held
 
@@ -28,11 +29,11 @@ class Network:
             from muster.local.node.bridge import Bridge  # pyroute2 is an extra, needed for this isolation only
 
             bridge = await Bridge.make()
-            return cls(Addresses(bridge.block), number=bridge.number, bridge=bridge, held=None)
+            return cls(Addresses(bridge.block), name=bridge.name, bridge=bridge, held=None)
         for number, block in enumerate(loopback_blocks()):
             held = claim("loopback", number)
             if held is not None:
-                return cls(Addresses(block, skip=0), number=number, bridge=None, held=held)
+                return cls(Addresses(block, skip=0), name=f"loopback{number}", bridge=None, held=held)
         raise AddressesExhaustedError(
             "all sixteen blocks of 127.77.0.0/16 are in use; stop another local cluster first"
         )

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import itertools
+from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import pytest
 
 from muster.local.node.addresses import Addresses, AddressesExhaustedError, bridge_blocks, claim, loopback_blocks
+from muster.local.node.bridge import Bridge
 from muster.local.node.hosts import lines, named, render
 from muster.local.node.hostsfiles import HostsFiles
+from muster.local.node.isolation import Isolation
+from muster.local.node.network import Network
 from muster.local.node.rewriting import rewrite
 
 
@@ -119,6 +124,20 @@ def test_a_block_is_claimed_once_until_its_holder_ends():
     again = claim("story", 1)
     assert again is not None
     again.close()
+
+
+async def test_no_two_agents_are_called_the_same(monkeypatch):
+    """What an agent makes on the machine (its cgroups) bears its name, and it removes all that does."""
+    networks = [await Network.make(Isolation.REWRITE) for _ in range(3)]
+    try:
+        number = networks[0].name.removeprefix("loopback")
+        bridge = SimpleNamespace(name=f"muster{number}", block=bridge_blocks()[int(number)])
+        monkeypatch.setattr(Bridge, "make", AsyncMock(return_value=bridge))
+        names = [(await Network.make(Isolation.NETNS)).name, *(network.name for network in networks)]
+        assert len(set(names)) == 4
+    finally:
+        for network in networks:
+            await network.close()
 
 
 def test_blocks_do_not_overlap():
