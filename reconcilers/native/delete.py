@@ -29,9 +29,8 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
         except NotFound:
             return 0
         except Conflict:
-            return (
-                None  # mostly the name belongs to another pod by now; but it may be a conflict in the server's storage
-            )
+            # Mostly the name belongs to another pod by now; but it may be a conflict in the server's storage.
+            return None
         except Forbidden as error:
             return Refusal(
                 "PodsForbidden",

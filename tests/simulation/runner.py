@@ -18,11 +18,10 @@ NICE = 5
 
 @dataclass(slots=True)
 class Tally:
-    """What came of all plans. ``broken`` holds the line that replays, and what it shows."""
+    """How many plans were played, and how many of them broke, by family."""
 
     plans: Counter[str] = field(default_factory=Counter)
     violations: Counter[str] = field(default_factory=Counter)
-    broken: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
 
 @cache
@@ -91,9 +90,7 @@ def run(
             tally.plans[family] += 1
             if violations:
                 tally.violations[family] += 1
-                tally.broken.append((line, violations))
                 heard(line, violations)
         if beside is not None and (found := beside.get()):
             tally.violations["soak"] += len(found)
-            tally.broken.append(("soak", tuple(found)))
     return tally
