@@ -7,6 +7,7 @@ of its own, so that one poisoned experiment costs the others nothing but its tur
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 
 FIRST_RETRY = 0.05
@@ -22,7 +23,7 @@ class Queue:
         self._again: set[str] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._failures: dict[str, int] = {}
-        self._arrival = asyncio.Event()
+        self._idle = deque[asyncio.Future[None]]()
         self._observe_wait = observe_wait
 
     def __len__(self) -> int:
@@ -34,7 +35,7 @@ class Queue:
             self._again.add(key)
         elif key not in self._waiting:
             self._waiting[key] = asyncio.get_running_loop().time()
-            self._arrival.set()
+            self._call()
 
     def add_in(self, key: str, seconds: float) -> None:
         """Have the key worked on in that many seconds, unless that will happen sooner anyway."""
@@ -87,13 +88,27 @@ class Queue:
 
     async def _take(self) -> str:
         while not self._waiting:
-            self._arrival.clear()
-            await self._arrival.wait()
+            called = asyncio.get_running_loop().create_future()
+            self._idle.append(called)
+            try:
+                await called
+            except asyncio.CancelledError:
+                if not called.cancelled():  # called and cancelled at once: somebody else has to come
+                    self._call()
+                raise
         key = next(iter(self._waiting))
         since = self._waiting.pop(key)
         self._busy.add(key)
         self._observe_wait(asyncio.get_running_loop().time() - since)
         return key
+
+    def _call(self) -> None:
+        """Wake one worker that has nothing to do. One key is work for one; to wake all costs each of them a turn."""
+        while self._idle:
+            called = self._idle.popleft()
+            if not called.done():
+                called.set_result(None)
+                return
 
     def _done(self, key: str) -> None:
         self._busy.discard(key)
