@@ -15,6 +15,8 @@ from benchmarks.synthetic_pods import pod
 from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT, LABEL_POD, LABEL_RANK, LABEL_UID
 
 GANG = 64
+NEWS = 4
+"""One event in so many says that a pod is no longer ready; the others say what nobody decides on."""
 
 
 class Pods:
@@ -29,9 +31,10 @@ class Pods:
         metadata["ownerReferences"][0] |= {"name": "<<owner>>", "uid": "<<gang>>"}
         made["spec"]["nodeName"] = "<<node>>"
         made["status"] |= {"podIP": "<<ip>>", "hostIP": "<<host>>"}
+        next(each for each in made["status"]["conditions"] if each["type"] == "Ready")["status"] = "<<ready>>"
         self._pieces = re.split(rb"<<(\w+)>>", json.dumps(made, separators=(",", ":")).encode())
 
-    def line(self, number: int, version: int, event: bytes) -> bytes:
+    def line(self, number: int, version: int, event: bytes, *, ready: bool = True) -> bytes:
         """A watch line in its chunk."""
         gang, index = divmod(number, GANG)
         values = {
@@ -43,6 +46,7 @@ class Pods:
             b"index": b"%d" % index,
             b"node": b"gpu-%d.cluster.example" % (number % 4000),
             b"ip": b"10.%d.%d.%d" % (number >> 16 & 255, number >> 8 & 255, number & 255),
+            b"ready": b"True" if ready else b"False",
             b"host": b"10.200.%d.%d" % (number % 4000 >> 8, number % 4000 & 255),
         }
         pieces = self._pieces.copy()
@@ -127,7 +131,8 @@ class Cluster:
         while order := await self._orders.readline():
             for event in range(sent, sent + int(order)):
                 number = event * 7919 % self._pods  # a prime: over all gangs and never in order
-                writer.write(self._made.line(number, self._pods + 1 + event, b"MODIFIED"))
+                ready = event % NEWS != 0
+                writer.write(self._made.line(number, self._pods + 1 + event, b"MODIFIED", ready=ready))
             sent += int(order)
             await writer.drain()
 

@@ -19,6 +19,9 @@ class PodPhase(StrEnum):
     UNKNOWN = "Unknown"
 
 
+_ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+
 class Exit(msgspec.Struct, frozen=True, gc=False):
     """How the first container of a pod to fail, or else the last to end, ended (core/v1 ContainerStateTerminated)."""
 
@@ -66,7 +69,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     @property
     def live(self) -> bool:
         """It may still run something: neither finished nor known to be gone."""
-        return self.phase not in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+        return self.phase not in _ENDED
 
     @property
     def failed(self) -> bool:

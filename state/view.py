@@ -51,6 +51,13 @@ class Tally:
         for held in self._notable(pod):
             held.pop(pod.uid, None)
 
+    def exchange(self, pod: Pod) -> None:
+        """Hold a pod's newer record in all places of its older one, with which it ``counts_the_same``."""
+        self.members[pod.rank] = pod
+        for held in (self.live, self.failed, self.idle, self.leaving, self.disrupted):
+            if pod.uid in held:
+                held[pod.uid] = pod
+
     def _count(self, pod: Pod, step: int) -> None:
         live = pod.live
         self.pods += step
@@ -74,6 +81,24 @@ class Tally:
         if pod.disruption:
             held.append(self.disrupted)
         return held
+
+
+def counts_the_same(old: Pod, new: Pod) -> bool:
+    """Whether a tally counts both records of a pod alike. Most news of a gang that runs is of other things."""
+    return (
+        old.uid == new.uid
+        and old.epoch == new.epoch
+        and old.rank == new.rank
+        and old.phase is new.phase
+        and old.started == new.started
+        and old.ready == new.ready
+        and old.scheduled == new.scheduled
+        and old.terminating == new.terminating
+        and old.disruption == new.disruption
+        and old.exit == new.exit
+        and old.job == new.job
+        and old.group == new.group
+    )
 
 
 NOBODY = Tally()
@@ -178,6 +203,9 @@ class View:
 
     def change(self, old: Pod | None, new: Pod | None) -> None:
         """Exchange one pod's record for its successor (None: was not there, or is gone)."""
+        if old is not None and new is not None and counts_the_same(old, new):
+            self.epochs[old.epoch].exchange(new)
+            return
         if old is not None:
             tally = self.epochs[old.epoch]
             tally.remove(old)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from state.pod import Exit, Pod, PodPhase
 from state.roll import CoordinatorState, RankState, RollAnswer
-from state.view import NOBODY, SHOWN_RANKS, Tally, View, standing
+from state.view import NOBODY, SHOWN_RANKS, Tally, View, counts_the_same, standing
 from tests.builders import NOW, answer, pod, view
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING
@@ -66,6 +66,8 @@ PODS = st.builds(
     rank=st.integers(0, 3),
     uid=st.sampled_from("abcd"),
     epoch=st.integers(0, 2),
+    group=st.sampled_from(["worker", "ps"]),
+    job=st.integers(0, 1),
     phase=st.sampled_from(PodPhase),
     ready=st.booleans(),
     terminating=st.booleans(),
@@ -76,15 +78,18 @@ PODS = st.builds(
 )
 
 
-@given(st.lists(st.tuples(st.booleans(), PODS), max_size=30))
-def test_step_by_step_it_comes_to_the_same_counts_as_all_at_once(steps: list[tuple[bool, Pod]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from(["come", "touch", "go"]), PODS), max_size=30))
+def test_step_by_step_it_comes_to_the_same_counts_as_all_at_once(steps: list[tuple[str, Pod]]) -> None:
     """The oracle of the incremental view: whatever the order of changes, it equals a view built anew."""
     grown, here = View(), dict[str, Pod]()
-    for stays, each in steps:
+    for step, each in steps:
         old = here.pop(each.uid, None)
-        if stays:
-            here[each.uid] = each
-        grown.change(old, each if stays else None)
+        new = None if step == "go" else each
+        if step == "touch" and old is not None:
+            new = msgspec.structs.replace(old, resource_version=old.resource_version + 1, ip="10.0.0.9")
+        if new is not None:
+            here[each.uid] = new
+        grown.change(old, new)
     fresh = view(*here.values())
     assert set(grown.epochs) == set(fresh.epochs)
     for epoch, tally in grown.epochs.items():
@@ -94,6 +99,31 @@ def test_step_by_step_it_comes_to_the_same_counts_as_all_at_once(steps: list[tup
         for rank, member in tally.members.items():
             assert here[member.uid] is member
             assert member.rank == rank
+        for held in (tally.live, tally.failed, tally.idle, tally.leaving, tally.disrupted):
+            assert all(here[uid] is each for uid, each in held.items())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"uid": "another"},
+        {"epoch": 1},
+        {"rank": 1},
+        {"group": "ps"},
+        {"job": 1},
+        {"phase": PodPhase.UNKNOWN},
+        {"scheduled": False},
+        {"started": False},
+        {"ready": False},
+        {"terminating": True},
+        {"disruption": "Evicted"},
+        {"exit": CRASH},
+    ],
+)
+def test_whatever_a_tally_counts_by_counts(change: dict[str, Any]) -> None:
+    before = pod(0)
+    assert counts_the_same(before, msgspec.structs.replace(before, resource_version=99, ip="10.0.0.9", node="other"))
+    assert not counts_the_same(before, msgspec.structs.replace(before, **change))
 
 
 def test_a_pod_replaced_by_one_of_the_same_rank_leaves_the_newer_one() -> None:
