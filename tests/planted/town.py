@@ -1,14 +1,16 @@
 """A scenario that planted bugs need and the daemon's own do not: somebody else's object has our name."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from unittest.mock import patch
 
 from reconcilers.paths import core
 from tests.simulation import oracles
+from tests.simulation.people import NAMESPACE, People
+from tests.simulation.plans import Plan
 from tests.simulation.scenario import At, End, Scenario, scenarios
-from tests.simulation.world import NAMESPACE, World
+from tests.simulation.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +20,23 @@ class Service(At):
     name: str = "run"
 
 
-class Town(World):
-    """A world in which people make Services, too."""
+class Neighbours(People):
+    """People who make Services, too."""
 
-    def _step(self, step: At) -> None:
+    def step(self, step: At) -> None:
         if isinstance(step, Service):
             path = core(NAMESPACE, "services", step.name)
-            self.api.put(path, {"kind": "Service", "metadata": {"namespace": NAMESPACE, "name": step.name}})
+            self.world.api.put(path, {"kind": "Service", "metadata": {"namespace": NAMESPACE, "name": step.name}})
         else:
-            super()._step(step)
+            super().step(step)
+
+
+class Town(World):
+    """A world in which they live."""
+
+    def __init__(self, plan: Plan, *, say: Callable[[str], None] | None = None) -> None:
+        super().__init__(plan, say=say)
+        self.people = Neighbours(self)
 
 
 TAKEN = Scenario("name-taken", End("Failed", "NameTaken"), sizes=(4,), people=(Service(0.5),))

@@ -19,10 +19,11 @@ from reconcilers.paths import experiment
 from tests.fakes.history import collections_of
 from tests.simulation.invariants import OVER
 from tests.simulation.ownwrites import OwnWrites
+from tests.simulation.people import NAMESPACE, People
 from tests.simulation.plans import Plan
 from tests.simulation.process import Process
 from tests.simulation.scenario import EVER, Dies, End, Scenario
-from tests.simulation.world import NAMESPACE, World
+from tests.simulation.world import World
 
 WAVE = 50
 GROWTH = 1.05
@@ -49,12 +50,20 @@ class Footprint:
     entries: int
 
 
+class Crowd(People):
+    """People who come in waves."""
+
+    def invite(self) -> None:
+        """Nobody comes by himself."""
+
+
 class Soak(World):
     """A world in which wave follows wave."""
 
     def __init__(self, experiments: int) -> None:
         super().__init__(Plan("happy", 1))
         self.scenario = SOAK
+        self.people = Crowd(self)
         self.footprints: list[Footprint] = []
         """At three fifths, when it is warm, and in the end. Of each kind the last 4,096 dead are remembered, in a table
         that has its full size after 5,461."""
@@ -67,14 +76,11 @@ class Soak(World):
         dies: Any = Dies(rank=0, epochs=epochs, after=2.0, experiment=process.called)
         return [dies] if Dies in kinds and process.epoch in epochs else []
 
-    def _invite(self) -> None:
-        """Everybody comes in waves."""
-
     async def _rest(self) -> None:
         for wave in range(self._waves):
             names = [f"run-{wave * WAVE + each}" for each in range(WAVE)]
             for name in names:
-                self._submit(name)
+                self.people.submit(name)
             await asyncio.sleep(4.0)
             for name in names:
                 if _number(name) % 3 == 2:

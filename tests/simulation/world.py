@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, TypeVar
@@ -11,33 +10,29 @@ from typing import Any, TypeVar
 import msgspec
 
 from muster.api.errors import ApiError
-from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from reconcilers.paths import experiment
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
+from tests.simulation.collector import Collector
 from tests.simulation.door import Door
 from tests.simulation.gang import Gang
-from tests.simulation.invariants import OVER, Invariants
+from tests.simulation.invariants import Invariants
 from tests.simulation.kubelet import Kubelet
 from tests.simulation.life import OURS, Life, task_factory
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.news import listening
+from tests.simulation.people import NAMESPACE, SUBMITTED, People
 from tests.simulation.plans import COUNTED_IN_WRITES, DOWN, STRANGERS, Fault, Plan
 from tests.simulation.process import Process
-from tests.simulation.scenario import At, Scenario, scenarios
+from tests.simulation.scenario import Scenario, scenarios
 
 EPOCH = 1_000_000.0
 """Wall seconds at which every world begins."""
-NAMESPACE = "team"
-SUBMITTED = 1.0
 STABLE = 600.0
 """Seconds without anything happening after which nothing will."""
 HORIZON = 7200.0
 JITTERED = 2.0
 """Seconds: the longest delay that differs from time to time, where the plan is shuffled."""
-COLLECT = 0.5
-"""Seconds after which the garbage collector follows a deletion."""
-
 T = TypeVar("T")
 
 
@@ -78,6 +73,7 @@ class World:
         self.touched = 0.0
         """When something that is not the daemon's doing happened last."""
         self.lives: list[Life] = []
+        self.people = People(self)
         self._tasks: set[asyncio.Task[None]] = set()
 
     # Time
@@ -115,9 +111,10 @@ class World:
         self.invariants = Invariants(self)
         self.gang = Gang(self)
         self.kubelet = Kubelet(self)
-        self.api.listeners += [self.kubelet.changed, self.invariants.changed, self._changed]
+        collector = Collector(self)
+        self.api.listeners += [self.kubelet.changed, self.invariants.changed, self._changed, collector.changed]
         self._begin()
-        self._invite()
+        self.people.invite()
         try:
             await self._rest()
         finally:
@@ -137,58 +134,6 @@ class World:
                 self.violate(f"it does not come to rest: the last write was at {written:.1f} s")
                 return
             await asyncio.sleep(left)
-
-    # People
-
-    def _invite(self) -> None:
-        """Those whom the scenario knows come at their seconds."""
-        for name in self.scenario.ends:
-            self.loop.call_later(SUBMITTED, self._submit, name)
-        for step in self.scenario.people:
-            self.loop.call_later(step.second, self._step, step)
-
-    def _submit(self, name: str) -> None:
-        spec = {
-            "operator": "jax",
-            "image": "demo",
-            "command": "python main.py",
-            "types": {"worker": {"count": self.plan.size, "resources": {"cpus": 1, "ramRatio": 2}}},
-            **deepcopy(dict(self.scenario.spec)),
-        }
-        self.api.put(experiment(NAMESPACE, name), {"apiVersion": API_VERSION, "kind": KIND, "metadata": {
-            "namespace": NAMESPACE}, "spec": spec})  # fmt: skip
-
-    def _step(self, step: At) -> None:
-        path = experiment(NAMESPACE, step.experiment)
-        obj = self.api.objects.get(path)
-        if obj is None:
-            return
-        if step.delete:
-            self.api.delete(path)
-        else:
-            self.api.put(path, {**obj, "spec": {**obj["spec"], **step.spec}})
-
-    def _stranger(self, fault: Fault) -> None:
-        """Somebody who is not us, at any moment."""
-        path = experiment(NAMESPACE, "run")
-        if fault.kind == "edit-spec":
-            if (obj := self.api.objects.get(path)) is not None:
-                self.api.put(path, {**obj, "spec": {**obj["spec"], "command": "python other.py"}})
-            return
-        pods = [pod for pod in self.objects("pods") if pod["metadata"]["labels"][LABEL_RANK] == fault.how]
-        if not pods:
-            return
-        pod = max(pods, key=lambda pod: int(pod["metadata"]["labels"][LABEL_EPOCH]))
-        process = self.kubelet.processes[pod["metadata"]["uid"]]
-        if fault.kind == "delete-pod":
-            obj = self.named(process.called)
-            status = (obj.get("status") or {}) if obj else {}
-            if status.get("epoch") == process.epoch and status.get("phase") not in OVER:
-                self.happened("deletion", process)
-            self.api.delete(process.path)
-        else:
-            metadata = {**pod["metadata"], "annotations": {"stranger": "was here"}}
-            self.api.put(process.path, {**pod, "metadata": metadata})
 
     # What befalls members
 
@@ -289,22 +234,7 @@ class World:
                 self.struck[fault] = self.clock()
                 self.held[fault] = change.resource
                 if fault.kind in STRANGERS:
-                    self.loop.call_soon(self._stranger, fault)
-        if change.kind == "DELETED" and change.resource == "experiments":
-            self.later(COLLECT, self._collect, change.after["metadata"]["uid"])
-        elif change.kind == "ADDED":
-            self._orphaned(change.after)
-
-    def _orphaned(self, obj: Object) -> None:
-        for owner in obj["metadata"].get("ownerReferences", ()):
-            if all(each["metadata"]["uid"] != owner["uid"] for each in self.experiments()):
-                self.later(COLLECT, self._collect, owner["uid"])
-
-    def _collect(self, uid: str) -> None:
-        """The garbage collector deletes what that owner left."""
-        for path, obj in list(self.api.objects.items()):
-            if any(owner["uid"] == uid for owner in obj["metadata"].get("ownerReferences", ())):
-                self.api.delete(path)
+                    self.loop.call_soon(self.people.meddle, fault)
 
     def objects(self, resource: str) -> list[Object]:
         """All objects of a plural kind."""
