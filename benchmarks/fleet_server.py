@@ -16,7 +16,7 @@ from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT, LABEL_POD, LAB
 
 GANG = 64
 NEWS = 4
-"""One event in so many says that a pod is no longer ready; the others say what nobody decides on."""
+"""One event in so many says that a pod is no longer ready; the others say nothing that is kept of a pod."""
 
 
 class Pods:

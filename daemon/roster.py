@@ -1,8 +1,8 @@
 """The roster: every experiment the daemon knows, with its plan, its record and its view.
 
 The watch stores report differences here; each difference touches one experiment's entry and asks for that
-experiment's turn in the queue. Pods may be seen before the experiment that owns them (the streams are independent),
-so views are kept by owner uid and wait for their experiment.
+experiment's turn in the queue, unless nothing is kept of what differs. Pods may be seen before the experiment that owns
+them (the streams are independent), so views are kept by owner uid and wait for their experiment.
 """
 
 from collections.abc import Callable, Iterator
@@ -117,8 +117,8 @@ class Roster:
         if not owner:
             return
         view = self._view(owner)
-        view.change(old, new)
-        self._touched(owner, view)
+        if view.change(old, new):
+            self._touched(owner, view)
 
     def _service(self, owner: str, *, there: bool) -> None:
         if not owner:

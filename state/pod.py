@@ -75,3 +75,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     def failed(self) -> bool:
         """A container ended with an error, or the pod was declared failed. Waits for no sibling and for no phase."""
         return self.phase is PodPhase.FAILED or (self.exit is not None and self.exit.code != 0)
+
+    def says_the_same(self, newer: "Pod") -> bool:
+        """Whether a newer record holds no news: somebody wrote to the pod, but nothing that is kept of it."""
+        return msgspec.structs.replace(newer, resource_version=self.resource_version) == self

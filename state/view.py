@@ -52,8 +52,9 @@ class Tally:
             held.pop(pod.uid, None)
 
     def exchange(self, pod: Pod) -> None:
-        """Hold a pod's newer record in all places of its older one, with which it ``counts_the_same``."""
-        self.members[pod.rank] = pod
+        """Hold a pod's newer record, which says the same, in all places of its older one."""
+        if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
+            self.members[pod.rank] = pod
         for held in (self.live, self.failed, self.idle, self.leaving, self.disrupted):
             if pod.uid in held:
                 held[pod.uid] = pod
@@ -81,24 +82,6 @@ class Tally:
         if pod.disruption:
             held.append(self.disrupted)
         return held
-
-
-def counts_the_same(old: Pod, new: Pod) -> bool:
-    """Whether a tally counts both records of a pod alike. Most news of a gang that runs is of other things."""
-    return (
-        old.uid == new.uid
-        and old.epoch == new.epoch
-        and old.rank == new.rank
-        and old.phase is new.phase
-        and old.started == new.started
-        and old.ready == new.ready
-        and old.scheduled == new.scheduled
-        and old.terminating == new.terminating
-        and old.disruption == new.disruption
-        and old.exit == new.exit
-        and old.job == new.job
-        and old.group == new.group
-    )
 
 
 NOBODY = Tally()
@@ -201,11 +184,11 @@ class View:
     service: bool = False
     refusal: Refusal | None = None
 
-    def change(self, old: Pod | None, new: Pod | None) -> None:
-        """Exchange one pod's record for its successor (None: was not there, or is gone)."""
-        if old is not None and new is not None and counts_the_same(old, new):
+    def change(self, old: Pod | None, new: Pod | None) -> bool:
+        """Exchange one pod's record for its successor (None: was not there, or is gone). True if that is news."""
+        if old is not None and new is not None and old.says_the_same(new):
             self.epochs[old.epoch].exchange(new)
-            return
+            return False
         if old is not None:
             tally = self.epochs[old.epoch]
             tally.remove(old)
@@ -217,6 +200,7 @@ class View:
             if new.epoch not in self.epochs:
                 self.epochs[new.epoch] = Tally()
             self.epochs[new.epoch].add(new)
+        return True
 
     def count(self, found: Count) -> bool:
         """Take in a count; True if the cache agrees with it already."""

@@ -74,3 +74,17 @@ def test_a_service_that_changes_hands_is_gone_for_its_first_owner(roster: Roster
     assert not roster.entries[UID].view.service
     roster.service_changed(taken, None)
     assert list(roster.views) == [UID]
+
+
+def test_only_news_asks_for_a_turn() -> None:
+    turns: list[str] = []
+    roster = Roster(wanted=turns.append, gone=lambda uid: None)
+    roster.experiment_changed(None, run())
+    roster.pod_changed(None, POD)
+    turns.clear()
+    annotated = msgspec.structs.replace(POD, resource_version=POD.resource_version + 1)
+    roster.pod_changed(POD, annotated)
+    assert turns == []
+    assert roster.entries[UID].view.of(0).members[0] is annotated
+    roster.pod_changed(annotated, msgspec.structs.replace(annotated, ready=False))
+    assert turns == [UID]
