@@ -18,6 +18,9 @@ SHOWN = 20
 PORTION = 2_500
 """Cases that one process plays in one go. Each has dice of its own, so it does not matter who plays it."""
 
+STEP = 8
+"""Portions after which it is said how far it is."""
+
 
 def main() -> int:
     """Run; the number of violations decides the exit code."""
@@ -27,13 +30,15 @@ def main() -> int:
     with multiprocessing.get_context("fork").Pool(asked.processes) as pool:
         walking = pool.apply_async(walk) if asked.case is None else None
         portions = [cases[start : start + PORTION] for start in range(0, len(cases), PORTION)]
-        for found, counts in pool.imap(partial(_play, asked.seed), portions):
+        for number, (found, counts) in enumerate(pool.imap(partial(_play, asked.seed), portions), 1):
             played += counts
             for violation in found:
                 violations += 1
                 kinds[f"{violation.family}: {violation.problem[:90]}"] += 1
                 if violations <= asked.shown:
                     print(violation, flush=True)
+            if number % STEP == 0:
+                print(f"  {number * PORTION:,} of {len(cases):,} cases, {violations} violations", flush=True)
         if walking is not None:
             walked, wrong = walking.get()
             violations += len(wrong)

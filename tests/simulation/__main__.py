@@ -10,12 +10,15 @@ from itertools import islice
 from tests.simulation.families import FAMILIES, RANDOM
 from tests.simulation.plans import parse
 from tests.simulation.real import real
-from tests.simulation.runner import exhaustive, judge, random, run
+from tests.simulation.runner import Tally, exhaustive, judge, random, run
 from tests.simulation.soak import soak
 from tests.simulation.world import World
 
 HASH_SEED = "0"
 """Sets of strings are walked in an order that differs from process to process; here it must not."""
+
+STEP = 1000
+"""Plans after which it is said how far it is."""
 
 
 def main() -> int:
@@ -37,7 +40,8 @@ def main() -> int:
     ]
     soaking = partial(_soak, arguments.soak) if arguments.soak else None
     with real(arguments.real, _say) as reality:
-        tally = run(tasks, processes=arguments.processes, heard=_tell, aside=soaking)
+        played = partial(_progress, len(tasks))
+        tally = run(tasks, processes=arguments.processes, heard=_tell, played=played, aside=soaking)
         for family, number in tally.plans.items():
             _say(f"  {family:12} {number:6} plans, {tally.violations[family]} violations")
     tally.plans["real"] += reality.plans
@@ -51,7 +55,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--runs", type=int, default=5000, help="random plans (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first random plan (default: %(default)s)")
-    parser.add_argument("--full", action="store_true", help="every fault at every place of every scenario (hours)")
+    parser.add_argument("--full", action="store_true", help="every fault at every place of every scenario")
     parser.add_argument("--every", type=int, default=1, help="only every so manieth of the plans that are not random")
     parser.add_argument("--family", action="append", choices=[*FAMILIES, RANDOM], help="only this family; repeatable")
     parser.add_argument("--scenario", action="append", help="only this scenario; repeatable")
@@ -83,6 +87,11 @@ def _replay(line: str) -> int:
     for violation in result.violations:
         _say(f"  {violation}")
     return 1 if result.violations else 0
+
+
+def _progress(all_plans: int, tally: Tally) -> None:
+    if (plans := tally.plans.total()) % STEP == 0:
+        _say(f"  {plans:,} of {all_plans:,} plans, {tally.violations.total()} violations")
 
 
 def _tell(line: str, violations: tuple[str, ...]) -> None:

@@ -79,10 +79,13 @@ def run(
     *,
     processes: int,
     heard: Callable[[str, tuple[str, ...]], None],
+    played: Callable[[Tally], None] = lambda tally: None,
     aside: Callable[[], list[str]] | None = None,
 ) -> Tally:
-    """Play all of them; ``heard`` is told of each that breaks, as it breaks. ``aside`` is run beside them, and what it
-    finds is told in the end."""
+    """Play all of them. ``heard`` is told of each that breaks, as it breaks; ``played``, after each, how things stand.
+
+    ``aside`` is run beside them, and what it finds is told in the end.
+    """
     tally = Tally()
     with multiprocessing.get_context("fork").Pool(processes, os.nice, (NICE,)) as pool:
         beside = pool.apply_async(aside) if aside else None
@@ -91,6 +94,7 @@ def run(
             if violations:
                 tally.violations[family] += 1
                 heard(line, violations)
+            played(tally)
         if beside is not None and (found := beside.get()):
             tally.violations["soak"] += len(found)
     return tally
