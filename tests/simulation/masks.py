@@ -1,6 +1,9 @@
 """What faults may rightly change: where a plan may end otherwise than its clean run, and why."""
 
+from reconcilers.paths import experiment
+from tests.simulation.people import NAMESPACE, SUBMITTED
 from tests.simulation.plans import CRASHES, Plan
+from tests.simulation.scenario import Dies, scenarios
 from tests.simulation.world import World
 
 PROMPT = 1.0
@@ -20,9 +23,25 @@ def averted(world: World, name: str) -> bool:
 
 def misled(plan: Plan) -> bool:
     """What came first, and its reason, may be gone by the time a daemon looks that was away or lost the event; and
-    kubelets that differ in speed report a survivor's end before that of the member it survived."""
+    kubelets that differ in speed report a survivor's end before that of the member it survived. Of two that fail at the
+    same instant either is the first, so it is the one that is heard of first."""
+    dying = [event.after for event in scenarios()[plan.scenario].befalls if isinstance(event, Dies)]
+    if len(dying) > len(set(dying)) and plan.has("hold"):
+        return True
     late = any(fault.kind == "hold" and fault.seconds > PROMPT for fault in plan.faults)
     return plan.shuffle or late or plan.has("drop", *CRASHES)
+
+
+def unmet(world: World, name: str) -> bool:
+    """People had acted on the experiment before the daemon was told that there is one."""
+    path = experiment(NAMESPACE, name)
+    came = next(change.version for change in world.api.history.changes if change.path == path)
+    acts = [step.second for step in world.scenario.people if step.experiment == name]
+    return any(
+        fault.kind == "hold" and fault.at == came and SUBMITTED + fault.seconds > min(acts)
+        for fault in world.plan.faults
+        if acts
+    )
 
 
 def unwitnessed(world: World, name: str) -> set[int]:

@@ -15,7 +15,7 @@ from muster.api.names import LABEL_EXPERIMENT
 from muster.api.timestamps import seconds_of
 from tests.fakes.history import encode
 from tests.simulation.invariants import OVER
-from tests.simulation.masks import CONVERGE, PROMPT, averted, blind, misled, unwitnessed
+from tests.simulation.masks import CONVERGE, PROMPT, averted, blind, misled, unmet, unwitnessed
 from tests.simulation.plans import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
 from tests.simulation.process import Stage
 from tests.simulation.scenario import Dies, End
@@ -116,9 +116,9 @@ def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> It
     wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
     if averted(world, name):
         wanted = {"phase": "Succeeded", "reason": "AllMembersSucceeded"}
-    if not plan.has(*STRANGERS) and not unwitnessed(
-        world, name
-    ):  # who deletes a pod ends an epoch: then _accounts alone says what is right
+    # Who deletes a pod ends an epoch, and an epoch that nobody was told to begin has no end: then _accounts alone says
+    # what is right.
+    if not (plan.has(*STRANGERS) or unwitnessed(world, name) or unmet(world, name)):
         wanted |= {"epoch": end.epoch, "restarts": end.restarts, "disruptions": end.disruptions}
         if not misled(plan):
             rank = end.cause[1] if end.cause else None
