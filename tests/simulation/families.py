@@ -102,17 +102,18 @@ def plans(family: str, scenario: Scenario, reference: Result, *, full: bool = Fa
 def _step(family: str, scenario: Scenario, size: int) -> int:
     """Which part of the plans is played when there are ten minutes: all where the daemon's own logic is at stake.
 
-    The core scenarios meet every fault at every place, and every scenario meets a crash before and after every write.
-    Otherwise the scenarios differ from the core in a few steps each, so of the faults that the reflector or the queue
-    has to bear they meet every sixth or twelfth; and of a large gang, whose members are alike, a part only.
+    The core scenarios and the experiments of one member meet every fault at every place, and every scenario meets a
+    crash before and after every write. Otherwise the scenarios differ from the core in a few steps each, so of the
+    faults that the reflector or the queue has to bear they meet every sixth or twelfth; and of a large gang, whose
+    members are alike, a part only.
     """
     if family == "clean" or (family == "crash" and (scenario.core or size < 16)):
         return 1
     if size >= 16:
         return 12 if scenario.core else 48
-    if scenario.core:
+    if scenario.core or size == 1:
         return 1
-    return 6 if size == 1 or family in ("stale", "drop") else 12
+    return 6 if family in ("stale", "drop") else 12
 
 
 def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:

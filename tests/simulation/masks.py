@@ -26,7 +26,7 @@ def misled(plan: Plan) -> bool:
     kubelets that differ in speed report a survivor's end before that of the member it survived. Of two that fail at the
     same instant either is the first, so it is the one that is heard of first."""
     dying = [event.after for event in scenarios()[plan.scenario].befalls if isinstance(event, Dies)]
-    if len(dying) > len(set(dying)) and plan.has("hold"):
+    if len(dying) > len(set(dying)) and plan.has("hold", "expire"):
         return True
     late = any(fault.kind == "hold" and fault.seconds > PROMPT for fault in plan.faults)
     return plan.shuffle or late or plan.has("drop", *CRASHES)
