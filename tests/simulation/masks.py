@@ -34,14 +34,12 @@ def misled(plan: Plan) -> bool:
 
 def unmet(world: World, name: str) -> bool:
     """People had acted on the experiment before the daemon was told that there is one."""
-    path = experiment(NAMESPACE, name)
-    came = next(change.version for change in world.api.history.changes if change.path == path)
     acts = [step.second for step in world.scenario.people if step.experiment == name]
-    return any(
-        fault.kind == "hold" and fault.at == came and SUBMITTED + fault.seconds > min(acts)
-        for fault in world.plan.faults
-        if acts
-    )
+    if not acts:
+        return False
+    came = next(each.version for each in world.api.history.changes if each.path == experiment(NAMESPACE, name))
+    held = [fault.seconds for fault in world.plan.faults if fault.kind == "hold" and fault.at == came]
+    return any(SUBMITTED + seconds > min(acts) for seconds in held)
 
 
 def unwitnessed(world: World, name: str) -> set[int]:
