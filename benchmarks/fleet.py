@@ -31,7 +31,7 @@ from watchers.credentials import Credentials
 from watchers.reflector import ReflectorSettings
 
 PODS, RATE = 100_000, 5_000
-ROUNDS, EVENTS = 40, 2_500
+ROUNDS, EVENTS = 24, 2_500
 """Rounds of so many events each; the best counts."""
 CPU_BUDGET = 0.3
 RSS_BUDGET = 200.0

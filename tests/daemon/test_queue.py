@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
+from functools import wraps
 from typing import Any
 
 import pytest
 
 from daemon.queue import Queue
 from tests.simulation.loop import VirtualLoop
-
-Story = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class Turns(Coroutine[Any, Any, None]):
@@ -78,166 +77,147 @@ async def shop(workers: int) -> AsyncIterator[Shop]:
     one.queue.close()
 
 
-@pytest.fixture
-def play() -> Iterator[Story]:
-    loop = VirtualLoop()
-    yield lambda story: loop.run_until_complete(story)
-    loop.close()
+def in_virtual_time(story: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    """The test is that story, told on a loop that never waits."""
+
+    @wraps(story)
+    def test() -> None:
+        loop = VirtualLoop()
+        try:
+            loop.run_until_complete(story())
+        finally:
+            loop.close()
+
+    return test
 
 
-def test_keys_are_worked_on_in_their_order_by_as_many_as_there_are(play: Story) -> None:
-    async def story() -> None:
-        async with shop(2) as it:
-            for key in "abc":
-                it.queue.add(key)
-            assert len(it.queue) == 3
-            await asyncio.sleep(3)
-            assert it.done == [(0, "a"), (0, "b"), (1, "c")]
-            assert it.waits == [0, 0, 1]
-
-    play(story())
+@in_virtual_time
+async def test_keys_are_worked_on_in_their_order_by_as_many_as_there_are() -> None:
+    async with shop(2) as it:
+        for key in "abc":
+            it.queue.add(key)
+        assert len(it.queue) == 3
+        await asyncio.sleep(3)
+        assert it.done == [(0, "a"), (0, "b"), (1, "c")]
+        assert it.waits == [0, 0, 1]
 
 
-def test_a_key_stands_once_however_often_it_is_added(play: Story) -> None:
-    async def story() -> None:
-        async with shop(1) as it:
-            for _ in range(5):
-                it.queue.add("a")
-            await asyncio.sleep(3)
-            assert it.done == [(0, "a")]
-
-    play(story())
-
-
-def test_what_is_added_while_it_is_worked_on_is_worked_on_once_more_afterwards(play: Story) -> None:
-    async def story() -> None:
-        async with shop(2) as it:
+@in_virtual_time
+async def test_a_key_stands_once_however_often_it_is_added() -> None:
+    async with shop(1) as it:
+        for _ in range(5):
             it.queue.add("a")
-            await asyncio.sleep(0.5)
-            it.queue.add("a")
-            it.queue.add("a")
-            await asyncio.sleep(3)
-            assert it.done == [(0, "a"), (1, "a")]
-
-    play(story())
+        await asyncio.sleep(3)
+        assert it.done == [(0, "a")]
 
 
-def test_one_key_wakes_one_worker(play: Story) -> None:
-    async def story() -> None:
-        async with shop(8) as it:
-            for key in "abcd":
-                it.queue.add(key)
-                await asyncio.sleep(0.1)
-            assert sum(each.turns for each in it.turns) == 8 + 4  # all have come to work, and then one for each key
+@in_virtual_time
+async def test_what_is_added_while_it_is_worked_on_is_worked_on_once_more_afterwards() -> None:
+    async with shop(2) as it:
+        it.queue.add("a")
+        await asyncio.sleep(0.5)
+        it.queue.add("a")
+        it.queue.add("a")
+        await asyncio.sleep(3)
+        assert it.done == [(0, "a"), (1, "a")]
 
-    play(story())
 
-
-def test_a_worker_that_is_cancelled_as_it_is_called_passes_the_call_on(play: Story) -> None:
-    async def story() -> None:
-        async with shop(2) as it:
-            it.queue.add("a")  # calls the first, which is taken away before it comes
-            await it.dismiss(1)
+@in_virtual_time
+async def test_one_key_wakes_one_worker() -> None:
+    async with shop(8) as it:
+        for key in "abcd":
+            it.queue.add(key)
             await asyncio.sleep(0.1)
-            assert it.done == [(0, "a")]
-
-    play(story())
+        assert sum(each.turns for each in it.turns) == 8 + 4  # all have come to work, and then one for each key
 
 
-def test_workers_who_have_gone_are_not_called(play: Story) -> None:
-    async def story() -> None:
-        async with shop(3) as it:
-            await it.dismiss(3)
-            it.queue.add("a")
-            it.queue.add("b")
-            it.hire(2)
-            await asyncio.sleep(0.1)
-            assert it.done == [(0, "a"), (0, "b")]
-
-    play(story())
+@in_virtual_time
+async def test_a_worker_that_is_cancelled_as_it_is_called_passes_the_call_on() -> None:
+    async with shop(2) as it:
+        it.queue.add("a")  # calls the first, which is taken away before it comes
+        await it.dismiss(1)
+        await asyncio.sleep(0.1)
+        assert it.done == [(0, "a")]
 
 
-def test_the_earliest_wish_for_later_wins(play: Story) -> None:
-    async def story() -> None:
-        async with shop(1) as it:
-            it.queue.add_in("a", 10)
-            it.queue.add_in("a", 5)
-            it.queue.add_in("a", 20)
-            await asyncio.sleep(30)
-            assert it.done == [(5, "a")]
-
-    play(story())
-
-
-def test_each_failure_in_a_row_doubles_the_wait_and_the_others_lose_nothing(play: Story) -> None:
-    async def story() -> None:
-        async with shop(1) as it:
-            it.poisoned["bad"] = None
-            it.queue.add("bad")
-            await asyncio.sleep(0.5)
-            assert [at for at, _ in it.done] == pytest.approx([0, 0.05, 0.15, 0.35])
-            it.queue.add("good")
-            await asyncio.sleep(0.1)
-            assert it.done[-1] == (0.5, "good")
-            await asyncio.sleep(3600)
-            waits = [later - at for (at, _), (later, _) in zip(it.done[-4:], it.done[-3:], strict=False)]
-            assert waits == [60, 60, 60]
-
-    play(story())
+@in_virtual_time
+async def test_workers_who_have_gone_are_not_called() -> None:
+    async with shop(3) as it:
+        await it.dismiss(3)
+        it.queue.add("a")
+        it.queue.add("b")
+        it.hire(2)
+        await asyncio.sleep(0.1)
+        assert it.done == [(0, "a"), (0, "b")]
 
 
-def test_who_succeeds_once_starts_anew_with_the_shortest_wait(play: Story) -> None:
-    async def story() -> None:
-        async with shop(1) as it:
-            it.poisoned["a"] = None
-            it.queue.add("a")
-            await asyncio.sleep(0.1)
-            it.poisoned.clear()
-            await asyncio.sleep(1.2)
-            it.poisoned["a"] = None
-            it.done.clear()
-            it.queue.add("a")
-            await asyncio.sleep(0.06)
-            assert [later - at for (at, _), (later, _) in zip(it.done, it.done[1:], strict=False)] == [
-                pytest.approx(0.05)
-            ]
-
-    play(story())
+@in_virtual_time
+async def test_the_earliest_wish_for_later_wins() -> None:
+    async with shop(1) as it:
+        it.queue.add_in("a", 10)
+        it.queue.add_in("a", 5)
+        it.queue.add_in("a", 20)
+        await asyncio.sleep(30)
+        assert it.done == [(5, "a")]
 
 
-def test_who_asks_for_a_wait_gets_that(play: Story) -> None:
-    async def story() -> None:
-        async with shop(1) as it:
-            it.poisoned["a"] = 7.0
-            it.queue.add("a")
-            await asyncio.sleep(15)
-            assert [at for at, _ in it.done] == [0, 7, 14]
-
-    play(story())
-
-
-def test_nothing_is_left_of_a_key_that_is_forgotten(play: Story) -> None:
-    async def story() -> None:
-        async with shop(1) as it:
-            it.queue.add("busy")
-            await asyncio.sleep(0.5)
-            for key in ("busy", "waits"):
-                it.queue.add(key)
-                it.queue.add_in(key, 3)
-                it.queue.forget(key)
-            await asyncio.sleep(60)
-            assert it.done == [(0, "busy")]
-            assert len(it.queue) == 0
-
-    play(story())
+@in_virtual_time
+async def test_each_failure_in_a_row_doubles_the_wait_and_the_others_lose_nothing() -> None:
+    async with shop(1) as it:
+        it.poisoned["bad"] = None
+        it.queue.add("bad")
+        await asyncio.sleep(0.5)
+        assert [at for at, _ in it.done] == pytest.approx([0, 0.05, 0.15, 0.35])
+        it.queue.add("good")
+        await asyncio.sleep(0.1)
+        assert it.done[-1] == (0.5, "good")
+        await asyncio.sleep(3600)
+        waits = [later - at for (at, _), (later, _) in zip(it.done[-4:], it.done[-3:], strict=False)]
+        assert waits == [60, 60, 60]
 
 
-def test_when_it_is_closed_no_timer_rings(play: Story) -> None:
-    async def story() -> None:
-        async with shop(1) as it:
-            it.queue.add_in("a", 3)
-            it.queue.close()
-            await asyncio.sleep(60)
-            assert it.done == []
+@in_virtual_time
+async def test_who_succeeds_once_starts_anew_with_the_shortest_wait() -> None:
+    async with shop(1) as it:
+        it.poisoned["a"] = None
+        it.queue.add("a")
+        await asyncio.sleep(0.1)
+        it.poisoned.clear()
+        await asyncio.sleep(1.2)
+        it.poisoned["a"] = None
+        it.done.clear()
+        it.queue.add("a")
+        await asyncio.sleep(0.06)
+        assert [later - at for (at, _), (later, _) in zip(it.done, it.done[1:], strict=False)] == [pytest.approx(0.05)]
 
-    play(story())
+
+@in_virtual_time
+async def test_who_asks_for_a_wait_gets_that() -> None:
+    async with shop(1) as it:
+        it.poisoned["a"] = 7.0
+        it.queue.add("a")
+        await asyncio.sleep(15)
+        assert [at for at, _ in it.done] == [0, 7, 14]
+
+
+@in_virtual_time
+async def test_nothing_is_left_of_a_key_that_is_forgotten() -> None:
+    async with shop(1) as it:
+        it.queue.add("busy")
+        await asyncio.sleep(0.5)
+        for key in ("busy", "waits"):
+            it.queue.add(key)
+            it.queue.add_in(key, 3)
+            it.queue.forget(key)
+        await asyncio.sleep(60)
+        assert it.done == [(0, "busy")]
+        assert len(it.queue) == 0
+
+
+@in_virtual_time
+async def test_when_it_is_closed_no_timer_rings() -> None:
+    async with shop(1) as it:
+        it.queue.add_in("a", 3)
+        it.queue.close()
+        await asyncio.sleep(60)
+        assert it.done == []

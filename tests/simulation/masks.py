@@ -1,6 +1,10 @@
 """What faults may rightly change: where a plan may end otherwise than its clean run, and why."""
 
+from collections import Counter
+
 from reconcilers.paths import experiment
+from state.picture import PICTURE_GROWTH
+from tests.simulation.invariants import OVER
 from tests.simulation.people import NAMESPACE, SUBMITTED
 from tests.simulation.plans import CRASHES, Plan
 from tests.simulation.scenario import Dies, scenarios
@@ -23,13 +27,27 @@ def averted(world: World, name: str) -> bool:
 
 def misled(plan: Plan) -> bool:
     """What came first, and its reason, may be gone by the time a daemon looks that was away or lost the event; and
-    kubelets that differ in speed report a survivor's end before that of the member it survived. Of two that fail at the
-    same instant either is the first, so it is the one that is heard of first."""
-    dying = [event.after for event in scenarios()[plan.scenario].befalls if isinstance(event, Dies)]
-    if len(dying) > len(set(dying)) and plan.has("hold", "expire"):
-        return True
+    kubelets that differ in speed report a survivor's end before that of the member it survived."""
     late = any(fault.kind == "hold" and fault.seconds > PROMPT for fault in plan.faults)
     return plan.shuffle or late or plan.has("drop", *CRASHES)
+
+
+def tied(plan: Plan) -> set[int]:
+    """Ranks that fail at the same instant, in a plan that delays what is told of them: whichever is heard of first is
+    as good a cause as the other."""
+    if not plan.has("hold", "expire"):
+        return set()
+    dying = [event for event in scenarios()[plan.scenario].befalls if isinstance(event, Dies)]
+    times = Counter(event.after for event in dying)
+    return {event.rank % plan.size for event in dying if times[event.after] > 1}
+
+
+def aged(world: World) -> float:
+    """Seconds by which the last picture of what is never finished may be later: its pauses grow with its age, and a
+    fault that holds news back makes it older."""
+    if world.scenario.end.phase in OVER:
+        return 0.0
+    return PICTURE_GROWTH * sum(fault.seconds for fault in world.plan.faults if fault.kind == "hold")
 
 
 def unmet(world: World, name: str) -> bool:

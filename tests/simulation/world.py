@@ -33,6 +33,7 @@ STABLE = 600.0
 HORIZON = 7200.0
 JITTERED = 2.0
 """Seconds: the longest delay that differs from time to time, where the plan is shuffled."""
+
 T = TypeVar("T")
 
 

@@ -7,5 +7,5 @@ SCENARIO = Scenario(
     End("Assembling", "CoordinatorNotServing"),
     sizes=(4,),
     befalls=(Absent(rank=0),),
-    patience=700.0,  # a picture for people waits five times as long as the phase is old, here two minutes at most
+    patience=400.0,  # a picture for people is refreshed at growing intervals, the last time after minutes
 )

@@ -8,5 +8,5 @@ SCENARIO = Scenario(
     sizes=(4,),
     spec={"clocks": {"assembly": {"after": "60s", "action": "Alert"}}},
     befalls=(Absent(rank=-1),),
-    patience=700.0,  # a picture for people waits five times as long as the phase is old, here two minutes at most
+    patience=400.0,  # a picture for people is refreshed at growing intervals, the last time after minutes
 )
