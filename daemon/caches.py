@@ -8,18 +8,21 @@ from typing import Any
 import structlog
 
 from daemon.roster import Roster
-from muster.api.names import KIND, LABEL_MANAGED_BY, MANAGER
+from muster.api.names import KIND, LABEL_UID
 from muster.api.wire import Transport
+from state.plan import Plan
 from state.pod import Pod
+from state.view import View
 from watchers import experiments, pods, services
 from watchers.experiments import ExperimentRecord
+from watchers.listing import list_all
 from watchers.reflector import Reflector, ReflectorSettings
 from watchers.services import ServiceRecord
 from watchers.store import Store
 
 log = structlog.get_logger()
 
-OURS = {"labelSelector": f"{LABEL_MANAGED_BY}={MANAGER}"}
+OURS = {"labelSelector": pods.SELECTOR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class WatchCaches:
         advanced: Callable[[], None],
     ) -> None:
         """``advanced`` is called whenever a cache has come further. An empty ``namespace`` means all of them."""
+        self._transport = transport
+        self._settings = settings
         self._advanced = advanced
         self._experiments = Store[ExperimentRecord](roster.experiment_changed, self._reached)
         self._pods = Store[Pod](roster.pod_changed, self._reached)
@@ -79,6 +84,20 @@ class WatchCaches:
     def pods_version(self) -> int:
         """The resourceVersion the pod cache has reached."""
         return self._pods.version
+
+    async def look(self, plan: Plan, view: View) -> int:
+        """Put the plan's pods into the cache as the live API has them now: the resourceVersion of its answer.
+
+        ``view`` is what the cache holds of them. Raises ``ApiError``."""
+        seen = await list_all(
+            self._transport,
+            in_namespace(plan.namespace, pods.PATH),
+            {"labelSelector": f"{LABEL_UID}={plan.uid},{pods.SELECTOR}"},
+            pods.DECODER,
+            page_size=self._settings.page_size,
+        )
+        self.reflectors["pods"].learn(seen, list(view.pods()))
+        return seen.version
 
     def stale(self, now: float) -> Iterator[tuple[str, float]]:
         """The watches that were silent for longer than they may be, with the seconds of silence."""

@@ -28,7 +28,7 @@ from state.record import Line, Record
 from state.refused import refuse
 from state.roll import RollAnswer
 from state.status import to_status
-from state.view import Refusal
+from state.view import Look, Refusal, View
 
 log = structlog.get_logger()
 
@@ -46,6 +46,8 @@ class Caches(Protocol):
 
     @property
     def pods_version(self) -> int: ...
+
+    async def look(self, plan: Plan, view: View) -> int: ...
 
 
 class Conductor:
@@ -126,6 +128,9 @@ class Conductor:
         return decision
 
     async def _follow(self, entry: Entry, plan: Plan, decision: Decision) -> None:
+        if decision.look:
+            await self._look(entry, plan)
+            return
         if decision.write and not await self._persist(entry, decision):
             return
         self._probing.aim(plan.uid, decision.probe)
@@ -143,6 +148,13 @@ class Conductor:
             if outcome.refusal is not None:
                 return  # the actions of a step build on each other: no member starts without the Service that names it
         self._refused(entry, None)
+
+    async def _look(self, entry: Entry, plan: Plan) -> None:
+        """Look past the cache, and decide again."""
+        at = self._clock()
+        version = await self._caches.look(plan, entry.view)
+        entry.view.look = Look(at, version)
+        self._queue.add(plan.uid)
 
     async def _refuse(self, entry: Entry) -> None:
         """Fail an experiment that cannot be planned, unless it has begun: then its pods are left as they are."""
@@ -215,8 +227,6 @@ class Conductor:
         if outcome.lost and record is not None:
             view.lost = record.epoch
             self._queue.add(uid)
-        if outcome.counted is not None:
-            self._queue.add_in(uid, 0.0 if view.count(outcome.counted) else 1.0)
         if outcome.service:
             view.service = True
         if outcome.refusal is not None:

@@ -9,7 +9,7 @@ finds the record as it should be goes on to its actions at once. So, before the 
     On an older one a step could take the pods of the newest epoch for leftovers and delete them. Where the watch is
     ahead of the list already, or the record is that of our own last write, nothing changes. This is read-your-own-
     writes with "own" meaning: of whoever led before.
-``view.confirmed``, ``view.lost``, ``view.counted``
+``view.confirmed``, ``view.lost``, ``view.look``
     The live API's word to an earlier leadership. The epoch may have been launched, lost members or been swept since;
     it is asked again (two requests per experiment that still has something to launch).
 ``view.refusal``
@@ -37,7 +37,7 @@ def take_over(roster: Roster, queue: Queue, latest: Snapshot[ExperimentRecord]) 
     for entry in list(roster):
         view, seen = entry.view, entry.seen
         view.confirmed = view.lost = -1
-        view.refusal = view.standing = view.counted = None
+        view.refusal = view.standing = view.look = None
         now = latest.objects.get(seen.uid)
         if now is not None and now.resource_version > seen.resource_version:
             roster.experiment_changed(seen, now)

@@ -235,7 +235,6 @@ class Daemon:
                     experiments.DECODER,
                     page_size=500,
                     timeout=self.settings.renew_deadline,
-                    heard=lambda: None,
                 )
             except ApiError as error:
                 log.warning("experiments cannot be listed; nothing is decided before", error=str(error))

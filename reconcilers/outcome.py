@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from muster.api.errors import ApiError
 from state.pod import Pod
-from state.view import Count, Refusal
+from state.view import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,6 @@ class Outcome:
     """All pods of the epoch that run together are there already: an earlier life of ours has made them."""
     lost: bool | None = None
     """Whether a member's pod of that epoch is gone for good; None unless the action was ``ConfirmLoss``."""
-    counted: Count | None = None
-    """The experiment's pods; None unless the action was ``CountPods``."""
     service: bool = False
     """The headless Service exists and is ours."""
     deleted: tuple[Pod, ...] = ()

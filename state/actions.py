@@ -31,14 +31,6 @@ class ConfirmLoss:
 
 
 @dataclass(frozen=True, slots=True)
-class CountPods:
-    """Ask the live API how many pods the experiment has, before a clock that has run out ends anything.
-
-    That something has *not* happened is what a late cache says, too: it may hide the last node, or the success.
-    """
-
-
-@dataclass(frozen=True, slots=True)
 class EnsureService:
     """The headless Service that gives the members their names."""
 
@@ -60,7 +52,7 @@ class DeletePods:
     why: str
 
 
-Action = ConfirmLaunch | ConfirmLoss | CountPods | EnsureService | CreatePods | DeletePods
+Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods
 
 
 @dataclass(frozen=True, slots=True)

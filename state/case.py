@@ -81,4 +81,9 @@ class Resume:
     """A suspended experiment starts anew."""
 
 
-Verdict = Succeed | Fail | Restart | Suspend | Resume
+@dataclass(frozen=True, slots=True)
+class LookFirst:
+    """There would be a verdict, but what calls for it is also what a late cache shows: look past the cache first."""
+
+
+Verdict = Succeed | Fail | Restart | Suspend | Resume | LookFirst

@@ -30,8 +30,9 @@ Invariants
         confirmed it.
     I4  One epoch ends at most once, so one failure, however many pods it takes down, is one restart.
     I5  Succeeded and Failed are for ever. After them pods are only deleted, never created.
-    I6  A clock is a persisted time plus a constant of the plan. No clock lives in a timer, and none ends anything
-        before the live API was asked whether what it waits for has come meanwhile.
+    I6  A clock is a persisted time plus a constant of the plan. No clock lives in a timer.
+    I7  Whatever costs a restart of the budget, or the experiment, is decided on what the live API has said since there
+        was a reason for it: a late cache may hide that what a clock waits for has come, or what a failure came of.
 
 Phases::
 
@@ -47,8 +48,8 @@ refusals. Success comes first because it is monotone: work that is done stays do
 
 from dataclasses import dataclass, replace
 
-from state.actions import Action, ConfirmLoss, CountPods, ProbeTarget
-from state.case import Case, Fail, Restart, Resume, Succeed, Suspend, Verdict
+from state.actions import Action, ConfirmLoss, ProbeTarget
+from state.case import Case, Fail, LookFirst, Restart, Resume, Succeed, Suspend, Verdict
 from state.picture import due, paint
 from state.plan import Plan
 from state.policies import barrier, deadline, failure, rendezvous, startup, success, suspension
@@ -60,7 +61,7 @@ from state.view import View
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What follows from one look. ``story`` holds the new lines only."""
+    """What follows. ``story`` holds the new lines only."""
 
     record: Record
     write: bool
@@ -68,6 +69,8 @@ class Decision:
     wake_at: float | None = None
     story: tuple[Line, ...] = ()
     probe: ProbeTarget | None = None
+    look: bool = False
+    """Nothing follows before the view holds the pods as the live API has them now."""
 
 
 def decide(plan: Plan, record: Record | None, view: View, now: float) -> Decision:
@@ -76,12 +79,15 @@ def decide(plan: Plan, record: Record | None, view: View, now: float) -> Decisio
     if plan.deleting:
         return Decision(case.record, write=False)
     case = replace(case, record=_await_ends(case))  # first, so that no clock runs out over pods that ended unseen
-    verdict = None if case.record.finished else _judge(case)
-    if verdict:
-        case = replace(case, record=_apply(case, verdict))
     assembly = _assess(case)
-    if verdict is None and not case.record.finished:
-        case = replace(case, record=_progress(case, assembly))
+    if not case.record.finished:
+        case = replace(case, record=_progress(case, assembly))  # nor over what has come while nobody looked
+        verdict = _judge(case)
+        if isinstance(verdict, LookFirst):
+            return Decision(case.record, write=False, look=True, probe=_probe(case))
+        if verdict:
+            case = replace(case, record=_apply(case, verdict))
+            assembly = _assess(case)
     case = replace(case, record=_await_ends(case))
     after = paint(case, assembly)
     lines = tell(record, after, now)
@@ -114,8 +120,6 @@ def _judge(case: Case) -> Verdict | None:
         return wish
     if suspended:
         return None
-    if deadline.unsure(case):
-        return None  # nor is anything else decided: the clocks go before the rest
     if over := deadline.judge(case):
         return over
     if case.record.phase is not Phase.RESTARTING and (broken := failure.judge(case)):
@@ -124,7 +128,7 @@ def _judge(case: Case) -> Verdict | None:
     return Fail(refusal.reason, refusal.message) if refusal and refusal.final else None
 
 
-def _apply(case: Case, verdict: Verdict) -> Record:
+def _apply(case: Case, verdict: Succeed | Fail | Restart | Suspend | Resume) -> Record:
     """The record after a verdict."""
     record, now = case.record, case.now
     match verdict:
@@ -216,8 +220,6 @@ def _act(case: Case) -> tuple[Action, ...]:
     if record.finished or record.phase is Phase.SUSPENDED:
         return tuple(barrier.dismiss(case))
     swept: tuple[Action, ...] = tuple(barrier.sweep(case))
-    if deadline.unsure(case):
-        swept = (*swept, CountPods())
     if not barrier.clear(case) or record.phase is Phase.RESTARTING:
         return swept
     if case.launched and case.tally.pods < case.plan.together and case.view.lost != record.epoch:

@@ -7,7 +7,7 @@ not the view's).
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -156,13 +156,13 @@ def _keeping(silence: RollAnswer, heard: RollAnswer) -> RollAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How many pods the live API had of an experiment, and at which wall second it was asked."""
+class Look:
+    """The live API was asked for the experiment's pods, and the view holds them as they were then, or newer."""
 
-    pods: int
     at: float
-    tries: int = 1
-    """Counts in a row, this one included, that the cache did not agree with."""
+    """The wall second at which it was asked."""
+    version: int
+    """The resourceVersion of its answer."""
 
 
 @dataclass(slots=True)
@@ -177,8 +177,8 @@ class View:
     """The epoch whose pods were all there at once: from then on a pod that is missing is one that is gone."""
     lost: int = -1
     """The epoch of which the live API has confirmed that a member's pod is gone."""
-    counted: Count | None = None
-    """The last count. The cache has come as far as the newest pod in it before anything is decided on it."""
+    look: Look | None = None
+    """The last look past the cache."""
     dismissed: dict[str, float] = field(default_factory=dict)
     """Pods (by uid) whose deletion the live API has accepted, and the seconds of grace; until they are seen to go."""
     service: bool = False
@@ -202,23 +202,16 @@ class View:
             self.epochs[new.epoch].add(new)
         return True
 
-    def count(self, found: Count) -> bool:
-        """Take in a count; True if the cache agrees with it already."""
-        before = self.counted
-        tries = before.tries + 1 if before is not None and before.pods != self.pods else 1
-        self.counted = replace(found, tries=tries)
-        return found.pods == self.pods
-
     def made(self, epoch: int, ranks: Iterable[int], together: int) -> None:
         """Pods of these ranks exist beside those that are seen: with ``together`` of them the epoch is launched."""
         seen = self.of(epoch).members
         if self.launched != epoch and len(seen) + sum(rank not in seen for rank in ranks) >= together:
             self.launched = epoch
 
-    @property
-    def pods(self) -> int:
-        """The pods of all epochs."""
-        return sum(tally.pods for tally in self.epochs.values())
+    def pods(self) -> Iterator[Pod]:
+        """The pods of all epochs: each that may still run, and of each rank the last."""
+        for tally in self.epochs.values():
+            yield from (tally.live | {pod.uid: pod for pod in tally.members.values()}).values()
 
     def dismiss(self, pods: Iterable[Pod], grace: int | None) -> None:
         """The deletion of these pods is accepted: with that many seconds of grace, or (None) with their own."""

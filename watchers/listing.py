@@ -31,10 +31,11 @@ async def list_all(
     decode: Decoder[T],
     *,
     page_size: int,
-    timeout: float,
-    heard: Callable[[], None],
+    timeout: float | None = None,
+    heard: Callable[[], None] = lambda: None,
 ) -> Snapshot[T]:
-    """Everything at ``path``. Each page may take ``timeout`` seconds; ``heard`` is called for each that came.
+    """Everything at ``path``. Each page may take ``timeout`` seconds (None: the transport's default); ``heard`` is
+    called for each that came.
 
     No resourceVersion is ever sent: the API server then answers from a quorum and not from a cache that may lie minutes
     back (with ``resourceVersion=0`` a daemon that starts could see pods as they were before its own last writes). A
@@ -55,7 +56,7 @@ async def _pages(
     params: Mapping[str, str],
     decode: Decoder[T],
     limit: int,
-    timeout: float,
+    timeout: float | None,
     heard: Callable[[], None],
 ) -> Snapshot[T]:
     query = dict(params)

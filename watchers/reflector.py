@@ -12,7 +12,7 @@ dropped (see ``tombstones``).
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
@@ -22,7 +22,7 @@ from muster.api.wire import Transport
 from watchers.answers import TOO_LARGE
 from watchers.backoff import Backoff
 from watchers.events import Decoder, Event, EventType
-from watchers.listing import list_all
+from watchers.listing import Snapshot, list_all
 from watchers.sink import Sink, Tracked
 from watchers.tombstones import Tombstones
 
@@ -105,6 +105,21 @@ class Reflector(Generic[T]):
     def staleness(self, now: float) -> float:
         """Seconds since the server was last heard of this kind; ``now`` by the reflector's own clock."""
         return max(0.0, now - self._heard_at)
+
+    def learn(self, seen: Snapshot[T], among: Iterable[T]) -> None:
+        """Take in a consistent list that was read beside the watch, where it is newer than what the watch has brought.
+
+        ``among`` are those objects of the sink that would be in the list if they still existed.
+        """
+        for obj in seen.objects.values():
+            if not self._tombstones.late(obj.uid, obj.resource_version):
+                self._sink.put(obj, self.version)
+        if seen.problems:
+            return  # one that cannot be read is there all the same
+        for obj in among:
+            if obj.uid not in seen.objects and obj.resource_version <= seen.version:
+                self._tombstones.bury(obj.uid, seen.version)
+                self._sink.drop(obj.uid, obj, self.version)
 
     async def run(self) -> NoReturn:
         """Follow the server until cancelled."""

@@ -11,13 +11,12 @@ from muster.api.errors import MusterError
 from muster.api.wire import Transport
 from reconcilers.native.calls import Calls
 from reconcilers.native.confirm import confirm_launch
-from reconcilers.native.count import count_pods
 from reconcilers.native.create import create_pods
 from reconcilers.native.delete import delete_pods
 from reconcilers.native.loss import confirm_loss
 from reconcilers.native.service import ensure_service
 from reconcilers.outcome import Outcome
-from state.actions import Action, ConfirmLaunch, ConfirmLoss, CountPods, CreatePods, DeletePods, EnsureService
+from state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
 from state.plan import Plan
 from state.record import Record
 
@@ -49,8 +48,6 @@ class NativeEngine:
                 return await confirm_launch(self._calls, action, plan)
             case ConfirmLoss():
                 return await confirm_loss(self._calls, action, plan)
-            case CountPods():
-                return await count_pods(self._calls, plan)
             case EnsureService():
                 return await ensure_service(self._calls, plan)
             case CreatePods():

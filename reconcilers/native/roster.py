@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from muster.api.names import LABEL_EPOCH, LABEL_MANAGED_BY, LABEL_UID, MANAGER
+from muster.api.names import LABEL_EPOCH, LABEL_UID
 from reconcilers.answers import Metadata, read
 from reconcilers.native.calls import Calls
 from reconcilers.paths import core
@@ -21,7 +21,6 @@ PAGE = 500
 
 class _Labels(msgspec.Struct, frozen=True, gc=False):
     epoch: str = msgspec.field(name=LABEL_EPOCH, default="")
-    manager: str = msgspec.field(name=LABEL_MANAGED_BY, default="")
 
 
 class _Metadata(Metadata, frozen=True, gc=False):
@@ -41,11 +40,6 @@ class LivePod(msgspec.Struct, frozen=True, gc=False):
     def of(self, epoch: int) -> bool:
         """It bears the label of that epoch."""
         return self.metadata.labels is not None and self.metadata.labels.epoch == str(epoch)
-
-    @property
-    def watched(self) -> bool:
-        """It bears the label that the pod cache asks for."""
-        return self.metadata.labels is not None and self.metadata.labels.manager == MANAGER
 
     @property
     def live(self) -> bool:

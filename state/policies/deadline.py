@@ -11,20 +11,15 @@ clock                   runs from                                until
 
 A suspended or finished experiment has no running clock, except ``terminating``.
 
-A clock ends something because something has *not* happened, and a late cache looks just like that. So, once it has run
-out, the live API is asked first (``CountPods``), and it acts when the cache is known to show what is there now. It is
-asked no more than ``MOST_COUNTS`` times, a second apart: a watch that is silent for longer is dead and replaced by
-then, and a pod that the cache never shows is one that nobody can read.
+A clock ends something because something has *not* happened, and a late cache looks just like that: it may hide the last
+node, or the success. So, once it has run out, it acts only on what the live API has said since.
 """
 
 from state.because import enumerate_missing, of_lingering
-from state.case import Case, Fail, Restart
+from state.case import Case, Fail, LookFirst, Restart
 from state.plan import Clock, ClockAction, ClockName, Plan
 from state.policies.failure import spend
 from state.record import Cause, Phase, Record
-
-MOST_COUNTS = 120
-"""After so many the cache is taken as it is."""
 
 REASONS = {
     ClockName.TOTAL: "DeadlineExceeded",
@@ -56,27 +51,24 @@ def passed(case: Case) -> list[ClockName]:
     return [name for name in ClockName if name in over and over[name] <= case.now]
 
 
-def unsure(case: Case) -> bool:
-    """A clock asks for an end, and it is not known yet whether the cache shows what is there."""
-    name = _first(case)
-    if name is None:
-        return False
-    counted = case.view.counted
-    if counted is None or counted.at < ends(case.plan, case.record)[name]:
-        return True
-    return counted.pods != case.view.pods and counted.tries < MOST_COUNTS
-
-
-def judge(case: Case) -> Restart | Fail | None:
+def judge(case: Case) -> Restart | Fail | LookFirst | None:
     """Do what the first passed clock asks. Those that end nothing are told of by the rendezvous policy."""
     name = _first(case)
     if name is None:
         return None
+    if unsure(case, name):
+        return LookFirst()
     clock = case.plan.clocks[name]
     message = f"{_what(case, name)} within {clock.after:g} s"
     if clock.action is ClockAction.FAIL or name is ClockName.TOTAL:
         return Fail(REASONS[name], message)
     return spend(case, Cause(case.record.epoch, REASONS[name], message, case.now))
+
+
+def unsure(case: Case, name: ClockName) -> bool:
+    """Nobody has looked past the cache since that clock ran out."""
+    look = case.view.look
+    return look is None or look.at < ends(case.plan, case.record)[name]
 
 
 def _first(case: Case) -> ClockName | None:

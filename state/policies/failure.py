@@ -7,25 +7,36 @@ One failure breaks every collective, so the survivors can only hang or crash aft
 - What was done to a member (preemption, eviction, node loss, somebody deleting its pod) is a disruption, and costs
   nothing of the restart budget. Where both are seen, the disruption came first: victims of a drained node crash
   because of it.
-- A failure is monotone: once seen it cannot be unseen, so a late cache cannot invent one. That a pod is *gone* is
-  not monotone; it counts only after the live API has confirmed it (``view.lost``).
+- A failure is monotone: once seen it cannot be unseen, so a late cache cannot invent one. But it can hide what came
+  before it, the disruption above all, so a failure is charged only on what the live API has said since. That a pod is
+  *gone* is not monotone; it counts only after the live API has confirmed it (``view.lost``).
 - SIGABRT (exit code 134) is how JAX's survivors die when a peer is lost, so among failures of the same second it
   comes last. And where nothing but SIGABRT is seen while a member's pod is deleted or missing, they died of that: a
   daemon that was away while a member was preempted finds its pod gone, and with it the word that it was a disruption.
 """
 
 from state.because import cause_of, sentence
-from state.case import Case, Fail, Restart
+from state.case import Case, Fail, LookFirst, Restart
 from state.pod import Pod
 from state.record import Cause
 
 SIGABRT_EXIT = 134
 
 
-def judge(case: Case) -> Restart | Fail | None:
+def judge(case: Case) -> Restart | Fail | LookFirst | None:
     """Restart or fail because of the first failing member, if one failed."""
     cause = first_cause(case)
-    return spend(case, cause) if cause else None
+    if cause is None:
+        return None
+    return LookFirst() if unsure(case, cause) else spend(case, cause)
+
+
+def unsure(case: Case, cause: Cause) -> bool:
+    """It would be charged, and nobody has looked past the cache since the first word of a failure."""
+    if cause.disruption:
+        return False
+    look = case.view.look
+    return look is None or look.version < min(pod.resource_version for pod in case.tally.failed.values())
 
 
 def first_cause(case: Case) -> Cause | None:

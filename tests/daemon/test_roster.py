@@ -35,7 +35,7 @@ def test_pods_and_service_that_are_heard_of_first_wait_for_their_experiment(rost
     roster.pod_changed(None, POD)
     roster.service_changed(None, SERVICE)
     roster.experiment_changed(None, run())
-    assert roster.entries[UID].view.pods == 1
+    assert list(roster.entries[UID].view.pods()) == [POD]
     assert roster.entries[UID].view.service
 
 

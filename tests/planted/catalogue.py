@@ -17,6 +17,7 @@ BUGS: tuple[Bug, ...] = (
     writing.deleted_before_persisted,
     deciding.deadline_in_a_timer,
     deciding.late_cache_believed,
+    deciding.charged_unseen,
     writing.status_written_twice,
     writing.told_before_written,
     writing.anybody_is_us,

@@ -69,7 +69,13 @@ def no_barrier() -> Swaps:
 @bug(Hunt("hold", "unschedulable-restarts"))
 def late_cache_believed() -> Swaps:
     """A clock that has run out ends what the cache shows, and nobody asks what has happened meanwhile."""
-    return [swap(deadline, "unsure", lambda case: False)]
+    return [swap(deadline, "unsure", lambda case, name: False)]
+
+
+@bug(Hunt("drop", "two-fail"))
+def charged_unseen() -> Swaps:
+    """The first failure that the cache shows is charged, and nobody asks what came before it."""
+    return [swap(failure, "unsure", lambda case, cause: False)]
 
 
 @bug(Hunt("crash", "never-arrives-fails"), Hunt("crash", "total-passes"), Hunt("crash", "unschedulable-fails"))

@@ -1,13 +1,11 @@
 """What faults may rightly change: where a plan may end otherwise than its clean run, and why."""
 
-from collections import Counter
-
 from reconcilers.paths import experiment
 from state.picture import PICTURE_GROWTH
 from tests.simulation.invariants import OVER
 from tests.simulation.people import NAMESPACE, SUBMITTED
 from tests.simulation.plans import CRASHES, Plan
-from tests.simulation.scenario import Dies, scenarios
+from tests.simulation.scenario import NodeLost, Preempted, scenarios
 from tests.simulation.world import World
 
 PROMPT = 1.0
@@ -26,20 +24,12 @@ def averted(world: World, name: str) -> bool:
 
 
 def misled(plan: Plan) -> bool:
-    """What came first, and its reason, may be gone by the time a daemon looks that was away or lost the event; and
-    kubelets that differ in speed report a survivor's end before that of the member it survived."""
+    """What came first, and its reason, may be gone by the time a daemon looks that was away; so may be a pod that was
+    taken from the gang, where that is told late. And kubelets that differ in speed report a survivor's end before that
+    of the member it survived."""
     late = any(fault.kind == "hold" and fault.seconds > PROMPT for fault in plan.faults)
-    return plan.shuffle or late or plan.has("drop", *CRASHES)
-
-
-def tied(plan: Plan) -> set[int]:
-    """Ranks that fail at the same instant, in a plan that delays what is told of them: whichever is heard of first is
-    as good a cause as the other."""
-    if not plan.has("hold", "expire"):
-        return set()
-    dying = [event for event in scenarios()[plan.scenario].befalls if isinstance(event, Dies)]
-    times = Counter(event.after for event in dying)
-    return {event.rank % plan.size for event in dying if times[event.after] > 1}
+    taken = any(isinstance(event, Preempted | NodeLost) for event in scenarios()[plan.scenario].befalls)
+    return plan.shuffle or plan.has(*CRASHES) or (late and taken)
 
 
 def aged(world: World) -> float:

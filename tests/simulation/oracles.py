@@ -15,7 +15,7 @@ from muster.api.names import LABEL_EXPERIMENT
 from muster.api.timestamps import seconds_of
 from tests.fakes.history import encode
 from tests.simulation.invariants import OVER
-from tests.simulation.masks import CONVERGE, PROMPT, aged, averted, blind, misled, tied, unmet, unwitnessed
+from tests.simulation.masks import CONVERGE, PROMPT, aged, averted, blind, misled, unmet, unwitnessed
 from tests.simulation.plans import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
 from tests.simulation.process import Stage
 from tests.simulation.scenario import Dies, End
@@ -122,21 +122,14 @@ def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> It
         if not unmet(world, name):  # an epoch that nobody was told to begin has no end
             wanted["epoch"] = end.epoch
         if not misled(plan):
-            wanted["cause"] = _cause(plan, end, status["cause"])
+            rank = end.cause[1] if end.cause else None
+            rank = rank % plan.size if rank is not None else None
+            wanted["cause"] = (end.cause[0], rank) if end.cause else None
     got = {key: status[key] for key in wanted}
     if got != wanted:
         yield f"{name} ends as {got}; it should be {wanted}"
     if end.clock is not None:
         yield from _clock(world, name, end)
-
-
-def _cause(plan: Plan, end: End, named: tuple[str, int] | None) -> tuple[str, int | None] | None:
-    """The cause that should be named; of several that are equally good, the one that is."""
-    if end.cause is None:
-        return None
-    reason, rank = end.cause[0], end.cause[1] % plan.size if end.cause[1] is not None else None
-    equals = tied(plan)
-    return (reason, named[1]) if named and rank in equals and named[1] in equals else (reason, rank)
 
 
 def _clock(world: World, name: str, end: End) -> Iterator[str]:
@@ -193,7 +186,7 @@ def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Ite
     if not world.scenario.people and world.scenario.end.phase != "Failed":
         for what in ("created", "deleted", "left"):
             got, wanted = summary[what], clean.summary[what]
-            if misled(world.plan) or tied(world.plan):
+            if misled(world.plan):
                 got, wanted = _per_epoch(got), _per_epoch(wanted)
                 if any(isinstance(event, Dies) and event.start for event in world.scenario.befalls):
                     # A member that dies at its start may end its epoch before the others were made.

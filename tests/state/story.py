@@ -1,17 +1,18 @@
 """A story: a plan, and what happens to it, told step by step. The decisions are real; the world is this file."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from state.actions import Action, ConfirmLaunch, ConfirmLoss, CountPods, CreatePods, DeletePods, EnsureService
+from state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
 from state.machine import Decision, decide
 from state.plan import Plan
 from state.pod import Exit, Pod, PodPhase
 from state.record import ConditionType, Phase, Record
 from state.roll import CoordinatorState, RankState, RollAnswer
-from state.view import Count, View
+from state.view import Look, View
 from tests.builders import NOW, answer, pod
 
 
@@ -23,6 +24,9 @@ class Story:
         self.view = View()
         self.record: Record | None = None
         self.now = now
+        self.version = 0
+        self.unheard: Callable[[], object] = lambda: None
+        """What a look past the cache brings to light."""
         self.writes = 0
         self.told: list[str] = []
         self.pods: dict[tuple[int, int], Pod] = {}
@@ -37,9 +41,12 @@ class Story:
         """Time passes, then one decision; its actions."""
         self.now += after
         decision = decide(self.plan, self.record, self.view, self.now)
-        if CountPods() in decision.actions and not decision.write:
-            self.do(CountPods())
+        if decision.look:
+            assert (decision.write, decision.actions, decision.story) == (False, (), ())
+            self.unheard()
+            self.view.look = Look(self.now, self.version)
             decision = decide(self.plan, self.record, self.view, self.now)
+            assert not decision.look
         if decision.write:
             self.writes += 1
             self.record = decision.record
@@ -69,8 +76,6 @@ class Story:
                 self.view.confirmed = epoch
             case ConfirmLoss(epoch):
                 self.view.lost = epoch
-            case CountPods():
-                self.view.counted = Count(self.view.pods, self.now)
             case EnsureService():
                 self.view.service = True
             case CreatePods(epoch, members):
@@ -88,6 +93,8 @@ class Story:
         """A pod changes (or comes)."""
         epoch = self.kept.epoch if epoch is None else epoch
         old = self.pods.get((epoch, rank))
+        self.version += 1
+        changes["resource_version"] = self.version
         new = msgspec.structs.replace(old, **changes) if old else pod(rank, epoch=epoch, **changes)
         self.view.change(old, new)
         self.pods[epoch, rank] = new

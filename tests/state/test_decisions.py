@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from state.actions import ConfirmLaunch, ConfirmLoss, CountPods, CreatePods, DeletePods, ProbeTarget
+from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget
 from state.machine import Decision, decide
 from state.plan import Backoff, Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
 from state.pod import Exit, Pod, PodPhase
 from state.record import Cause, ConditionType, Phase, Record, RollCall
 from state.roll import RankState
-from state.view import Count, Refusal, View
+from state.view import Look, Refusal, View
 from tests.builders import NOW, answer, plan, pod, record, view
 
 BACKING_OFF = Backoff(initial=7, maximum=100, factor=3)
@@ -33,6 +33,13 @@ def gang(**changes: Any) -> list[Pod]:
 
 def crashed(rank: int = 2, **changes: Any) -> Pod:
     return pod(rank, phase=PodPhase.FAILED, exit=Exit("main", 1, 0, "Error", "", NOW + 99), **changes)
+
+
+def broken() -> View:
+    """A member of epoch 2 has crashed, and somebody has looked past the cache since."""
+    seen = view(crashed(epoch=2))
+    seen.look = Look(NOW + 99, version=1)
+    return seen
 
 
 RUNNING: dict[str, Any] = {
@@ -133,7 +140,7 @@ def test_a_suspended_experiment_does_not_succeed_by_pods_that_are_left() -> None
 
 
 def test_a_failure_without_budget_ends_it_and_is_kept_as_the_cause() -> None:
-    over = look(view(crashed(epoch=2)), run=plan(limit=1), **RUNNING)
+    over = look(broken(), run=plan(limit=1), **RUNNING)
     kept = over.record
     assert (kept.phase, kept.reason, kept.epoch, kept.restarts) == (Phase.FAILED, "BackoffLimitExceeded", 2, 1)
     assert kept.message.startswith("all 1 restarts used; rank 2 (")
@@ -151,7 +158,7 @@ def test_an_end_without_a_cause_of_its_own_keeps_the_last_one() -> None:
 
 
 def test_a_failure_begins_the_next_epoch_after_the_backoff() -> None:
-    kept = look(view(crashed(epoch=2)), **RUNNING).record
+    kept = look(broken(), **RUNNING).record
     assert (kept.phase, kept.epoch, kept.restarts, kept.disruptions) == (Phase.RESTARTING, 3, 2, 1)
     assert times(kept) == FORGOTTEN | {
         "started_at": NOW, "ending_at": None, "resume_at": NOW + 100 + 21, "finished_at": None, "phase_at": NOW + 100,
@@ -201,10 +208,18 @@ def test_a_passed_clock_goes_before_a_failure() -> None:
     clocks = {ClockName.TOTAL: Clock(50, FAIL)}
     seen = view(crashed(epoch=2))
     asked = look(seen, run=plan(clocks=clocks), **RUNNING)
-    assert asked.record.phase is Phase.RUNNING
-    assert CountPods() in asked.actions
-    seen.counted = Count(seen.pods, NOW + 100)
+    assert (asked.look, asked.write, asked.actions, asked.story) == (True, False, (), ())
+    seen.look = Look(NOW + 100, version=7)
     assert look(seen, run=plan(clocks=clocks), **RUNNING).record.reason == "DeadlineExceeded"
+
+
+def test_no_clock_runs_out_over_what_has_come_by_then() -> None:
+    """The look past the cache that the clock asked for has brought the last node, and the last rank."""
+    clocks = {ClockName.PENDING: Clock(5, RESTART), ClockName.ASSEMBLY: Clock(50, FAIL)}
+    seen = view(*gang(), heard=answer(*4 * [RankState.CONNECTED]))
+    seen.look = Look(NOW + 100, version=7)
+    kept = look(seen, run=plan(clocks=clocks), phase=Phase.ASSEMBLING, epoch_at=NOW, assembling_at=NOW).record
+    assert (kept.phase, kept.scheduled_at, kept.assembled_at) == (Phase.RUNNING, NOW + 100, NOW + 100)
 
 
 def test_no_clock_runs_out_over_old_pods_that_ended_while_nobody_looked() -> None:
@@ -423,7 +438,7 @@ def test_lines_are_of_now_and_join_the_record() -> None:
 
 
 def test_conditions_are_of_the_phase_that_the_step_has_reached() -> None:
-    kept = look(view(crashed(epoch=2)), **RUNNING).record
+    kept = look(broken(), **RUNNING).record
     restarting = kept.condition(ConditionType.RESTARTING)
     assert restarting is not None
     assert (restarting.status, restarting.reason, restarting.since) == (True, "GangRestart", NOW + 100)

@@ -88,6 +88,18 @@ def test_the_first_failure_restarts_the_gang_once_and_is_named() -> None:
     assert story.told.count("GangRestart") == 1
 
 
+def test_a_preemption_of_which_the_word_was_lost_is_found_before_its_survivors_are_blamed() -> None:
+    story = Story(plan(limit=0))
+    story.assemble()
+    for rank in (0, 1, 3):
+        story.end(rank, 134, signal=6)
+    story.unheard = lambda: story.set(2, disruption="PreemptionByScheduler", terminating=True)
+    story.look(1)
+    assert (story.kept.phase, story.kept.restarts, story.kept.disruptions) == (Phase.RESTARTING, 0, 1)
+    assert story.kept.cause is not None
+    assert (story.kept.cause.rank, story.kept.cause.reason) == (2, "PreemptionByScheduler")
+
+
 def test_no_member_of_the_new_epoch_starts_beside_one_of_the_old() -> None:
     story = Story(plan(backoff=Backoff(initial=1)))
     story.assemble()

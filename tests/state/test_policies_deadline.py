@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from state.case import Case, Fail, Restart
+from state.case import Case, Fail, LookFirst, Restart
 from state.plan import Clock, ClockAction, ClockName
 from state.pod import Pod
 from state.policies import deadline
 from state.record import Cause, Phase
 from state.roll import RankState
-from state.view import Count
+from state.view import Look
 from tests.builders import NOW, answer, plan, pod, record, view
 
 TOTAL, PENDING, ASSEMBLY, TERMINATING = ClockName
@@ -18,8 +18,20 @@ FAIL, RESTART, ALERT = ClockAction
 ALL = {TOTAL: Clock(100, FAIL), PENDING: Clock(10, ALERT), ASSEMBLY: Clock(20, ALERT), TERMINATING: Clock(30, ALERT)}
 
 
-def case(*pods: Pod, clocks: dict[ClockName, Clock], now: float = NOW, limit: int = 3, **facts: Any) -> Case:
-    return Case(plan(clocks=clocks, limit=limit), record(**facts), view(*pods), now)
+LATELY = Look(NOW + 1000, version=7)
+
+
+def case(
+    *pods: Pod,
+    clocks: dict[ClockName, Clock],
+    now: float = NOW,
+    limit: int = 3,
+    look: Look | None = LATELY,
+    **facts: Any,
+) -> Case:
+    seen = view(*pods)
+    seen.look = look
+    return Case(plan(clocks=clocks, limit=limit), record(**facts), seen, now)
 
 
 OLD = pod(0, epoch=1)
@@ -126,6 +138,7 @@ def test_restart_means_force_for_pods_that_do_not_end_so_it_is_an_alert_and_no_v
 def test_the_assembly_clock_names_who_is_missing() -> None:
     ranks = (RankState.ARRIVED, RankState.MISSING, RankState.ARRIVED, RankState.MISSING)
     seen = view(pod(1), heard=answer(*ranks))
+    seen.look = LATELY
     here = Case(plan(clocks={ASSEMBLY: Clock(20, FAIL)}), record(**STARTED), seen, NOW + 22)
     verdict = deadline.judge(here)
     assert isinstance(verdict, Fail)
@@ -138,37 +151,18 @@ def test_the_assembly_clock_names_who_is_missing() -> None:
     )
 
 
-def test_a_clock_ends_nothing_before_the_cache_is_known_to_show_what_is_there() -> None:
-    late = case(*(pod(rank) for rank in range(3)), clocks={TOTAL: Clock(100, FAIL)}, now=NOW + 100, started_at=NOW)
-    assert deadline.unsure(late)
-    late.view.counted = Count(3, NOW + 99)
-    assert deadline.unsure(late), "counted before the clock ran out"
-    late.view.counted = Count(4, NOW + 100)
-    assert deadline.unsure(late), "the cache lacks a pod"
-    late.view.counted = Count(2, NOW + 100)
-    assert deadline.unsure(late), "the cache holds a pod that is gone"
-    late.view.counted = Count(3, NOW + 100)
-    assert not deadline.unsure(late)
-
-
-def test_a_cache_that_never_comes_right_does_not_stop_a_clock() -> None:
-    """Somebody has made a pod of ours unreadable, so that the cache never shows it."""
-    late = case(pod(0), clocks={TOTAL: Clock(100, FAIL)}, now=NOW + 100, started_at=NOW)
-    for second in range(119):
-        late.view.count(Count(2, NOW + 100 + second))
-        assert deadline.unsure(late)
-    late.view.count(Count(2, NOW + 219))
-    assert not deadline.unsure(late)
-
-
-def test_counts_that_the_cache_agrees_with_are_no_vain_tries() -> None:
-    seen = case(pod(0), clocks={}).view
-    assert [seen.count(Count(pods, NOW)) for pods in (1, 1, 2, 2)] == [True, True, False, False]
-    assert seen.counted == Count(2, NOW, tries=2)
+@pytest.mark.parametrize("action", [FAIL, RESTART])
+def test_a_clock_ends_nothing_before_somebody_has_looked_past_the_cache(action: ClockAction) -> None:
+    late = case(pod(0), clocks={PENDING: Clock(10, action)}, now=NOW + 50, look=None, **STARTED)
+    assert deadline.judge(late) == LookFirst()
+    late.view.look = Look(NOW + 10.9, version=7)
+    assert deadline.judge(late) == LookFirst(), "that was before it ran out"
+    late.view.look = Look(NOW + 11, version=7)
+    assert isinstance(deadline.judge(late), Fail | Restart)
 
 
 @pytest.mark.parametrize(
     "clocks", [{}, {TOTAL: Clock(500, FAIL)}, {PENDING: Clock(5, ALERT)}, {TERMINATING: Clock(5, RESTART)}]
 )
-def test_where_no_clock_ends_anything_nobody_needs_to_count(clocks: dict[ClockName, Clock]) -> None:
-    assert not deadline.unsure(case(clocks=clocks, now=NOW + 100, **STARTED))
+def test_where_no_clock_ends_anything_nobody_needs_to_look(clocks: dict[ClockName, Clock]) -> None:
+    assert deadline.judge(case(clocks=clocks, now=NOW + 100, look=None, **STARTED)) is None

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from state.case import Case, Fail, Restart
+from state.case import Case, Fail, LookFirst, Restart
 from state.pod import Exit, Pod, PodPhase
 from state.policies import failure
 from state.record import Cause
+from state.view import Look
 from tests.builders import NOW, plan, pod, record, view
 
 
@@ -15,9 +16,10 @@ def crashed(rank: int, code: int = 1, at: float = NOW - 5, **changes: Any) -> Po
     return pod(rank, phase=PodPhase.FAILED, exit=Exit("main", code, 0, "Error", "", at), **changes)
 
 
-def case(*pods: Pod, lost: int = -1, limit: int = 3, **facts: Any) -> Case:
+def case(*pods: Pod, lost: int = -1, limit: int = 3, looked: int | None = 1, **facts: Any) -> Case:
     seen = view(*pods)
     seen.lost = lost
+    seen.look = None if looked is None else Look(NOW, looked)
     return Case(plan(limit=limit), record(**facts), seen, NOW)
 
 
@@ -107,6 +109,22 @@ def test_the_budget_decides(restarts: int, limit: int, restarted: bool) -> None:
 def test_disruptions_need_no_budget() -> None:
     verdict = failure.judge(case(pod(2, terminating=True), restarts=9, limit=0))
     assert isinstance(verdict, Restart)
+
+
+@pytest.mark.parametrize("limit", [0, 3])
+def test_nothing_is_charged_before_somebody_has_looked_past_the_cache(limit: int) -> None:
+    """Of a preemption the cache may have missed the one event that tells of it."""
+    broken = (crashed(1, resource_version=40), crashed(2, resource_version=50))
+    assert failure.judge(case(*broken, limit=limit, looked=None)) == LookFirst()
+    assert failure.judge(case(*broken, limit=limit, looked=39)) == LookFirst()
+    assert isinstance(failure.judge(case(*broken, limit=limit, looked=40)), Restart if limit else Fail)
+
+
+def test_a_disruption_waits_for_no_look() -> None:
+    """It costs nothing, whatever else has happened."""
+    assert isinstance(failure.judge(case(crashed(0), pod(2, terminating=True), looked=None)), LookFirst)
+    assert isinstance(failure.judge(case(crashed(0), pod(2, terminating=True, disruption="X"), looked=None)), Restart)
+    assert isinstance(failure.judge(case(pod(2, terminating=True), looked=None)), Restart)
 
 
 @pytest.mark.parametrize(("limit", "used"), [(0, "no restarts allowed"), (2, "all 2 restarts used")])

@@ -6,7 +6,7 @@ told its listener along the way must add up to what it holds.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -21,6 +21,7 @@ from state.pod import Pod
 from tests.fakes.apiserver import ApiServer as Address
 from watchers import pods
 from watchers.connection import Connection
+from watchers.listing import list_all
 from watchers.reflector import Reflector, ReflectorSettings
 from watchers.store import Store
 
@@ -70,10 +71,12 @@ def body(name: str) -> bytes:
     return json.dumps(pod).encode()
 
 
-async def disturb(connection: Connection, random: Random, steps: int) -> None:
-    """Create, relabel (out of the selector and back) and delete pods."""
+async def disturb(connection: Connection, random: Random, steps: int, looks: Callable[[], Awaitable[object]]) -> None:
+    """Create, relabel (out of the selector and back) and delete pods, and look at them past the watch."""
     alive: set[str] = set()
     for number in range(steps):
+        if random.random() < 0.2:
+            await looks()
         if not alive or random.random() < 0.4:
             await connection.request("POST", PODS, body=body(f"p{number}"))
             alive.add(f"p{number}")
@@ -125,9 +128,16 @@ async def test_the_store_ends_with_what_the_server_holds(tmp_path: Path, seed: i
         report=lambda message, **fields: None,
         settings=ReflectorSettings(silence=5.0, page_size=3, streamed_list=bool(seed % 2)),
     )
+
+    async def look() -> None:
+        query = {"labelSelector": pods.SELECTOR}
+        found = await list_all(connection, pods.PATH, query, pods.DECODER, page_size=3)
+        if store.synced:
+            reflector.learn(found, list(store))
+
     task = asyncio.create_task(reflector.run(), name="reflector")
     try:
-        await disturb(connection, random, 80)
+        await disturb(connection, random, 80, look)
         network.bad = False
         expected, version = await truth(connection)
         while store.version < version or not store.synced:

@@ -5,6 +5,7 @@ taken in. Sleeping moves the clock, and nothing else waits.
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ from tests.fakes.objects import pod
 from watchers import pods
 from watchers.backoff import Backoff
 from watchers.connection import Connection
+from watchers.listing import Snapshot
 from watchers.reflector import Reflector, ReflectorSettings
 from watchers.store import Store
 
@@ -391,6 +393,41 @@ async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:
         assert told.uids == {"a"}
         assert told.changes == [("a", 0, 4), ("a", 4, 10)]
         assert told.reflector.late_events == 2
+
+
+def seen(version: int, *objects: dict[str, Any], problems: tuple[str, ...] = ()) -> Snapshot[Pod]:
+    """A list that was read beside the watch."""
+    page = pods.DECODER.page(json.dumps(listing(list(objects), version)).encode())
+    return Snapshot({each.uid: each for each in page.objects}, page.version, list(problems))
+
+
+async def test_a_list_read_beside_the_watch_brings_what_the_watch_has_not(tmp_path: Path) -> None:
+    script = (
+        answer(200, listing([pod("a", 1), pod("b", 2), pod("c", 3)], 5)),
+        stream(event("MODIFIED", pod("b", 12)), event("DELETED", pod("c", 13))),
+    )
+    async with story(tmp_path, *script, paged=True) as told:
+        told.changes.clear()
+        earlier = seen(10, pod("a", 8), pod("b", 9), pod("c", 3), pod("d", 10))
+        told.reflector.learn(earlier, list(told.store))
+        assert told.changes == [("a", 1, 8), ("d", 0, 10)]
+        assert told.reflector.version == 13, "events up to there may still be missing"
+
+
+async def test_what_such_a_list_lacks_is_gone_for_good_unless_it_is_newer(tmp_path: Path) -> None:
+    script = answer(200, listing([pod("a", 1), pod("b", 2)], 5)), stream(event("ADDED", pod("c", 12)))
+    async with story(tmp_path, *script, paged=True) as told:
+        told.changes.clear()
+        told.reflector.learn(seen(10, pod("b", 2)), list(told.store))
+        assert told.changes == [("a", 1, 0)]
+        told.reflector.learn(seen(9, pod("a", 8), pod("b", 2)), list(told.store))
+        assert told.uids == {"b", "c"}
+
+
+async def test_what_such_a_list_cannot_read_is_not_gone(tmp_path: Path) -> None:
+    async with story(tmp_path, answer(200, listing([pod("a", 1)], 5)), stream(), paged=True) as told:
+        told.reflector.learn(seen(10, problems=("a pod without uid or name",)), list(told.store))
+        assert told.uids == {"a"}
 
 
 async def test_an_object_of_five_megabytes_is_one_object(tmp_path: Path) -> None:

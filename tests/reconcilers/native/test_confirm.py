@@ -1,4 +1,4 @@
-"""ConfirmLaunch, ConfirmLoss and CountPods: what the API server says now, not what a cache remembers."""
+"""ConfirmLaunch and ConfirmLoss: what the API server says now, not what a cache remembers."""
 
 from typing import Any
 
@@ -7,9 +7,8 @@ import pytest
 from muster.api.errors import ApiError, Expired, MusterError
 from reconcilers.outcome import Outcome
 from reconcilers.paths import core, experiment
-from state.actions import ConfirmLaunch, ConfirmLoss, CountPods, CreatePods
+from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods
 from state.plan import Plan
-from state.view import Count
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, members, pod_path, record, submitted
 
@@ -160,14 +159,3 @@ async def test_an_ended_pod_is_not_lost():
     bench = await launched(plan, 0)
     edit(bench, pod_path(plan, 0), status={"phase": "Failed"})
     assert (await bench.engine.carry_out(ConfirmLoss(0), plan, record(0))).lost is False
-
-
-async def test_all_pods_are_counted_that_the_cache_is_meant_to_hold():
-    plan = gang(2)
-    bench = await launched(plan, 0)
-    await bench.engine.carry_out(CreatePods(1, members(plan)), plan, record(1))
-    edit(bench, pod_path(plan, 0, 0), status={"phase": "Failed"})
-    labels = bench.api.objects[pod_path(plan, 1, 1)]["metadata"]["labels"]
-    edit(bench, pod_path(plan, 1, 1), metadata={"labels": labels | {"app.kubernetes.io/managed-by": "somebody"}})
-    counted = await bench.engine.carry_out(CountPods(), plan, record(1))
-    assert counted == Outcome(version=5, counted=Count(3, bench.now))
