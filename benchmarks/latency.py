@@ -1,7 +1,7 @@
 """How long a failure waits for its answer, with 200 experiments of 64 pods each in the real daemon.
 
 Latencies are taken in daemon time (see ``daemon_time``) from the moment the watch brings the first failed container to
-the moment the last DELETE of the old epoch's pods is issued; in between lies one status write. Every experiment fails
+the moment the last DELETE of the old epoch's pods is issued; in between lie one LIST of them and one status write. Every experiment fails
 once, while pods of the others change as well. At the end all of them fail in the same instant, which no cluster does
 but a power cut.
 """
@@ -60,12 +60,12 @@ class Watched:
 
     def decide(self, *arguments: Any) -> Decision:
         """The real decision, watched."""
-        number = arguments[0].name.removeprefix("run-")
-        if number in self.told:
-            self.decided.setdefault(number, self.clock())
+        number, now = arguments[0].name.removeprefix("run-"), self.clock()
         began = time.process_time()
         decision = decide(*arguments)
         self.cpu.append(time.process_time() - began)
+        if number in self.told and not decision.look:
+            self.decided.setdefault(number, now)
         return decision
 
     def milliseconds(self) -> tuple[list[float], list[float]]:

@@ -106,8 +106,8 @@ class MemoryApi:
         asked = msgspec.json.decode(body) if body else {}
         match method, resource:
             case "GET", _ if path.endswith(resource):
-                wanted = (params or {})["labelSelector"].removeprefix(f"{LABEL_UID}=")
-                items = list(self._gangs[wanted].values())
+                wanted = dict(pair.split("=") for pair in (params or {})["labelSelector"].split(","))
+                items = list(self._gangs[wanted[LABEL_UID]].values())
                 answer: Object = {"metadata": {"resourceVersion": str(self._version)}, "items": items}
             case "GET", _:
                 answer = self.get(path)

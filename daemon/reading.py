@@ -23,8 +23,12 @@ class Reading:
     """The status, rather than the spec, is the problem: nothing may be decided."""
 
 
-def read(seen: ExperimentRecord) -> Reading:
-    """Read an Experiment. Never raises: what is wrong with one object stays with it."""
+def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
+    """Read an Experiment. Never raises: what is wrong with one object stays with it.
+
+    ``known`` is its plan so far, which holds until the API server counts another generation of the spec: most events
+    of an Experiment bring a status that we have written ourselves.
+    """
     try:
         document = json.loads(seen.raw)
     except (ValueError, RecursionError) as error:
@@ -34,6 +38,8 @@ def read(seen: ExperimentRecord) -> Reading:
         record = from_status(status) if status is not None else None
     except MusterError as error:
         return Reading(None, None, str(error), unreadable=True)
+    if known is not None and (known.generation, known.deleting) == (seen.generation, seen.deleting):
+        return Reading(known, record)
     try:
         return Reading(plan_of(parse_experiment(document)), record)
     except MusterError as error:

@@ -72,7 +72,7 @@ class Roster:
             entry = self.entries[new.uid] = Entry(seen=new, view=self._view(new.uid))
         entry.seen = new
         if new.resource_version != entry.version or entry.plan is None:
-            self._take(entry, read(new))
+            self._take(entry, read(new, entry.plan))
         self.wanted(new.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:

@@ -6,6 +6,7 @@ that a create sent twice meets its own first copy (AlreadyExists instead of a se
 from an older epoch can neither hold nor find the address of the new coordinator.
 """
 
+from functools import lru_cache
 from hashlib import sha256
 
 GROUP = "muster.dev"
@@ -40,6 +41,7 @@ XGBOOST_PORT = 9999
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels and no look-alikes: a suffix never spells a word
 
 
+@lru_cache(maxsize=512)  # every look at an experiment names its coordinator
 def epoch_suffix(uid: str, epoch: int) -> str:
     """Five characters that differ per experiment and per epoch."""
     digest = sha256(f"{uid}/{epoch}".encode()).digest()

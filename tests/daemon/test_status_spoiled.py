@@ -68,3 +68,10 @@ def test_a_spec_that_was_spoiled_leaves_the_last_good_plan_at_work() -> None:
     entry = watched.says(RUNNING, image="")
     assert entry.plan == plan
     assert "spec.image" in entry.problem
+
+
+def test_a_spec_is_read_once_for_each_of_its_generations() -> None:
+    watched = Watched()
+    plan = watched.says(None).plan
+    assert watched.says(RUNNING).plan is plan
+    assert watched.says(RUNNING, suspend=True).plan != plan

@@ -226,7 +226,7 @@ class FakeApi:
         self.history.add(change)
         for listener in self.listeners:
             listener(change)
-        self.watches.news()
+        self.watches.news(change)
         return kept
 
     def _fault(self, asked: Request) -> Fault | None:

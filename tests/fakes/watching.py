@@ -70,15 +70,16 @@ class Watches:
     def __init__(self, history: History, clock: Callable[[], float]) -> None:
         self._history = history
         self._clock = clock
-        self._streams: dict[asyncio.Event, None] = {}
+        self._streams: dict[asyncio.Event, str] = {}
 
     def __len__(self) -> int:
         return len(self._streams)
 
-    def news(self) -> None:
+    def news(self, change: Change) -> None:
         """Something changed."""
-        for stream in self._streams:
-            stream.set()
+        for stream, collection in self._streams.items():
+            if change.within(collection):
+                stream.set()
 
     async def stream(
         self, collection: str, params: Mapping[str, str], silence: float, chosen: Chosen, courier: Courier
@@ -98,7 +99,7 @@ class Watches:
                 raise Expired(f"too old resource version: {version}", status=410, reason="Expired")
         index = history.after(version)
         bookmark = began + BOOKMARK
-        self._streams[news] = None
+        self._streams[news] = collection
         try:
             while True:
                 now, due = self._clock(), inf

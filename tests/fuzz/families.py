@@ -70,6 +70,7 @@ def specs(rng: Random, world: World, sent: list[Any]) -> None:
     if rng.random() < 0.3:
         settle(rng, world)
     tree = experiment(VICTIM, "victim", rng.choice(SPECS), world.next_version(), rng.choice((None, None, STATUS)))
+    tree["metadata"]["generation"] = world.version
     part = rng.choice(("spec", "spec", "spec", "metadata"))
     tree[part] = bend(rng, tree[part])
     send(rng, world, sent, "experiment", tree, "MODIFIED")
@@ -82,6 +83,7 @@ def statuses(rng: Random, world: World, sent: list[Any]) -> None:
     status = bend(rng, STATUS) if rng.random() < 0.95 else hostile(rng)
     tree = experiment(VICTIM, "victim", rng.choice(SPECS[:5]), world.next_version(), status)
     tree["spec"]["suspend"] = rng.random() < 0.1
+    tree["metadata"]["generation"] = world.version
     send(rng, world, sent, "experiment", tree, "MODIFIED")
     for rank in range(rng.randrange(5)):
         kind = rng.choice((member, member, troubled))

@@ -2,6 +2,7 @@
 
 import marshal
 from typing import Any
+from zlib import crc32
 
 from muster.api.names import API_VERSION
 from tests.fakes.objects import container, pod, terminated
@@ -109,12 +110,13 @@ STATUS: dict[str, Any] = {
 
 
 def experiment(uid: str, name: str, spec: dict[str, Any], version: int, status: Any = None) -> dict[str, Any]:
-    """An Experiment as the API server sends it."""
+    """An Experiment as the API server sends it: another spec has another generation."""
     sent = {
         "apiVersion": API_VERSION,
         "kind": "Experiment",
         "metadata": {
-            "uid": uid, "name": name, "namespace": "team", "generation": 1, "resourceVersion": str(version),
+            "uid": uid, "name": name, "namespace": "team", "generation": crc32(repr(spec).encode()),
+            "resourceVersion": str(version),
             "creationTimestamp": "2027-01-15T07:40:00Z", "labels": {"team": "a"}, "annotations": {"note": "b"},
         },
         "spec": marshal.loads(marshal.dumps(spec)),

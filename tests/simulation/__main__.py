@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 
 from tests.simulation.families import FAMILIES, RANDOM
+from tests.simulation.histories import history
 from tests.simulation.plans import parse
 from tests.simulation.real import real
 from tests.simulation.runner import Tally, exhaustive, judge, random, run
@@ -81,9 +82,10 @@ def _soak(experiments: int) -> list[str]:
 
 def _replay(line: str) -> int:
     plan = parse(line)
-    World(plan, say=_say).play()
+    world = World(plan, say=_say)
+    world.play()
     result = judge(plan)
-    _say(f"{plan}: history {result.digest[:16]}, {len(result.violations)} violations")
+    _say(f"{plan}: history {history(world).digest[:16]}, {len(result.violations)} violations")
     for violation in result.violations:
         _say(f"  {violation}")
     return 1 if result.violations else 0

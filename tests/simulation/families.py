@@ -6,6 +6,7 @@ from itertools import combinations, islice
 from random import Random
 from zlib import crc32
 
+from tests.simulation.histories import History, Step
 from tests.simulation.oracles import Result, play
 from tests.simulation.plans import LOSSES, REFUSALS, Fault, Plan
 from tests.simulation.scenario import Scenario, scenarios
@@ -13,61 +14,86 @@ from tests.simulation.scenario import Scenario, scenarios
 SEEN = ("experiments", "pods", "services")
 """What the daemon watches."""
 
-Family = Callable[[Scenario, Result], Iterator[tuple[Fault, ...]]]
+
+class Places:
+    """Where faults can strike in one run: its writes by their numbers, its changes by their resourceVersions.
+
+    Members between the second and the last are alike: nothing in the daemon or the world asks for their rank but to
+    tell them apart. Without ``full`` the second stands for them, unless something befalls one of them itself.
+    """
+
+    def __init__(self, scenario: Scenario, clean: Result, *, full: bool) -> None:
+        history, size = recorded(clean), clean.plan.size
+        told_apart = {0, 1, size - 1, *(event.rank % size for event in scenario.befalls)}
+        left_out = set() if full else set(range(size)) - told_apart
+        self.core, self.size = scenario.core, size
+        self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out]
+        self.versions = [step.version for step in _seen(history) if step.rank not in left_out]
+        self._before = [step.version for step in history.writes]
+
+    def after(self, version: int) -> list[int]:
+        """All writes that were sent when that version was there."""
+        return [number for number, before in enumerate(self._before, 1) if before >= version]
 
 
-def _versions(clean: Result) -> Iterator[int]:
-    """The resourceVersions of what is watched."""
-    return (version for version, resource in clean.changes if resource in SEEN)
+Family = Callable[[Places], Iterator[tuple[Fault, ...]]]
+
+
+def _seen(history: History) -> list[Step]:
+    """The changes of what the daemon watches."""
+    return [step for step in history.changes if step.resource in SEEN]
+
+
+def recorded(clean: Result) -> History:
+    """What happened in a clean run."""
+    assert clean.history is not None
+    return clean.history
 
 
 def _each_write(*faults: Callable[[int], Fault]) -> Family:
-    def family(scenario: Scenario, clean: Result) -> Iterator[tuple[Fault, ...]]:
-        for number in range(1, len(clean.writes) + 1):
+    def family(places: Places) -> Iterator[tuple[Fault, ...]]:
+        for number in places.writes:
             yield from ((fault(number),) for fault in faults)
 
     return family
 
 
 def _each_event(kind: str, *hows: str) -> Family:
-    def family(scenario: Scenario, clean: Result) -> Iterator[tuple[Fault, ...]]:
-        for version in _versions(clean):
+    def family(places: Places) -> Iterator[tuple[Fault, ...]]:
+        for version in places.versions:
             yield from ((Fault(kind, version, how),) for how in hows)
 
     return family
 
 
-def _stale(scenario: Scenario, clean: Result) -> Iterator[tuple[Fault, ...]]:
+def _stale(places: Places) -> Iterator[tuple[Fault, ...]]:
     """Every earlier list: in the core scenarios after every fourth write that follows it (of a single member: after
     every one), elsewhere after two."""
-    for version in _versions(clean):
-        later = [number for number, (_, before) in enumerate(clean.writes, 1) if before >= version]
-        if scenario.core and clean.plan.size < 16:
-            later = later[:: 1 if clean.plan.size == 1 else 4]
-        else:
-            later = [*later[:1], *later[5:6]]
-        for number in later:
+    for version in places.versions:
+        later = places.after(version)
+        few = [*later[:1], *later[5:6]]
+        for number in later[:: min(places.size, 4)] if places.core and places.size < 16 else few:
             yield (Fault("stale", number, str(version)),)
 
 
-def _strangers(scenario: Scenario, clean: Result) -> Iterator[tuple[Fault, ...]]:
-    ranks = {"0", str(clean.plan.size - 1)}
-    for version in _versions(clean):
+def _strangers(places: Places) -> Iterator[tuple[Fault, ...]]:
+    ranks = {"0", str(places.size - 1)}
+    for version in places.versions:
         yield (Fault("edit-spec", version),)
         yield (Fault("edit-pod", version, "0"),)
         for rank in sorted(ranks):
             yield (Fault("delete-pod", version, rank),)
 
 
-def _pairs(scenario: Scenario, clean: Result) -> Iterator[tuple[Fault, ...]]:
+def _pairs(places: Places) -> Iterator[tuple[Fault, ...]]:
     """Two crashes after writes, in the core scenarios."""
-    if scenario.core and clean.plan.size < 16:
-        for first, second in combinations(range(1, len(clean.writes) + 1), 2):
+    if places.core and places.size < 16:
+        for first, second in combinations(places.writes, 2):
             yield Fault("crash-after", first), Fault("crash-after", second)
 
 
 FAMILIES: dict[str, Family] = {
-    "clean": lambda scenario, clean: iter([()]),
+    "clean": lambda places: iter([()]),
     "crash": _each_write(lambda n: Fault("crash-before", n), lambda n: Fault("crash-after", n)),
     "error": _each_write(
         *(lambda n, how=how: Fault("refuse", n, how) for how in REFUSALS),
@@ -93,27 +119,25 @@ def clean(scenario: Scenario, size: int) -> Result:
 
 def plans(family: str, scenario: Scenario, reference: Result, *, full: bool = False) -> Iterator[Plan]:
     """The plans of a family for one scenario at one size; without ``full`` a fixed part of the many that are alike."""
-    step = 1 if full else _step(family, scenario, reference.plan.size)
+    places = Places(scenario, reference, full=full)
+    step = 1 if full else _step(family, places)
     first = crc32(f"{scenario.name}/{family}".encode()) % step  # not the same places in every scenario
-    for faults in islice(FAMILIES[family](scenario, reference), first, None, step):
+    for faults in islice(FAMILIES[family](places), first, None, step):
         yield replace(reference.plan, faults=faults)
 
 
-def _step(family: str, scenario: Scenario, size: int) -> int:
+def _step(family: str, places: Places) -> int:
     """Which part of the plans is played when there are ten minutes: all where the daemon's own logic is at stake.
 
-    The core scenarios and the experiments of one member meet every fault at every place, and every scenario meets a
-    crash before and after every write. Otherwise the scenarios differ from the core in a few steps each, so of the
-    faults that the reflector or the queue has to bear they meet every sixth or twelfth; and of a large gang, whose
-    members are alike, a part only.
+    The core scenarios and the experiments of one member meet every fault at every place, and gangs of four meet a
+    crash before and after every write in every scenario. Otherwise the scenarios differ from the core in a few steps
+    each, so of the faults that the reflector, the queue or the engine has to bear they meet a part.
     """
-    if family == "clean" or (family == "crash" and (scenario.core or size < 16)):
+    if places.core or places.size == 1 or family == "clean":
         return 1
-    if size >= 16:
-        return 12 if scenario.core else 48
-    if scenario.core or size == 1:
-        return 1
-    return 6 if family in ("stale", "drop") else 12
+    if family == "crash":
+        return 1 if places.size < 16 else 4
+    return 6 if places.size < 16 else 16
 
 
 def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:
@@ -121,11 +145,11 @@ def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:
     random = Random(f"plan/{seed}")
     scenario = random.choice(list(scenarios().values()))
     size = random.choice([size for size in scenario.sizes if size < 16] or list(scenario.sizes))
-    run = reference(scenario.name, size)
+    run = recorded(reference(scenario.name, size))
     faults = []
     for _ in range(random.randint(2, 4)):
-        write, version = random.randint(1, len(run.writes)), random.choice(list(_versions(run)))
-        earlier = random.randint(1, max(1, run.writes[write - 1][1]))
+        write, version = random.randint(1, len(run.writes)), random.choice(_seen(run)).version
+        earlier = random.randint(1, max(1, run.writes[write - 1].version))
         rank = str(random.randrange(size))
         faults.append(
             random.choice(

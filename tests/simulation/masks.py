@@ -25,9 +25,9 @@ def averted(world: World, name: str) -> bool:
 
 def misled(plan: Plan) -> bool:
     """What came first, and its reason, may be gone by the time a daemon looks that was away; so may be a pod that was
-    taken from the gang, where that is told late. And kubelets that differ in speed report a survivor's end before that
-    of the member it survived."""
-    late = any(fault.kind == "hold" and fault.seconds > PROMPT for fault in plan.faults)
+    taken from the gang, where that is told late or not at all. And kubelets that differ in speed report a survivor's
+    end before that of the member it survived."""
+    late = any(fault.kind in ("hold", "drop") and fault.seconds > PROMPT for fault in plan.faults)
     taken = any(isinstance(event, Preempted | NodeLost) for event in scenarios()[plan.scenario].befalls)
     return plan.shuffle or plan.has(*CRASHES) or (late and taken)
 

@@ -8,12 +8,11 @@ change something, the mask says why.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from muster.api.names import LABEL_EXPERIMENT
 from muster.api.timestamps import seconds_of
-from tests.fakes.history import encode
+from tests.simulation.histories import History, history
 from tests.simulation.invariants import OVER
 from tests.simulation.masks import CONVERGE, PROMPT, aged, averted, blind, misled, unmet, unwitnessed
 from tests.simulation.plans import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
@@ -34,13 +33,10 @@ class Result:
 
     plan: Plan
     violations: tuple[str, ...]
-    digest: str
     summary: dict[str, Any]
-    writes: tuple[tuple[str, int], ...]
-    """Each write as ``METHOD resource`` with the resourceVersion before it."""
-    changes: tuple[tuple[int, str], ...]
-    """Each change as resourceVersion and resource."""
     ended: float
+    history: History | None = None
+    """Everything that happened, where it is the clean run or was not compared with one."""
 
 
 def play(plan: Plan, clean: Result | None = None) -> Result:
@@ -48,15 +44,8 @@ def play(plan: Plan, clean: Result | None = None) -> Result:
     world = World(plan)
     world.play()
     summary = _summary(world)
-    return Result(
-        plan,
-        (*world.violations, *_judge(world, summary, clean)),
-        _digest(world),
-        summary,
-        tuple((f"{write.method} {write.resource}", write.version) for write in world.writes),
-        tuple((change.version, change.resource) for change in world.api.history.changes),
-        _ended(world),
-    )
+    violations = (*world.violations, *_judge(world, summary, clean))
+    return Result(plan, violations, summary, _ended(world), history(world) if clean is None else None)
 
 
 def _summary(world: World) -> dict[str, Any]:
@@ -86,15 +75,6 @@ def _status(world: World, name: str) -> dict[str, Any] | None:
         "cause": (cause.get("reason"), cause.get("rank")) if cause else None,
         "conditions": {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions", ())},
     }
-
-
-def _digest(world: World) -> str:
-    digest = sha256()
-    for change in world.api.history.changes:
-        digest.update(encode({"at": change.at, "kind": change.kind, "path": change.path, "after": change.after}))
-    for write in world.writes:
-        digest.update(repr(write).encode())
-    return digest.hexdigest()
 
 
 def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Iterator[str]:
@@ -190,8 +170,7 @@ def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Ite
                 got, wanted = _per_epoch(got), _per_epoch(wanted)
                 if any(isinstance(event, Dies) and event.start for event in world.scenario.befalls):
                     # A member that dies at its start may end its epoch before the others were made.
-                    got = {key: wanted.get(key) if 0 < number < wanted.get(key, 0) else number
-                           for key, number in got.items()}  # fmt: skip
+                    got = {key: max(got.get(key, 0), wanted.get(key, 0)) for key in {**wanted, **got}}
             if got != wanted:
                 yield f"{what}: {_difference(wanted, got)}"
     for name, status in summary["experiments"].items():
