@@ -1,9 +1,9 @@
 """How long a failure waits for its answer, with 200 experiments of 64 pods each in the real daemon.
 
 Latencies are taken in daemon time (see ``daemon_time``) from the moment the watch brings the first failed container to
-the moment the last DELETE of the old epoch's pods is issued; in between lie one LIST of them and one status write. Every experiment fails
-once, while pods of the others change as well. At the end all of them fail in the same instant, which no cluster does
-but a power cut.
+the moment the last DELETE of the old epoch's pods is issued; in between lie one LIST of them and one status write.
+Every experiment fails once, while pods of the others change as well. At the end all of them fail in the same instant,
+which no cluster does but a power cut.
 """
 
 import asyncio
