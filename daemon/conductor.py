@@ -34,6 +34,8 @@ log = structlog.get_logger()
 
 REFUSED_PAUSE = 5.0
 """Seconds before something the API server refused (quota, admission) is tried again."""
+LOOK_PAUSE = 1.0
+"""Seconds between looks past the cache that do not settle the matter: the wall clock or the API server went back."""
 MOST_UNANSWERED = 8
 """Status writes of one experiment of which we still want to know whether they were carried out."""
 
@@ -150,11 +152,11 @@ class Conductor:
         self._refused(entry, None)
 
     async def _look(self, entry: Entry, plan: Plan) -> None:
-        """Look past the cache, and decide again."""
-        at = self._clock()
-        version = await self._caches.look(plan, entry.view)
-        entry.view.look = Look(at, version)
-        self._queue.add(plan.uid)
+        """Look past the cache, and decide again: at once, unless the last look was not enough either."""
+        at, last = self._clock(), entry.view.look
+        entry.view.look = Look(at, await self._caches.look(plan, entry.view))
+        again = last is not None and abs(at - last.at) < 2 * LOOK_PAUSE
+        self._queue.add_in(plan.uid, LOOK_PAUSE if again else 0.0)
 
     async def _refuse(self, entry: Entry) -> None:
         """Fail an experiment that cannot be planned, unless it has begun: then its pods are left as they are."""

@@ -84,7 +84,7 @@ def decide(plan: Plan, record: Record | None, view: View, now: float) -> Decisio
         case = replace(case, record=_progress(case, assembly))  # nor over what has come while nobody looked
         verdict = _judge(case)
         if isinstance(verdict, LookFirst):
-            return Decision(case.record, write=False, look=True, probe=_probe(case))
+            return Decision(case.record, write=False, look=True)
         if verdict:
             case = replace(case, record=_apply(case, verdict))
             assembly = _assess(case)
