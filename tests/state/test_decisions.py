@@ -209,6 +209,7 @@ def test_a_passed_clock_goes_before_a_failure() -> None:
     seen = view(crashed(epoch=2))
     asked = look(seen, run=plan(clocks=clocks), **RUNNING)
     assert (asked.look, asked.write, asked.actions, asked.story) == (True, False, (), ())
+    assert asked.record == record(**RUNNING)
     seen.look = Look(NOW + 100, version=7)
     assert look(seen, run=plan(clocks=clocks), **RUNNING).record.reason == "DeadlineExceeded"
 
