@@ -6,48 +6,12 @@ from itertools import combinations, islice
 from random import Random
 from zlib import crc32
 
-from tests.simulation.histories import History, Step
 from tests.simulation.oracles import Result, play
+from tests.simulation.places import Places, changes_seen, recorded
 from tests.simulation.plans import LOSSES, REFUSALS, Fault, Plan
 from tests.simulation.scenario import Scenario, scenarios
 
-SEEN = ("experiments", "pods", "services")
-"""What the daemon watches."""
-
-
-class Places:
-    """Where faults can strike in one run: its writes by their numbers, its changes by their resourceVersions.
-
-    Members between the second and the last are alike: nothing in the daemon or the world asks for their rank but to
-    tell them apart. Without ``full`` the second stands for them, unless something befalls one of them itself.
-    """
-
-    def __init__(self, scenario: Scenario, clean: Result, *, full: bool) -> None:
-        history, size = recorded(clean), clean.plan.size
-        told_apart = {0, 1, size - 1, *(event.rank % size for event in scenario.befalls)}
-        left_out = set() if full else set(range(size)) - told_apart
-        self.core, self.size = scenario.core, size
-        self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out]
-        self.versions = [step.version for step in _seen(history) if step.rank not in left_out]
-        self._before = [step.version for step in history.writes]
-
-    def after(self, version: int) -> list[int]:
-        """All writes that were sent when that version was there."""
-        return [number for number, before in enumerate(self._before, 1) if before >= version]
-
-
 Family = Callable[[Places], Iterator[tuple[Fault, ...]]]
-
-
-def _seen(history: History) -> list[Step]:
-    """The changes of what the daemon watches."""
-    return [step for step in history.changes if step.resource in SEEN]
-
-
-def recorded(clean: Result) -> History:
-    """What happened in a clean run."""
-    assert clean.history is not None
-    return clean.history
 
 
 def _each_write(*faults: Callable[[int], Fault]) -> Family:
@@ -148,7 +112,7 @@ def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:
     run = recorded(reference(scenario.name, size))
     faults = []
     for _ in range(random.randint(2, 4)):
-        write, version = random.randint(1, len(run.writes)), random.choice(_seen(run)).version
+        write, version = random.randint(1, len(run.writes)), random.choice(changes_seen(run)).version
         earlier = random.randint(1, max(1, run.writes[write - 1].version))
         rank = str(random.randrange(size))
         faults.append(
