@@ -10,6 +10,8 @@ from tests.simulation.world import World
 
 PROMPT = 1.0
 """Seconds within which a clock that has run out is acted upon, and an event is known."""
+TOGETHER = 10.0
+"""Seconds for which a gang is together before something befalls a member."""
 CONVERGE = 60.0
 """Seconds within which everything is well again once faults have stopped."""
 MOST_EPOCHS = 100
@@ -61,6 +63,15 @@ def unwitnessed(world: World, name: str) -> set[int]:
     return {epoch for called, epoch in world.unwitnessed if called == name} if world.plan.has(*CRASHES) else set()
 
 
+def stranded(world: World, name: str) -> bool:
+    """The pod that was taken away so was the coordinator's, and ranks that had called it wait for it for ever: then the
+    experiment is called stuck, and only a clock or a person can end that."""
+    obj = world.named(name)
+    waits = obj is not None and (obj.get("status") or {}).get("reason") == "RanksMissing"
+    taken = {(called, epoch) for _, kind, called, epoch, rank in world.facts if kind == "deletion" and rank == 0}
+    return waits and any((name, epoch) in taken for epoch in unwitnessed(world, name))
+
+
 def _stalled(world: World) -> bool:
     """The daemon waited for its own writes to come back for longer than a clock lasts: clocks count that time, too."""
     own = [fault for fault in world.plan.faults if world.held.get(fault) == "experiments"]
@@ -69,4 +80,4 @@ def _stalled(world: World) -> bool:
 
 def blind(plan: Plan) -> bool:
     """The daemon is not told what happens until all of it has happened."""
-    return plan.has("stale") or any(fault.kind == "hold" and fault.seconds > CONVERGE for fault in plan.faults)
+    return plan.has("stale") or sum(fault.seconds for fault in plan.faults if fault.kind in ("hold", "drop")) > TOGETHER

@@ -14,7 +14,7 @@ from muster.api.names import LABEL_EXPERIMENT
 from muster.api.timestamps import seconds_of
 from tests.simulation.histories import History, history
 from tests.simulation.invariants import OVER
-from tests.simulation.masks import CONVERGE, PROMPT, aged, averted, blind, misled, unmet, unwitnessed
+from tests.simulation.masks import CONVERGE, PROMPT, aged, averted, blind, misled, stranded, unmet, unwitnessed
 from tests.simulation.plans import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
 from tests.simulation.process import Stage
 from tests.simulation.scenario import Dies, End
@@ -94,7 +94,9 @@ def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> It
         return
     plan = world.plan
     wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
-    if averted(world, name):
+    if stranded(world, name):
+        wanted = {"phase": "Assembling", "reason": "RanksMissing"}
+    elif averted(world, name):
         wanted = {"phase": "Succeeded", "reason": "AllMembersSucceeded"}
     # Who deletes a pod ends an epoch: then _accounts alone says what is right.
     if not (plan.has(*STRANGERS) or unwitnessed(world, name)):
