@@ -155,7 +155,7 @@ class Conductor:
         """Look past the cache, and decide again: at once, unless the last look was not enough either."""
         at, last = self._clock(), entry.view.look
         entry.view.look = Look(at, await self._caches.look(plan, entry.view))
-        again = last is not None and abs(at - last.at) < 2 * LOOK_PAUSE
+        again = last is not None and abs(at - last.at) < 2 * LOOK_PAUSE  # twice: a look that has waited is one itself
         self._queue.add_in(plan.uid, LOOK_PAUSE if again else 0.0)
 
     async def _refuse(self, entry: Entry) -> None:

@@ -41,7 +41,7 @@ XGBOOST_PORT = 9999
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels and no look-alikes: a suffix never spells a word
 
 
-@lru_cache(maxsize=512)  # every look at an experiment names its coordinator
+@lru_cache(maxsize=512)  # every decision names the coordinator
 def epoch_suffix(uid: str, epoch: int) -> str:
     """Five characters that differ per experiment and per epoch."""
     digest = sha256(f"{uid}/{epoch}".encode()).digest()

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from muster.api.names import LABEL_MANAGED_BY, PLURAL
+from muster.api.names import PLURAL
 from muster.api.wire import Answer
 from tests.fakes.history import Change, encode
 from tests.fakes.watching import Delivery
 from tests.simulation.ownwrites import OwnWrites
 from tests.simulation.plans import BEHIND, REPAIR, Fault, error
+from watchers.pods import SELECTOR
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -79,7 +80,7 @@ class Door:
             await _forever()
 
     async def _read(self, path: str, params: Mapping[str, str]) -> Answer:
-        cached = params.get("labelSelector", "").startswith(LABEL_MANAGED_BY) or path.endswith(f"/{PLURAL}")
+        cached = params.get("labelSelector") == SELECTOR or path.endswith(f"/{PLURAL}")  # a cache's own list
         if cached and (version := self.opening(path)) is not None:
             return Answer(200, encode(self.world.api.page(path, params, version)))
         return await self.world.api.request("GET", path, params=params)

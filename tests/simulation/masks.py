@@ -63,15 +63,6 @@ def unwitnessed(world: World, name: str) -> set[int]:
     return {epoch for called, epoch in world.unwitnessed if called == name} if world.plan.has(*CRASHES) else set()
 
 
-def stranded(world: World, name: str) -> bool:
-    """The pod that was taken away so was the coordinator's, and ranks that had called it wait for it for ever: then the
-    experiment is called stuck, and only a clock or a person can end that."""
-    obj = world.named(name)
-    waits = obj is not None and (obj.get("status") or {}).get("reason") == "RanksMissing"
-    taken = {(called, epoch) for _, kind, called, epoch, rank in world.facts if kind == "deletion" and rank == 0}
-    return waits and any((name, epoch) in taken for epoch in unwitnessed(world, name))
-
-
 def _stalled(world: World) -> bool:
     """The daemon waited for its own writes to come back for longer than a clock lasts: clocks count that time, too."""
     own = [fault for fault in world.plan.faults if world.held.get(fault) == "experiments"]

@@ -14,7 +14,7 @@ from muster.api.names import LABEL_EXPERIMENT
 from muster.api.timestamps import seconds_of
 from tests.simulation.histories import History, history
 from tests.simulation.invariants import OVER
-from tests.simulation.masks import CONVERGE, PROMPT, aged, averted, blind, misled, stranded, unmet, unwitnessed
+from tests.simulation.masks import CONVERGE, PROMPT, aged, averted, blind, misled, unmet, unwitnessed
 from tests.simulation.plans import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
 from tests.simulation.process import Stage
 from tests.simulation.scenario import Dies, End
@@ -94,9 +94,7 @@ def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> It
         return
     plan = world.plan
     wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
-    if stranded(world, name):
-        wanted = {"phase": "Assembling", "reason": "RanksMissing"}
-    elif averted(world, name):
+    if averted(world, name):
         wanted = {"phase": "Succeeded", "reason": "AllMembersSucceeded"}
     # Who deletes a pod ends an epoch: then _accounts alone says what is right.
     if not (plan.has(*STRANGERS) or unwitnessed(world, name)):
@@ -172,7 +170,7 @@ def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Ite
                 got, wanted = _per_epoch(got), _per_epoch(wanted)
                 if any(isinstance(event, Dies) and event.start for event in world.scenario.befalls):
                     # A member that dies at its start may end its epoch before the others were made.
-                    got = {key: max(got.get(key, 0), wanted.get(key, 0)) for key in {**wanted, **got}}
+                    got = _with_unborn(got, wanted, summary["created"], clean.summary["created"])
             if got != wanted:
                 yield f"{what}: {_difference(wanted, got)}"
     for name, status in summary["experiments"].items():
@@ -187,10 +185,32 @@ def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Ite
             yield f"{name}: conditions: {_difference(wanted['conditions'], status['conditions'])}"
 
 
-def _per_epoch(objects: dict[str, Any]) -> dict[str, Any]:
+def _per_epoch(objects: dict[str, Any]) -> dict[str, int]:
     """How many objects of each kind and epoch, by the suffix that all names of an epoch share: the pod of the cause is
     kept, and of a daemon that was misled about the cause it may be another one's."""
     return dict(Counter(f"{name.rpartition('/')[0]} {name.rsplit('-', 1)[-1]}" for name in objects))
+
+
+def _with_unborn(
+    got: dict[str, int], wanted: dict[str, int], made: dict[str, Any], meant: dict[str, Any]
+) -> dict[str, int]:
+    """Counts of epochs, made good for members that were never made: as many may be lacking, and no more."""
+    born, intended = _by_suffix(_per_epoch(made)), _by_suffix(_per_epoch(meant))
+    counts = dict(got)
+    for key, number in wanted.items():
+        suffix = _suffix(key)
+        if 0 < number - counts.get(key, 0) <= intended.get(suffix, 0) - born.get(suffix, 0):
+            counts[key] = number
+    return counts
+
+
+def _by_suffix(counts: dict[str, int]) -> dict[str, int]:
+    return {_suffix(key): number for key, number in counts.items()}
+
+
+def _suffix(key: str) -> str:
+    """Of a key of ``_per_epoch``: the epoch without the kind."""
+    return key.rpartition(" ")[2]
 
 
 def _left(world: World, summary: dict[str, Any]) -> Iterator[str]:
