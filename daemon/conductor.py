@@ -93,6 +93,8 @@ class Conductor:
         self._learn(entry)
         if entry.plan is None:
             await self._refuse(entry)
+        elif self._outdated(entry):
+            await self._look(entry, entry.plan)
         else:
             await self._follow(entry, entry.plan, self._decide(entry, entry.plan))
 
@@ -121,6 +123,14 @@ class Conductor:
                 log.error("step failed", experiment=name, exc_info=error)
         return error.retry_after if isinstance(error, Throttled) else None
 
+    def _outdated(self, entry: Entry) -> bool:
+        """The pods are older than a record that another daemon, or an earlier life, wrote when it had seen them.
+
+        The streams are independent, so its record may be here before its pods. Judged by that record, a member that
+        runs seems to have gone back to Pending, and a pod that ended and is kept for its logs seems to run still."""
+        look = entry.view.look
+        return max(self._caches.pods_version, look.version if look else 0) < entry.theirs
+
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
         if entry.record is not None:
@@ -140,7 +150,7 @@ class Conductor:
             self._queue.add_in(plan.uid, decision.wake_at - self._clock())
         for action in decision.actions:
             outcome = await self._engine.carry_out(action, plan, decision.record)
-            self._fold(entry, outcome)
+            self._fold(entry, outcome, decision.record.epoch)
             if isinstance(action, CreatePods) and outcome.refusal is None and outcome.error is None:
                 entry.view.made(action.epoch, (member.rank for member in action.members), plan.together)
             if isinstance(action, DeletePods):
@@ -189,6 +199,8 @@ class Conductor:
             raise
         if version > entry.version:  # else the watch was faster than the answer, and has brought what followed, too
             entry.record, entry.version = record, version
+        elif entry.theirs == version:
+            entry.theirs = 0
         entry.unanswered.clear()  # based on the same version as this one, so they were not carried out
         self._tell(entry, attempt)
 
@@ -199,6 +211,7 @@ class Conductor:
         done = next((each for each in entry.unanswered if to_status(each.after) == to_status(entry.record)), None)
         if done is not None:
             self._tell(entry, done)
+            entry.theirs = 0
         entry.unanswered = [each for each in entry.unanswered if each.version >= entry.version]
 
     def _tell(self, entry: Entry, written: Unanswered) -> None:
@@ -213,21 +226,22 @@ class Conductor:
             entry.view.refusal = refusal
             self._queue.add(entry.seen.uid)
 
-    def _fold(self, entry: Entry, outcome: Outcome) -> None:
-        """Put what came of an action into the view, and look again at once if it changes the picture."""
+    def _fold(self, entry: Entry, outcome: Outcome, epoch: int) -> None:
+        """Put what came of an action into the view, and look again at once if it changes the picture.
+
+        ``epoch`` is the one that was decided upon: the watch may have brought a record of the next meanwhile."""
         uid, view = entry.seen.uid, entry.view
         entry.pods_due = max(entry.pods_due, outcome.version)
-        record = entry.record
-        if outcome.confirmed is not None and record is not None:
+        if outcome.confirmed is not None:
             if outcome.launched:
-                view.launched = record.epoch
+                view.launched = epoch
             if outcome.confirmed and outcome.owner <= entry.version:
-                view.confirmed = record.epoch
+                view.confirmed = epoch
                 self._queue.add(uid)
             else:
                 self._queue.add_in(uid, 1.0)
-        if outcome.lost and record is not None:
-            view.lost = record.epoch
+        if outcome.lost:
+            view.lost = epoch
             self._queue.add(uid)
         if outcome.service:
             view.service = True

@@ -16,6 +16,8 @@ from state.view import View
 from watchers.experiments import ExperimentRecord
 from watchers.services import ServiceRecord
 
+MICROSECOND = 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
@@ -42,6 +44,8 @@ class Entry:
     """The object's status cannot be understood, so nothing may be decided."""
     pods_due: int = 0
     """The pod cache must have come this far before the next decision: the newest of our own pod writes."""
+    theirs: int = 0
+    """The version of a record that somebody else wrote (0: ours). Whoever did had seen the pods as they were then."""
     unanswered: list[Unanswered] = field(default_factory=list)
     """Our status writes since ``version`` that got no clear answer."""
 
@@ -111,6 +115,8 @@ class Roster:
             entry.plan = reading.plan  # none for an unreadable status: to decide without the record is to start over
         entry.problem, entry.unreadable = reading.problem, reading.unreadable
         if entry.seen.resource_version > entry.version:
+            if _written(entry.record, reading.record):
+                entry.theirs = entry.seen.resource_version
             entry.record, entry.version = reading.record, entry.seen.resource_version
 
     def _pod(self, owner: str, old: Pod | None, new: Pod | None) -> None:
@@ -149,3 +155,8 @@ class Roster:
             if not view.epochs:
                 del self.views[uid]
         self.gone(uid)
+
+
+def _written(before: Record | None, after: Record | None) -> bool:
+    """Whether a status write lies between two records: each states when it was, to the microsecond."""
+    return after is not None and (before is None or abs(after.updated_at - before.updated_at) >= MICROSECOND)

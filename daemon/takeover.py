@@ -21,9 +21,9 @@ queue
     Its back-offs, wishes for later and waiting times belong to the earlier leadership. Every experiment gets a turn.
 
 Pods are not listed again. A cache that lacks the newest pods can only ask for a launch or a loss to be confirmed,
-which reads them live and lets the next step wait until the cache has come that far; and a pod it still holds is
-deleted by uid. ``entry.pods_due`` and ``view.service`` stay: the first is about the cache and the second is kept by a
-watch, whoever leads.
+which reads them live and lets the next step wait until the cache has come that far; a pod it still holds is deleted by
+uid; and where it is older than the record that the other leader wrote, the step looks past it first. ``entry.pods_due``
+and ``view.service`` stay: the first is about the cache and the second is kept by a watch, whoever leads.
 """
 
 from daemon.queue import Queue

@@ -1,7 +1,9 @@
 """What costs the budget is looked at past the cache: at once, and then in measure."""
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import msgspec
 import pytest
@@ -10,6 +12,7 @@ from daemon.conductor import Conductor
 from daemon.queue import Queue
 from daemon.roster import Roster
 from metrics.instruments import Instruments
+from muster.api.wire import Answer
 from state.plan import Plan
 from state.pod import Exit, PodPhase
 from state.record import Phase
@@ -19,20 +22,22 @@ from tests.builders import NOW, pod, record
 from tests.fuzz.samples import SPECS, experiment
 from tests.fuzz.world import line_of
 from tests.simulation.loop import VirtualLoop
-from watchers.experiments import DECODER
+from watchers.experiments import DECODER, ExperimentRecord
 
 UID = "uid-1"
+WRITTEN = 2_000
+"""The version of our own write."""
 RUNNING = record(phase=Phase.RUNNING, epoch=0, started_at=NOW, epoch_at=NOW, scheduled_at=NOW, assembled_at=NOW)
 
 
 class Caches:
-    """In step with everything. Looks past them are answered at ``version``."""
+    """Pods are known as of ``pods_version``. Looks past them are answered at ``version``."""
 
     synced = True
-    pods_version = 1_000
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, pods_version: int = 1_000) -> None:
         self.version = version
+        self.pods_version = pods_version
         self.looks: list[float] = []
 
     async def look(self, plan: Plan, view: View) -> int:
@@ -41,37 +46,53 @@ class Caches:
 
 
 class Server:
-    """Takes no write, and remembers that one was tried."""
+    """Remembers what was written. Nothing is answered, unless it is ``prompt``: then the watch tells of it first."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, prompt: bool = False) -> None:
+        self.prompt = prompt
         self.asked: list[str] = []
+        self.roster = Roster(wanted=lambda uid: None, gone=lambda uid: None)
 
-    async def request(self, method: str, path: str, **_: Any) -> Any:
+    async def request(self, method: str, path: str, *, body: bytes, **_: Any) -> Answer:
         self.asked.append(f"{method} {path.rsplit('/', 1)[1]}")
-        await asyncio.Event().wait()
+        if not self.prompt:
+            await never()
+        self.roster.experiment_changed(None, seen(WRITTEN, msgspec.json.decode(body)["status"]))
+        return Answer(201, msgspec.json.encode({"metadata": {"resourceVersion": str(WRITTEN)}}))
 
 
-async def ten_seconds(caches: Caches) -> list[str]:
-    """What is asked of the API server when a member has failed, at resourceVersion 500."""
-    loop, server = asyncio.get_running_loop(), Server()
-    queue = Queue(lambda _: None)
-    roster = Roster(wanted=queue.add, gone=queue.forget)
-    unused: Any = None
+def seen(version: int, status: dict[str, Any]) -> ExperimentRecord:
+    found = DECODER.event(line_of("ADDED", experiment(UID, "run", SPECS[0], version, status))).obj
+    assert found is not None
+    return found
+
+
+async def never(*_: Any) -> None:
+    await asyncio.Event().wait()
+
+
+async def ten_seconds(caches: Caches, server: Server, found: int = 1) -> None:
+    """What is asked of the API server when a member has failed, at resourceVersion 500.
+
+    The record is ``found``: it was written at that version, by whoever led before."""
+    loop = asyncio.get_running_loop()
+    queue, engine = Queue(lambda _: None), Mock()
+    engine.carry_out = AsyncMock(side_effect=never)
+    roster = server.roster
+    roster.wanted, roster.gone = queue.add, queue.forget
     conductor = Conductor(
         transport=server,  # type: ignore[arg-type]
         roster=roster,
         queue=queue,
         caches=caches,
-        engine=unused,
-        probing=unused,
-        announcer=unused,
+        engine=engine,
+        probing=Mock(),
+        announcer=Mock(),
         instruments=Instruments("0", lambda: 0, lambda: 0),
         clock=lambda: NOW + loop.time(),
         monotonic=loop.time,
     )
-    seen = DECODER.event(line_of("ADDED", experiment(UID, "run", SPECS[0], 1, to_status(RUNNING)))).obj
-    assert seen is not None
-    roster.experiment_changed(None, seen)
+    roster.experiment_changed(None, seen(found, to_status(RUNNING)))
     ended = Exit("main", 1, 0, "Error", "", NOW)
     failed = pod(0, phase=PodPhase.FAILED, exit=ended)
     roster.pod_changed(None, msgspec.structs.replace(failed, owner=UID, resource_version=500))
@@ -80,7 +101,13 @@ async def ten_seconds(caches: Caches) -> list[str]:
     worker.cancel()
     await asyncio.gather(worker, return_exceptions=True)
     queue.close()
-    return server.asked
+
+
+@pytest.fixture
+def loop() -> Iterator[VirtualLoop]:
+    loop = VirtualLoop()
+    yield loop
+    loop.close()
 
 
 @pytest.mark.parametrize(
@@ -88,12 +115,28 @@ async def ten_seconds(caches: Caches) -> list[str]:
     [(500, [0.0], ["PUT status"]), (499, [0.0, 0.0, *map(float, range(1, 10))], [])],
 )
 def test_a_look_that_settles_nothing_is_repeated_once_a_second(
-    version: int, looks: list[float], asked: list[str]
+    loop: VirtualLoop, version: int, looks: list[float], asked: list[str]
 ) -> None:
     """As from an API server that was set back to an older state, until the watch has brought that, too."""
-    loop, caches = VirtualLoop(), Caches(version)
-    try:
-        assert loop.run_until_complete(ten_seconds(caches)) == asked
-    finally:
-        loop.close()
-    assert caches.looks == looks
+    caches, server = Caches(version), Server()
+    loop.run_until_complete(ten_seconds(caches, server))
+    assert (caches.looks, server.asked) == (looks, asked)
+
+
+@pytest.mark.parametrize(
+    ("cached", "looked", "asked"), [(400, 550, []), (400, 600, ["PUT status"]), (600, 550, ["PUT status"])]
+)
+def test_a_record_is_not_judged_with_pods_from_before_it_was_written(
+    loop: VirtualLoop, cached: int, looked: int, asked: list[str]
+) -> None:
+    caches, server = Caches(looked, cached), Server()
+    loop.run_until_complete(ten_seconds(caches, server, found=600))
+    assert server.asked == asked
+
+
+def test_a_record_of_our_own_needs_no_look_though_the_watch_tells_of_it_before_the_answer(loop: VirtualLoop) -> None:
+    caches, server = Caches(WRITTEN), Server(prompt=True)
+    loop.run_until_complete(ten_seconds(caches, server))
+    assert server.roster.entries[UID].version == WRITTEN
+    assert server.roster.entries[UID].theirs == 0
+    assert caches.looks == [0.0]  # for the failure

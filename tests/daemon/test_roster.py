@@ -7,7 +7,8 @@ import pytest
 
 from daemon.roster import Roster
 from muster.api.names import API_VERSION, KIND
-from tests.builders import pod
+from state.status import to_status
+from tests.builders import NOW, pod, record
 from tests.fuzz.samples import SPECS, experiment
 from tests.fuzz.world import line_of
 from watchers.experiments import DECODER, ExperimentRecord
@@ -23,8 +24,8 @@ def roster() -> Roster:
     return Roster(wanted=lambda uid: None, gone=lambda uid: None)
 
 
-def run() -> ExperimentRecord:
-    tree: dict[str, Any] = experiment(UID, "run", SPECS[0], 1)
+def run(version: int = 1, status: dict[str, Any] | None = None) -> ExperimentRecord:
+    tree: dict[str, Any] = experiment(UID, "run", SPECS[0], version, status)
     assert (tree["apiVersion"], tree["kind"]) == (API_VERSION, KIND)
     found = DECODER.event(line_of("ADDED", tree)).obj
     assert found is not None
@@ -88,3 +89,13 @@ def test_only_news_asks_for_a_turn() -> None:
     assert roster.entries[UID].view.of(0).members[0] is annotated
     roster.pod_changed(annotated, msgspec.structs.replace(annotated, ready=False))
     assert turns == [UID]
+
+
+def test_a_record_that_somebody_else_wrote_is_told_from_an_object_that_somebody_edited(roster: Roster) -> None:
+    written = to_status(record(updated_at=NOW))
+    roster.experiment_changed(None, run(5, written))
+    assert roster.entries[UID].theirs == 5
+    roster.experiment_changed(None, run(6, written))
+    assert roster.entries[UID].theirs == 5
+    roster.experiment_changed(None, run(7, to_status(record(updated_at=NOW + 1))))
+    assert roster.entries[UID].theirs == 7

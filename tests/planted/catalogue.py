@@ -14,6 +14,7 @@ BUGS: tuple[Bug, ...] = (
     watching.own_writes_unread,
     watching.cache_by_name,
     watching.old_generation,
+    watching.pods_before_record,
     writing.deleted_before_persisted,
     deciding.deadline_in_a_timer,
     deciding.late_cache_believed,

@@ -56,6 +56,12 @@ def old_generation() -> Swaps:
     return [swap(Reflector, "_apply", queued), swap(Tombstones, "late", _never), swap(Store, "put", put)]
 
 
+@bug(Hunt("stale", "side-by-side", size=1, most=250))
+def pods_before_record() -> Swaps:
+    """A record that another life wrote is judged with pods from before it was written."""
+    return [swap(Conductor, "_outdated", lambda conductor, entry: False)]
+
+
 def _never(self: Tombstones, uid: str, version: int) -> bool:
     return False
 
