@@ -29,15 +29,16 @@ class Bounded(Generic[_Instrument]):
         self._instrument: _Instrument = instrument
         self._folded = folded
         self._limit = limit
-        self._known: set[tuple[str, ...]] = set()
+        self._series: dict[tuple[str, ...], _Instrument] = {}
 
     def at(self, *values: str) -> _Instrument:
         """The series with these label values, or the one that collects the overflow."""
+        if values in self._series:  # the usual case: values that are as they may be, and were met before
+            return self._series[values]
         key = tuple(label(value) for value in values)
-        if key not in self._known:
-            if len(self._known) >= self._limit:
+        if key not in self._series:
+            if len(self._series) >= self._limit:
                 self._folded.labels(self._row.name).inc()
-                key = (OTHER,) * len(values)
-            else:
-                self._known.add(key)
-        return self._instrument.labels(*key)
+                return self._instrument.labels(*(OTHER,) * len(values))
+            self._series[key] = self._instrument.labels(*key)
+        return self._series[key]

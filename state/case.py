@@ -21,6 +21,10 @@ class Case:
     view: View
     now: float
 
+    def with_record(self, record: Record) -> "Case":
+        """The same case with another record."""
+        return Case(self.plan, record, self.view, self.now)
+
     @property
     def tally(self) -> Tally:
         """The pods of the record's epoch."""

@@ -78,17 +78,17 @@ def decide(plan: Plan, record: Record | None, view: View, now: float) -> Decisio
     case = Case(plan, record or _first(plan, now), view, now)
     if plan.deleting:
         return Decision(case.record, write=False)
-    case = replace(case, record=_await_ends(case))  # first, so that no clock runs out over pods that ended unseen
+    case = case.with_record(_await_ends(case))  # first, so that no clock runs out over pods that ended unseen
     assembly = _assess(case)
     if not case.record.finished:
-        case = replace(case, record=_progress(case, assembly))  # nor over what has come while nobody looked
+        case = case.with_record(_progress(case, assembly))  # nor over what has come while nobody looked
         verdict = _judge(case)
         if isinstance(verdict, LookFirst):
             return Decision(case.record, write=False, look=True)
         if verdict:
-            case = replace(case, record=_apply(case, verdict))
+            case = case.with_record(_apply(case, verdict))
             assembly = _assess(case)
-    case = replace(case, record=_await_ends(case))
+    case = case.with_record(_await_ends(case))
     after = paint(case, assembly)
     lines = tell(record, after, now)
     if lines:

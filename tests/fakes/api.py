@@ -126,7 +126,8 @@ class FakeApi:
 
     def now(self, later: float = 0.0) -> str:
         """A timestamp as the server writes it."""
-        return datetime.fromtimestamp(self._clock() + later, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        moment = datetime.fromtimestamp(self._clock() + later, UTC).replace(tzinfo=None)
+        return moment.isoformat(timespec="seconds") + "Z"
 
     # The door
 

@@ -2,15 +2,24 @@
 
 When nothing is ready, the clock jumps to the next timer; when there is no timer either, nothing can ever happen again,
 and that is an error of whoever waits. Threads, executors and sockets are refused, because what they do is not in any
-plan. With ``shuffle`` the callbacks that are ready together run in an order drawn from it: whatever is right only by
-the order in which the loop happens to call goes wrong under some seed.
+plan. Timers of the same instant run in the order in which they were set. With ``shuffle`` the callbacks that are ready
+together run in an order drawn from it: whatever is right only by the order in which the loop happens to call goes wrong
+under some seed.
+
+A turn of the loop costs what the proof's plans can afford: no selector is asked, and calls are not prepared for the
+threads, debuggers and signals of a loop that lives among others.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable
+from contextvars import Context, copy_context
+from heapq import heappop, heappush
+from itertools import count
 from random import Random
 from typing import Any, NoReturn
+
+Callback = Callable[..., Any]
 
 TURNS = 200_000
 """Turns of the loop within one instant after which it is taken for a hot loop."""
@@ -28,43 +37,91 @@ class RealWorld(AssertionError):
     """A thread, an executor or a socket was asked for."""
 
 
+class Call:
+    """A call that will be made, unless it is cancelled (what asyncio calls a handle)."""
+
+    __slots__ = ("_when", "args", "callback", "context", "off")
+
+    def __init__(self, callback: Callback, args: tuple[Any, ...], context: Context | None, when: float) -> None:
+        self.callback = callback
+        self.args = args
+        self.context = context or copy_context()
+        self.off = False
+        self._when = when
+
+    def cancel(self) -> None:
+        """It will not be made."""
+        self.off = True
+        self.args = ()
+
+    def cancelled(self) -> bool:
+        return self.off
+
+    def when(self) -> float:
+        """At which virtual second."""
+        return self._when
+
+
 class VirtualLoop(asyncio.BaseEventLoop):
     """``time()`` starts at 0 and is in virtual seconds."""
 
-    _ready: deque[asyncio.Handle]
-    _scheduled: list[asyncio.TimerHandle]
+    _ready: deque[Call]
+    _stopping: bool
 
     def __init__(self, shuffle: Random | None = None) -> None:
         super().__init__()
-        self._selector = self
         self._virtual = 0.0
         self._shuffle = shuffle
         self._turns = 0
+        self._timers: list[tuple[float, int, Call]] = []
+        self._order = count()
 
     def time(self) -> float:
         return self._virtual
 
-    def select(self, timeout: float | None) -> Sequence[Any]:
-        """What ``BaseEventLoop`` asks its selector once per turn; ``timeout`` is 0 while something is ready."""
-        if timeout is None:
-            waiting = sorted(task.get_name() for task in asyncio.all_tasks(self))
-            raise Deadlock(f"nothing is left to wait for at {self._virtual:.3f} s; tasks: {', '.join(waiting)}")
-        if timeout > 0:
-            self._virtual = self._scheduled[0].when()
-            self._turns = 0
-        else:
+    def call_soon(self, callback: Callback, *args: Any, context: Context | None = None) -> Call:  # type: ignore[override]
+        call = Call(callback, args, context, self._virtual)
+        self._ready.append(call)
+        return call
+
+    def call_at(self, when: float, callback: Callback, *args: Any, context: Context | None = None) -> Call:  # type: ignore[override]
+        call = Call(callback, args, context, when)
+        heappush(self._timers, (when, next(self._order), call))
+        return call
+
+    def call_later(self, delay: float, callback: Callback, *args: Any, context: Context | None = None) -> Call:  # type: ignore[override]
+        return self.call_at(self._virtual + delay, callback, *args, context=context)
+
+    def _run_once(self) -> None:
+        """One turn (what ``BaseEventLoop.run_forever`` repeats)."""
+        ready, timers = self._ready, self._timers
+        if ready or self._stopping:
             self._turns += 1
             if self._turns > TURNS:
                 raise HotLoop(f"the loop turns without end at {self._virtual:.3f} s")
-        if self._shuffle and len(self._ready) > 1:
-            ready = list(self._ready)
-            self._shuffle.shuffle(ready)
-            self._ready.clear()
-            self._ready.extend(ready)
-        return ()
-
-    def _process_events(self, event_list: Sequence[Any]) -> None:
-        """There are none: nothing outside the process is listened to."""
+        else:
+            while timers and timers[0][2].off:
+                heappop(timers)
+            if not timers:
+                waiting = sorted(task.get_name() for task in asyncio.all_tasks(self))
+                raise Deadlock(f"nothing is left to wait for at {self._virtual:.3f} s; tasks: {', '.join(waiting)}")
+            self._virtual = max(self._virtual, timers[0][0])
+            self._turns = 0
+        while timers and timers[0][0] <= self._virtual:
+            ready.append(heappop(timers)[2])
+        if self._shuffle and len(ready) > 1:
+            calls = list(ready)
+            self._shuffle.shuffle(calls)
+            ready.clear()
+            ready.extend(calls)
+        for _ in range(len(ready)):
+            call = ready.popleft()
+            if call.off:
+                continue
+            try:
+                call.context.run(call.callback, *call.args)
+            except Exception as error:  # noqa: BLE001 - it is the end of that call, and the handler's to tell
+                self.call_exception_handler({"message": f"{call.callback} failed", "exception": error})
 
     def _write_to_self(self) -> NoReturn:
         raise RealWorld("a thread wants to wake the loop")

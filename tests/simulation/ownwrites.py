@@ -4,7 +4,7 @@ Preconditions make most such acts harmless, so nothing else notices them; but ea
 older than the daemon's own last step, and the next one may not be harmless.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +12,23 @@ from muster.api.wire import Answer
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """What is read of a body or an answer."""
+
+    name: str = ""
+    uid: str = ""
+    resource_version: str = "0"
+
+
+class Document(msgspec.Struct):
+    """What may have metadata."""
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
+DECODER = msgspec.json.Decoder(Document)
 
 
 class OwnWrites:
@@ -43,7 +60,7 @@ class OwnWrites:
         """It was carried out, and the daemon is told."""
         match method:
             case "POST":
-                self._made[_path_of(path, body)] = msgspec.json.decode(answer.body)["metadata"]["uid"]
+                self._made[_path_of(path, body)] = _metadata(answer.body).uid
             case "DELETE":
                 self._deleted.add((path, body or b""))
             case "PUT":
@@ -51,13 +68,12 @@ class OwnWrites:
 
 
 def _path_of(collection: str, body: bytes | None) -> str:
-    return f"{collection}/{_metadata(body)['name']}"
+    return f"{collection}/{_metadata(body).name}"
 
 
 def _version(body: bytes | None) -> int:
-    return int(_metadata(body).get("resourceVersion", 0))
+    return int(_metadata(body).resource_version)
 
 
-def _metadata(body: bytes | None) -> dict[str, Any]:
-    metadata: dict[str, Any] = msgspec.json.decode(body or b"{}").get("metadata", {})
-    return metadata
+def _metadata(body: bytes | None) -> Metadata:
+    return DECODER.decode(body or b"{}").metadata

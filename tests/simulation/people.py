@@ -25,10 +25,14 @@ class People:
 
     def invite(self) -> None:
         """Those whom the scenario knows come at their seconds."""
-        for name in self.world.scenario.ends:
-            self.world.loop.call_later(SUBMITTED, self.submit, name)
+        self.world.loop.call_later(SUBMITTED, self.submit_all)
         for step in self.world.scenario.people:
             self.world.loop.call_later(step.second, self.step, step)
+
+    def submit_all(self) -> None:
+        """Everybody submits at once, always in the same order: uids are numbered by it, and pods named by them."""
+        for name in self.world.scenario.ends:
+            self.submit(name)
 
     def submit(self, name: str) -> None:
         """Somebody submits an experiment of that name, as the scenario has it."""

@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
-from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -37,8 +36,7 @@ JITTERED = 2.0
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """A write of the daemon. ``version`` is the resourceVersion before it, ``committed`` its own (0: none)."""
 
     at: float
@@ -60,6 +58,7 @@ class World:
         self.random = Random(plan.seed)
         self.loop = VirtualLoop(Random(f"{plan.seed}/loop") if plan.shuffle else None)
         self.loop.set_task_factory(task_factory)  # type: ignore[arg-type]
+        self.loop.set_exception_handler(self._failed)
         self.violations: list[str] = []
         self.facts: list[tuple[float, str, str, int, int]] = []
         """What befell whom: second, kind, experiment, epoch, rank."""
@@ -213,7 +212,7 @@ class World:
         """That write was carried out just now."""
         change, write = self.api.history.changes[-1], self.writes[number - 1]
         if change.path.startswith(write.path.removesuffix("/status")):
-            self.writes[number - 1] = replace(write, committed=change.version)
+            self.writes[number - 1] = write._replace(committed=change.version)
 
     def fault_of_write(self, number: int) -> Fault | None:
         """What is to happen to that write."""
@@ -253,6 +252,10 @@ class World:
         """The last status of every Experiment there ever was."""
         last = {c.after["metadata"]["uid"]: c.after for c in self.api.history.changes if c.resource == "experiments"}
         return [obj["status"] for obj in last.values() if obj.get("status")]
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What the loop calls failed and nobody else has heard of."""
+        self.violate(f"{context['message']}: {context.get('exception')!r}")
 
     def violate(self, what: str) -> None:
         """Something is wrong."""
