@@ -1,11 +1,12 @@
 """Every plan there is, family by family, worked out from the run in which nothing goes wrong."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import combinations
+from operator import attrgetter
 from random import Random
-from zlib import crc32
 
+from tests.simulation.beginnings import lasting
 from tests.simulation.oracles import Result, play
 from tests.simulation.places import Places, changes_seen, recorded
 from tests.simulation.plans import LOSSES, REFUSALS, Fault, Plan
@@ -14,39 +15,42 @@ from tests.simulation.scenario import Scenario, scenarios
 Family = Callable[[Places], Iterator[tuple[Fault, ...]]]
 
 
-def _each_write(*faults: Callable[[int], Fault]) -> Family:
+Strikes = Sequence[tuple[str, str]]
+"""Kinds of faults, and how they strike."""
+
+
+def _each(places_of: Callable[[Places], Sequence[int]], always: Strikes, varied: Strikes = ()) -> Family:
+    """Each of these faults at each of these places; and each of its variants, where faults are varied."""
+
     def family(places: Places) -> Iterator[tuple[Fault, ...]]:
-        for number in places.writes:
-            yield from ((fault(number),) for fault in faults)
-
-    return family
-
-
-def _each_event(kind: str, *hows: str) -> Family:
-    def family(places: Places) -> Iterator[tuple[Fault, ...]]:
-        for version in places.versions:
-            yield from ((Fault(kind, version, how),) for how in hows)
+        for at in places_of(places):
+            for kind, how in (*always, *varied) if places.varied else always:
+                yield (Fault(kind, at, how),)
 
     return family
 
 
 def _stale(places: Places) -> Iterator[tuple[Fault, ...]]:
     """Every earlier list: in the core scenarios after every fourth write that follows it (of a single member: after
-    every one), elsewhere after two."""
+    every one), elsewhere after the sixth, and after the first."""
     for version in places.versions:
         later = places.after(version)
-        few = [*later[:1], *later[5:6]]
-        for number in later[:: min(places.size, 4)] if places.core and places.size < 16 else few:
+        few = [*later[:6][-1:], *later[:1]]
+        some = later[:: min(places.size, 4)] if places.core and places.size < 16 else few if places.varied else few[:1]
+        for number in dict.fromkeys(some):
             yield (Fault("stale", number, str(version)),)
 
 
 def _strangers(places: Places) -> Iterator[tuple[Fault, ...]]:
-    ranks = {"0", str(places.size - 1)}
+    """Somebody edits the pod of the first rank or deletes that of the last (variants: of the first; edits the spec)."""
     for version in places.versions:
-        yield (Fault("edit-spec", version),)
-        yield (Fault("edit-pod", version, "0"),)
-        for rank in sorted(ranks):
-            yield (Fault("delete-pod", version, rank),)
+        if places.varied:
+            yield (Fault("edit-spec", version),)
+        if places.pod(0, version):
+            yield (Fault("edit-pod", version, "0"),)
+        for rank in sorted({0, places.size - 1} if places.varied else {places.size - 1}):
+            if places.pod(rank, version):
+                yield (Fault("delete-pod", version, str(rank)),)
 
 
 def _pairs(places: Places) -> Iterator[tuple[Fault, ...]]:
@@ -56,22 +60,23 @@ def _pairs(places: Places) -> Iterator[tuple[Fault, ...]]:
             yield Fault("crash-after", first), Fault("crash-after", second)
 
 
+WRITES: Callable[[Places], Sequence[int]] = attrgetter("writes")
+EVENTS: Callable[[Places], Sequence[int]] = attrgetter("versions")
+ERRORS = (*(("refuse", how) for how in REFUSALS), *(("lose", how) for how in LOSSES))
+
 FAMILIES: dict[str, Family] = {
     "clean": lambda places: iter([()]),
-    "crash": _each_write(lambda n: Fault("crash-before", n), lambda n: Fault("crash-after", n)),
-    "error": _each_write(
-        *(lambda n, how=how: Fault("refuse", n, how) for how in REFUSALS),
-        *(lambda n, how=how: Fault("lose", n, how) for how in LOSSES),
-    ),
-    "hold": _each_event("hold", "8", "120"),
-    "reorder": _each_event("hold", "0.3"),
-    "drop": _each_event("drop", ""),
-    "double": _each_event("double", ""),
-    "relist": _each_event("expire", ""),
+    "crash": _each(WRITES, [("crash-before", ""), ("crash-after", "")]),
+    "error": _each(WRITES, ERRORS, [("refuse", "reset")]),
+    "hold": _each(EVENTS, [("hold", "120")], [("hold", "8")]),
+    "reorder": _each(EVENTS, [("hold", "0.3")]),
+    "drop": _each(EVENTS, [("drop", "")]),
+    "double": _each(EVENTS, [("double", "")]),
+    "relist": _each(EVENTS, [("expire", "")]),
     "stale": _stale,
     "stranger": _strangers,
     "two-crashes": _pairs,
-    "late-write": _each_write(lambda n: Fault("late", n, "2"), lambda n: Fault("late", n, "20")),
+    "late-write": _each(WRITES, [("late", "20")], [("late", "2")]),
 }
 RANDOM = "random"
 
@@ -81,27 +86,17 @@ def clean(scenario: Scenario, size: int) -> Result:
     return play(Plan(scenario.name, size))
 
 
-def plans(family: str, scenario: Scenario, reference: Result, *, full: bool = False) -> Iterator[Plan]:
-    """The plans of a family for one scenario at one size; without ``full`` a fixed part of the many that are alike."""
-    places = Places(scenario, reference, full=full)
-    step = 1 if full else _step(family, places)
-    first = crc32(f"{scenario.name}/{family}".encode()) % step  # not the same places in every scenario
-    for faults in islice(FAMILIES[family](places), first, None, step):
-        yield replace(reference.plan, faults=faults)
+def plans(
+    family: str, scenario: Scenario, reference: Result, *, parting: float = 0.0, full: bool = False
+) -> Iterator[Plan]:
+    """The plans of a family for one scenario at one size.
 
-
-def _step(family: str, places: Places) -> int:
-    """Which part of the plans is played when there are ten minutes: all where the daemon's own logic is at stake.
-
-    The core scenarios and the experiments of one member meet every fault at every place, and gangs of four meet a
-    crash before and after every write in every scenario. Otherwise the scenarios differ from the core in a few steps
-    each, so of the faults that the reflector, the queue or the engine has to bear they meet a part.
+    Without those of faults that are over at the wall second ``parting``: until then another scenario's run is the same.
     """
-    if places.core or places.size == 1 or family == "clean":
-        return 1
-    if family == "crash":
-        return 1 if places.size < 16 else 4
-    return 6 if places.size < 16 else 16
+    places = Places(scenario, reference, full=full)
+    for faults in FAMILIES[family](places):
+        if not faults or max(places.second(fault) + lasting(fault) for fault in faults) >= parting:
+            yield replace(reference.plan, faults=faults)
 
 
 def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:
@@ -121,7 +116,7 @@ def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:
                     Fault("crash-before", write),
                     Fault("crash-after", write),
                     Fault("stale", write, str(earlier)),
-                    Fault("refuse", write, random.choice(REFUSALS)),
+                    Fault("refuse", write, random.choice((*REFUSALS, "reset"))),
                     Fault("lose", write, random.choice(LOSSES)),
                     Fault("hold", version, random.choice(("0.05", "0.6", "8", "120"))),
                     Fault("drop", version),

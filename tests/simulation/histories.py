@@ -20,8 +20,10 @@ class Step:
     resource: str
     rank: int
     """Of the member whose pod it is about; ``NOBODY`` of anything else."""
+    kind: str
+    """ADDED, MODIFIED or DELETED; of a write, its method."""
     digest: str
-    """Of everything about it."""
+    """Of everything about it, but an Experiment's spec: what the daemon makes of that is what shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,14 @@ def history(world: World) -> History:
 
 
 def _change(change: Change) -> Step:
-    said = encode({"at": change.at, "kind": change.kind, "path": change.path, "after": change.after})
+    after = change.after
+    if change.resource == "experiments":
+        after = {field: value for field, value in after.items() if field != "spec"}
+    said = encode({"at": change.at, "kind": change.kind, "path": change.path, "after": after})
     rank = change.after["metadata"].get("labels", {}).get(LABEL_RANK, NOBODY)
-    return Step(change.at, change.version, change.resource, int(rank), sha256(said).hexdigest())
+    return Step(change.at, change.version, change.resource, int(rank), change.kind, sha256(said).hexdigest())
 
 
 def _write(write: Write, rank: int) -> Step:
-    return Step(write.at, write.version, write.resource, rank, sha256(repr(write).encode()).hexdigest())
+    digest = sha256(repr(write).encode()).hexdigest()
+    return Step(write.at, write.version, write.resource, rank, write.method, digest)

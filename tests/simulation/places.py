@@ -6,6 +6,7 @@ them apart. So the second stands for them, unless something befalls one of them 
 
 from tests.simulation.histories import History, Step
 from tests.simulation.oracles import Result
+from tests.simulation.plans import COUNTED_IN_WRITES, Fault
 from tests.simulation.scenario import Scenario
 
 SEEN = ("experiments", "pods", "services")
@@ -15,7 +16,8 @@ SEEN = ("experiments", "pods", "services")
 class Places:
     """The places of one run: its writes by their numbers, its changes by their resourceVersions.
 
-    ``full``: nobody stands for anybody else.
+    ``full``: nobody stands for anybody else. ``varied``: a fault is tried in all its variants (delays, members, places
+    of a restart), and not in the hardest alone.
     """
 
     def __init__(self, scenario: Scenario, clean: Result, *, full: bool) -> None:
@@ -23,13 +25,24 @@ class Places:
         told_apart = {0, 1, size - 1, *(event.rank % size for event in scenario.befalls)}
         left_out = set() if full else set(range(size)) - told_apart
         self.core, self.size = scenario.core, size
+        self.varied = full or scenario.core or size == 1
         self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out]
         self.versions = [step.version for step in changes_seen(history) if step.rank not in left_out]
-        self._before = [step.version for step in history.writes]
+        self._history = history
+
+    def second(self, fault: Fault) -> float:
+        """The wall second at which that fault strikes."""
+        steps = self._history.writes if fault.kind in COUNTED_IN_WRITES else self._history.changes
+        return steps[fault.at - 1].at
+
+    def pod(self, rank: int, version: int) -> bool:
+        """Whether there is a pod of that rank once that version is there."""
+        steps = [s for s in self._history.changes[:version] if (s.resource, s.rank) == ("pods", rank)]
+        return sum((step.kind == "ADDED") - (step.kind == "DELETED") for step in steps) > 0
 
     def after(self, version: int) -> list[int]:
         """All writes that were sent when that version was there."""
-        return [number for number, before in enumerate(self._before, 1) if before >= version]
+        return [number for number, step in enumerate(self._history.writes, 1) if step.version >= version]
 
 
 def changes_seen(history: History) -> list[Step]:

@@ -114,7 +114,7 @@ def parse(text: str) -> Plan:
     return plan
 
 
-REFUSALS = ("500", "429", "409", "403", "reset")
+REFUSALS = ("500", "429", "409", "403")
 LOSSES = ("504", "reset")
 
 

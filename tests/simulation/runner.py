@@ -1,5 +1,6 @@
 """Plays many plans on all processors, and shrinks what goes wrong."""
 
+import gc
 import multiprocessing
 import os
 from collections import Counter
@@ -7,13 +8,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
+from tests.simulation.beginnings import parting
 from tests.simulation.families import RANDOM, clean, plans, random_plan
 from tests.simulation.oracles import Result, play
+from tests.simulation.places import recorded
 from tests.simulation.plans import Plan, parse
 from tests.simulation.scenario import scenarios
 
 NICE = 5
 """What runs beside the plans on real time goes first: these cannot be late."""
+GARBAGE = 100_000
+"""Objects after which the garbage collector looks: a world is one big knot, so looking before it is gone is in vain."""
 
 
 @dataclass(slots=True)
@@ -53,8 +58,10 @@ def exhaustive(
     chosen = [scenario for scenario in scenarios().values() if not names or scenario.name in names]
     for scenario in chosen:
         for size in (size for size in scenario.sizes if size in sizes):
+            unharmed = reference(scenario.name, size)
+            parts = 0.0 if full else parting(scenario, size, lambda *run: recorded(reference(*run)))
             for family in families:
-                for plan in plans(family, scenario, reference(scenario.name, size), full=full):
+                for plan in plans(family, scenario, unharmed, parting=parts, full=full):
                     yield family, str(plan)
 
 
@@ -62,6 +69,13 @@ def random(runs: int, seed: int) -> Iterator[tuple[str, str]]:
     """Family and line of so many random plans."""
     for number in range(runs):
         yield RANDOM, f"?{seed + number}"
+
+
+def _settle() -> None:
+    """What a process does before its first plan."""
+    os.nice(NICE)
+    gc.freeze()  # what is there already stays, and need not be looked through
+    gc.set_threshold(GARBAGE)
 
 
 def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...]]:
@@ -87,7 +101,7 @@ def run(
     ``aside`` is run beside them, and what it finds is told in the end.
     """
     tally = Tally()
-    with multiprocessing.get_context("fork").Pool(processes, os.nice, (NICE,)) as pool:
+    with multiprocessing.get_context("fork").Pool(processes, _settle) as pool:
         beside = pool.apply_async(aside) if aside else None
         for family, line, violations in pool.imap_unordered(_work, tasks, chunksize=8):
             tally.plans[family] += 1

@@ -169,6 +169,12 @@ FOUND = {
     "preempted:n=1:stale=4/4": "the same, where an earlier life had made the pods",
     "preempted:n=4:stale=2/2:drop=24:seed=11378:shuffle": "a watch lost the one event that told of a preemption, and a "
     "survivor's death was charged",
+    "side-by-side:n=1:stale=20/11": "a new life heard of its predecessor's record before the pods that it was written "
+    "of, unsaid that they were ready, and told of it twice",
+    "side-by-side:n=4:stale=50/18:seed=814:shuffle": "in the same way an ended pod seemed to run still, and was "
+    "deleted with the log of what had failed",
+    "node-lost:n=4:stale=22/28": "that a member was gone was heard when the watch had brought the next epoch, and was "
+    "taken for that one's loss",
     "gives-up:n=4:expire=22:delete-pod=21/3": "a pod that was deleted, and was seen only when that had ended it, was "
     "charged as a failure",
     "unschedulable-restarts:n=4:hold=47/120": "a clock ran out over a gang that had found its nodes, run and succeeded "
