@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check simulate planted-bugs mutants fuzz bench docs clean
+.PHONY: help setup demo test check drift lint simulate planted-bugs mutants fuzz bench docs clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -25,17 +25,23 @@ demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, mis
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run all tests
-	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=json:.coverage.json
+	@$(BIN)/python -m pytest tests/state --cov=state --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
+	@$(BIN)/python -m pytest --ignore tests/state --numprocesses auto --maxprocesses 4 --dist loadgroup
 
 check: $(READY) ## Run linters, types, import contracts, and the drift checks of generated files
+	@$(MAKE) --no-print-directory --jobs=2 drift lint
+
+drift: $(READY)
+	@$(BIN)/python -m pytest -q --no-header -m drift
+
+lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -q --no-header -m drift
 
-simulate: $(READY) ## Prove decisions under faults: a fixed part of all plans, then RUNS random ones (nightly: FULL=1 RUNS=100000)
+simulate: $(READY) ## Prove decisions under faults: all plans, and RUNS random ones (nightly: RUNS=100000, and FULL=1)
 	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 240 $(if $(FULL),--full)
 
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which

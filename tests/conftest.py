@@ -1,16 +1,23 @@
 """For every test."""
 
 import asyncio
+import os
 
 import pytest
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: whoever starts clusters waits for most of the time."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start clusters run one after the other, on one worker: side by side they would want the machine."""
+    """Tests that start clusters run one after the other, on two workers: more at once would want the machine."""
     for item in items:
         if item.get_closest_marker("cluster"):
-            item.add_marker(pytest.mark.xdist_group("cluster"))
+            daemonless = item.nodeid.startswith(("tests/local/", "tests/watchers/"))
+            item.add_marker(pytest.mark.xdist_group("clusters alone" if daemonless else "clusters with daemons"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,7 @@
 """musterd is killed in each phase of an experiment that loses a member, which ends as if it had not been."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ spec:
       resources: {{cpus: 0.05, memory: 2}}
 """
 
-MOMENTS = {
+MOMENTS: dict[str, Callable[[Snapshot], bool]] = {
     "pending": lambda seen: seen.phase == "Pending",
     "assembling": lambda seen: seen.phase == "Assembling",
     "running": lambda seen: seen.phase == "Running",
@@ -43,17 +44,20 @@ def ended_well(seen: Snapshot) -> None:
 
 
 async def test_the_daemon_is_killed_in_each_phase(tmp_path: Path) -> None:
-    async with site(tmp_path) as here:
+    async with asyncio.TaskGroup() as group:
         for moment, holds in MOMENTS.items():
-            name = f"killed-{moment}"
-            await here.start_daemon()
-            await here.client.submit(EXPERIMENT.format(name=name))
-            await here.until(name, holds)
-            await here.kill_daemon()
-            await asyncio.sleep(0.5)  # for that long nobody watches
-            await here.start_daemon()
-            ended_well(await here.until(name, lambda seen: seen.finished))
-            await here.stop_daemon()
+            group.create_task(killed_once(tmp_path / moment, f"killed-{moment}", holds))
+
+
+async def killed_once(folder: Path, name: str, holds: Callable[[Snapshot], bool]) -> None:
+    async with site(folder) as here:
+        await here.start_daemon()
+        await here.client.submit(EXPERIMENT.format(name=name))
+        await here.until(name, holds)
+        await here.kill_daemon()
+        await asyncio.sleep(0.5)  # for that long nobody watches
+        await here.start_daemon()
+        ended_well(await here.until(name, lambda seen: seen.finished))
 
 
 async def test_one_experiment_outlives_a_daemon_per_phase(tmp_path: Path) -> None:
