@@ -17,7 +17,7 @@ from watchers.tombstones import Tombstones
 FOR_EVER = 1 << 62
 """A resourceVersion that is beyond all others."""
 BACKLOG = 1.0
-"""Seconds an event waits for its turn."""
+"""Seconds an event of the first watch waits for its turn."""
 
 
 @bug(Hunt("hold", "member-fails"), Hunt("drop", "member-fails"), Hunt("clean", "member-fails"))
@@ -38,13 +38,13 @@ def own_writes_unread() -> Swaps:
     ]
 
 
-@bug(Hunt("hold", "member-fails"), Hunt("relist", "member-fails"))
+@bug(Hunt("drop", "survivors-hang"), Hunt("drop", "member-fails"))
 def old_generation() -> Swaps:
-    """Events wait in a queue that a new list does not empty, and nothing looks at how old they are."""
+    """Events wait in their watch's queue, which a new list does not empty, and nothing looks at how old they are."""
     apply = Reflector._apply
 
     def queued(self: Reflector[Any], event: Event[Any]) -> None:
-        asyncio.get_running_loop().call_later(BACKLOG, apply, self, event)
+        asyncio.get_running_loop().call_later(0.0 if self.relists else BACKLOG, apply, self, event)
 
     def put(self: Store[Any], obj: Any, version: int) -> None:
         old = self.objects.get(obj.uid)
