@@ -60,17 +60,36 @@ def test_threads_and_sockets_are_refused(loop: VirtualLoop) -> None:
         loop.run_until_complete(asyncio.open_connection("127.0.0.1", 9))
 
 
+def test_timers_of_one_instant_run_as_they_were_set_and_cancelled_ones_never(loop: VirtualLoop) -> None:
+    seen: list[int] = []
+    timers = [loop.call_at(5.0, seen.append, number) for number in range(50)]
+    loop.call_at(4.0, timers[7].cancel)
+    loop.run_until_complete(asyncio.sleep(6))
+    assert seen == [number for number in range(50) if number != 7]
+
+
+def test_a_call_that_fails_is_a_violation_and_not_the_end() -> None:
+    world = World(parse("happy:n=1"))
+    world.loop.call_later(3.0, [].pop)
+    world.play()
+    assert any("pop from empty list" in violation for violation in world.violations)
+    assert world.loop.time() > 600.0
+
+
 def test_a_shuffled_loop_depends_on_its_seed_alone() -> None:
     def order(seed: int) -> list[int]:
         loop = VirtualLoop(Random(seed))
         seen: list[int] = []
-        for number in range(20):
+        for number in range(10):
             loop.call_soon(seen.append, number)
-        loop.run_until_complete(asyncio.sleep(1, loop))
+            loop.call_at(0.5, seen.append, 10 + number)
+        loop.run_until_complete(asyncio.sleep(1))
         loop.close()
+        assert sorted(seen[10:]) == list(range(10, 20))
         return seen
 
-    assert order(1) == order(1) != list(range(20))
+    for part in (slice(0, 10), slice(10, 20)):
+        assert order(1)[part] == order(1)[part] != list(range(20))[part]
     assert order(1) != order(2)
 
 
