@@ -42,7 +42,7 @@ lint: $(READY)
 	@$(BIN)/lint-imports
 
 simulate: $(READY) ## Prove decisions under faults: all plans, and RUNS random ones (nightly: RUNS=100000, and FULL=1)
-	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 240 $(if $(FULL),--full)
+	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 205 $(if $(FULL),--full)
 
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which
 	@$(BIN)/python -m tests.planted

@@ -9,7 +9,7 @@ from random import Random
 from tests.simulation.beginnings import lasting
 from tests.simulation.oracles import Result, play
 from tests.simulation.places import Places, changes_seen, recorded
-from tests.simulation.plans import LOSSES, REFUSALS, Fault, Plan
+from tests.simulation.plans import EVERY, LOSSES, REFUSALS, Fault, Plan
 from tests.simulation.scenario import Scenario, scenarios
 
 Family = Callable[[Places], Iterator[tuple[Fault, ...]]]
@@ -53,6 +53,13 @@ def _strangers(places: Places) -> Iterator[tuple[Fault, ...]]:
                 yield (Fault("delete-pod", version, str(rank)),)
 
 
+def _doubled(places: Places) -> Iterator[tuple[Fault, ...]]:
+    """All events come twice, and (varied) each one alone: none of them must change anything."""
+    yield (Fault("double", EVERY),)
+    if places.varied:
+        yield from ((Fault("double", version),) for version in places.versions)
+
+
 def _pairs(places: Places) -> Iterator[tuple[Fault, ...]]:
     """Two crashes after writes, in the core scenarios."""
     if places.core and places.size < 16:
@@ -71,7 +78,7 @@ FAMILIES: dict[str, Family] = {
     "hold": _each(EVENTS, [("hold", "120")], [("hold", "8")]),
     "reorder": _each(EVENTS, [("hold", "0.3")]),
     "drop": _each(EVENTS, [("drop", "")]),
-    "double": _each(EVENTS, [("double", "")]),
+    "double": _doubled,
     "relist": _each(EVENTS, [("expire", "")]),
     "stale": _stale,
     "stranger": _strangers,

@@ -1,7 +1,8 @@
 """Where faults can strike.
 
 Members between the second and the last are alike: nothing in the daemon or the world asks for their rank but to tell
-them apart. So the second stands for them, unless something befalls one of them itself.
+them apart. So the second stands for them, unless something befalls one of them itself; and where faults are not varied,
+in gangs of sixteen, the last one does.
 """
 
 from tests.simulation.histories import History, Step
@@ -22,10 +23,12 @@ class Places:
 
     def __init__(self, scenario: Scenario, clean: Result, *, full: bool) -> None:
         history, size = recorded(clean), clean.plan.size
-        told_apart = {0, 1, size - 1, *(event.rank % size for event in scenario.befalls)}
-        left_out = set() if full else set(range(size)) - told_apart
         self.core, self.size = scenario.core, size
         self.varied = full or scenario.core or size == 1
+        told_apart = {0, size - 1, *(event.rank % size for event in scenario.befalls)}
+        if self.varied or size < 16:
+            told_apart.add(1)
+        left_out = set() if full else set(range(size)) - told_apart
         self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out]
         self.versions = [step.version for step in changes_seen(history) if step.rank not in left_out]
         self._history = history

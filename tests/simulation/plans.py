@@ -16,6 +16,8 @@ BEHIND = 10.0
 REPAIR = 5.0
 """Seconds after which a dropped event is made up for by a list, because the watch was renewed and its version gone."""
 RETRY_AFTER = 2.0
+EVERY = 0
+"""In the place of a resourceVersion: all of them."""
 
 KINDS = {
     "crash-before": "the daemon dies with its nth write not carried out",
@@ -26,7 +28,7 @@ KINDS = {
     "lose": "the nth write is carried out, but answered with an error",
     "hold": "one kind's events from a resourceVersion on come some seconds late",
     "drop": "an event is lost, and made up for by a list some seconds later",
-    "double": "an event comes twice",
+    "double": "an event comes twice; 0: each event does",
     "expire": "a watch ends with 410 in the place of an event",
     "delete-pod": "somebody deletes the pod of a rank at a resourceVersion",
     "edit-pod": "somebody annotates the pod of a rank at a resourceVersion",

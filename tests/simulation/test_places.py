@@ -10,7 +10,13 @@ from tests.simulation.scenario import scenarios
 
 @pytest.mark.parametrize(
     ("scenario", "size", "struck"),
-    [("happy", 4, {0, 1, 3}), ("member-fails", 16, {0, 1, 15}), ("two-fail", 16, {0, 1, 2, 15}), ("happy", 1, {0})],
+    [
+        ("happy", 4, {0, 1, 3}),
+        ("member-fails", 16, {0, 1, 15}),
+        ("two-fail", 16, {0, 1, 2, 15}),
+        ("cancelled", 16, {0, 15}),
+        ("happy", 1, {0}),
+    ],
 )
 def test_of_members_that_are_alike_one_is_struck(scenario: str, size: int, struck: set[int]) -> None:
     clean = runner.reference(scenario, size)
