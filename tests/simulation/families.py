@@ -30,6 +30,13 @@ def _each(places_of: Callable[[Places], Sequence[int]], always: Strikes, varied:
     return family
 
 
+def _errors(places: Places) -> Iterator[tuple[Fault, ...]]:
+    """Every error at every write, where faults are varied; elsewhere one at each write, in turn."""
+    for turn, at in enumerate(places.writes):
+        for kind, how in (*ERRORS, ("refuse", "reset")) if places.varied else (ERRORS[turn % len(ERRORS)],):
+            yield (Fault(kind, at, how),)
+
+
 def _stale(places: Places) -> Iterator[tuple[Fault, ...]]:
     """Every earlier list: in the core scenarios after every fourth write that follows it (of a single member: after
     every one), elsewhere after the sixth, and after the first."""
@@ -42,15 +49,14 @@ def _stale(places: Places) -> Iterator[tuple[Fault, ...]]:
 
 
 def _strangers(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Somebody edits the pod of the first rank or deletes that of the last (variants: of the first; edits the spec)."""
-    for version in places.versions:
+    """Somebody edits or deletes the first or the last pod, or the spec; where faults are not varied, pods in turn."""
+    every = [("edit-pod", 0), ("delete-pod", places.size - 1), ("delete-pod", 0)]
+    for turn, version in enumerate(places.versions):
+        for kind, rank in dict.fromkeys(every if places.varied else [every[turn % 2]]):
+            if places.pod(rank, version):
+                yield (Fault(kind, version, str(rank)),)
         if places.varied:
             yield (Fault("edit-spec", version),)
-        if places.pod(0, version):
-            yield (Fault("edit-pod", version, "0"),)
-        for rank in sorted({0, places.size - 1} if places.varied else {places.size - 1}):
-            if places.pod(rank, version):
-                yield (Fault("delete-pod", version, str(rank)),)
 
 
 def _doubled(places: Places) -> Iterator[tuple[Fault, ...]]:
@@ -74,7 +80,7 @@ ERRORS = (*(("refuse", how) for how in REFUSALS), *(("lose", how) for how in LOS
 FAMILIES: dict[str, Family] = {
     "clean": lambda places: iter([()]),
     "crash": _each(WRITES, [("crash-before", ""), ("crash-after", "")]),
-    "error": _each(WRITES, ERRORS, [("refuse", "reset")]),
+    "error": _errors,
     "hold": _each(EVENTS, [("hold", "120")], [("hold", "8")]),
     "reorder": _each(EVENTS, [("hold", "0.3")]),
     "drop": _each(EVENTS, [("drop", "")]),
