@@ -22,8 +22,11 @@ class EventType(StrEnum):
     MALFORMED = "MALFORMED"
 
 
-class Event(msgspec.Struct, Generic[T], frozen=True, gc=False):
+class Event(msgspec.Struct, Generic[T], frozen=True):
     """One line of a watch.
+
+    The garbage collector looks at it, unlike at what it bears: an error that was raised knows the frame it was raised
+    in, and the frame knows the event.
 
     ``obj`` is set for ADDED, MODIFIED and DELETED unless ``problem`` says why it could not be read; ``version`` is
     known in both cases if the line had one, else 0. ``complete`` marks the bookmark that ends the initial events of a

@@ -123,6 +123,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
             except Exception as error:  # noqa: BLE001 - it is the end of that call, and the handler's to tell
                 self.call_exception_handler({"message": f"{call.callback} failed", "exception": error})
 
+    def close(self) -> None:
+        self._timers.clear()
+        super().close()
+
     def _write_to_self(self) -> NoReturn:
         raise RealWorld("a thread wants to wake the loop")
 

@@ -17,8 +17,6 @@ from tests.simulation.scenario import scenarios
 
 NICE = 5
 """What runs beside the plans on real time goes first: these cannot be late."""
-PORTIONS = 50
-"""Portions of plans after which a process is relieved by a fresh one, and with it whatever it could not let go of."""
 GARBAGE = 100_000
 """Objects after which the garbage collector looks: a world is one big knot, so looking before it is gone is in vain."""
 
@@ -103,7 +101,7 @@ def run(
     ``aside`` is run beside them, and what it finds is told in the end.
     """
     tally = Tally()
-    with multiprocessing.get_context("fork").Pool(processes, _settle, maxtasksperchild=PORTIONS) as pool:
+    with multiprocessing.get_context("fork").Pool(processes, _settle) as pool:
         beside = pool.apply_async(aside) if aside else None
         for family, line, violations in pool.imap_unordered(_work, tasks, chunksize=8):
             tally.plans[family] += 1

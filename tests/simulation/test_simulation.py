@@ -1,6 +1,7 @@
 """The simulation itself, and the part of it that every change has to pass; ``make simulate`` plays all of it."""
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from weakref import ref
 
 import pytest
 
@@ -203,6 +205,18 @@ FOUND = {
     "crashes-at-start:n=4:drop=52:lose=30/reset:seed=1732:shuffle": "of a write whose answer was lost too many vain "
     "repetitions were remembered, and it was not",
 }
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nothing_outlives_its_world(family: str) -> None:
+    """Not a frame of the daemon's: what held one here would hold one in a daemon for as long as it lives."""
+    tasks = [line for _, line in runner.exhaustive([family], [1, 4], ["happy"])]
+    world = World(parse(tasks[len(tasks) // 2]))
+    world.play()
+    gone = ref(world)
+    del world
+    gc.collect()
+    assert gone() is None
 
 
 @pytest.mark.parametrize("line", FOUND)

@@ -5,6 +5,7 @@ taken in. Sleeping moves the clock, and nothing else waits.
 """
 
 import asyncio
+import gc
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.errors import ApiError
 from state.pod import Pod
 from tests.fakes.apiserver import (
     ApiServer,
@@ -323,6 +325,16 @@ async def test_errors_in_the_stream_other_than_410_keep_the_place(tmp_path: Path
         assert told.server.requests[-1].params["resourceVersion"] == "7"
         assert told.reflector.reconnects == {"apierror": 1}
         assert told.reports[-1][1]["problem"].startswith("500 InternalError")
+
+
+@pytest.mark.parametrize("code", [410, 500])
+async def test_a_watch_that_ended_in_an_error_is_forgotten(tmp_path: Path, code: int) -> None:
+    script = (answer(200, listing([], 5)), stream(error_event(code, "ToBeForgotten")), answer(200, listing([], 6)))
+    async with story(tmp_path, *script, paged=True) as told:
+        assert "ToBeForgotten" in told.reports[0][1]["problem"]
+        gc.collect()
+        errors = [left for left in gc.get_objects() if issubclass(type(left), ApiError)]
+        assert not [error for error in errors if error.reason == "ToBeForgotten"]
 
 
 async def test_one_unreadable_object_stops_nobody_and_is_told_once(tmp_path: Path) -> None:
