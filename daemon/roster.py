@@ -17,6 +17,7 @@ from watchers.experiments import ExperimentRecord
 from watchers.services import ServiceRecord
 
 MICROSECOND = 1e-6
+"""Seconds. As finely as a status tells of times: two that differ by less are the same."""
 
 
 @dataclass(frozen=True, slots=True)

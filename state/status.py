@@ -5,12 +5,16 @@ not readable is an error for people, never a fresh start: forgetting an epoch wo
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from muster.api import status as api
 from muster.api.errors import MusterError
 from muster.api.timestamps import micro_time, seconds_of, whole_time
 from state.record import Cause, Condition, ConditionType, Line, Phase, Record, RollCall
+
+REMEMBERED = 1024
+"""Conditions, and lines of the story, that are not made anew: most of a status is as it was in the one before."""
 
 
 class StatusError(MusterError):
@@ -50,7 +54,7 @@ def to_status(record: Record) -> dict[str, Any]:
 MAX_EPOCH = 10**8
 """No gang was ever restarted so often; and the labels of its pods have nine digits for it."""
 
-_KNOWN = frozenset(ConditionType)
+_KNOWN = {kind.value: kind for kind in ConditionType}
 
 
 def from_status(raw: object) -> Record | None:
@@ -162,6 +166,7 @@ def read_cause(cause: api.Cause) -> Cause:
     )
 
 
+@lru_cache(REMEMBERED)
 def _condition(condition: Condition) -> api.Condition:
     return api.Condition(
         type=condition.type.value,
@@ -175,7 +180,7 @@ def _condition(condition: Condition) -> api.Condition:
 
 def _read_condition(condition: api.Condition) -> Condition:
     return Condition(
-        type=ConditionType(condition.type),
+        type=_KNOWN[condition.type],
         status=condition.status == "True",
         reason=condition.reason or "",
         message=condition.message or "",
@@ -184,6 +189,7 @@ def _read_condition(condition: api.Condition) -> Condition:
     )
 
 
+@lru_cache(REMEMBERED)
 def _line(line: Line) -> api.StoryLine:
     return api.StoryLine(
         time=micro_time(line.at), epoch=line.epoch, reason=line.reason, message=line.message, warning=line.warning

@@ -23,12 +23,16 @@ def seconds_of(text: str | None) -> float:
 
 
 def whole_time(seconds: float) -> str:
-    """A ``metav1.Time``: RFC 3339 in UTC with whole seconds, for people."""
-    moment = datetime.fromtimestamp(min(max(seconds, 0.0), LATEST), UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    """A ``metav1.Time``: RFC 3339 in UTC with whole seconds, for people. Times outside the calendar become its nearest
+    end."""
+    return _utc(seconds, "seconds")
 
 
 def micro_time(seconds: float) -> str:
-    """A ``metav1.MicroTime``: RFC 3339 in UTC with six digits. Times outside the calendar become its nearest end."""
+    """A ``metav1.MicroTime``: as ``whole_time``, with six digits."""
+    return _utc(seconds, "microseconds")
+
+
+def _utc(seconds: float, digits: str) -> str:
     moment = datetime.fromtimestamp(min(max(seconds, 0.0), LATEST), UTC)
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"  # takes half as long as strftime
+    return moment.replace(tzinfo=None).isoformat(timespec=digits) + "Z"  # takes half as long as strftime

@@ -1,4 +1,5 @@
-"""What costs the budget is looked at past the cache: at once, and then in measure."""
+"""What costs the budget, and pods older than the record they are judged by, are looked at past the cache: at once, and
+then in measure."""
 
 import asyncio
 from collections.abc import Iterator

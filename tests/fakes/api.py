@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
+from muster.api.timestamps import whole_time
 from muster.api.wire import Answer
 from tests.fakes.history import Change, History, Object, collections_of, encode
 from tests.fakes.watching import KINDS, Courier, Prompt, Watches
@@ -126,8 +126,7 @@ class FakeApi:
 
     def now(self, later: float = 0.0) -> str:
         """A timestamp as the server writes it."""
-        moment = datetime.fromtimestamp(self._clock() + later, UTC).replace(tzinfo=None)
-        return moment.isoformat(timespec="seconds") + "Z"
+        return whole_time(self._clock() + later)
 
     # The door
 

@@ -17,7 +17,7 @@ from muster.api.wire import Answer
 from tests.fakes.history import Change, encode
 from tests.fakes.watching import Delivery
 from tests.simulation.ownwrites import OwnWrites
-from tests.simulation.plans import BEHIND, EVERY, REPAIR, Fault, error
+from tests.simulation.plans import BEHIND, REPAIR, Fault, error
 from watchers.pods import SELECTOR
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Door:
         if due is None:
             due = self._due[key] = self._when(change)
         for fault in self.world.plan.faults:
-            if fault.at in (change.version, EVERY) and fault.kind in ("drop", "double", "expire"):
+            if fault.meets(change.version) and fault.kind in ("drop", "double", "expire"):
                 return self._mistreat(fault, due)
         return Delivery(due)
 

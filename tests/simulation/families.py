@@ -1,4 +1,7 @@
-"""Every plan there is, family by family, worked out from the run in which nothing goes wrong."""
+"""Every plan there is, family by family, but for those that others stand for (``docs/adr/0022``).
+
+They are worked out from the run in which nothing goes wrong.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +16,6 @@ from tests.simulation.plans import EVERY, LOSSES, REFUSALS, Fault, Plan
 from tests.simulation.scenario import Scenario, scenarios
 
 Family = Callable[[Places], Iterator[tuple[Fault, ...]]]
-
 
 Strikes = Sequence[tuple[str, str]]
 """Kinds of faults, and how they strike."""

@@ -9,26 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from muster.api.wire import Answer
+from reconcilers.answers import Metadata, Object
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
-class Metadata(msgspec.Struct, rename="camel"):
-    """What is read of a body or an answer."""
-
-    name: str = ""
-    uid: str = ""
-    resource_version: str = "0"
-
-
-class Document(msgspec.Struct):
-    """What may have metadata."""
-
-    metadata: Metadata = msgspec.field(default_factory=Metadata)
-
-
-DECODER = msgspec.json.Decoder(Document)
+DECODER = msgspec.json.Decoder(Object)
 
 
 class OwnWrites:
@@ -72,7 +59,7 @@ def _path_of(collection: str, body: bytes | None) -> str:
 
 
 def _version(body: bytes | None) -> int:
-    return int(_metadata(body).resource_version)
+    return _metadata(body).version
 
 
 def _metadata(body: bytes | None) -> Metadata:

@@ -5,9 +5,11 @@ them apart. So the second stands for them, unless something befalls one of them 
 in gangs of sixteen, the last one does.
 """
 
+from math import inf
+
 from tests.simulation.histories import History, Step
 from tests.simulation.oracles import Result
-from tests.simulation.plans import COUNTED_IN_WRITES, Fault
+from tests.simulation.plans import COUNTED_IN_WRITES, EVERY, Fault
 from tests.simulation.scenario import Scenario
 
 SEEN = ("experiments", "pods", "services")
@@ -34,7 +36,9 @@ class Places:
         self._history = history
 
     def second(self, fault: Fault) -> float:
-        """The wall second at which that fault strikes."""
+        """The wall second at which that fault strikes last."""
+        if fault.at == EVERY:
+            return inf
         steps = self._history.writes if fault.kind in COUNTED_IN_WRITES else self._history.changes
         return steps[fault.at - 1].at
 

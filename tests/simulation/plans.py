@@ -17,7 +17,7 @@ REPAIR = 5.0
 """Seconds after which a dropped event is made up for by a list, because the watch was renewed and its version gone."""
 RETRY_AFTER = 2.0
 EVERY = 0
-"""In the place of a resourceVersion: all of them."""
+"""In the place of a resourceVersion: all of them. Only what is doubled may be."""
 
 KINDS = {
     "crash-before": "the daemon dies with its nth write not carried out",
@@ -49,6 +49,10 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.kind}={self.at}" + (f"/{self.how}" if self.how else "")
+
+    def meets(self, version: int) -> bool:
+        """Whether it befalls the event of that resourceVersion."""
+        return self.at in (version, EVERY)
 
     @property
     def seconds(self) -> float:
@@ -110,6 +114,8 @@ def parse(text: str) -> Plan:
                 plan = replace(plan, shuffle=True)
             case _ if key in KINDS:
                 at, _, how = value.partition("/")
+                if int(at) < 1 and (key, int(at)) != ("double", EVERY):
+                    raise ValueError(f"{part!r} in {text!r} never happens: writes and resourceVersions begin at 1")
                 plan = replace(plan, faults=(*plan.faults, Fault(key, int(at), how)))
             case _:
                 raise ValueError(f"{part!r} in {text!r} is no fault; there are n, seed, shuffle, {', '.join(KINDS)}")

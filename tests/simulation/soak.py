@@ -69,6 +69,7 @@ class Soak(World):
         that has its full size after 5,461."""
         self.ended = dict.fromkeys(OVER, 0)
         self._waves = experiments // WAVE
+        self._forgotten = 0
 
     def befalls(self, process: Process, *kinds: type[T]) -> list[T]:
         """Two of three fail: one of them in every epoch."""
@@ -104,8 +105,10 @@ class Soak(World):
 
     def _forget(self) -> None:
         """The world itself keeps everything that ever happened, for its oracles. Here that would be what grows."""
-        for change in self.api.history.changes:
+        changes = self.api.history.changes
+        for change in changes[self._forgotten :]:
             change.kind, change.path, change.before, change.after, change._lines = "DELETED", "", None, {}, {}
+        self._forgotten = len(changes)
         collections_of.cache_clear()
         for path in [path for path in self.api.objects if "/events/" in path]:
             del self.api.objects[path]

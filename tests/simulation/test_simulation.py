@@ -105,6 +105,9 @@ def test_a_plan_is_its_line() -> None:
     assert str(parse("happy:n=4:crash-after=17")) == "happy:n=4:crash-after=17"
     with pytest.raises(ValueError, match="no fault"):
         parse("happy:n=4:crashafter=17")
+    for never in ("crash-after=0", "drop=0", "double=-1"):
+        with pytest.raises(ValueError, match="never happens"):
+            parse(f"happy:n=4:{never}")
 
 
 def test_every_family_has_plans_and_every_kind_of_fault_a_family() -> None:
