@@ -163,7 +163,7 @@ def refusals(rng: Random, world: World, sent: list[Any]) -> None:
         body = damage(rng, body)
     code = rng.choice((400, 401, 403, 404, 409, 410, 422, 429, 500, 504, 0, 999))
     header = str(hostile(rng))
-    sent += [body, code, header]
+    sent.append((code, header, body))
     error = error_from_answer(code, {"Retry-After": header}, body, "GET /x")
     check_words(str(error), LONGEST_ERROR)
     demand(error.retry_after is None or 0 <= error.retry_after <= 3_600, f"Retry-After {error.retry_after}")
@@ -198,7 +198,7 @@ def answers(rng: Random, world: World, sent: list[Any]) -> None:
         )
         if rng.random() < 0.6:
             body = damage(rng, body)
-        sent += [generation, body]
+        sent.append((generation, body))
         try:
             answer = probe._read(body, generation, Life(rng.choice((None, 7))), 0.1)
         except Malformed as error:

@@ -38,6 +38,8 @@ class Runner:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.played: Counter[str] = Counter()
+        self.objects = 0
+        """Hostile lines, lists, answers and bodies that were sent."""
         self._world = World()
         self._names = list(FAMILIES)
         self._shares = [share for _, share in FAMILIES.values()]
@@ -65,6 +67,7 @@ class Runner:
             if case % SHOW_EVERY == 0:
                 self._world.show()
             self._world.clear()
+            self.objects += len(sent)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is what we look for
             return Violation(self.seed, case, name, _told(error), repr(sent)[:SHOWN])
         return None
