@@ -46,8 +46,8 @@ def to_status(record: Record) -> dict[str, Any]:
         deadline=whole_time(record.deadline) if record.deadline is not None else None,
         roll=_roll(record.roll),
         cause=_cause(record.cause),
-        conditions=tuple(_condition(condition) for condition in record.conditions),
-        story=tuple(_line(line) for line in record.story),
+        conditions=tuple(map(_condition_once, record.conditions)),
+        story=tuple(map(_line_once, record.story)),
     ).to_object()
 
 
@@ -166,7 +166,6 @@ def read_cause(cause: api.Cause) -> Cause:
     )
 
 
-@lru_cache(REMEMBERED)
 def _condition(condition: Condition) -> api.Condition:
     return api.Condition(
         type=condition.type.value,
@@ -176,6 +175,9 @@ def _condition(condition: Condition) -> api.Condition:
         observed_generation=condition.generation,
         last_transition_time=micro_time(condition.since),
     )
+
+
+_condition_once = lru_cache(REMEMBERED)(_condition)
 
 
 def _read_condition(condition: api.Condition) -> Condition:
@@ -189,11 +191,13 @@ def _read_condition(condition: api.Condition) -> Condition:
     )
 
 
-@lru_cache(REMEMBERED)
 def _line(line: Line) -> api.StoryLine:
     return api.StoryLine(
         time=micro_time(line.at), epoch=line.epoch, reason=line.reason, message=line.message, warning=line.warning
     )
+
+
+_line_once = lru_cache(REMEMBERED)(_line)
 
 
 def _read_line(line: api.StoryLine) -> Line:

@@ -11,7 +11,7 @@ from random import Random
 
 from tests.simulation.beginnings import lasting
 from tests.simulation.oracles import Result, play
-from tests.simulation.places import Places, changes_seen, recorded
+from tests.simulation.places import LARGE, Places, changes_seen, recorded
 from tests.simulation.plans import EVERY, LOSSES, REFUSALS, Fault, Plan
 from tests.simulation.scenario import Scenario, scenarios
 
@@ -45,7 +45,9 @@ def _stale(places: Places) -> Iterator[tuple[Fault, ...]]:
     for version in places.versions:
         later = places.after(version)
         few = [*later[:6][-1:], *later[:1]]
-        some = later[:: min(places.size, 4)] if places.core and places.size < 16 else few if places.varied else few[:1]
+        some = (
+            later[:: min(places.size, 4)] if places.core and places.size < LARGE else few if places.varied else few[:1]
+        )
         for number in dict.fromkeys(some):
             yield (Fault("stale", number, str(version)),)
 
@@ -70,7 +72,7 @@ def _doubled(places: Places) -> Iterator[tuple[Fault, ...]]:
 
 def _pairs(places: Places) -> Iterator[tuple[Fault, ...]]:
     """Two crashes after writes, in the core scenarios."""
-    if places.core and places.size < 16:
+    if places.core and places.size < LARGE:
         for first, second in combinations(places.writes, 2):
             yield Fault("crash-after", first), Fault("crash-after", second)
 
@@ -83,6 +85,7 @@ FAMILIES: dict[str, Family] = {
     "clean": lambda places: iter([()]),
     "crash": _each(WRITES, [("crash-before", ""), ("crash-after", "")]),
     "error": _errors,
+    "late-write": _each(WRITES, [("late", "20")], [("late", "2")]),
     "hold": _each(EVENTS, [("hold", "120")], [("hold", "8")]),
     "reorder": _each(EVENTS, [("hold", "0.3")]),
     "drop": _each(EVENTS, [("drop", "")]),
@@ -91,8 +94,8 @@ FAMILIES: dict[str, Family] = {
     "stale": _stale,
     "stranger": _strangers,
     "two-crashes": _pairs,
-    "late-write": _each(WRITES, [("late", "20")], [("late", "2")]),
 }
+"""In their order they take turns in large gangs: of three places each strikes one."""
 RANDOM = "random"
 
 
@@ -108,7 +111,7 @@ def plans(
 
     Without those of faults that are over at the wall second ``parting``: until then another scenario's run is the same.
     """
-    places = Places(scenario, reference, full=full)
+    places = Places(scenario, reference, full=full, turn=list(FAMILIES).index(family))
     for faults in FAMILIES[family](places):
         if not faults or max(places.second(fault) + lasting(fault) for fault in faults) >= parting:
             yield replace(reference.plan, faults=faults)
@@ -118,7 +121,7 @@ def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:
     """Two to four faults of any kind, anywhere, under a shuffled schedule."""
     random = Random(f"plan/{seed}")
     scenario = random.choice(list(scenarios().values()))
-    size = random.choice([size for size in scenario.sizes if size < 16] or list(scenario.sizes))
+    size = random.choice([size for size in scenario.sizes if size < LARGE] or list(scenario.sizes))
     run = recorded(reference(scenario.name, size))
     faults = []
     for _ in range(random.randint(2, 4)):

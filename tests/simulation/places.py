@@ -1,8 +1,8 @@
 """Where faults can strike.
 
 Members between the second and the last are alike: nothing in the daemon or the world asks for their rank but to tell
-them apart. So the second stands for them, unless something befalls one of them itself; and where faults are not varied,
-in gangs of sixteen, the last one does.
+them apart. So the second stands for them, unless something befalls one of them itself. In large gangs, where faults are
+not varied, the last one does, and a family of faults strikes one place of three: gangs of four meet all at each.
 """
 
 from math import inf
@@ -16,23 +16,31 @@ SEEN = ("experiments", "pods", "services")
 """What the daemon watches."""
 
 
+LARGE = 16
+"""Members from which on a gang is large."""
+TURNS = 3
+"""Families that take turns in large gangs: each strikes so manieth place."""
+
+
 class Places:
     """The places of one run: its writes by their numbers, its changes by their resourceVersions.
 
     ``full``: nobody stands for anybody else. ``varied``: a fault is tried in all its variants (delays, members, places
-    of a restart), and not in the hardest alone.
+    of a restart), and not in the hardest alone. ``turn`` is the family's, of which every third has the same.
     """
 
-    def __init__(self, scenario: Scenario, clean: Result, *, full: bool) -> None:
+    def __init__(self, scenario: Scenario, clean: Result, *, full: bool, turn: int = 0) -> None:
         history, size = recorded(clean), clean.plan.size
         self.core, self.size = scenario.core, size
         self.varied = full or scenario.core or size == 1
         told_apart = {0, size - 1, *(event.rank % size for event in scenario.befalls)}
-        if self.varied or size < 16:
+        shared = size >= LARGE and not self.varied
+        if not shared:
             told_apart.add(1)
         left_out = set() if full else set(range(size)) - told_apart
-        self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out]
-        self.versions = [step.version for step in changes_seen(history) if step.rank not in left_out]
+        own = slice(turn % TURNS, None, TURNS) if shared else slice(None)
+        self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out][own]
+        self.versions = [step.version for step in changes_seen(history) if step.rank not in left_out][own]
         self._history = history
 
     def second(self, fault: Fault) -> float:

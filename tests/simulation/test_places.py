@@ -3,8 +3,9 @@
 import pytest
 
 from tests.simulation import runner
+from tests.simulation.families import FAMILIES
 from tests.simulation.histories import NOBODY
-from tests.simulation.places import SEEN, Places, recorded
+from tests.simulation.places import SEEN, TURNS, Places, recorded
 from tests.simulation.scenario import scenarios
 
 
@@ -13,8 +14,7 @@ from tests.simulation.scenario import scenarios
     [
         ("happy", 4, {0, 1, 3}),
         ("member-fails", 16, {0, 1, 15}),
-        ("two-fail", 16, {0, 1, 2, 15}),
-        ("cancelled", 16, {0, 15}),
+        ("two-fail", 4, {0, 1, 2, 3}),
         ("happy", 1, {0}),
     ],
 )
@@ -29,3 +29,25 @@ def test_of_members_that_are_alike_one_is_struck(scenario: str, size: int, struc
     wanted = {NOBODY, *struck}
     assert some.writes == [number for number in every.writes if history.writes[number - 1].rank in wanted]
     assert some.versions == [version for version in every.versions if history.changes[version - 1].rank in wanted]
+
+
+def test_in_large_gangs_families_take_turns_and_leave_no_place_out() -> None:
+    scenario, clean = scenarios()["cancelled"], runner.reference("cancelled", 16)
+    every = Places(scenario, clean, full=True)
+    history = recorded(clean)
+    kept = {NOBODY, 0, 15}
+    writes = [number for number in every.writes if history.writes[number - 1].rank in kept]
+    versions = [version for version in every.versions if history.changes[version - 1].rank in kept]
+    turns = [Places(scenario, clean, full=False, turn=turn) for turn in range(2 * TURNS)]
+    assert sorted(number for places in turns[:TURNS] for number in places.writes) == writes
+    assert sorted(version for places in turns[:TURNS] for version in places.versions) == versions
+    assert [places.writes for places in turns[:TURNS]] == [places.writes for places in turns[TURNS:]]
+
+
+@pytest.mark.parametrize(
+    ("families", "each"),
+    [(("crash", "error", "late-write"), 1), (("hold", "reorder", "drop", "relist", "stale", "stranger"), 2)],
+)
+def test_each_write_and_each_event_meets_as_many_families(families: tuple[str, ...], each: int) -> None:
+    turns = [list(FAMILIES).index(family) % TURNS for family in families]
+    assert [turns.count(turn) for turn in range(TURNS)] == [each] * TURNS
