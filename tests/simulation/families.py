@@ -40,16 +40,19 @@ def _errors(places: Places) -> Iterator[tuple[Fault, ...]]:
 
 
 def _stale(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Every earlier list: in the core scenarios after every fourth write that follows it (of a single member: after
-    every one), elsewhere after the sixth, and after the first."""
+    """Every earlier list, found by a new life."""
     for version in places.versions:
-        later = places.after(version)
-        few = [*later[:6][-1:], *later[:1]]
-        some = (
-            later[:: min(places.size, 4)] if places.core and places.size < LARGE else few if places.varied else few[:1]
-        )
-        for number in dict.fromkeys(some):
+        for number in _lives(places, places.after(version)):
             yield (Fault("stale", number, str(version)),)
+
+
+def _lives(places: Places, later: Sequence[int]) -> Sequence[int]:
+    """After which of these writes that life begins: in core scenarios after every fourth (with a single member after
+    each), elsewhere after the sixth, and where faults are varied after the first, too."""
+    if places.core and places.size < LARGE:
+        return later[:: min(places.size, 4)]
+    few = list(dict.fromkeys([*later[:6][-1:], *later[:1]]))
+    return few if places.varied else few[:1]
 
 
 def _strangers(places: Places) -> Iterator[tuple[Fault, ...]]:
