@@ -46,7 +46,9 @@ Policies are asked in one fixed order, and the first verdict wins: success, canc
 refusals. Success comes first because it is monotone: work that is done stays done, whatever else is true.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from state.actions import Action, ConfirmLoss, ProbeTarget
 from state.case import Case, Fail, LookFirst, Restart, Resume, Succeed, Suspend, Verdict

@@ -5,8 +5,9 @@ nothing else is written at growing intervals: a gang of 512 that starts over ten
 writes and not 512.
 """
 
-from dataclasses import replace
 from math import ceil
+
+from msgspec.structs import replace
 
 from state.because import of_lingering, sentence
 from state.case import Case
@@ -36,7 +37,7 @@ def paint(case: Case, assembly: Assembly) -> Record:
     reason, message = record.reason, record.message
     if not record.finished:
         reason, message = _waiting_for(case, assembly, conditions)
-    return replace(  # one copy for all: copying records is what a decision's time mostly goes to
+    return replace(
         record,
         generation=plan.generation,
         size=plan.size,

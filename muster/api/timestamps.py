@@ -1,7 +1,10 @@
 """Kubernetes times (RFC 3339) to wall seconds and back, for data that may be nonsense."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
+REMEMBERED = 2048
+"""Times that are not worked out anew: a pod's and a status's are the same in all its events but one."""
 _SHORTEST, _LONGEST = 20, 40
 LATEST = 253_402_300_799.0
 """The last second of the year 9999, after which RFC 3339 has no times."""
@@ -15,6 +18,11 @@ def seconds_of(text: str | None) -> float:
     """
     if not text or not _SHORTEST <= len(text) <= _LONGEST or text[10] != "T" or text[5] == "W":
         return 0.0
+    return _parsed(text)
+
+
+@lru_cache(REMEMBERED)
+def _parsed(text: str) -> float:
     try:
         moment = datetime.fromisoformat(text)
         return max(0.0, moment.timestamp()) if moment.tzinfo is not None else 0.0
@@ -33,6 +41,7 @@ def micro_time(seconds: float) -> str:
     return _utc(seconds, "microseconds")
 
 
+@lru_cache(REMEMBERED)
 def _utc(seconds: float, digits: str) -> str:
     moment = datetime.fromtimestamp(min(max(seconds, 0.0), LATEST), UTC)
     return moment.replace(tzinfo=None).isoformat(timespec=digits) + "Z"  # takes half as long as strftime

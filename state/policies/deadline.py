@@ -46,9 +46,9 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
 
 
 def passed(case: Case) -> list[ClockName]:
-    """The clocks that have run out, in the order of their names' declaration."""
+    """The clocks that have run out, in the order above."""
     over = ends(case.plan, case.record)
-    return [name for name in ClockName if name in over and over[name] <= case.now]
+    return [name for name in REASONS if name in over and over[name] <= case.now]
 
 
 def judge(case: Case) -> Restart | Fail | LookFirst | None:

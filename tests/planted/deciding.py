@@ -1,7 +1,8 @@
 """Mistakes in what is decided: epochs, failures, the barrier, clocks."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from daemon import conductor
 from daemon.conductor import Conductor

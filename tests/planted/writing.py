@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from daemon import conductor
 from daemon.conductor import Conductor
@@ -105,7 +106,7 @@ def status_written_twice() -> Swaps:
 
     async def twice(self: Conductor, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
         await write(self, entry, record, story)
-        await write(self, entry, replace(record, updated_at=record.updated_at + 1.0), ())
+        await write(self, entry, structs.replace(record, updated_at=record.updated_at + 1.0), ())
 
     return [swap(Conductor, "_write", twice)]
 

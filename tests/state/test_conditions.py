@@ -1,9 +1,10 @@
 """Conditions: computed whole at every step, each with the time of its last flip."""
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from state.case import Case
 from state.conditions import renew
@@ -43,7 +44,7 @@ def test_an_experiment_that_begins() -> None:
 
 
 def test_one_that_runs() -> None:
-    full = replace(QUIET, complete=True, coordinator_ready=True, message="4/4 ranks arrived")
+    full = dataclasses.replace(QUIET, complete=True, coordinator_ready=True, message="4/4 ranks arrived")
     running = rows(full, phase=Phase.RUNNING, epoch=1, scheduled_at=NOW, assembled_at=NOW)
     assert running["Scheduled"] == (True, "AllScheduled", "all 4 members have a node")
     assert running["CoordinatorReady"] == (True, "Serving", f"serving at {plan().coordinator_address(1)}")
@@ -58,7 +59,11 @@ def test_at_rest_nothing_is_ready() -> None:
 
 
 def test_stuck_bears_its_reason() -> None:
-    assert rows(replace(QUIET, stuck=("RanksMissing", "rank 2")))["Stuck"] == (True, "RanksMissing", "rank 2")
+    assert rows(dataclasses.replace(QUIET, stuck=("RanksMissing", "rank 2")))["Stuck"] == (
+        True,
+        "RanksMissing",
+        "rank 2",
+    )
 
 
 def test_suspended() -> None:

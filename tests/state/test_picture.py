@@ -1,9 +1,10 @@
 """The picture: what a person sees, and when it is worth a write."""
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from state.case import Case
 from state.picture import PICTURE_PAUSE, due, paint
@@ -92,7 +93,7 @@ def test_suspended_it_says_what_to_do() -> None:
 
 
 def test_what_is_stuck_goes_before_everything_else() -> None:
-    stuck = replace(HERE, stuck=("RanksMissing", "rank 2"), message="3/4; rank 2")
+    stuck = dataclasses.replace(HERE, stuck=("RanksMissing", "rank 2"), message="3/4; rank 2")
     assert words(stuck, pod(0, epoch=3)) == ("RanksMissing", "3/4; rank 2")
     assert words(stuck, phase=Phase.RUNNING) == ("RanksMissing", "3/4; rank 2")
 

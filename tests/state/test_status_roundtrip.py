@@ -1,12 +1,12 @@
 """The record as a status: what is written reads back exactly, and what cannot be read is never a fresh start."""
 
-from dataclasses import fields, replace
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 
 from state.record import Cause, Condition, ConditionType, Line, Phase, Record, RollCall
 from state.status import StatusError, from_status, to_status
