@@ -4,7 +4,7 @@ It is all that survives the daemon. ``facts`` is the part that must never be los
 changes; the rest is a picture for people (counts, messages) and is refreshed at growing intervals, so that a gang
 of 512 does not cost 512 status writes.
 
-All of it are msgspec's structs, which are copied and compared in a fraction of the time: most of a decision is that.
+Its classes are msgspec structs: a decision copies and compares them more than anything else, and these do it faster.
 
 Times are wall seconds since 1970; None means "not yet in this epoch" (``started_at``: in this life).
 """
