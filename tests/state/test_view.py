@@ -261,3 +261,12 @@ def test_an_epoch_is_launched_once_all_who_run_together_were_made(
 
 def test_a_new_view_has_launched_nothing() -> None:
     assert View().launched == -1
+
+
+def test_its_pods_are_those_that_may_run_and_of_each_rank_the_last() -> None:
+    twins = pod(1, uid="old"), pod(1, uid="new")
+    ended = pod(2, uid="ended", phase=PodPhase.FAILED)
+    replaced = pod(3, uid="replaced", phase=PodPhase.FAILED), pod(3, uid="replacement")
+    here = view(*twins, ended, *replaced, pod(0, epoch=1))
+    assert sorted(each.uid for each in here.pods()) == ["ended", "new", "old", "pod-0-1", "replacement"]
+    assert list(View().pods()) == []
