@@ -196,14 +196,16 @@ class Plan:
     pre_stop: tuple[str, ...] = ()
     ptrace: bool = False
     volumes: tuple[Volume, ...] = ()
-    size: int = field(init=False)
-    """How many members make up the gang."""
-    together: int = field(init=False)
-    """How many members run at a time: the whole gang, unless a group runs its members one after another."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", sum(group.size for group in self.groups))
-        object.__setattr__(self, "together", sum(group.at_a_time for group in self.groups))
+    @property
+    def size(self) -> int:
+        """How many members make up the gang."""
+        return sum(group.size for group in self.groups)
+
+    @property
+    def together(self) -> int:
+        """How many members run at a time: the whole gang, unless a group runs its members one after another."""
+        return sum(group.at_a_time for group in self.groups)
 
     @property
     def sequential(self) -> bool:

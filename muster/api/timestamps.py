@@ -31,8 +31,10 @@ def _parsed(text: str) -> float:
 
 
 def whole_time(seconds: float) -> str:
-    """A ``metav1.Time``: RFC 3339 in UTC with whole seconds, for people. Times outside the calendar become its nearest
-    end."""
+    """A ``metav1.Time``: RFC 3339 in UTC with whole seconds, for people.
+
+    Times outside the calendar become its nearest end.
+    """
     return _utc(seconds, "seconds")
 
 

@@ -46,7 +46,7 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
 
 
 def passed(case: Case) -> list[ClockName]:
-    """The clocks that have run out, in the order above."""
+    """The clocks that have run out, in the order of ``REASONS``."""
     over = ends(case.plan, case.record)
     return [name for name in REASONS if name in over and over[name] <= case.now]
 

@@ -59,11 +59,8 @@ def test_at_rest_nothing_is_ready() -> None:
 
 
 def test_stuck_bears_its_reason() -> None:
-    assert rows(dataclasses.replace(QUIET, stuck=("RanksMissing", "rank 2")))["Stuck"] == (
-        True,
-        "RanksMissing",
-        "rank 2",
-    )
+    stuck = dataclasses.replace(QUIET, stuck=("RanksMissing", "rank 2"))
+    assert rows(stuck)["Stuck"] == (True, "RanksMissing", "rank 2")
 
 
 def test_suspended() -> None:
