@@ -14,8 +14,6 @@ from tests.simulation.scenario import Scenario
 
 SEEN = ("experiments", "pods", "services")
 """What the daemon watches."""
-
-
 LARGE = 16
 """Members from which on a gang is large."""
 TURNS = 3

@@ -1,4 +1,4 @@
-"""The simulation itself, and the part of it that every change has to pass; ``make simulate`` plays all of it."""
+"""The simulation itself, and the part of it that every change has to pass; ``make simulate`` plays the rest."""
 
 import asyncio
 import gc
