@@ -154,7 +154,7 @@ class FakeApi:
             answer = {"GET": self._get, "POST": self._post, "PUT": self._replace, "DELETE": self._delete}[method](asked)
             if fault:
                 raise fault.error
-            return Answer(201 if method == "POST" else 200, encode(answer))
+            return Answer(201 if method == "POST" else 200, self._body(answer))
         finally:
             self.under_way -= 1
 
@@ -228,6 +228,10 @@ class FakeApi:
             listener(change)
         self.watches.news(change)
         return kept
+
+    def _body(self, answer: Object) -> bytes:
+        last = self.history.changes[-1] if self.history.changes else None
+        return last.body if last is not None and last.after is answer else encode(answer)
 
     def _fault(self, asked: Request) -> Fault | None:
         for fault in self._faults:

@@ -26,12 +26,20 @@ class Change:
     before: Object | None
     after: Object
     at: float
+    _body: bytes = b""
     _lines: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def resource(self) -> str:
         """The plural kind: ``pods``."""
         return self.path.split("/")[-2]
+
+    @property
+    def body(self) -> bytes:
+        """The object as it is sent."""
+        if not self._body:
+            self._body = encode(self.after)
+        return self._body
 
     def within(self, collection: str) -> bool:
         """Whether the object lives in that collection, of one namespace or of all."""
@@ -45,7 +53,7 @@ class Change:
             return None
         kind = "DELETED" if not is_in else "MODIFIED" if was_in else "ADDED"
         if kind not in self._lines:
-            self._lines[kind] = encode({"type": kind, "object": self.after})
+            self._lines[kind] = encode({"type": kind, "object": msgspec.Raw(self.body)})
         return self._lines[kind]
 
 

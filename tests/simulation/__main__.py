@@ -56,7 +56,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--runs", type=int, default=5000, help="random plans (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first random plan (default: %(default)s)")
-    parser.add_argument("--full", action="store_true", help="let no place stand for another that is the same")
+    parser.add_argument("--full", action="store_true", help="play those that are the same, too, and all variants")
     parser.add_argument("--every", type=int, default=1, help="only every so manieth of the plans that are not random")
     parser.add_argument("--family", action="append", choices=[*FAMILIES, RANDOM], help="only this family; repeatable")
     parser.add_argument("--scenario", action="append", help="only this scenario; repeatable")

@@ -5,15 +5,17 @@ They are worked out from the run in which nothing goes wrong.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
 from operator import attrgetter
 from random import Random
 
 from tests.simulation.beginnings import lasting
 from tests.simulation.oracles import Result, play
-from tests.simulation.places import LARGE, Places, changes_seen, recorded
+from tests.simulation.places import Places, changes_seen, recorded
 from tests.simulation.plans import EVERY, LOSSES, REFUSALS, Fault, Plan
 from tests.simulation.scenario import Scenario, scenarios
+
+LARGE = 16
+"""Members from which on a gang is large: its runs cost four times as much."""
 
 Family = Callable[[Places], Iterator[tuple[Fault, ...]]]
 
@@ -32,10 +34,16 @@ def _each(places_of: Callable[[Places], Sequence[int]], always: Strikes, varied:
     return family
 
 
+def _crashes(places: Places) -> Iterator[tuple[Fault, ...]]:
+    """Before every write, and after it."""
+    yield from ((Fault("crash-before", at),) for at in places.writes)
+    yield from ((Fault("crash-after", at),) for at in places.turns_of_writes)
+
+
 def _errors(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Every error at every write, where faults are varied; elsewhere one at each write, in turn."""
-    for turn, at in enumerate(places.writes):
-        for kind, how in (*ERRORS, ("refuse", "reset")) if places.varied else (ERRORS[turn % len(ERRORS)],):
+    """Every error at every write."""
+    for at in places.writes:
+        for kind, how in places.answers(at):
             yield (Fault(kind, at, how),)
 
 
@@ -49,17 +57,17 @@ def _stale(places: Places) -> Iterator[tuple[Fault, ...]]:
 def _lives(places: Places, later: Sequence[int]) -> Sequence[int]:
     """After which of these writes that life begins: in core scenarios after every fourth (with a single member after
     each), elsewhere after the sixth, and where faults are varied after the first, too."""
-    if places.core and places.size < LARGE:
+    if places.scenario.core and places.size < LARGE:
         return later[:: min(places.size, 4)]
     few = list(dict.fromkeys([*later[:6][-1:], *later[:1]]))
     return few if places.varied else few[:1]
 
 
 def _strangers(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Somebody edits or deletes the first or the last pod, or the spec; where faults are not varied, pods in turn."""
-    every = [("edit-pod", 0), ("delete-pod", places.size - 1), ("delete-pod", 0)]
-    for turn, version in enumerate(places.versions):
-        for kind, rank in dict.fromkeys(every if places.varied else [every[turn % 2]]):
+    """Somebody edits the first pod or deletes the last one; or (varied) deletes the first one, or edits the spec."""
+    every = [("edit-pod", 0), ("delete-pod", places.size - 1), *[("delete-pod", 0)] * places.varied]
+    for version in places.turns_of_changes:
+        for kind, rank in dict.fromkeys(every):
             if places.pod(rank, version):
                 yield (Fault(kind, version, str(rank)),)
         if places.varied:
@@ -67,26 +75,27 @@ def _strangers(places: Places) -> Iterator[tuple[Fault, ...]]:
 
 
 def _doubled(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """All events come twice, and (varied) each one alone: none of them must change anything."""
+    """All events come twice; none of them must change anything, so none is doubled alone."""
     yield (Fault("double", EVERY),)
-    if places.varied:
+    if places.full:
         yield from ((Fault("double", version),) for version in places.versions)
 
 
 def _pairs(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Two crashes after writes, in the core scenarios."""
-    if places.core and places.size < LARGE:
-        for first, second in combinations(places.writes, 2):
-            yield Fault("crash-after", first), Fault("crash-after", second)
+    """Two crashes after writes, in the core scenarios: the second one anywhere in the run that the first one makes."""
+    if places.scenario.core:
+        for at in places.turns_of_writes:
+            first = Fault("crash-after", at)
+            crashed = Places(places.scenario, play(replace(places.plan, faults=(first,))), full=places.full)
+            yield from ((first, Fault("crash-after", later)) for later in crashed.turns_of_writes if later > at)
 
 
 WRITES: Callable[[Places], Sequence[int]] = attrgetter("writes")
 EVENTS: Callable[[Places], Sequence[int]] = attrgetter("versions")
-ERRORS = (*(("refuse", how) for how in REFUSALS), *(("lose", how) for how in LOSSES))
 
 FAMILIES: dict[str, Family] = {
     "clean": lambda places: iter([()]),
-    "crash": _each(WRITES, [("crash-before", ""), ("crash-after", "")]),
+    "crash": _crashes,
     "error": _errors,
     "late-write": _each(WRITES, [("late", "20")], [("late", "2")]),
     "hold": _each(EVENTS, [("hold", "120")], [("hold", "8")]),
@@ -98,7 +107,6 @@ FAMILIES: dict[str, Family] = {
     "stranger": _strangers,
     "two-crashes": _pairs,
 }
-"""In their order they take turns in large gangs: of three places each strikes one."""
 RANDOM = "random"
 
 
@@ -114,9 +122,9 @@ def plans(
 
     Without those of faults that are over at the wall second ``parting``: until then another scenario's run is the same.
     """
-    places = Places(scenario, reference, full=full, turn=list(FAMILIES).index(family))
+    places = Places(scenario, reference, full=full)
     for faults in FAMILIES[family](places):
-        if not faults or max(places.second(fault) + lasting(fault) for fault in faults) >= parting:
+        if not parting or not faults or max(places.second(fault) + lasting(fault) for fault in faults) >= parting:
             yield replace(reference.plan, faults=faults)
 
 

@@ -22,6 +22,8 @@ class Step:
     """Of the member whose pod it is about; ``NOBODY`` of anything else."""
     kind: str
     """ADDED, MODIFIED or DELETED; of a write, its method."""
+    turn: int
+    """Of the loop, within that instant; of a write, the one it was carried out in, and one of its own if it was not."""
     digest: str
     """Of everything about it, but an Experiment's spec: what the daemon makes of that is what shows."""
 
@@ -41,20 +43,21 @@ class History:
 
 def history(world: World) -> History:
     """What has happened in a world."""
-    changes = tuple(_change(change) for change in world.api.history.changes)
-    ranks = {step.version: step.rank for step in changes}
-    return History(changes, tuple(_write(write, ranks.get(write.committed, NOBODY)) for write in world.writes))
+    changes = tuple(map(_change, world.api.history.changes, world.turns))
+    made = {step.version: step for step in changes}
+    return History(changes, tuple(_write(n, write, made.get(write.committed)) for n, write in enumerate(world.writes)))
 
 
-def _change(change: Change) -> Step:
+def _change(change: Change, turn: int) -> Step:
     after = change.after
     if change.resource == "experiments":
         after = {field: value for field, value in after.items() if field != "spec"}
     said = encode({"at": change.at, "kind": change.kind, "path": change.path, "after": after})
     rank = change.after["metadata"].get("labels", {}).get(LABEL_RANK, NOBODY)
-    return Step(change.at, change.version, change.resource, int(rank), change.kind, sha256(said).hexdigest())
+    return Step(change.at, change.version, change.resource, int(rank), change.kind, turn, sha256(said).hexdigest())
 
 
-def _write(write: Write, rank: int) -> Step:
+def _write(number: int, write: Write, made: Step | None) -> Step:
     digest = sha256(repr(write).encode()).hexdigest()
-    return Step(write.at, write.version, write.resource, rank, write.method, digest)
+    rank, turn = (made.rank, made.turn) if made else (NOBODY, -number)
+    return Step(write.at, write.version, write.resource, rank, write.method, turn, digest)

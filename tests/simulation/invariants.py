@@ -1,6 +1,8 @@
 """What must hold at every instant, judged on what is true and not on what the daemon believes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from muster.api.names import LABEL_EPOCH, LABEL_UID
 from tests.fakes.history import Change, Object
@@ -70,15 +72,15 @@ class Invariants:
 
     # What the daemon did
 
-    def wrote(self, method: str, path: str, body: Any) -> None:
+    def wrote(self, method: str, path: str, body: bytes) -> None:
         """A write of the daemon was carried out."""
         resource = path.split("/")[5]
         if resource == "pods" and method == "POST":
-            self._created(body)
+            self._created(msgspec.json.decode(body))
         elif resource == "pods" and method == "DELETE":
             self._deleted(path)
         elif resource == "events":
-            self._announced(body)
+            self._announced(msgspec.json.decode(body))
 
     def _created(self, pod: Object) -> None:
         labels = pod["metadata"]["labels"]

@@ -72,7 +72,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._virtual = 0.0
         self._shuffle = shuffle
-        self._turns = 0
+        self.turns = 0
+        """Since the clock stands where it stands."""
         self._timers: list[tuple[float, int, Call]] = []
         self._order = count()
 
@@ -96,8 +97,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """One turn (what ``BaseEventLoop.run_forever`` repeats)."""
         ready, timers = self._ready, self._timers
         if ready or self._stopping:
-            self._turns += 1
-            if self._turns > TURNS:
+            self.turns += 1
+            if self.turns > TURNS:
                 raise HotLoop(f"the loop turns without end at {self._virtual:.3f} s")
         else:
             while timers and timers[0][2].off:
@@ -106,7 +107,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 waiting = sorted(task.get_name() for task in asyncio.all_tasks(self))
                 raise Deadlock(f"nothing is left to wait for at {self._virtual:.3f} s; tasks: {', '.join(waiting)}")
             self._virtual = max(self._virtual, timers[0][0])
-            self._turns = 0
+            self.turns = 0
         while timers and timers[0][0] <= self._virtual:
             ready.append(heappop(timers)[2])
         if self._shuffle and len(ready) > 1:

@@ -1,12 +1,15 @@
 """Where faults can strike.
 
 Members between the second and the last are alike: nothing in the daemon or the world asks for their rank but to tell
-them apart. So the second stands for them, unless something befalls one of them itself. In large gangs, where faults are
-not varied, the last one does, and a family of faults strikes one place of three: gangs of four meet all at each.
+them apart. So the second stands for them, unless something befalls one of them itself. And what is done in one turn of
+the loop is done before anybody else gets a turn: who strikes after one step of it strikes after the last.
 """
 
+from collections.abc import Iterable, Sequence
 from math import inf
 
+from tests.simulation.answers import EVERY as EVERY_ANSWER
+from tests.simulation.answers import told_apart
 from tests.simulation.histories import History, Step
 from tests.simulation.oracles import Result
 from tests.simulation.plans import COUNTED_IN_WRITES, EVERY, Fault
@@ -14,32 +17,38 @@ from tests.simulation.scenario import Scenario
 
 SEEN = ("experiments", "pods", "services")
 """What the daemon watches."""
-LARGE = 16
-"""Members from which on a gang is large."""
-TURNS = 3
-"""Families that take turns in large gangs: each strikes so manieth place."""
 
 
 class Places:
     """The places of one run: its writes by their numbers, its changes by their resourceVersions.
 
-    ``full``: nobody stands for anybody else. ``varied``: a fault is tried in all its variants (delays, members, places
-    of a restart), and not in the hardest alone. ``turn`` is the family's, of which every third has the same.
+    ``full``: nothing stands for anything else. ``varied``: a fault is tried with more than one delay, member or place
+    of a restart.
     """
 
-    def __init__(self, scenario: Scenario, clean: Result, *, full: bool, turn: int = 0) -> None:
-        history, size = recorded(clean), clean.plan.size
-        self.core, self.size = scenario.core, size
+    def __init__(self, scenario: Scenario, run: Result, *, full: bool) -> None:
+        history, size = recorded(run), run.plan.size
+        self.scenario, self.plan, self.size, self.full = scenario, run.plan, size, full
         self.varied = full or scenario.core or size == 1
-        told_apart = {0, size - 1, *(event.rank % size for event in scenario.befalls)}
-        shared = size >= LARGE and not self.varied
-        if not shared:
-            told_apart.add(1)
-        left_out = set() if full else set(range(size)) - told_apart
-        own = slice(turn % TURNS, None, TURNS) if shared else slice(None)
-        self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out][own]
-        self.versions = [step.version for step in changes_seen(history) if step.rank not in left_out][own]
+        told = {0, 1, size - 1, *(event.rank % size for event in scenario.befalls)}
+        left_out = set() if full else set(range(size)) - told
+        self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out]
+        self.versions = [step.version for step in changes_seen(history) if step.rank not in left_out]
         self._history = history
+
+    @property
+    def turns_of_writes(self) -> Sequence[int]:
+        """One write of each turn."""
+        return self.writes if self.full else _last_of_turns(self.writes, self._history.writes)
+
+    @property
+    def turns_of_changes(self) -> Sequence[int]:
+        """One version of each turn."""
+        return self.versions if self.full else _last_of_turns(self.versions, self._history.changes)
+
+    def answers(self, number: int) -> Iterable[tuple[str, str]]:
+        """In which ways that write can go wrong."""
+        return EVERY_ANSWER if self.full else told_apart(self._history.writes, number)
 
     def second(self, fault: Fault) -> float:
         """The wall second at which that fault strikes last."""
@@ -63,7 +72,12 @@ def changes_seen(history: History) -> list[Step]:
     return [step for step in history.changes if step.resource in SEEN]
 
 
-def recorded(clean: Result) -> History:
-    """What happened in a clean run."""
-    assert clean.history is not None
-    return clean.history
+def recorded(run: Result) -> History:
+    """What happened in a run that was not compared with another."""
+    assert run.history is not None
+    return run.history
+
+
+def _last_of_turns(numbers: Iterable[int], steps: Sequence[Step]) -> list[int]:
+    """Of numbered steps, those after which somebody else gets a turn."""
+    return list({(steps[number - 1].at, steps[number - 1].turn): number for number in numbers}.values())

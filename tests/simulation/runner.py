@@ -79,13 +79,16 @@ def _settle() -> None:
 
 
 def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...]]:
-    """Play one plan. A world is one knot: before its end no garbage is found, after it all is."""
+    """Play one plan. A world is one knot: before its end no garbage is found, after it all is.
+
+    It is among what is young: what has outlived an earlier plan is kept for all, and need not be looked through.
+    """
     gc.disable()
     try:
         return _judged(*task)
     finally:
         gc.enable()
-        gc.collect()
+        gc.collect(1)
 
 
 def _judged(family: str, line: str) -> tuple[str, str, tuple[str, ...]]:

@@ -107,7 +107,8 @@ class Soak(World):
         """The world itself keeps everything that ever happened, for its oracles. Here that would be what grows."""
         changes = self.api.history.changes
         for change in changes[self._forgotten :]:
-            change.kind, change.path, change.before, change.after, change._lines = "DELETED", "", None, {}, {}
+            change.kind, change.path, change.before, change.after = "DELETED", "", None, {}
+            change._body, change._lines = b"", {}
         self._forgotten = len(changes)
         collections_of.cache_clear()
         for path in [path for path in self.api.objects if "/events/" in path]:

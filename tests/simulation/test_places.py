@@ -3,9 +3,10 @@
 import pytest
 
 from tests.simulation import runner
-from tests.simulation.families import FAMILIES
 from tests.simulation.histories import NOBODY
-from tests.simulation.places import SEEN, TURNS, Places, recorded
+from tests.simulation.oracles import play
+from tests.simulation.places import SEEN, Places, recorded
+from tests.simulation.plans import Fault, Plan
 from tests.simulation.scenario import scenarios
 
 
@@ -31,23 +32,41 @@ def test_of_members_that_are_alike_one_is_struck(scenario: str, size: int, struc
     assert some.versions == [version for version in every.versions if history.changes[version - 1].rank in wanted]
 
 
-def test_in_large_gangs_families_take_turns_and_leave_no_place_out() -> None:
-    scenario, clean = scenarios()["cancelled"], runner.reference("cancelled", 16)
-    every = Places(scenario, clean, full=True)
-    history = recorded(clean)
-    kept = {NOBODY, 0, 15}
-    writes = [number for number in every.writes if history.writes[number - 1].rank in kept]
-    versions = [version for version in every.versions if history.changes[version - 1].rank in kept]
-    turns = [Places(scenario, clean, full=False, turn=turn) for turn in range(2 * TURNS)]
-    assert sorted(number for places in turns[:TURNS] for number in places.writes) == writes
-    assert sorted(version for places in turns[:TURNS] for version in places.versions) == versions
-    assert [places.writes for places in turns[:TURNS]] == [places.writes for places in turns[TURNS:]]
-
-
 @pytest.mark.parametrize(
-    ("families", "each"),
-    [(("crash", "error", "late-write"), 1), (("hold", "reorder", "drop", "relist", "stale", "stranger"), 2)],
+    ("kind", "how"), [("crash-after", ""), ("delete-pod", "0"), ("edit-pod", "0"), ("edit-spec", "")]
 )
-def test_each_write_and_each_event_meets_as_many_families(families: tuple[str, ...], each: int) -> None:
-    turns = [list(FAMILIES).index(family) % TURNS for family in families]
-    assert [turns.count(turn) for turn in range(TURNS)] == [each] * TURNS
+def test_after_the_steps_of_one_turn_a_fault_makes_the_same_run(kind: str, how: str) -> None:
+    clean = runner.reference("member-fails", 4)
+    history = recorded(clean)
+    some, every = (Places(scenarios()["member-fails"], clean, full=full) for full in (False, True))
+    steps = history.writes if kind == "crash-after" else history.changes
+    numbers, last = (
+        (every.writes, some.turns_of_writes) if kind == "crash-after" else (every.versions, some.turns_of_changes)
+    )
+    turns = [
+        [number for number in numbers if (steps[number - 1].at, steps[number - 1].turn) == (step.at, step.turn)]
+        for step in (steps[number - 1] for number in last)
+    ]
+    crowded = [turn for turn in turns if len(turn) > 2]
+    assert crowded
+    for turn in crowded:
+        assert len({run(Fault(kind, number, how)) for number in turn}) == 1
+
+
+def test_a_turn_is_struck_once_and_none_is_left_out() -> None:
+    clean = runner.reference("member-fails", 4)
+    history = recorded(clean)
+    some, every = (Places(scenarios()["member-fails"], clean, full=full) for full in (False, True))
+    assert every.turns_of_writes == every.writes
+    assert every.turns_of_changes == every.versions
+    for of_some, of_all, steps in (
+        (some.turns_of_writes, some.writes, history.writes),
+        (some.turns_of_changes, some.versions, history.changes),
+    ):
+        moments = [(steps[number - 1].at, steps[number - 1].turn) for number in of_some]
+        assert len(moments) == len(set(moments)) < len(of_all)
+        assert set(moments) == {(steps[number - 1].at, steps[number - 1].turn) for number in of_all}
+
+
+def run(fault: Fault) -> str:
+    return recorded(play(Plan("member-fails", 4, (fault,)))).digest

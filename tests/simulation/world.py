@@ -70,6 +70,8 @@ class World:
         self.spent: set[Fault] = set()
         self.landed: set[str] = set()
         """Objects that a dead daemon's late write made."""
+        self.turns: list[int] = []
+        """Of the loop, within its instant: when each change came, by resourceVersion from 1."""
         self.touched = 0.0
         """When something that is not the daemon's doing happened last."""
         self.lives: list[Life] = []
@@ -225,6 +227,7 @@ class World:
     def _changed(self, change: Change) -> None:
         """Somebody changed something: faults that wait for this resourceVersion strike, and garbage is collected."""
         self.touched = self.loop.time()
+        self.turns.append(self.loop.turns)
         if self.say:
             status = change.after.get("status", {})
             self.say(f"{self.touched:9.3f}  {change.version:4} {change.kind:8} {change.path.split('/', 5)[-1]}"
@@ -238,7 +241,8 @@ class World:
 
     def objects(self, resource: str) -> list[Object]:
         """All objects of a plural kind."""
-        return [obj for path, obj in self.api.objects.items() if path.split("/")[-2] == resource]
+        own = f"/{resource}/"
+        return [obj for path, obj in self.api.objects.items() if own in path]
 
     def experiments(self) -> list[Object]:
         """All Experiments."""

@@ -1,0 +1,44 @@
+"""What is the same to whoever wrote makes the same run."""
+
+from dataclasses import replace
+from itertools import groupby
+
+import pytest
+
+from tests.simulation.answers import EVERY, NAMED, told_apart
+from tests.simulation.oracles import play
+from tests.simulation.places import recorded
+from tests.simulation.plans import Fault, Plan
+from tests.simulation.runner import reference
+
+SCENARIO, SIZE = "member-fails", 4
+
+
+def run(fault: Fault) -> str:
+    return recorded(play(Plan(SCENARIO, SIZE, (fault,)))).digest
+
+
+def writes() -> dict[tuple[str, str], list[int]]:
+    """The writes of each kind, by their numbers."""
+    steps = recorded(reference(SCENARIO, SIZE)).writes
+    kinds = sorted(((step.kind, step.resource), number) for number, step in enumerate(steps, 1))
+    return {kind: [number for _, number in each] for kind, each in groupby(kinds, key=lambda pair: pair[0])}
+
+
+def test_every_kind_of_write_is_known() -> None:
+    assert set(writes()) == set(NAMED)
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_an_answer_that_is_left_out_makes_the_run_of_one_that_is_not(kind: tuple[str, str]) -> None:
+    numbers = writes()[kind]
+    for at in {numbers[0], numbers[len(numbers) // 2], numbers[-1]}:
+        apart = set(told_apart(recorded(reference(SCENARIO, SIZE)).writes, at))
+        stand = {run(Fault(how, at, why)) for how, why in apart}
+        for how, why in set(EVERY) - apart:
+            assert run(Fault(how, at, why)) in stand, f"{how}={at}/{why}"
+
+
+def test_of_a_write_that_is_not_known_every_answer_is_tried() -> None:
+    unknown = replace(recorded(reference(SCENARIO, SIZE)).writes[0], resource="leases", kind="PATCH")
+    assert told_apart([unknown], 1) == list(EVERY)
