@@ -13,7 +13,7 @@ from functools import partial
 from tests.fuzz.runner import Runner, Violation
 from tests.fuzz.walk import walk
 
-CASES = 64_000
+CASES = 57_500
 """In three of which about five hostile objects are sent: more than 100,000 in all."""
 SHOWN = 20
 """Violations printed in full."""

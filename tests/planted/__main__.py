@@ -17,7 +17,7 @@ from tests.simulation.families import FAMILIES
 HASH_SEED = "0"
 """Sets of strings are walked in an order that differs from process to process; here it must not."""
 CLEAN = "the daemon as it is"
-PORTION = 40
+PORTION = 8
 """Plans of the undamaged daemon that are played in one go."""
 
 Case = Bug | Pair
@@ -89,8 +89,8 @@ def _judge(lines: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _acquit(pool: "multiprocessing.pool.Pool", results: Results) -> tuple[int, list[tuple[str, str]]]:
-    """The undamaged daemon on every plan that was played: how many, and those that it fails."""
-    lines = sorted({line for caught in results.values() for each in caught for line in each.played})
+    """The undamaged daemon on every plan that caught a bug: how many, and those that it fails."""
+    lines = sorted({line for caught in results.values() for each in caught for line, _ in each.violated})
     portions = [lines[start : start + PORTION] for start in range(0, len(lines), PORTION)]
     return len(lines), [each for found in pool.imap(_judge, portions) for each in found]
 

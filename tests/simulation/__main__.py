@@ -33,14 +33,11 @@ def main() -> int:
     families = arguments.family or [*FAMILIES, RANDOM]
     began = time.monotonic()
     named = [family for family in families if family != RANDOM]
-    tasks = [
-        *islice(
-            exhaustive(named, arguments.size, arguments.scenario or (), full=arguments.full), 0, None, arguments.every
-        ),
-        *(random(arguments.runs, arguments.seed) if RANDOM in families else ()),
-    ]
     soaking = partial(_soak, arguments.soak) if arguments.soak else None
     with real(arguments.real, _say) as reality:
+        fixed = exhaustive(named, arguments.size, arguments.scenario or (), full=arguments.full)
+        drawn = random(arguments.runs, arguments.seed) if RANDOM in families else ()
+        tasks = [*islice(fixed, 0, None, arguments.every), *drawn]
         played = partial(_progress, len(tasks))
         tally = run(tasks, processes=arguments.processes, heard=_tell, played=played, aside=soaking)
         for family, number in tally.plans.items():

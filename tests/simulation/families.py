@@ -10,12 +10,9 @@ from random import Random
 
 from tests.simulation.beginnings import lasting
 from tests.simulation.oracles import Result, play
-from tests.simulation.places import Places, changes_seen, recorded
+from tests.simulation.places import LARGE, Places, changes_seen, recorded
 from tests.simulation.plans import EVERY, LOSSES, REFUSALS, Fault, Plan
 from tests.simulation.scenario import Scenario, scenarios
-
-LARGE = 16
-"""Members from which on a gang is large: its runs cost four times as much."""
 
 Family = Callable[[Places], Iterator[tuple[Fault, ...]]]
 

@@ -1,15 +1,15 @@
 """Where faults can strike.
 
 Members between the second and the last are alike: nothing in the daemon or the world asks for their rank but to tell
-them apart. So the second stands for them, unless something befalls one of them itself. And what is done in one turn of
-the loop is done before anybody else gets a turn: who strikes after one step of it strikes after the last.
+them apart. So the second stands for them, unless something befalls one of them itself; and in large gangs the last,
+since gangs of four have met both. And what is done in one turn of the loop is done before anybody else gets a turn: who
+strikes after one step of it strikes after the last.
 """
 
 from collections.abc import Iterable, Sequence
 from math import inf
 
-from tests.simulation.answers import EVERY as EVERY_ANSWER
-from tests.simulation.answers import told_apart
+from tests.simulation import answers
 from tests.simulation.histories import History, Step
 from tests.simulation.oracles import Result
 from tests.simulation.plans import COUNTED_IN_WRITES, EVERY, Fault
@@ -17,6 +17,8 @@ from tests.simulation.scenario import Scenario
 
 SEEN = ("experiments", "pods", "services")
 """What the daemon watches."""
+LARGE = 16
+"""Members from which on a gang is large: its runs cost four times as much as those of four."""
 
 
 class Places:
@@ -30,8 +32,10 @@ class Places:
         history, size = recorded(run), run.plan.size
         self.scenario, self.plan, self.size, self.full = scenario, run.plan, size, full
         self.varied = full or scenario.core or size == 1
-        told = {0, 1, size - 1, *(event.rank % size for event in scenario.befalls)}
-        left_out = set() if full else set(range(size)) - told
+        told_apart = {0, size - 1, *(event.rank % size for event in scenario.befalls)}
+        if size < LARGE or self.varied:
+            told_apart.add(1)
+        left_out = set() if full else set(range(size)) - told_apart
         self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out]
         self.versions = [step.version for step in changes_seen(history) if step.rank not in left_out]
         self._history = history
@@ -48,7 +52,7 @@ class Places:
 
     def answers(self, number: int) -> Iterable[tuple[str, str]]:
         """In which ways that write can go wrong."""
-        return EVERY_ANSWER if self.full else told_apart(self._history.writes, number)
+        return answers.EVERY if self.full else answers.told_apart(self._history.writes, number)
 
     def second(self, fault: Fault) -> float:
         """The wall second at which that fault strikes last."""
