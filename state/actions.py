@@ -6,6 +6,8 @@ fact of the view (a pod appears, a barrier is confirmed, a refusal), never as a 
 
 from dataclasses import dataclass
 
+import msgspec
+
 from state.plan import Member
 from state.pod import Pod
 
@@ -55,8 +57,7 @@ class DeletePods:
 Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeTarget:
+class ProbeTarget(msgspec.Struct, frozen=True):
     """The coordinator to ask, by pod IP. A changed target is a new coordinator, of which nothing is known yet."""
 
     epoch: int

@@ -6,14 +6,15 @@ members; it never loops over the gang.
 
 from dataclasses import dataclass
 
+import msgspec
+
 from state.plan import Plan
 from state.pod import Pod
 from state.record import Cause, Record
 from state.view import Standing, Tally, View
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """One experiment at one instant. ``now`` is in wall seconds."""
 
     plan: Plan

@@ -46,8 +46,7 @@ Policies are asked in one fixed order, and the first verdict wins: success, canc
 refusals. Success comes first because it is monotone: work that is done stays done, whatever else is true.
 """
 
-from dataclasses import dataclass
-
+import msgspec
 from msgspec.structs import replace
 
 from state.actions import Action, ConfirmLoss, ProbeTarget
@@ -61,8 +60,7 @@ from state.story import append, tell
 from state.view import View
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """What follows. ``story`` holds the new lines only."""
 
     record: Record

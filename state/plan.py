@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
 from muster.api.names import epoch_suffix, member_hostname, pod_name
 
 
@@ -122,8 +124,7 @@ class Shape:
     tolerations: tuple[Toleration, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """One pod's place in the gang."""
 
     group: str

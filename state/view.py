@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
 
+import msgspec
+
 from state.pod import Pod, PodPhase
 from state.roll import RollAnswer
 
@@ -101,8 +103,7 @@ SHOWN_RANKS = 64
 """How many missing ranks are named; more help nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """What an epoch's coordinator said last, boiled down once per answer so that a decision need not walk the ranks."""
 
     epoch: int

@@ -17,7 +17,7 @@ Facts about what a coordinator shows in which situation: openxla/xla
 xla/pjrt/distributed/coordination/coordination_service.cc, and measurements with jax 0.4.35 to 0.12.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from state.because import enumerate_missing, why_idle
 from state.case import Case
@@ -31,8 +31,7 @@ FIRST_SERVE = 60.0
 """Seconds a coordinator's program may run before its port opens (imports, data, compilation caches)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assembly:
+class Assembly(msgspec.Struct, frozen=True):
     """How far the gang has come together."""
 
     complete: bool

@@ -1,6 +1,5 @@
 """Conditions: computed whole at every step, each with the time of its last flip."""
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -44,7 +43,7 @@ def test_an_experiment_that_begins() -> None:
 
 
 def test_one_that_runs() -> None:
-    full = dataclasses.replace(QUIET, complete=True, coordinator_ready=True, message="4/4 ranks arrived")
+    full = replace(QUIET, complete=True, coordinator_ready=True, message="4/4 ranks arrived")
     running = rows(full, phase=Phase.RUNNING, epoch=1, scheduled_at=NOW, assembled_at=NOW)
     assert running["Scheduled"] == (True, "AllScheduled", "all 4 members have a node")
     assert running["CoordinatorReady"] == (True, "Serving", f"serving at {plan().coordinator_address(1)}")
@@ -59,7 +58,7 @@ def test_at_rest_nothing_is_ready() -> None:
 
 
 def test_stuck_bears_its_reason() -> None:
-    stuck = dataclasses.replace(QUIET, stuck=("RanksMissing", "rank 2"))
+    stuck = replace(QUIET, stuck=("RanksMissing", "rank 2"))
     assert rows(stuck)["Stuck"] == (True, "RanksMissing", "rank 2")
 
 

@@ -1,9 +1,9 @@
 """Decisions one at a time: exactly what the record says afterwards, what is asked for, and when to look again."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget
 from state.machine import Decision, decide

@@ -1,6 +1,5 @@
 """The picture: what a person sees, and when it is worth a write."""
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -93,7 +92,7 @@ def test_suspended_it_says_what_to_do() -> None:
 
 
 def test_what_is_stuck_goes_before_everything_else() -> None:
-    stuck = dataclasses.replace(HERE, stuck=("RanksMissing", "rank 2"), message="3/4; rank 2")
+    stuck = replace(HERE, stuck=("RanksMissing", "rank 2"), message="3/4; rank 2")
     assert words(stuck, pod(0, epoch=3)) == ("RanksMissing", "3/4; rank 2")
     assert words(stuck, phase=Phase.RUNNING) == ("RanksMissing", "3/4; rank 2")
 
