@@ -136,6 +136,8 @@ class Door:
         return Delivery(due)
 
     def ends(self, collection: str, began: float) -> float:
+        if not self._breaks:
+            return inf
         return min((at for at in self._breaks if at > began), default=inf)
 
     def _when(self, change: Change) -> float:

@@ -31,9 +31,9 @@ class Places:
     def __init__(self, scenario: Scenario, run: Result, *, full: bool) -> None:
         history, size = recorded(run), run.plan.size
         self.scenario, self.plan, self.size, self.full = scenario, run.plan, size, full
-        self.varied = full or scenario.core or size == 1
+        self.varied = full or size == 1 or (scenario.core and size < LARGE)
         told_apart = {0, size - 1, *(event.rank % size for event in scenario.befalls)}
-        if size < LARGE or self.varied:
+        if size < LARGE:
             told_apart.add(1)
         left_out = set() if full else set(range(size)) - told_apart
         self.writes = [number for number, step in enumerate(history.writes, 1) if step.rank not in left_out]

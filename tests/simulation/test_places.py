@@ -14,8 +14,7 @@ from tests.simulation.scenario import scenarios
     ("scenario", "size", "struck"),
     [
         ("happy", 4, {0, 1, 3}),
-        ("member-fails", 16, {0, 1, 15}),
-        ("cancelled", 16, {0, 15}),
+        ("member-fails", 16, {0, 15}),
         ("two-fail", 4, {0, 1, 2, 3}),
         ("happy", 1, {0}),
     ],
