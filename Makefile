@@ -42,7 +42,7 @@ lint: $(READY)
 	@$(BIN)/lint-imports
 
 simulate: $(READY) ## Prove decisions under faults: every plan (of those that are the same, one), and RUNS random ones (nightly: RUNS=100000; FULL=1)
-	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 205 $(if $(FULL),--full)
+	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212 $(if $(FULL),--full)
 
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which
 	@$(BIN)/python -m tests.planted
