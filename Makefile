@@ -41,7 +41,7 @@ lint: $(READY)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-simulate: $(READY) ## Prove decisions under faults: every plan (of those that are the same, one), and RUNS random ones (nightly: RUNS=100000; FULL=1)
+simulate: $(READY) ## Prove decisions under faults: every plan (of those that are the same, one), and RUNS random ones (nightly: RUNS=100000, and FULL=1 for all)
 	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212 $(if $(FULL),--full)
 
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which

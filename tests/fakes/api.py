@@ -230,6 +230,7 @@ class FakeApi:
         return kept
 
     def _body(self, answer: Object) -> bytes:
+        """What was just changed is encoded once, for its answer and for all watches."""
         last = self.history.changes[-1] if self.history.changes else None
         return last.body if last is not None and last.after is answer else encode(answer)
 

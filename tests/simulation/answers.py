@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tests.simulation.histories import Step
 from tests.simulation.plans import LOSSES, REFUSALS
 
-EVERY = (*(("refuse", how) for how in (*REFUSALS, "reset")), *(("lose", how) for how in LOSSES))
+WAYS = (*(("refuse", how) for how in (*REFUSALS, "reset")), *(("lose", how) for how in LOSSES))
 """Each way in which a write goes wrong: kinds of faults, and how they strike."""
 ORDINARY = ("500", "504")
 """They stand for those that nobody has a word for."""
@@ -34,4 +34,4 @@ def told_apart(writes: Sequence[Step], number: int) -> list[tuple[str, str]]:
         later.resource == "events" and later.at < write.at + SOON for later in writes[number:]
     ):
         named = ()
-    return [(kind, how) for kind, how in EVERY if named is None or how in (*ORDINARY, *named)]
+    return [(kind, how) for kind, how in WAYS if named is None or how in (*ORDINARY, *named)]

@@ -121,8 +121,9 @@ def plans(
     """
     places = Places(scenario, reference, full=full)
     for faults in FAMILIES[family](places):
-        if not parting or not faults or max(places.second(fault) + lasting(fault) for fault in faults) >= parting:
-            yield replace(reference.plan, faults=faults)
+        if parting and faults and max(places.second(fault) + lasting(fault) for fault in faults) < parting:
+            continue
+        yield replace(reference.plan, faults=faults)
 
 
 def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:

@@ -27,6 +27,11 @@ class Step:
     digest: str
     """Of everything about it, but an Experiment's spec: what the daemon makes of that is what shows."""
 
+    @property
+    def moment(self) -> tuple[float, int]:
+        """Nobody else does anything between the steps of one moment."""
+        return self.at, self.turn
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -45,7 +50,9 @@ def history(world: World) -> History:
     """What has happened in a world."""
     changes = tuple(map(_change, world.api.history.changes, world.turns))
     made = {step.version: step for step in changes}
-    return History(changes, tuple(_write(n, write, made.get(write.committed)) for n, write in enumerate(world.writes)))
+    return History(
+        changes, tuple(_write(n, write, made.get(write.committed)) for n, write in enumerate(world.writes, 1))
+    )
 
 
 def _change(change: Change, turn: int) -> Step:

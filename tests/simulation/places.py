@@ -52,7 +52,7 @@ class Places:
 
     def answers(self, number: int) -> Iterable[tuple[str, str]]:
         """In which ways that write can go wrong."""
-        return answers.EVERY if self.full else answers.told_apart(self._history.writes, number)
+        return answers.WAYS if self.full else answers.told_apart(self._history.writes, number)
 
     def second(self, fault: Fault) -> float:
         """The wall second at which that fault strikes last."""
@@ -84,4 +84,4 @@ def recorded(run: Result) -> History:
 
 def _last_of_turns(numbers: Iterable[int], steps: Sequence[Step]) -> list[int]:
     """Of numbered steps, those after which somebody else gets a turn."""
-    return list({(steps[number - 1].at, steps[number - 1].turn): number for number in numbers}.values())
+    return list({steps[number - 1].moment: number for number in numbers}.values())

@@ -39,14 +39,11 @@ def test_after_the_steps_of_one_turn_a_fault_makes_the_same_run(kind: str, how: 
     clean = runner.reference("member-fails", 4)
     history = recorded(clean)
     some, every = (Places(scenarios()["member-fails"], clean, full=full) for full in (False, True))
-    steps = history.writes if kind == "crash-after" else history.changes
-    numbers, last = (
-        (every.writes, some.turns_of_writes) if kind == "crash-after" else (every.versions, some.turns_of_changes)
-    )
-    turns = [
-        [number for number in numbers if (steps[number - 1].at, steps[number - 1].turn) == (step.at, step.turn)]
-        for step in (steps[number - 1] for number in last)
-    ]
+    if kind == "crash-after":
+        steps, numbers, last = history.writes, every.writes, some.turns_of_writes
+    else:
+        steps, numbers, last = history.changes, every.versions, some.turns_of_changes
+    turns = [[each for each in numbers if steps[each - 1].moment == steps[one - 1].moment] for one in last]
     crowded = [turn for turn in turns if len(turn) > 2]
     assert crowded
     for turn in crowded:
@@ -63,9 +60,9 @@ def test_a_turn_is_struck_once_and_none_is_left_out() -> None:
         (some.turns_of_writes, some.writes, history.writes),
         (some.turns_of_changes, some.versions, history.changes),
     ):
-        moments = [(steps[number - 1].at, steps[number - 1].turn) for number in of_some]
+        moments = [steps[number - 1].moment for number in of_some]
         assert len(moments) == len(set(moments)) < len(of_all)
-        assert set(moments) == {(steps[number - 1].at, steps[number - 1].turn) for number in of_all}
+        assert set(moments) == {steps[number - 1].moment for number in of_all}
 
 
 def run(fault: Fault) -> str:

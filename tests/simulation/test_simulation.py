@@ -1,4 +1,4 @@
-"""The simulation itself, and the part of it that every change has to pass; ``make simulate`` plays the rest."""
+"""The simulation itself, and the part of it that every change has to pass; ``make simulate`` plays all of it."""
 
 import asyncio
 import gc
@@ -125,6 +125,13 @@ def test_every_family_has_plans_and_every_kind_of_fault_a_family() -> None:
 @pytest.mark.parametrize("line", ["member-fails:n=4", "side-by-side:n=4:crash-after=9:hold=20/8:seed=5:shuffle"])
 def test_the_same_plan_has_the_same_history(line: str) -> None:
     assert play(parse(line)).history == play(parse(line)).history
+
+
+def test_events_that_come_twice_must_make_the_very_same_history() -> None:
+    plan, clean = parse("happy:n=1:double=0"), runner.reference("happy", 1)
+    assert play(plan, clean).violations == ()
+    another = replace(clean, history=runner.reference("member-fails", 1).history)
+    assert play(plan, another).violations == ("what comes twice makes a difference",)
 
 
 def test_another_seed_has_another_history() -> None:
