@@ -61,9 +61,9 @@ bench: $(READY) ## Measure the hot paths against their budgets; writes benchmark
 	@$(BIN)/python -m benchmarks
 
 docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands
-	@$(BIN)/python -m muster.api.crd > deploy/crds/experiments.muster.dev.yaml
-	@$(BIN)/python -m muster.api.reference > docs/manifest-reference.md
-	@$(BIN)/python -m metrics.docs > docs/metrics.md
+	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
+	@$(BIN)/python -m muster.api.schema.reference > docs/manifest-reference.md
+	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 
 clean: ## Remove the virtual environment and everything generated outside git

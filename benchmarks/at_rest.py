@@ -15,8 +15,8 @@ from pathlib import Path
 import aiohttp
 
 from benchmarks.result import Result
-from muster.api.crd import custom_resource_definition
 from muster.api.names import MANAGER
+from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.kubeconfig import write_kubeconfig
 
@@ -53,7 +53,7 @@ async def musterd() -> float:
         arguments = ["--kubeconfig", str(kubeconfig), "--http-host", "127.0.0.1", "--http-port", "0"]
         daemon = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "daemon.main", *arguments, "--log-format", "json"),
+            *("-m", "muster.daemon.main", *arguments, "--log-format", "json"),
             stderr=asyncio.subprocess.PIPE,
             env={name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")},
         )

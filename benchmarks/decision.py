@@ -12,12 +12,12 @@ from functools import partial
 
 from benchmarks.gangs import gang, pod, roll, seen
 from benchmarks.result import Result
-from state.actions import CreatePods
-from state.machine import Decision, decide
-from state.plan import Plan
-from state.pod import Pod, PodPhase
-from state.record import Phase, Record
-from state.view import View
+from muster.state.actions import CreatePods
+from muster.state.machine import Decision, decide
+from muster.state.plan import Plan
+from muster.state.pod import Pod, PodPhase
+from muster.state.record import Phase, Record
+from muster.state.view import View
 
 FEW, MANY = 8, 10_000
 ROUNDS = 15

@@ -19,12 +19,12 @@ from typing import Any
 
 from benchmarks.measuring import ROUNDS, best_of, list_server, resident
 from benchmarks.result import Result
-from benchmarks.synthetic_pods import encoded, line
+from benchmarks.servers.synthetic_pods import encoded, line
 from benchmarks.typed_client import event_typed, list_typed, memory_typed, watch_typed
-from watchers import pods
-from watchers.connection import Connection
-from watchers.listing import list_all
-from watchers.store import Store
+from muster.kube.connection import Connection
+from muster.kube.listwatch.listing import list_all
+from muster.kube.listwatch.store import Store
+from muster.watchers.pods import decode as pods
 
 EVENT_BUDGET = 25.0
 """Microseconds of CPU from line to store."""

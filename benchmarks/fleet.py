@@ -23,12 +23,12 @@ import uvloop
 
 from benchmarks.pod_create import Loopback
 from benchmarks.result import Result
-from daemon.caches import Times, WatchCaches
-from daemon.queue import Queue
-from daemon.roster import Roster
-from watchers.connection import Connection
-from watchers.credentials import Credentials
-from watchers.reflector import ReflectorSettings
+from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.informers import Informers, Times
+from muster.kube.connection import Connection
+from muster.kube.credentials import Credentials
+from muster.kube.listwatch.reflector import ReflectorSettings
+from muster.kube.workqueue import WorkQueue
 
 PODS, RATE = 100_000, 5_000
 ROUNDS, EVENTS = 24, 2_500
@@ -55,7 +55,7 @@ class Measured:
 @contextmanager
 def _server() -> Iterator[tuple[str, IO[str]]]:
     """The cluster in a process of its own: where it listens, and what starts its events."""
-    command = [sys.executable, "-m", "benchmarks.fleet_server", str(PODS)]
+    command = [sys.executable, "-m", "benchmarks.servers.fleet_server", str(PODS)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None
         assert server.stdout is not None
@@ -86,10 +86,10 @@ class Fleet:
     """The daemon's way from the socket to the queue."""
 
     def __init__(self, connection: Connection) -> None:
-        self.queue = Queue()
-        self.roster = Roster(wanted=self.queue.add, gone=self.queue.forget)
+        self.queue = WorkQueue()
+        self.roster = ExperimentIndex(wanted=self.queue.add, gone=self.queue.forget)
         self._reached: tuple[Callable[[], bool], asyncio.Event] | None = None
-        self.caches = WatchCaches(
+        self.caches = Informers(
             connection,
             self.roster,
             namespace="",

@@ -1,9 +1,9 @@
 """Gangs to measure with: a plan of so many workers, its pods as a decision sees them, and what its coordinator says."""
 
-from state.plan import Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
-from state.pod import Pod, PodPhase
-from state.roll import CoordinatorState, RankState, RollAnswer
-from state.view import View
+from muster.state.plan import Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
+from muster.state.pod import Pod, PodPhase
+from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view import View
 
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
@@ -60,7 +60,7 @@ def seen(pods: list[Pod], answer: RollAnswer | None) -> View:
     for each in pods:
         view.change(None, each)
     if answer is not None:
-        view.hear(answer, 0)
+        view.observe_probe(answer, 0)
     return view
 
 

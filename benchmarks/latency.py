@@ -17,9 +17,9 @@ from unittest.mock import patch
 
 from benchmarks.daemon_time import DaemonTime
 from benchmarks.result import Result
-from benchmarks.world import World
+from benchmarks.servers.world import World
 from benchmarks.writes import STATUS_WRITES
-from state.machine import Decision, decide
+from muster.state.machine import Decision, decide
 
 EXPERIMENTS, MEMBERS = 200, 64
 BUDGET = 200.0
@@ -107,7 +107,7 @@ async def measure() -> Measured:
         await asyncio.sleep(120.0)
         all_run(0)
         world.asked = single.asked
-        with patch("daemon.conductor.decide", single.decide):
+        with patch("muster.daemon.controller.decide", single.decide):
             for number in numbers:
                 _noise(world, random, number)
                 single.told[str(number)] = clock()
@@ -117,7 +117,7 @@ async def measure() -> Measured:
         all_run(1)
         writes = world.api.writes.total() - world.api.writes["POST", "events"]
         world.asked = at_once.asked
-        with patch("daemon.conductor.decide", at_once.decide):
+        with patch("muster.daemon.controller.decide", at_once.decide):
             at_once.told = dict.fromkeys(map(str, numbers), clock())
             for number in numbers:
                 world.fail(random.choice(world.running(number)), FAILED_AT)

@@ -33,7 +33,7 @@ def resident() -> int:
 @contextmanager
 def list_server(count: int) -> Iterator[str]:
     """A list server in a process of its own; it ends when its stdin closes."""
-    command = [sys.executable, "-m", "benchmarks.list_server", str(count)]
+    command = [sys.executable, "-m", "benchmarks.servers.list_server", str(count)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         yield f"http://127.0.0.1:{server.stdout.readline().strip()}"

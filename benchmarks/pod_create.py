@@ -18,14 +18,14 @@ from typing import Any
 import msgspec
 
 from benchmarks.result import Result
-from reconcilers.native.engine import NativeEngine
-from reconcilers.render.pods import PodTemplate, render_pod
-from state.actions import CreatePods
-from state.plan import Coordinator, Env, Group, Plan, ProbeKind, Shape, Source, Volume
-from state.record import Phase, Record
-from watchers.connection import Connection
-from watchers.credentials import Credentials
-from watchers.sources import Reading
+from muster.kube.connection import Connection
+from muster.kube.credentials import Credentials
+from muster.kube.kubeconfig import Reading
+from muster.reconcilers.native.engine import NativeEngine
+from muster.reconcilers.render.pod import PodTemplate, render_pod
+from muster.state.actions import CreatePods
+from muster.state.plan import Coordinator, Env, Group, Plan, ProbeKind, Shape, Source, Volume
+from muster.state.record import Phase, Record
 
 PODS = 2000
 ROUNDS = 3
@@ -77,7 +77,7 @@ class Loopback:
 @contextmanager
 def server() -> Iterator[str]:
     """The server in its own process; where it listens."""
-    program = [sys.executable, str(Path(__file__).with_name("pod_server.py"))]
+    program = [sys.executable, str(Path(__file__).parent / "servers" / "pod_server.py")]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

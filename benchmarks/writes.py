@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from benchmarks.daemon_time import DaemonTime
 from benchmarks.result import Result
-from benchmarks.world import World
+from benchmarks.servers.world import World
 
 STATUS_WRITES = 8
 HOUR = 3600.0

@@ -17,13 +17,13 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 
-from daemon import logs
-from daemon.http import HttpServer
-from daemon.settings import Settings, from_command_line
-from daemon.wiring import Daemon
 from muster.api.errors import ApiError
-from watchers.connection import Connection
-from watchers.sources import SERVICE_ACCOUNT
+from muster.daemon import logs
+from muster.daemon.app import Daemon
+from muster.daemon.settings import Settings, from_command_line
+from muster.daemon.web.server import HttpServer
+from muster.kube.connection import Connection
+from muster.kube.kubeconfig import SERVICE_ACCOUNT
 
 log = structlog.get_logger()
 
@@ -58,7 +58,7 @@ async def serve(settings: Settings) -> int:
         monotonic=uninterrupted,
         random=SystemRandom(),
         instance=f"{socket.gethostname()}-{os.getpid()}",
-        version=metadata.version("muster-roll"),
+        version=metadata.version("musterd"),
         settle=settle_memory,
     )
     connection.retried = daemon.retried

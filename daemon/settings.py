@@ -13,7 +13,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
-from daemon.candidacy import LONGEST
+from muster.kube.leaderelection.rules import LONGEST
 
 Seconds = Annotated[float, Field(gt=0)]
 

@@ -14,7 +14,7 @@ finds the record as it should be goes on to its actions at once. So, before the 
     it is asked again (two requests per experiment that still has something to launch).
 ``view.refusal``
     A quota may have been raised since; a refusal that still holds comes back with the next try.
-``view.standing``
+``view.probe``
     What the coordinator said when we last asked, maybe hours ago: its silence would be counted from then. The next
     probe is a second away.
 queue
@@ -26,18 +26,18 @@ uid; and where it is older than the record that the other leader wrote, the step
 and ``view.service`` stay: the first is about the cache and the second is kept by a watch, whoever leads.
 """
 
-from daemon.queue import Queue
-from daemon.roster import Roster
-from watchers.experiments import ExperimentRecord
-from watchers.listing import Snapshot
+from muster.daemon.experiments import ExperimentIndex
+from muster.kube.listwatch.listing import Snapshot
+from muster.kube.workqueue import WorkQueue
+from muster.watchers.experiments import ExperimentRecord
 
 
-def take_over(roster: Roster, queue: Queue, latest: Snapshot[ExperimentRecord]) -> None:
+def take_over(roster: ExperimentIndex, queue: WorkQueue, latest: Snapshot[ExperimentRecord]) -> None:
     """Forget what an earlier leadership made us believe, take in what is ``latest``, and give everybody a turn."""
     for entry in list(roster):
         view, seen = entry.view, entry.seen
         view.confirmed = view.lost = -1
-        view.refusal = view.standing = view.look = None
+        view.refusal = view.probe = view.look = None
         now = latest.objects.get(seen.uid)
         if now is not None and now.resource_version > seen.resource_version:
             roster.experiment_changed(seen, now)
@@ -45,7 +45,7 @@ def take_over(roster: Roster, queue: Queue, latest: Snapshot[ExperimentRecord]) 
         queue.add(seen.uid)
 
 
-def stand_by(roster: Roster, queue: Queue) -> None:
+def stand_by(roster: ExperimentIndex, queue: WorkQueue) -> None:
     """Take everybody's turn and every wish for a later one out of the queue."""
     for entry in roster:
         queue.forget(entry.seen.uid)

@@ -21,14 +21,14 @@ import aiohttp
 import click
 
 from muster.api.errors import MusterError
-from muster.api.manifest import load_manifest
-from muster.cli.cluster import client_of
-from muster.cli.display import choose_display
+from muster.api.manifest.load import load_manifest
 from muster.cli.exits import INTERRUPTED
-from muster.cli.ground import Ground, local_ground
-from muster.cli.interrupts import Interrupts
-from muster.cli.running import Running
-from muster.cli.voice import say
+from muster.cli.options import client_of
+from muster.cli.processes.follow_run import Running
+from muster.cli.processes.interrupts import Interrupts
+from muster.cli.processes.local_cluster import Ground, local_ground
+from muster.cli.terminal.colours import say
+from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
 
 HERE = Path(__file__).parent

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from state.plan import Plan
-from state.record import Record
-from state.view import View
+from muster.state.plan import Plan
+from muster.state.record import Record
+from muster.state.view import View
 
 
 class Arrivals(NamedTuple):
@@ -24,7 +24,7 @@ def arrivals(plan: Plan, record: Record, view: View) -> Arrivals | None:
     if plan.coordinator is None or plan.coordinator.probe.passive:
         tally = view.of(record.epoch)
         arrived = tally.ready + tally.succeeded
-    elif standing := view.standing_of(record.epoch):
+    elif standing := view.probe_result_of(record.epoch):
         if standing.answer.rank_zero_only:
             return None
         arrived = standing.arrived

@@ -9,7 +9,7 @@ those are read from the state at every scrape, so a deleted experiment leaves no
 which live as long as the process, carry labels from small closed sets only.
 """
 
-from metrics.row import Metric, Section, Type
+from muster.metrics.row import Metric, Section, Type
 
 SERIES = 20_000
 """Series of all experiments together in one scrape."""

@@ -15,15 +15,14 @@ from itertools import chain
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from metrics import catalogue
-from metrics.arrivals import arrivals
-from metrics.catalogue import OTHER, SERIES
-from metrics.families import Families
-from metrics.labels import label
-from metrics.row import Metric
-from state.plan import ClockName, Plan
-from state.record import ConditionType, Phase, Record
-from state.view import View
+from muster.metrics import catalogue
+from muster.metrics.arrivals import arrivals
+from muster.metrics.catalogue import OTHER, SERIES
+from muster.metrics.exposition import Families, label
+from muster.metrics.row import Metric
+from muster.state.plan import ClockName, Plan
+from muster.state.record import ConditionType, Phase, Record
+from muster.state.view import View
 
 OPERATORS = 32
 """Values of the label operator in the sums; there are five operators and a few foreign kinds."""
@@ -146,7 +145,7 @@ def _series(subject: Subject, now: float, deadlines: Deadlines) -> Iterator[_Ser
             yield catalogue.RANKS_MISSING, one, float(roll.missing)
     yield catalogue.MEMBERS_READY, one, float(view.of(record.epoch).ready)
     yield catalogue.EPOCH, one, float(record.epoch)
-    if standing := view.standing_of(record.epoch):
+    if standing := view.probe_result_of(record.epoch):
         answer = standing.answer
         yield catalogue.COORDINATOR_STATE, {**one, "state": answer.coordinator.value}, 1.0
         yield catalogue.COORDINATOR_LATENCY, one, float(answer.latency)

@@ -1,15 +1,15 @@
-"""docs/metrics.md, printed from the catalogue: ``python -m metrics.docs > docs/metrics.md``."""
+"""docs/metrics.md, printed from the catalogue: ``python -m muster.metrics.docs > docs/metrics.md``."""
 
 import sys
 from collections.abc import Iterator
 
-from metrics.catalogue import LABEL_SETS, LONGEST, OTHER, SECTIONS
-from metrics.row import Metric, Section
+from muster.metrics.catalogue import LABEL_SETS, LONGEST, OTHER, SECTIONS
+from muster.metrics.row import Metric, Section
 
 _INTRODUCTION = f"""\
 # Metrics
 
-Written by `python -m metrics.docs` from `metrics/catalogue.py`; do not edit.
+Written by `python -m muster.metrics.docs` from `metrics/catalogue.py`; do not edit.
 
 The daemon serves these on `/metrics`, as OpenMetrics to scrapers that ask for it and in the Prometheus text format
 otherwise. Label values are printable and at most {LONGEST} characters long. A counter or histogram takes {LABEL_SETS}

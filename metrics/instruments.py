@@ -1,7 +1,7 @@
 """What is counted as it happens: counters and histograms, on a registry of their own.
 
 The methods are named after what happened, so that callers know nothing of metric names or labels. What can be read from
-the state instead of being counted is not here but in ``metrics.collector`` and ``metrics.watch``.
+the state instead of being counted is not here but in ``muster.metrics.collector`` and ``muster.metrics.watch``.
 """
 
 import platform
@@ -10,11 +10,11 @@ from math import isfinite
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
-from metrics import catalogue
-from metrics.labels import Bounded, label
-from metrics.row import Metric
-from state.plan import Plan
-from state.record import Record
+from muster.metrics import catalogue
+from muster.metrics.exposition import Bounded, label
+from muster.metrics.row import Metric
+from muster.state.plan import Plan
+from muster.state.record import Record
 
 
 class Instruments:

@@ -7,9 +7,8 @@ from typing import Protocol
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from metrics import catalogue
-from metrics.families import Families
-from metrics.labels import label
+from muster.metrics import catalogue
+from muster.metrics.exposition import Families, label
 
 _ROWS = (
     catalogue.WATCH_STALENESS,

@@ -7,12 +7,12 @@ server that is busy or away is not asked for the remaining lines.
 from collections.abc import Callable, Sequence
 
 from muster.api.errors import AlreadyExists, MusterError, Throttled, Unreachable
-from muster.api.wire import Transport
-from reconcilers.paths import core
-from reconcilers.refs import ExperimentRef
-from reconcilers.render.encode import to_json
-from reconcilers.render.event import render_event
-from state.record import Line
+from muster.kube.paths import core
+from muster.kube.transport import Transport
+from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.render.encode import to_json
+from muster.reconcilers.render.event import render_event
+from muster.state.record import Line
 
 Report = Callable[[Line, Exception], None]
 """Told of every line that did not become an Event, and why."""

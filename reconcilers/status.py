@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from muster.api.names import API_VERSION, KIND
-from muster.api.wire import Transport
-from reconcilers.answers import Object, read
-from reconcilers.paths import experiment
-from reconcilers.refs import ExperimentRef
-from reconcilers.render.encode import to_json
+from muster.kube.metadata import Object, read
+from muster.kube.paths import experiment
+from muster.kube.transport import Transport
+from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.render.encode import to_json
 
 
 async def write_status(transport: Transport, ref: ExperimentRef, status: Mapping[str, object], version: int) -> int:

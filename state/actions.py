@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from state.plan import Member
-from state.pod import Pod
+from muster.state.plan import Member
+from muster.state.pod import Pod
 
 
 @dataclass(frozen=True, slots=True)

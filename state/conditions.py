@@ -5,10 +5,10 @@ They are computed whole from the record, the assembly and the plan at every step
 
 from collections.abc import Iterator
 
-from state.because import sentence, why_idle
-from state.case import Case
-from state.policies.rendezvous import Assembly
-from state.record import Condition, ConditionType, Phase, Record
+from muster.state.context import Case
+from muster.state.messages import sentence, why_idle
+from muster.state.policies.rendezvous import Assembly
+from muster.state.record import Condition, ConditionType, Phase, Record
 
 NO_COORDINATOR = "NoCoordinator"
 """Reason of a CoordinatorReady that is true because nobody needs one."""

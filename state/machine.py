@@ -49,15 +49,15 @@ refusals. Success comes first because it is monotone: work that is done stays do
 import msgspec
 from msgspec.structs import replace
 
-from state.actions import Action, ConfirmLoss, ProbeTarget
-from state.case import Case, Fail, LookFirst, Restart, Resume, Succeed, Suspend, Verdict
-from state.picture import due, paint
-from state.plan import Plan
-from state.policies import barrier, deadline, failure, rendezvous, startup, success, suspension
-from state.policies.rendezvous import Assembly
-from state.record import Line, Phase, Record
-from state.story import append, tell
-from state.view import View
+from muster.state.actions import Action, ConfirmLoss, ProbeTarget
+from muster.state.context import Case, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict
+from muster.state.history import append, tell
+from muster.state.plan import Plan
+from muster.state.policies import barrier, deadline, failure, rendezvous, startup, success, suspension
+from muster.state.policies.rendezvous import Assembly
+from muster.state.record import Line, Phase, Record
+from muster.state.status_summary import due, paint
+from muster.state.view import View
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ def decide(plan: Plan, record: Record | None, view: View, now: float) -> Decisio
     if not case.record.finished:
         case = case.with_record(_progress(case, assembly))  # nor over what has come while nobody looked
         verdict = _judge(case)
-        if isinstance(verdict, LookFirst):
+        if isinstance(verdict, ReadFirst):
             return Decision(case.record, write=False, look=True)
         if verdict:
             case = case.with_record(_apply(case, verdict))

@@ -1,6 +1,6 @@
 """The plan: the one form every input takes before anything decides or renders.
 
-An operator file (``state.operators``) turns a spec into a plan; from there on nobody asks which framework it
+An operator file (``muster.state.operators``) turns a spec into a plan; from there on nobody asks which framework it
 serves. A plan is data: it holds no callables, so two equal specs give equal plans, and a plan can be printed.
 
 Ranks are dense: groups in order, within a group jobs in order, within a job pods in order.
@@ -35,7 +35,7 @@ class StartupOrder(StrEnum):
 
 
 class ClockName(StrEnum):
-    """The deadlines that can run over an experiment; ``state.policies.deadline`` says from when to when."""
+    """The deadlines that can run over an experiment; ``muster.state.policies.deadline`` says from when to when."""
 
     TOTAL = "total"
     PENDING = "pending"

@@ -10,8 +10,8 @@ from typing import Any
 
 from muster.api import status as api
 from muster.api.errors import MusterError
-from muster.api.timestamps import micro_time, seconds_of, whole_time
-from state.record import Cause, Condition, ConditionType, Line, Phase, Record, RollCall
+from muster.api.values.timestamps import micro_time, seconds_of, whole_time
+from muster.state.record import Cause, Condition, ConditionType, Line, Phase, Record, RollCall
 
 REMEMBERED = 1024
 """Conditions, and lines of the story, that are not made anew: most of a status is as it was in the one before."""

@@ -13,8 +13,8 @@ from math import inf
 
 import msgspec
 
-from state.pod import Pod, PodPhase
-from state.roll import RollAnswer
+from muster.state.pod import Pod, PodPhase
+from muster.state.roll import RollAnswer
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ SHOWN_RANKS = 64
 """How many missing ranks are named; more help nobody."""
 
 
-class Standing(msgspec.Struct, frozen=True):
+class ProbeResult(msgspec.Struct, frozen=True):
     """What an epoch's coordinator said last, boiled down once per answer so that a decision need not walk the ranks."""
 
     epoch: int
@@ -125,7 +125,7 @@ class Standing(msgspec.Struct, frozen=True):
         return self.answer.coordinator.serving
 
 
-def standing(answer: RollAnswer, epoch: int, before: Standing | None) -> Standing:
+def probe_result(answer: RollAnswer, epoch: int, before: ProbeResult | None) -> ProbeResult:
     """The new standing after an answer, given the one before it (of any epoch)."""
     earlier = before if before and before.epoch == epoch else None
     serving = answer.coordinator.serving
@@ -133,7 +133,7 @@ def standing(answer: RollAnswer, epoch: int, before: Standing | None) -> Standin
         answer = _keeping(answer, earlier.answer)
     same = earlier is not None and _roll_of(earlier.answer) == _roll_of(answer)
     again = earlier is not None and earlier.answer.incarnation == answer.incarnation
-    return Standing(
+    return ProbeResult(
         epoch=epoch,
         answer=answer,
         since=earlier.since if earlier and same else answer.at,
@@ -157,7 +157,7 @@ def _keeping(silence: RollAnswer, heard: RollAnswer) -> RollAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LiveRead:
     """The live API was asked for the experiment's pods, and the view holds them as they were then, or newer."""
 
     at: float
@@ -171,14 +171,14 @@ class View:
     """What is seen of one experiment."""
 
     epochs: dict[int, Tally] = field(default_factory=dict)
-    standing: Standing | None = None
+    probe: ProbeResult | None = None
     confirmed: int = -1
     """The epoch whose launch the live API has confirmed to this process."""
     launched: int = -1
     """The epoch whose pods were all there at once: from then on a pod that is missing is one that is gone."""
     lost: int = -1
     """The epoch of which the live API has confirmed that a member's pod is gone."""
-    look: Look | None = None
+    look: LiveRead | None = None
     """The last look past the cache."""
     dismissed: dict[str, float] = field(default_factory=dict)
     """Pods (by uid) whose deletion the live API has accepted, and the seconds of grace; until they are seen to go."""
@@ -203,7 +203,7 @@ class View:
             self.epochs[new.epoch].add(new)
         return True
 
-    def made(self, epoch: int, ranks: Iterable[int], together: int) -> None:
+    def mark_created(self, epoch: int, ranks: Iterable[int], together: int) -> None:
         """Pods of these ranks exist beside those that are seen: with ``together`` of them the epoch is launched."""
         seen = self.of(epoch).members
         if self.launched != epoch and len(seen) + sum(rank not in seen for rank in ranks) >= together:
@@ -214,7 +214,7 @@ class View:
         for tally in self.epochs.values():
             yield from (tally.live | {pod.uid: pod for pod in tally.members.values()}).values()
 
-    def dismiss(self, pods: Iterable[Pod], grace: int | None) -> None:
+    def mark_deleting(self, pods: Iterable[Pod], grace: int | None) -> None:
         """The deletion of these pods is accepted: with that many seconds of grace, or (None) with their own."""
         for pod in pods:
             held = self.of(pod.epoch).members.get(pod.rank)
@@ -234,12 +234,12 @@ class View:
         """The tallies of every other epoch: pods that must not run beside it."""
         return [tally for number, tally in self.epochs.items() if number != epoch]
 
-    def hear(self, answer: RollAnswer, epoch: int) -> bool:
+    def observe_probe(self, answer: RollAnswer, epoch: int) -> bool:
         """Take in a coordinator's answer; True if it says something new."""
-        before = self.standing
-        self.standing = standing(answer, epoch, before)
-        return before is None or before.epoch != epoch or before.since != self.standing.since
+        before = self.probe
+        self.probe = probe_result(answer, epoch, before)
+        return before is None or before.epoch != epoch or before.since != self.probe.since
 
-    def standing_of(self, epoch: int) -> Standing | None:
+    def probe_result_of(self, epoch: int) -> ProbeResult | None:
         """The latest standing if it is that epoch's, else None."""
-        return self.standing if self.standing and self.standing.epoch == epoch else None
+        return self.probe if self.probe and self.probe.epoch == epoch else None

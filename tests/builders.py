@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from state.plan import Coordinator, Group, Plan, ProbeKind, Shape
-from state.pod import Pod, PodPhase
-from state.record import Phase, Record
-from state.roll import CoordinatorState, RankState, RollAnswer
-from state.view import View
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind, Shape
+from muster.state.pod import Pod, PodPhase
+from muster.state.record import Phase, Record
+from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view import View
 
 NOW = 1_000_000.0
 
@@ -84,5 +84,5 @@ def view(*pods: Pod, heard: RollAnswer | None = None, epoch: int = 0) -> View:
     for each in pods:
         seen.change(None, each)
     if heard:
-        seen.hear(heard, epoch)
+        seen.observe_probe(heard, epoch)
     return seen

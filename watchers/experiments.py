@@ -8,7 +8,7 @@ import msgspec
 
 from muster.api.names import API_VERSION, PLURAL
 from muster.api.status import MAX_COUNTER
-from watchers.projection import Projection, version_of
+from muster.kube.listwatch.decoder import Projection, version_of
 
 PATH = f"/apis/{API_VERSION}/{PLURAL}"
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from watchers.projection import Projection, version_of
+from muster.kube.listwatch.decoder import Projection, version_of
 
 PATH = "/api/v1/services"
 

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from muster.api.fields import LABEL_1035, MEANING
-from muster.api.groups import SUBMITTER, Group
+from muster.api.manifest.groups import SUBMITTER, Group
+from muster.api.manifest.problems import quoted
 from muster.api.names import epoch_suffix, pod_name
-from muster.api.problems import quoted
+from muster.api.values.fields import LABEL_1035, MEANING
 
 MAX_POD_NAME: Final = 63
 _NAME: Final = re.compile(LABEL_1035.replace("$", r"\Z"))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from muster.api.fields import Time
+from muster.api.values.fields import Time
 
 MAX_MISSING: Final = 64
 MAX_STORY: Final = 64

@@ -14,7 +14,7 @@ from muster.cli.verbs import Muster
 
 
 @click.group(cls=Muster, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="muster-roll", message="muster %(version)s")
+@click.version_option(package_name="musterd", message="muster %(version)s")
 def muster() -> None:
     """Run distributed ML experiments on Kubernetes, and see who is missing.
 

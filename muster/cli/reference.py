@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import click
 
-from daemon.settings import Settings
 from muster.cli import muster
+from muster.daemon.settings import Settings
 
 _INTRODUCTION = """\
 <!-- Made by `python -m muster.cli.reference` from muster/cli and daemon/settings.py. Do not edit. -->

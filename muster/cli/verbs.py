@@ -6,20 +6,20 @@ import sys
 import click
 
 from muster.api.errors import MusterError
-from muster.api.problems import ProblemsError
+from muster.api.manifest.problems import ProblemsError
 from muster.cli.exits import FAILED, INVALID
 
 VERBS = {
-    "run": "muster.cli.run:run",
-    "lint": "muster.cli.lint:lint",
-    "submit": "muster.cli.submit:submit",
-    "get": "muster.cli.get:get",
-    "explain": "muster.cli.explain:explain",
-    "logs": "muster.cli.logs:logs",
-    "wait": "muster.cli.wait:wait",
-    "cancel": "muster.cli.cancel:cancel",
-    "local": "muster.cli.local:local",
-    "version": "muster.cli.version:version",
+    "run": "muster.cli.commands.run:run",
+    "lint": "muster.cli.commands.lint:lint",
+    "submit": "muster.cli.commands.submit:submit",
+    "get": "muster.cli.commands.get:get",
+    "explain": "muster.cli.commands.explain:explain",
+    "logs": "muster.cli.commands.logs:logs",
+    "wait": "muster.cli.commands.wait:wait",
+    "cancel": "muster.cli.commands.cancel:cancel",
+    "local": "muster.cli.commands.local:local",
+    "version": "muster.cli.commands.version:version",
 }
 
 

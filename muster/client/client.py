@@ -20,9 +20,8 @@ from pathlib import Path
 import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
-from muster.api.manifest import AICHOR, Loaded, experiment_object, load_manifest
+from muster.api.manifest.load import AICHOR, Loaded, experiment_object, load_manifest
 from muster.api.names import ANNOTATION_COMMAND_SOURCE
-from muster.api.wire import Transport
 from muster.client import paths
 from muster.client.connection import Connection
 from muster.client.errors import NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
@@ -30,10 +29,11 @@ from muster.client.explanation import Explanation, Happening, happening_of, in_o
 from muster.client.follow import Follower, Kind
 from muster.client.logs import GangLog, RankLine, newest
 from muster.client.member import Member, member_of
-from muster.client.naming import name_for
+from muster.client.names import name_for
 from muster.client.reading import Json
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.client.until import Until
+from muster.kube.transport import Transport
 
 ATTEMPTS = 8
 """How often a change is tried again when the object changed under it, and how many generated names are tried."""
@@ -159,7 +159,7 @@ class Client:
     ) -> Snapshot:
         """Return the experiment as soon as ``until`` holds, at the latest when it has finished.
 
-        Look at ``outcome`` (and at ``until.met``) for how. Raises ``WaitTimeout`` after ``timeout`` seconds,
+        LiveRead at ``outcome`` (and at ``until.met``) for how. Raises ``WaitTimeout`` after ``timeout`` seconds,
         ``NoSuchExperiment`` where there is none, ``Vanished`` if it is deleted meanwhile (unless its deletion is
         waited for).
         """

@@ -1,4 +1,4 @@
-"""The client's door to an API server: ``muster.api.wire.Transport`` over kubernetes-asyncio's REST client.
+"""The client's door to an API server: ``muster.kube.transport.Transport`` over kubernetes-asyncio's REST client.
 
 kubernetes-asyncio supplies TLS, proxies and credentials. It has no time limit of its own and does not look at the
 status of a streamed answer, so both are done here: every request has a timeout, and every status from 300 on becomes
@@ -19,9 +19,9 @@ import aiohttp
 import msgspec
 
 from muster.api.errors import ApiError, Forbidden, Unreachable, error_of
-from muster.api.wire import Answer
 from muster.client.configuration import Access, find_access
 from muster.client.lines import split_lines
+from muster.kube.transport import Answer
 
 if TYPE_CHECKING:
     from kubernetes_asyncio.client import ApiClient

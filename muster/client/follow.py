@@ -22,8 +22,8 @@ from typing import Any, Literal
 import msgspec
 
 from muster.api.errors import ApiError, Expired, Throttled, Unreachable, error_of
-from muster.api.wire import Transport
 from muster.client.reading import Json, items, mapping, text, whole
+from muster.kube.transport import Transport
 
 Kind = Literal["ADDED", "MODIFIED", "DELETED"]
 

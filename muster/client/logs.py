@@ -10,13 +10,13 @@ from collections.abc import AsyncGenerator, Collection, Iterable
 from dataclasses import dataclass, field
 
 from muster.api.errors import Invalid, NotFound
-from muster.api.wire import Transport
 from muster.client import paths
 from muster.client.errors import LogsGone, NoSuchRank
 from muster.client.follow import Follower
 from muster.client.member import Member, member_of
 from muster.client.podlog import PodLog
 from muster.client.snapshot import snapshot_of
+from muster.kube.transport import Transport
 
 RankLine = tuple[int, str]
 WAITING_LINES = 1000

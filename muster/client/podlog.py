@@ -15,9 +15,9 @@ import msgspec
 
 from muster.api.errors import ApiError, Invalid, NotFound
 from muster.api.names import CONTAINER
-from muster.api.wire import Transport
 from muster.client import paths
 from muster.client.member import Member, member_of
+from muster.kube.transport import Transport
 
 RESUME_PAUSE = 1.0
 """Seconds between a broken stream and the next attempt."""

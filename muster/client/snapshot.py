@@ -15,7 +15,7 @@ from muster.client.reading import Json, mapping, moment, text
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
 
 DEADLINE = "DeadlineExceeded"
-"""How every reason of a passed clock ends (``state.policies.deadline``)."""
+"""How every reason of a passed clock ends (``muster.state.policies.deadline``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ A condition, the end, or the deletion of an experiment, in the words ``kubectl w
 from dataclasses import dataclass
 
 from muster.api.errors import MusterError
-from muster.api.problems import nearest
+from muster.api.manifest.problems import nearest
 from muster.client.snapshot import Snapshot
 
 CONDITIONS = (
@@ -20,7 +20,7 @@ CONDITIONS = (
     "Failed",
     "Finished",
 )
-"""The conditions of an Experiment (``state.record.ConditionType``); a newer daemon may have more."""
+"""The conditions of an Experiment (``muster.state.record.ConditionType``); a newer daemon may have more."""
 
 
 class UnknownCondition(MusterError, ValueError):

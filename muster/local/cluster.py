@@ -15,9 +15,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from muster.api.crd import custom_resource_definition
 from muster.api.errors import MusterError
 from muster.api.names import MANAGER
+from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.certificate import make_certificate
 from muster.local.front import Front

@@ -3,15 +3,18 @@
 A gang is useful only as a whole, so once one member has met trouble the requests not yet sent are not sent; those
 under way are awaited. What was not done is asked for again by the next decision, and doing a part of it twice is
 harmless.
+
+Requests of the native engine: bounded in number, and otherwise the transport's.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from muster.api.errors import ApiError
-from reconcilers.outcome import Outcome
-from state.view import Refusal
+from muster.kube.transport import Answer, Transport
+from muster.reconcilers.result import Outcome
+from muster.state.view import Refusal
 
 T = TypeVar("T")
 
@@ -64,3 +67,20 @@ class Batch(Generic[T]):
     def outcome(self) -> Outcome:
         """What came of it all. Of a refusal and an error the refusal is told: it says more and outlasts the other."""
         return Outcome(version=self._version, refusal=self._refusal, error=None if self._refusal else self._error)
+
+
+class Calls:
+    """At most ``concurrency`` requests at a time, over all experiments. ``now`` gives wall seconds since 1970."""
+
+    def __init__(self, transport: Transport, *, concurrency: int, now: Callable[[], float]) -> None:
+        self.concurrency = concurrency
+        self.now = now
+        self._transport = transport
+        self._slots = asyncio.Semaphore(concurrency)
+
+    async def do(
+        self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> Answer:
+        """One request, as soon as there is a free place."""
+        async with self._slots:
+            return await self._transport.request(method, path, params=params, body=body)

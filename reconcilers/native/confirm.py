@@ -3,18 +3,31 @@
 Caches may be late: after a restart of the daemon, a relist or a lost event they can show an epoch that is over, or
 hide pods that still run, and a launch on such facts runs two epochs at once. So an epoch is launched on what the API
 server says now: one GET of the owner and one consistent LIST of its pods.
+
+ConfirmLoss: is a member's pod really gone?
+
+A cache that is late lacks pods too, and a gang must not be restarted because a list was late. So the pods of the epoch
+are counted where they are kept. Ended pods count as there: they ended, they were not lost.
+
+The pods of an experiment as the API server knows them now, not as a cache last heard of them.
+
+One LIST without a resourceVersion, which the server answers from its consistent state (kubernetes.io: "Kubernetes API
+Concepts", semantics for get and list), a page at a time.
 """
+
+from collections.abc import AsyncIterator
 
 import msgspec
 
 from muster.api.errors import NotFound
-from reconcilers.answers import Metadata, read
-from reconcilers.native.calls import Calls
-from reconcilers.native.roster import pages
-from reconcilers.outcome import Outcome
-from reconcilers.paths import experiment
-from state.actions import ConfirmLaunch
-from state.plan import Plan
+from muster.api.names import LABEL_EPOCH, LABEL_UID
+from muster.kube.metadata import Metadata, read
+from muster.kube.paths import core, experiment
+from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.result import Outcome
+from muster.state.actions import ConfirmLaunch, ConfirmLoss
+from muster.state.plan import Plan
+from muster.state.pod import PodPhase
 
 NAMED = 8
 """How many pods in the way are named."""
@@ -63,3 +76,70 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Out
         launched=present >= plan.together,
         blocking=tuple(blocking[:NAMED]),
     )
+
+
+async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan) -> Outcome:
+    """Ask the live API whether the epoch has fewer pods than the gang has members."""
+    version = present = 0
+    async for page in pages(calls, plan):
+        version = max((version, *(pod.metadata.version for pod in page)))
+        present += sum(pod.of(action.epoch) for pod in page)
+    return Outcome(version=version, lost=present < plan.together)
+
+
+PAGE = 500
+"""Pods per page: the page size of Kubernetes' own clients (client-go: tools/pager)."""
+
+
+class _Labels(msgspec.Struct, frozen=True, gc=False):
+    epoch: str = msgspec.field(name=LABEL_EPOCH, default="")
+
+
+class _Metadata(Metadata, frozen=True, gc=False):
+    labels: _Labels | None = None
+
+
+class _PodStatus(msgspec.Struct, frozen=True, gc=False):
+    phase: str = ""
+
+
+class LivePod(msgspec.Struct, frozen=True, gc=False):
+    """What the barrier must know of a pod."""
+
+    metadata: _Metadata
+    status: _PodStatus = _PodStatus()
+
+    def of(self, epoch: int) -> bool:
+        """It bears the label of that epoch."""
+        return self.metadata.labels is not None and self.metadata.labels.epoch == str(epoch)
+
+    @property
+    def live(self) -> bool:
+        """It may still run something. A terminating pod runs until it is gone."""
+        return self.status.phase not in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+
+class _Page(msgspec.Struct, frozen=True, gc=False):
+    token: str = msgspec.field(name="continue", default="")
+
+
+class _Pods(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Page = _Page()
+    items: tuple[LivePod, ...] | None = None
+
+
+async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
+    """The pods that the plan's Experiment controls, of every epoch, page by page. Its label alone makes no pod its own.
+
+    Raises ``ApiError``; ``Expired`` when the pages took longer than the server keeps its history.
+    """
+    path, token = core(plan.namespace, "pods"), ""
+    while True:
+        params = {"labelSelector": f"{LABEL_UID}={plan.uid}", "limit": str(PAGE)}
+        if token:
+            params["continue"] = token
+        page = read(await calls.do("GET", path, params=params), _Pods, f"GET {path}")
+        yield [pod for pod in page.items or () if (owner := pod.metadata.controller) and owner.uid == plan.uid]
+        token = page.metadata.token
+        if not token:
+            return

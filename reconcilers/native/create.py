@@ -1,18 +1,16 @@
 """CreatePods: the members of one epoch, each exactly once however often it is asked for."""
 
 from muster.api.errors import AlreadyExists, ApiError
-from reconcilers.answers import Object, read
-from reconcilers.native.batch import Batch
-from reconcilers.native.calls import Calls
-from reconcilers.native.recognise import recognise
-from reconcilers.native.refusals import refusal_of, rejected
-from reconcilers.outcome import Outcome
-from reconcilers.paths import core
-from reconcilers.render.encode import Unrenderable
-from reconcilers.render.pods import PodTemplate
-from state.actions import CreatePods
-from state.plan import Member, Plan
-from state.view import Refusal
+from muster.kube.metadata import Object, read
+from muster.kube.paths import core
+from muster.reconcilers.native.adoption import recognise, refusal_of, rejected
+from muster.reconcilers.native.batch import Batch, Calls
+from muster.reconcilers.render.encode import Unrenderable
+from muster.reconcilers.render.pod import PodTemplate
+from muster.reconcilers.result import Outcome
+from muster.state.actions import CreatePods
+from muster.state.plan import Member, Plan
+from muster.state.view import Refusal
 
 
 async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:

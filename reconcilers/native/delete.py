@@ -6,16 +6,15 @@ from dataclasses import replace
 import msgspec
 
 from muster.api.errors import Conflict, Forbidden, NotFound
-from reconcilers.answers import Object, read
-from reconcilers.native.batch import Batch
-from reconcilers.native.calls import Calls
-from reconcilers.native.refusals import SAID
-from reconcilers.outcome import Outcome
-from reconcilers.paths import core
-from state.actions import DeletePods
-from state.plan import Plan
-from state.pod import Pod
-from state.view import Refusal
+from muster.kube.metadata import Object, read
+from muster.kube.paths import core
+from muster.reconcilers.native.adoption import SAID
+from muster.reconcilers.native.batch import Batch, Calls
+from muster.reconcilers.result import Outcome
+from muster.state.actions import DeletePods
+from muster.state.plan import Plan
+from muster.state.pod import Pod
+from muster.state.view import Refusal
 
 
 async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:

@@ -8,17 +8,16 @@ from collections.abc import Callable
 from typing import assert_never
 
 from muster.api.errors import MusterError
-from muster.api.wire import Transport
-from reconcilers.native.calls import Calls
-from reconcilers.native.confirm import confirm_launch
-from reconcilers.native.create import create_pods
-from reconcilers.native.delete import delete_pods
-from reconcilers.native.loss import confirm_loss
-from reconcilers.native.service import ensure_service
-from reconcilers.outcome import Outcome
-from state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
-from state.plan import Plan
-from state.record import Record
+from muster.kube.transport import Transport
+from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.native.confirm import confirm_launch, confirm_loss
+from muster.reconcilers.native.create import create_pods
+from muster.reconcilers.native.delete import delete_pods
+from muster.reconcilers.native.service import ensure_service
+from muster.reconcilers.result import Outcome
+from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from muster.state.plan import Plan
+from muster.state.record import Record
 
 
 class NativeEngine:

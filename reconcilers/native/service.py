@@ -1,15 +1,14 @@
 """EnsureService: the headless Service exists and is ours."""
 
 from muster.api.errors import AlreadyExists, ApiError
-from reconcilers.native.calls import Calls
-from reconcilers.native.recognise import recognise
-from reconcilers.native.refusals import refusal_of, rejected
-from reconcilers.outcome import Outcome
-from reconcilers.paths import core
-from reconcilers.render.encode import Unrenderable, to_json
-from reconcilers.render.service import render_service
-from state.plan import Plan
-from state.view import Refusal
+from muster.kube.paths import core
+from muster.reconcilers.native.adoption import recognise, refusal_of, rejected
+from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.render.encode import Unrenderable, to_json
+from muster.reconcilers.render.service import render_service
+from muster.reconcilers.result import Outcome
+from muster.state.plan import Plan
+from muster.state.view import Refusal
 
 
 async def ensure_service(calls: Calls, plan: Plan) -> Outcome:

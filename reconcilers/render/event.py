@@ -5,8 +5,8 @@ from hashlib import sha256
 from typing import Any
 
 from muster.api.names import API_VERSION, KIND, MANAGER
-from reconcilers.refs import ExperimentRef
-from state.record import Line
+from muster.reconcilers.refs import ExperimentRef
+from muster.state.record import Line
 
 MESSAGE_BYTES = 1024
 """The longest message Kubernetes takes (kubernetes: pkg/apis/core/validation/events.go, NoteLengthLimit)."""

@@ -1,10 +1,12 @@
-"""The headless Service that gives the members of an experiment their names."""
+"""The headless Service that gives the members of an experiment their names.
+
+What every object of an experiment carries: who owns it and whose it is.
+"""
 
 from typing import Any
 
-from muster.api.names import LABEL_UID
-from reconcilers.render.owner import labels, owner_reference
-from state.plan import Plan
+from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT, LABEL_MANAGED_BY, LABEL_UID, MANAGER
+from muster.state.plan import Plan
 
 
 def render_service(plan: Plan) -> dict[str, Any]:
@@ -31,3 +33,20 @@ def render_service(plan: Plan) -> dict[str, Any]:
         },
         "spec": spec,
     }
+
+
+def owner_reference(plan: Plan) -> dict[str, object]:
+    """The controlling owner: deleting the Experiment takes the object along (garbage collection by uid)."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "name": plan.name,
+        "uid": plan.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def labels(plan: Plan) -> dict[str, object]:
+    """The labels of every object of the experiment. Selectors use the uid: names come back, uids do not."""
+    return {LABEL_MANAGED_BY: MANAGER, LABEL_EXPERIMENT: plan.name, LABEL_UID: plan.uid}

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from muster.api.groups import Group
-from state.plan import Coordinator, Env
+from muster.api.manifest.groups import Group
+from muster.state.plan import Coordinator, Env
 
 
 @dataclass(frozen=True, slots=True)

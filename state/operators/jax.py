@@ -7,10 +7,10 @@ is needed. ``JAX_COORDINATOR_ADDRESS`` is the one that ``jax.distributed.initial
 each other's port, because gRPC listens with SO_REUSEPORT.
 """
 
-from muster.api.groups import Group
+from muster.api.manifest.groups import Group
 from muster.api.names import JAX_PORT
-from state.operators.framework import Framework, size_of
-from state.plan import Coordinator, Env, ProbeKind, Source
+from muster.state.operators.framework import Framework, size_of
+from muster.state.plan import Coordinator, Env, ProbeKind, Source
 
 
 def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:

@@ -4,9 +4,9 @@ Variables are AIchor's (its operators page); ``JOB_COMPLETION_INDEX`` is what Ku
 Job.
 """
 
-from muster.api.groups import Group
-from state.operators.framework import Framework
-from state.plan import Env, Source
+from muster.api.manifest.groups import Group
+from muster.state.operators.framework import Framework
+from muster.state.plan import Env, Source
 
 
 def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:

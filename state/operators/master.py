@@ -5,10 +5,10 @@ Variables and ports are AIchor's (its operators page): MASTER_PORT is 23456 for 
 
 from functools import partial
 
-from muster.api.groups import Group
+from muster.api.manifest.groups import Group
 from muster.api.names import PYTORCH_PORT, XGBOOST_PORT
-from state.operators.framework import Framework, size_of
-from state.plan import Coordinator, Env, ProbeKind, Source
+from muster.state.operators.framework import Framework, size_of
+from muster.state.plan import Coordinator, Env, ProbeKind, Source
 
 
 def _env(port: int, group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:

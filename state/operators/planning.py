@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from muster.api.errors import MusterError
-from muster.api.experiment import Clock as ClockSpec
-from muster.api.experiment import Experiment, ExperimentSpec
-from state.operators.framework import Framework
-from state.operators.jax import JAX
-from state.operators.jobset import JOBSET
-from state.operators.master import PYTORCH, XGBOOST
-from state.operators.shaping import shape_of
-from state.plan import Backoff, Clock, ClockAction, ClockName, Env, Group, Plan, Source, StartupOrder, Volume
+from muster.api.manifest.experiment import Clock as ClockSpec
+from muster.api.manifest.experiment import Experiment, ExperimentSpec
+from muster.state.operators.framework import Framework
+from muster.state.operators.jax import JAX
+from muster.state.operators.jobset import JOBSET
+from muster.state.operators.master import PYTORCH, XGBOOST
+from muster.state.operators.shaping import shape_of
+from muster.state.plan import Backoff, Clock, ClockAction, ClockName, Env, Group, Plan, Source, StartupOrder, Volume
 
 FRAMEWORKS: dict[str, Framework] = {"jax": JAX, "pytorch": PYTORCH, "xgboost": XGBOOST, "jobset": JOBSET}
 

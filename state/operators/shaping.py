@@ -1,7 +1,7 @@
 """From a type's resources to what its pods ask of a node."""
 
-from muster.api.resources import Resources
-from state.plan import Shape, Toleration
+from muster.api.manifest.resources import Resources
+from muster.state.plan import Shape, Toleration
 
 GPU = "nvidia.com/gpu"
 GPU_PRODUCT = "nvidia.com/gpu.product"

@@ -7,10 +7,10 @@ clock over the wait.
 Pods that have ended do no harm. The one that caused the last restart is kept for its logs; the others are removed.
 """
 
-from state.actions import DeletePods
-from state.case import Case
-from state.plan import ClockAction, ClockName
-from state.pod import Pod
+from muster.state.actions import DeletePods
+from muster.state.context import Case
+from muster.state.plan import ClockAction, ClockName
+from muster.state.pod import Pod
 
 RESTART_GRACE = 2
 """Seconds of grace for the survivors of a broken gang. JAX swallows SIGTERM while its preemption service is on, so a

@@ -15,11 +15,11 @@ A clock ends something because something has *not* happened, and a late cache lo
 node, or the success. So, once it has run out, it acts only on what the live API has said since.
 """
 
-from state.because import enumerate_missing, of_lingering
-from state.case import Case, Fail, LookFirst, Restart
-from state.plan import Clock, ClockAction, ClockName, Plan
-from state.policies.failure import spend
-from state.record import Cause, Phase, Record
+from muster.state.context import Case, Fail, ReadFirst, Restart
+from muster.state.messages import enumerate_missing, of_lingering
+from muster.state.plan import Clock, ClockAction, ClockName, Plan
+from muster.state.policies.failure import spend
+from muster.state.record import Cause, Phase, Record
 
 REASONS = {
     ClockName.TOTAL: "DeadlineExceeded",
@@ -51,13 +51,13 @@ def passed(case: Case) -> list[ClockName]:
     return [name for name in REASONS if name in over and over[name] <= case.now]
 
 
-def judge(case: Case) -> Restart | Fail | LookFirst | None:
+def judge(case: Case) -> Restart | Fail | ReadFirst | None:
     """Do what the first passed clock asks. Those that end nothing are told of by the rendezvous policy."""
     name = _first(case)
     if name is None:
         return None
     if unsure(case, name):
-        return LookFirst()
+        return ReadFirst()
     clock = case.plan.clocks[name]
     message = f"{_what(case, name)} within {clock.after:g} s"
     if clock.action is ClockAction.FAIL or name is ClockName.TOTAL:
@@ -99,10 +99,10 @@ def _what(case: Case, name: ClockName) -> str:
         case ClockName.PENDING:
             return f"{case.tally.scheduled}/{case.plan.size} members got a node"
         case ClockName.ASSEMBLY:
-            standing = case.standing
-            if standing is None or not standing.served:
+            probe = case.probe
+            if probe is None or not probe.served:
                 return "the coordinator did not serve"
-            missing = enumerate_missing(case, standing.missing, case.plan.size - standing.arrived)
-            return f"{standing.arrived}/{case.plan.size} ranks arrived, {missing}"
+            missing = enumerate_missing(case, probe.missing, case.plan.size - probe.arrived)
+            return f"{probe.arrived}/{case.plan.size} ranks arrived, {missing}"
         case ClockName.TERMINATING:
             return f"{of_lingering(case)} did not end"

@@ -15,20 +15,20 @@ One failure breaks every collective, so the survivors can only hang or crash aft
   daemon that was away while a member was preempted finds its pod gone, and with it the word that it was a disruption.
 """
 
-from state.because import cause_of, sentence
-from state.case import Case, Fail, LookFirst, Restart
-from state.pod import Pod
-from state.record import Cause
+from muster.state.context import Case, Fail, ReadFirst, Restart
+from muster.state.messages import cause_of, sentence
+from muster.state.pod import Pod
+from muster.state.record import Cause
 
 SIGABRT_EXIT = 134
 
 
-def judge(case: Case) -> Restart | Fail | LookFirst | None:
+def judge(case: Case) -> Restart | Fail | ReadFirst | None:
     """Restart or fail because of the first failing member, if one failed."""
     cause = first_cause(case)
     if cause is None:
         return None
-    return LookFirst() if unsure(case, cause) else spend(case, cause)
+    return ReadFirst() if unsure(case, cause) else spend(case, cause)
 
 
 def unsure(case: Case, cause: Cause) -> bool:

@@ -19,11 +19,11 @@ xla/pjrt/distributed/coordination/coordination_service.cc, and measurements with
 
 import msgspec
 
-from state.because import enumerate_missing, why_idle
-from state.case import Case
-from state.policies.deadline import alerts
-from state.record import ConditionType
-from state.view import Standing
+from muster.state.context import Case
+from muster.state.messages import enumerate_missing, why_idle
+from muster.state.policies.deadline import alerts
+from muster.state.record import ConditionType
+from muster.state.view import ProbeResult
 
 QUIET = 6.0
 """Seconds without a change after which missing ranks or a lost coordinator are called stuck."""
@@ -49,12 +49,12 @@ def assess(case: Case) -> Assembly:
     """Judge the gathering of the gang as it is now."""
     if case.plan.coordinator is None or case.plan.coordinator.probe.passive:
         gathered = _by_readiness(case)
-    elif case.standing is None and (kept := _as_persisted(case)):
+    elif case.probe is None and (kept := _as_persisted(case)):
         gathered = kept
-    elif (standing := case.standing) is None or not standing.served:
+    elif (probe := case.probe) is None or not probe.served:
         gathered = _before_serving(case)
     else:
-        gathered = _by_roll(case, standing)
+        gathered = _by_roll(case, probe)
     return _with_alerts(case, gathered)
 
 
@@ -103,7 +103,7 @@ def _before_serving(case: Case) -> Assembly:
         why = why_idle(pod) if pod else "no pod yet"
         message = f"waiting for the coordinator's process: rank 0 ({pod.name if pod else 'no pod'}, {why})"
     else:
-        state = f", port {case.standing.answer.coordinator}" if case.standing else ""
+        state = f", port {case.probe.answer.coordinator}" if case.probe else ""
         address = case.plan.coordinator_address(case.record.epoch)
         message = f"waiting for the coordinator to serve at {address} (rank 0, {pod.name}, running{state})"
         if since is not None and case.now >= since + FIRST_SERVE:
@@ -113,50 +113,50 @@ def _before_serving(case: Case) -> Assembly:
     return Assembly(False, False, 0, (), message, stuck, look_again)
 
 
-def _by_roll(case: Case, standing: Standing) -> Assembly:
-    if standing.answer.rank_zero_only:
-        return _by_rank_zero(case, standing)
+def _by_roll(case: Case, probe: ProbeResult) -> Assembly:
+    if probe.answer.rank_zero_only:
+        return _by_rank_zero(case, probe)
     size = case.plan.size
-    total = standing.answer.expected if standing.answer.expected is not None else size
-    complete = standing.passed
-    message = f"{standing.arrived}/{size} ranks arrived"
-    due = standing.since + QUIET
+    total = probe.answer.expected if probe.answer.expected is not None else size
+    complete = probe.passed
+    message = f"{probe.arrived}/{size} ranks arrived"
+    due = probe.since + QUIET
     quiet, stuck = case.now >= due, None
-    if not complete and standing.arrived < size:
-        message += "; " + enumerate_missing(case, standing.missing, size - standing.arrived)
+    if not complete and probe.arrived < size:
+        message += "; " + enumerate_missing(case, probe.missing, size - probe.arrived)
     if total != size:
         stuck = ("ProcessCountMismatch", f"the coordinator waits for {total} processes, the gang has {size} members")
-    elif not standing.serving and not standing.leaving:
-        stuck = _unreachable(standing) if quiet else None
-    elif standing.answer.errors and standing.serving:
-        rank, _, text = standing.answer.errors[0]
+    elif not probe.serving and not probe.leaving:
+        stuck = _unreachable(probe) if quiet else None
+    elif probe.answer.errors and probe.serving:
+        rank, _, text = probe.answer.errors[0]
         stuck = ("RankFailed", f"the coordinator gave up rank {rank}: {text}")
-    elif not complete and standing.arrived < size and quiet:
+    elif not complete and probe.arrived < size and quiet:
         stuck = ("RanksMissing", message)
-    look_again = None if quiet or stuck or (complete and standing.serving) else due
-    return Assembly(complete, standing.serving, standing.arrived, standing.missing, message, stuck, look_again)
+    look_again = None if quiet or stuck or (complete and probe.serving) else due
+    return Assembly(complete, probe.serving, probe.arrived, probe.missing, message, stuck, look_again)
 
 
-def _by_rank_zero(case: Case, standing: Standing) -> Assembly:
+def _by_rank_zero(case: Case, probe: ProbeResult) -> Assembly:
     """The oldest protocols tell of rank 0 only: the others have arrived when their pods are ready."""
     others = _by_readiness(case)
-    due = standing.since + QUIET
+    due = probe.since + QUIET
     quiet = case.now >= due
-    lost = not standing.serving and not standing.leaving
+    lost = not probe.serving and not probe.leaving
     return Assembly(
-        complete=others.complete and standing.arrived > 0,
-        coordinator_ready=standing.serving,
+        complete=others.complete and probe.arrived > 0,
+        coordinator_ready=probe.serving,
         arrived=others.arrived,
         missing=(),
         message=f"{others.message}; this version of jax tells of rank 0 only",
-        stuck=_unreachable(standing) if lost and quiet else None,
+        stuck=_unreachable(probe) if lost and quiet else None,
         look_again=due if lost and not quiet else None,
     )
 
 
-def _unreachable(standing: Standing) -> tuple[str, str]:
-    detail = f", {standing.answer.detail}" if standing.answer.detail else ""
-    what = f"the coordinator served and does not any more: {standing.answer.coordinator}{detail}"
+def _unreachable(probe: ProbeResult) -> tuple[str, str]:
+    detail = f", {probe.answer.detail}" if probe.answer.detail else ""
+    what = f"the coordinator served and does not any more: {probe.answer.coordinator}{detail}"
     return "CoordinatorUnreachable", what
 
 

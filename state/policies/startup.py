@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import filterfalse, islice
 
-from state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
-from state.case import Case
-from state.plan import Member, ProbeKind, StartupOrder
+from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
+from muster.state.context import Case
+from muster.state.plan import Member, ProbeKind, StartupOrder
 
 WAVE = 256
 
@@ -67,6 +67,6 @@ def gate_open(case: Case) -> bool:
     if coordinator is None or case.plan.startup is StartupOrder.ALL_AT_ONCE:
         return True
     if coordinator.probe is not ProbeKind.NONE:
-        return case.standing is not None and case.standing.served
+        return case.probe is not None and case.probe.served
     pod = case.tally.members.get(coordinator.rank)
     return pod is not None and pod.ready

@@ -4,7 +4,7 @@ A member that succeeds early is only provisionally done: if another one fails, t
 collective program's result belongs to all of its ranks. A gang of nobody has nothing left to do.
 """
 
-from state.case import Case, Succeed
+from muster.state.context import Case, Succeed
 
 
 def judge(case: Case) -> Succeed | None:

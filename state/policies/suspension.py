@@ -3,8 +3,8 @@
 A suspended experiment starts anew when it is resumed: a new epoch, a new total clock, no restart counted.
 """
 
-from state.case import Case, Fail, Resume, Suspend
-from state.record import Phase
+from muster.state.context import Case, Fail, Resume, Suspend
+from muster.state.record import Phase
 
 
 def judge(case: Case) -> Suspend | Resume | Fail | None:

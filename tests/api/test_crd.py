@@ -13,8 +13,8 @@ import yaml
 from celpy.adapter import json_to_cel
 from openapi_schema_validator import OAS30Validator
 
-from muster.api.crd import COLUMNS, MAX_NAME, as_yaml, custom_resource_definition, experiment_schema
-from muster.api.manifest import experiment_object, load_manifest
+from muster.api.manifest.load import experiment_object, load_manifest
+from muster.api.schema.crd import COLUMNS, MAX_NAME, as_yaml, custom_resource_definition, experiment_schema
 from muster.api.status import Cause, Condition, ExperimentStatus, Roll, StoryLine
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +68,7 @@ def posted(path: Path) -> dict[str, Any]:
 def test_the_file_in_deploy_is_up_to_date() -> None:
     written = (ROOT / "deploy" / "crds" / "experiments.muster.dev.yaml").read_text(encoding="utf-8")
     assert written == as_yaml(custom_resource_definition()), (
-        "run: python -m muster.api.crd > deploy/crds/experiments.muster.dev.yaml"
+        "run: python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml"
     )
 
 

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.durations import MAX_LENGTH, MAX_SECONDS, PATTERN, DurationError, format_duration, parse_duration
+from muster.api.values.durations import (
+    MAX_LENGTH,
+    MAX_SECONDS,
+    PATTERN,
+    DurationError,
+    format_duration,
+    parse_duration,
+)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.experiment import Experiment, parse_experiment
-from muster.api.problems import SpecError
+from muster.api.manifest.experiment import Experiment, parse_experiment
+from muster.api.manifest.problems import SpecError
 
 GOOD: dict[str, Any] = {
     "apiVersion": "muster.dev/v1alpha1",

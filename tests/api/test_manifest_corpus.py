@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.api.experiment import parse_experiment
-from muster.api.manifest import Loaded, experiment_object, load_manifest
-from muster.api.problems import ManifestError
+from muster.api.manifest.experiment import parse_experiment
+from muster.api.manifest.load import Loaded, experiment_object, load_manifest
+from muster.api.manifest.problems import ManifestError
 
 CORPUS = Path(__file__).parent / "corpus"
 VALID = sorted((CORPUS / "valid").glob("*.yaml"))

@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.api.manifest import experiment_object, load_manifest
-from muster.api.problems import MAX_PROBLEMS, ManifestError
+from muster.api.manifest.load import experiment_object, load_manifest
+from muster.api.manifest.problems import MAX_PROBLEMS, ManifestError
 
 RESOURCES = {"ramRatio": 2}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.quantities import (
+from muster.api.values.quantities import (
     BINARY_SUFFIXES,
     DECIMAL_SUFFIXES,
     QuantityError,

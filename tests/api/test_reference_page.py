@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from muster.api import aichor, experiment, groups, manifest, resources, status
-from muster.api.reference import manifest_reference
+from muster.api import status
+from muster.api.manifest import aichor, experiment, groups, resources
+from muster.api.manifest import load as manifest
+from muster.api.schema.reference import manifest_reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "manifest-reference.md"
 
@@ -14,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "manifest-reference.md"
 @pytest.mark.drift
 def test_the_page_is_up_to_date() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert text == manifest_reference(), "run: python -m muster.api.reference > docs/manifest-reference.md"
+    assert text == manifest_reference(), "run: python -m muster.api.schema.reference > docs/manifest-reference.md"
 
 
 def test_every_field_has_a_meaning_and_a_line() -> None:

@@ -7,10 +7,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api import text as reader
-from muster.api.problems import ManifestError, Problem
-from muster.api.scalars import resolve
-from muster.api.text import MAX_BYTES, MAX_DEPTH, MAX_NODES, Mapping, Scalar, load_yaml, plain
+from muster.api.manifest import yaml_reader as reader
+from muster.api.manifest.problems import ManifestError, Problem
+from muster.api.manifest.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_NODES, Mapping, Scalar, load_yaml, plain
+from muster.api.manifest.yaml_scalars import resolve
 
 
 class Counter:

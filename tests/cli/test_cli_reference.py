@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.settings import Settings
 from muster.cli.reference import cli_reference
 from muster.cli.verbs import VERBS
+from muster.daemon.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 

@@ -11,8 +11,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from muster.api.crd import custom_resource_definition
 from muster.api.names import API_VERSION
+from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.kubeconfig import write_kubeconfig
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from muster.api.errors import AlreadyExists, Forbidden, Unreachable
-from muster.api.manifest import load_manifest
-from muster.api.problems import ManifestError
+from muster.api.manifest.load import load_manifest
+from muster.api.manifest.problems import ManifestError
 from muster.client import Client, NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
 from muster.local.kubeconfig import write_kubeconfig
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from muster.api.errors import Invalid, NotFound, Unreachable
-from muster.api.wire import Answer
 from muster.client import Client, LogsGone, NoSuchRank
 from muster.client.podlog import PodLog
+from muster.kube.transport import Answer
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
 
 

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from daemon.settings import Settings
-from daemon.wiring import Daemon
-from metrics.exposition import look, write
 from muster.api.errors import Unreachable
 from muster.api.names import API_VERSION, KIND
-from muster.api.wire import Answer
-from reconcilers.paths import experiment
-from state.actions import ProbeTarget
-from state.roll import RollAnswer
+from muster.daemon.app import Daemon
+from muster.daemon.settings import Settings
+from muster.kube.paths import experiment
+from muster.kube.transport import Answer
+from muster.metrics.exposition import look, write
+from muster.state.actions import ProbeTarget
+from muster.state.roll import RollAnswer
+from muster.watchers import experiments
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery, Prompt
-from tests.simulation.loop import VirtualLoop
-from watchers import experiments
+from tests.simulation.world.virtual_loop import VirtualLoop
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
 RUN = experiment("team", "run")
@@ -301,7 +301,7 @@ def test_a_part_of_the_leaders_work_that_fails_ends_the_daemon_and_another_leads
         async def broken(*_: object, **__: object) -> None:
             raise ArithmeticError("a bug")
 
-        monkeypatch.setattr("daemon.announcer.announce", broken)
+        monkeypatch.setattr("muster.daemon.event_recorder.announce", broken)
         api.put(RUN, run())
         assert await one.running is False
         monkeypatch.undo()

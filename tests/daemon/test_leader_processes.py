@@ -20,12 +20,12 @@ import pytest
 
 from muster.api.errors import NotFound
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
-from muster.cli.child import module
-from muster.cli.stack import free_port
+from muster.cli.processes.child import module
+from muster.cli.processes.stack import free_port
+from muster.kube.connection import Connection
+from muster.kube.paths import core, experiment
 from muster.local import tether
-from reconcilers.paths import core, experiment
 from tests.fakes.relay import Relay
-from watchers.connection import Connection
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
@@ -81,7 +81,7 @@ class Musterd(Program):
     def __init__(self, name: str, folder: Path, kubeconfig: Path) -> None:
         self.url = f"http://127.0.0.1:{(port := free_port())}"
         address = ("--http-host", "127.0.0.1", "--http-port", str(port), "--log-format", "json")
-        super().__init__(name, folder, "daemon.main", "--kubeconfig", str(kubeconfig), *address, *FAST)
+        super().__init__(name, folder, "muster.daemon.main", "--kubeconfig", str(kubeconfig), *address, *FAST)
 
     def holds(self, lease: dict[str, Any]) -> bool:
         """The Lease names it."""

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from daemon.main import own_namespace, uninterrupted
-from daemon.settings import Settings, from_command_line
+from muster.daemon.main import own_namespace, uninterrupted
+from muster.daemon.settings import Settings, from_command_line
 
 
 def test_there_is_no_election_unless_it_is_asked_for() -> None:

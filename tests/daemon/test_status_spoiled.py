@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from daemon.roster import Entry, Roster
 from muster.api.names import API_VERSION
-from state.record import Phase
-from state.status import to_status
+from muster.daemon.experiments import Entry, ExperimentIndex
+from muster.state.record import Phase
+from muster.state.status import to_status
+from muster.watchers.experiments import DECODER
 from tests.builders import record
 from tests.fuzz.samples import SPECS, experiment
 from tests.fuzz.world import line_of
-from watchers.experiments import DECODER
 
 RUNNING = to_status(record(phase=Phase.RUNNING, epoch=3))
 UID = "uid-1"
@@ -21,7 +21,7 @@ class Watched:
     """One experiment, as the watch tells of it."""
 
     def __init__(self) -> None:
-        self.roster = Roster(wanted=lambda _: None, gone=lambda _: None)
+        self.roster = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)
         self.version = 0
 
     def says(self, status: Any, **spec: Any) -> Entry:

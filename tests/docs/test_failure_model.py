@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.families import FAMILIES
+from tests.simulation.plans.families import FAMILIES
 from tests.simulation.scenario import scenarios
 
 TESTS = Path(__file__).parents[1]

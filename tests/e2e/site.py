@@ -10,8 +10,8 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
-from muster.cli.child import Child, module
-from muster.cli.stack import free_port
+from muster.cli.processes.child import Child, module
+from muster.cli.processes.stack import free_port
 from muster.client import Client, Snapshot
 from muster.local.home import Announcement, Home
 
@@ -31,7 +31,7 @@ class Site:
     async def start_daemon(self) -> None:
         """Start musterd on the cluster."""
         options = ("--kubeconfig", self.cluster.kubeconfig, "--http-host", "127.0.0.1", "--http-port", str(self.port))
-        self.daemon = await Child.start("daemon", module("daemon.main", *options), self.home.daemon_log)
+        self.daemon = await Child.start("daemon", module("muster.daemon.main", *options), self.home.daemon_log)
 
     async def kill_daemon(self) -> None:
         """SIGKILL, as the out-of-memory killer would."""

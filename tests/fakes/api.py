@@ -1,4 +1,4 @@
-"""A Kubernetes API server in memory, behind the same door as the real one (`muster.api.wire.Transport`).
+"""A Kubernetes API server in memory, behind the same door as the real one (`muster.kube.transport.Transport`).
 
 It keeps what clients rely on: one growing resourceVersion, a uid per object, a generation per spec, 409 for a taken
 name, preconditions, the status subresource, graceful deletion of pods, label selectors, pages, streamed lists, and
@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
-from muster.api.timestamps import whole_time
-from muster.api.wire import Answer
+from muster.api.values.timestamps import whole_time
+from muster.kube.transport import Answer
 from tests.fakes.history import Change, History, Object, collections_of, encode
 from tests.fakes.watching import KINDS, Courier, Prompt, Watches
 

@@ -4,11 +4,11 @@ import asyncio
 from random import Random
 from typing import Any
 
-from daemon.candidacy import Terms
-from daemon.fence import Fenced, FencedTransport
-from daemon.leader import Elector
-from daemon.lease import Leases
 from muster.api.errors import ApiError
+from muster.kube.leaderelection.elector import Elector
+from muster.kube.leaderelection.fence import Fenced, FencedTransport
+from muster.kube.leaderelection.lease import Leases
+from muster.kube.leaderelection.rules import Terms
 from tests.fakes.machines import WORK, Machine, World
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/muster/leases/musterd"

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from reconcilers.native.engine import NativeEngine
-from reconcilers.outcome import Outcome
+from muster.reconcilers.native.engine import NativeEngine
+from muster.reconcilers.result import Outcome
 from tests.fakes.api import FakeApi
 
 

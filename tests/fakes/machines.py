@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from muster.api.errors import ApiError, Unreachable
-from muster.api.wire import Answer
+from muster.kube.transport import Answer
 from tests.fakes.api import FakeApi
 
 WORK = "/work"

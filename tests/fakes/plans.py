@@ -3,10 +3,10 @@
 from typing import Any
 
 from muster.api.names import API_VERSION, KIND
-from reconcilers.paths import core, experiment
-from state.plan import Coordinator, Env, Group, Member, Plan, ProbeKind, Shape, Source
-from state.pod import Pod, PodPhase
-from state.record import Phase, Record
+from muster.kube.paths import core, experiment
+from muster.state.plan import Coordinator, Env, Group, Member, Plan, ProbeKind, Shape, Source
+from muster.state.pod import Pod, PodPhase
+from muster.state.record import Phase, Record
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Object
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 
 from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_RANK, LABEL_UID
-from muster.api.timestamps import micro_time
+from muster.api.values.timestamps import micro_time
 from tests.faults.direct import MERGE, Direct, Object, pod_path
 
 START = 0.05

@@ -12,7 +12,7 @@ from typing import Any
 from tests.faults.plans import CRASHES, RETRY_AFTER, STREAM_KINDS, Plan
 from tests.faults.play import QUIET, SILENCE, Run
 from tests.faults.proxy import Passage
-from tests.faults.witness import place_of
+from tests.faults.recorder import place_of
 
 ONCE = ("Started", "GangRestart", "Restarted", "Assembling", "Running", "AllMembersSucceeded")
 """Turns of the story that can happen once per epoch."""
@@ -105,7 +105,7 @@ def _stories(run: Run) -> Iterator[str]:
         if told[reason] != 1:
             yield f"the story tells {told[reason]} times of {reason}"
         # A daemon that dies with a story untold does not tell it later (the status has it), and one Event that could
-        # not be written may take the rest of its story along: reconcilers.events.
+        # not be written may take the rest of its story along: muster.reconcilers.events.
         excused = run.plan.has(*CRASHES) or any(fault.resource == "events" for fault in _of_requests(run.plan))
         if events[reason] > 1 or (events[reason] < 1 and not excused):
             yield f"{events[reason]} Events tell of {reason}"

@@ -19,11 +19,11 @@ import msgspec
 from muster.api.names import API_VERSION, GROUP, KIND, VERSION
 from muster.local.kubeconfig import write_kubeconfig
 from tests.faults.direct import Direct, Object
+from tests.faults.forkserver import Nursery
 from tests.faults.kubelet import Kubelet
-from tests.faults.nursery import Nursery
 from tests.faults.plans import SURVIVORS, Plan
 from tests.faults.proxy import Proxy
-from tests.faults.witness import History, Witness, observers
+from tests.faults.recorder import History, Witness, observers
 
 ROOT = Path(__file__).parents[2]
 NAME = "run"

@@ -8,8 +8,8 @@ import json
 import secrets
 import sys
 
-from muster.api.crd import custom_resource_definition
 from muster.api.names import MANAGER
+from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 
 BOOKMARK = 1.0

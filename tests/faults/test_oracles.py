@@ -13,7 +13,7 @@ from tests.faults.oracles import judge
 from tests.faults.plans import Plan, parse
 from tests.faults.play import Run
 from tests.faults.proxy import Passage, Proxy
-from tests.faults.witness import History
+from tests.faults.recorder import History
 
 REASONS = ("Started", "GangRestart", "AllMembersSucceeded")
 

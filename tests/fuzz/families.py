@@ -6,10 +6,15 @@ from functools import cache
 from random import Random
 from typing import Any, TypeVar
 
-from daemon.lease import Leases
 from muster.api.errors import ApiError, error_of
-from muster.api.wire import Answer
-from state.roll import CoordinatorState, RollAnswer
+from muster.kube.leaderelection.lease import Leases
+from muster.kube.status_errors import error_from_answer
+from muster.kube.transport import Answer
+from muster.state.roll import CoordinatorState, RollAnswer
+from muster.watchers.probes.jax.generations import Generation
+from muster.watchers.probes.jax.probe import JaxProbe
+from muster.watchers.probes.jax.protobuf import Malformed, bytes_field, fixed64_field, integer_field
+from muster.watchers.probes.jax.task_list import Life, read_entries, read_entry, read_mismatch
 from tests.fuzz.mutation import bend, damage, to_bytes
 from tests.fuzz.samples import (
     SPECS,
@@ -25,12 +30,6 @@ from tests.fuzz.samples import (
 )
 from tests.fuzz.values import hostile
 from tests.fuzz.world import LONGEST_ERROR, NEIGHBOUR, NOW, World, check_words, demand, line_of
-from watchers.answers import error_from_answer
-from watchers.probes.jax.ladder import Generation
-from watchers.probes.jax.messages import read_entries, read_entry, read_mismatch
-from watchers.probes.jax.probe import JaxProbe
-from watchers.probes.jax.reading import Life
-from watchers.probes.jax.wire import Malformed, bytes_field, fixed64_field, integer_field
 
 T = TypeVar("T")
 Family = Callable[[Random, World, list[Any]], None]
@@ -102,7 +101,7 @@ def pod_events(rng: Random, world: World, sent: list[Any]) -> None:
     if rng.random() < 0.3:
         answer = RollAnswer(at=NOW, coordinator=rng.choice(list(CoordinatorState)))
         for entry in world.strangers():
-            entry.view.hear(answer, rng.randrange(2))
+            entry.view.observe_probe(answer, rng.randrange(2))
 
 
 def service_events(rng: Random, world: World, sent: list[Any]) -> None:
@@ -208,7 +207,7 @@ def answers(rng: Random, world: World, sent: list[Any]) -> None:
         for failed in answer.errors:
             check_words(failed.text, LONGEST_ERROR)
         for entry in world.strangers():
-            entry.view.hear(answer, 1)
+            entry.view.observe_probe(answer, 1)
         with suppress(Malformed):
             read_entries(body, rng.choice((1, 2)))
         with suppress(Malformed):

@@ -10,11 +10,11 @@ from inspect import signature
 import msgspec
 import pytest
 
+from muster.api.values.printable import small_number, word
+from muster.watchers.pods.decode import DECODER
 from tests.fuzz.runner import Runner
 from tests.fuzz.samples import troubled
 from tests.fuzz.world import NEIGHBOUR, Poisoned, World, line_of
-from watchers.pods import DECODER
-from watchers.text import small_number, word
 
 OURS = ("muster", "state", "watchers", "reconcilers", "metrics", "daemon")
 

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from daemon.roster import Roster
-from muster.api.experiment import parse_experiment
-from muster.api.problems import SpecError
-from state.operators.planning import PlanError, plan_of
-from state.plan import Plan
+from muster.api.manifest.experiment import parse_experiment
+from muster.api.manifest.problems import SpecError
+from muster.daemon.experiments import ExperimentIndex
+from muster.state.operators.planning import PlanError, plan_of
+from muster.state.plan import Plan
+from muster.watchers.experiments import DECODER
 from tests.fuzz.mutation import places
 from tests.fuzz.samples import SPECS, VICTIM, experiment
 from tests.fuzz.values import deep
 from tests.fuzz.world import check_words, line_of
-from watchers.experiments import DECODER
 
 ANYTHING: tuple[Any, ...] = (None, True, 0, -1, 1.5, "", "x", [], {}, [None], {"x": 1}, deep(200, mapping=True))
 NUMBERS: tuple[Any, ...] = (1, 2, 1_000, 100_000, 100_001, 2**31, 2**63, 10**30, 0.5, 1e-9, 1e308, -(2**63))
@@ -56,7 +56,7 @@ def walk(every: int = 1) -> tuple[int, list[str]]:
     """All stops of the walk (or one of so many); how many there were, and what went wrong at which."""
     count, stops, wrong = 0, 0, list[str]()
     for spec in SPECS:
-        roster = Roster(wanted=lambda _: None, gone=lambda _: None)
+        roster = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)
         plan = _plan_after(roster, spec, 1)
         for number in range(len(places(spec))):
             for value in values_for(_leaf(spec, number)):
@@ -77,7 +77,7 @@ def _leaf(spec: Any, number: int) -> Any:
     return node[key]
 
 
-def _stop(roster: Roster, good: dict[str, Any], before: Plan | None, bad: dict[str, Any], version: int) -> str:
+def _stop(roster: ExperimentIndex, good: dict[str, Any], before: Plan | None, bad: dict[str, Any], version: int) -> str:
     try:
         plan_of(parse_experiment(experiment(VICTIM, "victim", bad, 2)))
     except (SpecError, PlanError) as error:
@@ -87,7 +87,7 @@ def _stop(roster: Roster, good: dict[str, Any], before: Plan | None, bad: dict[s
     return "" if before == after else "another plan once the spec is good again"
 
 
-def _plan_after(roster: Roster, spec: dict[str, Any], version: int) -> Plan | None:
+def _plan_after(roster: ExperimentIndex, spec: dict[str, Any], version: int) -> Plan | None:
     tree = experiment(VICTIM, "victim", spec, version)
     tree["metadata"]["generation"] = version
     event = DECODER.event(line_of("MODIFIED", tree))

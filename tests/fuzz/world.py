@@ -12,30 +12,31 @@ from typing import Any
 import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 
-from daemon.rollcall import detail
-from daemon.roster import Entry, Roster
-from metrics.collector import ExperimentCollector, Subject
-from reconcilers.refs import ExperimentRef
-from reconcilers.render.encode import to_json
-from reconcilers.render.event import render_event
-from reconcilers.render.pods import PodTemplate
-from reconcilers.render.service import render_service
-from state.actions import CreatePods, ProbeTarget
-from state.machine import Decision, decide
-from state.plan import Plan
-from state.pod import Pod
-from state.policies import deadline
-from state.record import Line, Record
-from state.refused import refuse
-from state.roll import CoordinatorState, RankState, RollAnswer
-from state.status import from_status, to_status
+from muster.daemon.experiments import Entry, ExperimentIndex
+from muster.daemon.web.rollcall import detail
+from muster.kube.listwatch.events import Event, EventType, Page
+from muster.kube.listwatch.store import Store
+from muster.metrics.collector import ExperimentCollector, Subject
+from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.render.encode import to_json
+from muster.reconcilers.render.event import render_event
+from muster.reconcilers.render.pod import PodTemplate
+from muster.reconcilers.render.service import render_service
+from muster.state.actions import CreatePods, ProbeTarget
+from muster.state.invalid_spec import refuse
+from muster.state.machine import Decision, decide
+from muster.state.plan import Plan
+from muster.state.pod import Pod
+from muster.state.policies import deadline
+from muster.state.record import Line, Record
+from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.status import from_status, to_status
+from muster.watchers import experiments, services
+from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.pods import decode as pods
+from muster.watchers.probes.jax.port_check import Address
+from muster.watchers.services import ServiceRecord
 from tests.fuzz.samples import SPECS, experiment, member, service
-from watchers import experiments, pods, services
-from watchers.events import Event, EventType, Page
-from watchers.experiments import ExperimentRecord
-from watchers.probes.jax.classify import Address
-from watchers.services import ServiceRecord
-from watchers.store import Store
 
 NOW = 1_800_000_000.0
 NEIGHBOUR = "uid-neighbour"
@@ -70,7 +71,7 @@ class World:
     def __init__(self) -> None:
         self.wanted: set[str] = set()
         self.gone: set[str] = set()
-        self.roster = Roster(wanted=self.wanted.add, gone=self.gone.add)
+        self.roster = ExperimentIndex(wanted=self.wanted.add, gone=self.gone.add)
         self.stores: dict[str, Store[Any]] = {
             "experiment": Store[ExperimentRecord](self.roster.experiment_changed),
             "pod": Store[Pod](self.roster.pod_changed),
@@ -219,7 +220,7 @@ class World:
         assert entry.plan is not None
         ranks = (RankState.CONNECTED,) * 4
         entry.view.confirmed = 0
-        entry.view.hear(RollAnswer(at=NOW, coordinator=CoordinatorState.SERVING, expected=4, ranks=ranks), 0)
+        entry.view.observe_probe(RollAnswer(at=NOW, coordinator=CoordinatorState.SERVING, expected=4, ranks=ranks), 0)
         record = decide(entry.plan, None, entry.view, NOW).record
         persisted = experiment(NEIGHBOUR, "neighbour", spec, self.next_version(), to_status(record))
         self.trees["experiment"].clear()

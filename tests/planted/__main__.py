@@ -12,7 +12,7 @@ from tests.planted import hunting
 from tests.planted.bug import Bug, Hunt, Pair
 from tests.planted.catalogue import BUGS, PAIRS
 from tests.planted.hunting import Catch
-from tests.simulation.families import FAMILIES
+from tests.simulation.plans.families import FAMILIES
 
 HASH_SEED = "0"
 """Sets of strings are walked in an order that differs from process to process; here it must not."""

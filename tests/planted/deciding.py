@@ -4,26 +4,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from daemon import conductor
-from daemon.conductor import Conductor
-from daemon.roster import Entry, Roster
-from state import machine
-from state.because import cause_of
-from state.case import Case, Fail, Restart
-from state.plan import ClockName, Plan
-from state.pod import Pod
-from state.policies import barrier, deadline, failure
-from state.record import Record
-from state.view import View
+from muster.daemon import controller as conductor
+from muster.daemon.controller import Controller
+from muster.daemon.experiments import Entry, ExperimentIndex
+from muster.state import machine
+from muster.state.context import Case, Fail, Restart
+from muster.state.messages import cause_of
+from muster.state.plan import ClockName, Plan
+from muster.state.pod import Pod
+from muster.state.policies import barrier, deadline, failure
+from muster.state.record import Record
+from muster.state.view import View
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 
 @bug(Hunt("crash", "member-fails"), Hunt("two-crashes", "member-fails"), Hunt("stale", "member-fails"))
 def epoch_in_memory() -> Swaps:
     """Epoch and restarts are counted in memory: a new daemon does not read them back."""
-    take, write = Roster._take, Conductor._write
+    take, write = ExperimentIndex._take, Controller._write
 
-    def forgetful(self: Roster, entry: Entry, reading: Any) -> None:
+    def forgetful(self: ExperimentIndex, entry: Entry, reading: Any) -> None:
         held = entry.record
         take(self, entry, reading)
         if entry.record is not None:
@@ -31,13 +31,13 @@ def epoch_in_memory() -> Swaps:
             epoch, restarts, disruptions = counts
             entry.record = replace(entry.record, epoch=epoch, restarts=restarts, disruptions=disruptions)
 
-    async def remembering(self: Conductor, entry: Entry, record: Record, story: Any) -> None:
+    async def remembering(self: Controller, entry: Entry, record: Record, story: Any) -> None:
         await write(self, entry, record, story)
         if entry.record is not None:
             counts = {"epoch": record.epoch, "restarts": record.restarts, "disruptions": record.disruptions}
             entry.record = replace(entry.record, **counts)
 
-    return [swap(Roster, "_take", forgetful), swap(Conductor, "_write", remembering)]
+    return [swap(ExperimentIndex, "_take", forgetful), swap(Controller, "_write", remembering)]
 
 
 @bug(Hunt("clean", "member-fails"), Hunt("clean", "coordinator-fails"), Hunt("hold", "member-fails"))

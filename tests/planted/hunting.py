@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.planted.bug import Bug, Hunt, planted
-from tests.planted.town import town
-from tests.simulation import families, runner
-from tests.simulation.plans import parse
+from tests.planted.scenarios_extra import town
+from tests.simulation import runner
+from tests.simulation.plans import families
+from tests.simulation.plans.plan import parse
 from tests.simulation.scenario import scenarios
 
 ENOUGH = 3

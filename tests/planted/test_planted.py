@@ -2,8 +2,8 @@
 
 import pytest
 
-from daemon import conductor
-from reconcilers.status import write_status
+from muster.daemon import controller as conductor
+from muster.reconcilers.status import write_status
 from tests.planted import deciding, hunting, watching, writing
 from tests.planted.bug import Bug, Hunt, planted
 from tests.planted.catalogue import BUGS, PAIRS

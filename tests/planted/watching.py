@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from daemon.caches import WatchCaches
-from daemon.conductor import Conductor
-from daemon.roster import Entry
-from state.record import Line, Record
+from muster.daemon.controller import Controller
+from muster.daemon.experiments import Entry
+from muster.daemon.informers import Informers
+from muster.kube.listwatch.events import Event
+from muster.kube.listwatch.reflector import Reflector
+from muster.kube.listwatch.store import Store
+from muster.kube.listwatch.tombstones import Tombstones
+from muster.state.record import Line, Record
 from tests.planted.bug import Hunt, Swaps, bug, swap
-from watchers.events import Event
-from watchers.reflector import Reflector
-from watchers.store import Store
-from watchers.tombstones import Tombstones
 
 FOR_EVER = 1 << 62
 """A resourceVersion that is beyond all others."""
@@ -23,9 +23,9 @@ BACKLOG = 1.0
 @bug(Hunt("hold", "member-fails"), Hunt("drop", "member-fails"), Hunt("clean", "member-fails"))
 def own_writes_unread() -> Swaps:
     """A step is taken on what the caches show, whether or not they have seen our own last writes."""
-    write = Conductor._write
+    write = Controller._write
 
-    async def forgotten(self: Conductor, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
+    async def forgotten(self: Controller, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
         cached, version = entry.record, entry.version
         await write(self, entry, record, story)
         if entry.record is record and cached is not None:
@@ -33,8 +33,8 @@ def own_writes_unread() -> Swaps:
 
     return [
         swap(Entry, "behind", property(lambda entry: False)),
-        swap(WatchCaches, "pods_version", property(lambda caches: FOR_EVER)),
-        swap(Conductor, "_write", forgotten),
+        swap(Informers, "pods_version", property(lambda caches: FOR_EVER)),
+        swap(Controller, "_write", forgotten),
     ]
 
 
@@ -59,7 +59,7 @@ def old_generation() -> Swaps:
 @bug(Hunt("stale", "side-by-side", size=1, most=250))
 def pods_before_record() -> Swaps:
     """A record that another life wrote is judged with pods from before it was written."""
-    return [swap(Conductor, "_outdated", lambda conductor, entry: False)]
+    return [swap(Controller, "_outdated", lambda conductor, entry: False)]
 
 
 def _never(self: Tombstones, uid: str, version: int) -> bool:

@@ -7,20 +7,20 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from daemon import conductor
-from daemon.conductor import Conductor
-from daemon.roster import Entry
-from muster.api.wire import Answer, Transport
-from reconcilers.native import create, engine, service
-from reconcilers.native.calls import Calls
-from reconcilers.outcome import Outcome
-from reconcilers.refs import ExperimentRef
-from reconcilers.render import pods
-from reconcilers.status import write_status
-from state.actions import ConfirmLaunch, ConfirmLoss, DeletePods
-from state.machine import Decision
-from state.plan import Group, Member, Plan
-from state.record import Line, Record
+from muster.daemon import controller as conductor
+from muster.daemon.controller import Controller
+from muster.daemon.experiments import Entry
+from muster.kube.transport import Answer, Transport
+from muster.reconcilers.native import create, engine, service
+from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.render import pod as pods
+from muster.reconcilers.result import Outcome
+from muster.reconcilers.status import write_status
+from muster.state.actions import ConfirmLaunch, ConfirmLoss, DeletePods
+from muster.state.machine import Decision
+from muster.state.plan import Group, Member, Plan
+from muster.state.record import Line, Record
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 
@@ -87,40 +87,40 @@ def blind_write() -> Swaps:
 @bug(Hunt("clean", "member-fails"), Hunt("clean", "survivors-hang"))
 def deleted_before_persisted() -> Swaps:
     """Old pods are deleted first, and the epoch that gave them up is persisted afterwards."""
-    persist = Conductor._persist
+    persist = Controller._persist
 
-    async def afterwards(self: Conductor, entry: Entry, decision: Decision) -> bool:
+    async def afterwards(self: Controller, entry: Entry, decision: Decision) -> bool:
         assert entry.plan is not None
         for action in decision.actions:
             if isinstance(action, DeletePods):
                 self._fold(entry, await self._engine.carry_out(action, entry.plan, decision.record))
         return await persist(self, entry, decision)
 
-    return [swap(Conductor, "_persist", afterwards)]
+    return [swap(Controller, "_persist", afterwards)]
 
 
 @bug(Hunt("clean", "happy"), Hunt("clean", "member-fails"))
 def status_written_twice() -> Swaps:
     """A step writes the status, and then once more with a new time."""
-    write = Conductor._write
+    write = Controller._write
 
-    async def twice(self: Conductor, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
+    async def twice(self: Controller, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
         await write(self, entry, record, story)
         await write(self, entry, structs.replace(record, updated_at=record.updated_at + 1.0), ())
 
-    return [swap(Conductor, "_write", twice)]
+    return [swap(Controller, "_write", twice)]
 
 
 @bug(Hunt("error", "happy"), Hunt("crash", "happy"), Hunt("error", "member-fails"))
 def told_before_written() -> Swaps:
     """An Event tells of a turn before the status that holds it is written."""
-    persist = Conductor._persist
+    persist = Controller._persist
 
-    async def beforehand(self: Conductor, entry: Entry, decision: Decision) -> bool:
+    async def beforehand(self: Controller, entry: Entry, decision: Decision) -> bool:
         self._announcer.tell(conductor._ref(entry), decision.story)
         return await persist(self, entry, decision)
 
-    return [swap(Conductor, "_persist", beforehand)]
+    return [swap(Controller, "_persist", beforehand)]
 
 
 @bug(Hunt("clean", "name-taken"), Hunt("crash", "name-taken"))

@@ -2,7 +2,7 @@
 
 Theory of operation
 ===================
-The real ``daemon.wiring.Daemon`` runs unmodified on an event loop whose time is virtual (``loop``). It talks through a
+The real ``muster.daemon.app.Daemon`` runs unmodified on an event loop whose time is virtual. It talks through a
 ``door`` to an API server in memory (``tests.fakes.api``), where scheduler, kubelets and programs (``kubelet``,
 ``gang``) carry its pods through their lives. A ``plan`` is one line of text: a scenario, a size, and what goes wrong.
 

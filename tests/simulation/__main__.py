@@ -7,13 +7,13 @@ import time
 from functools import partial
 from itertools import islice
 
-from tests.simulation.families import FAMILIES, RANDOM
-from tests.simulation.histories import history
-from tests.simulation.plans import parse
+from tests.simulation.oracles.histories import history
+from tests.simulation.plans.families import FAMILIES, RANDOM
+from tests.simulation.plans.plan import parse
 from tests.simulation.real import real
 from tests.simulation.runner import Tally, exhaustive, judge, random, run
 from tests.simulation.soak import soak
-from tests.simulation.world import World
+from tests.simulation.world.world import World
 
 HASH_SEED = "0"
 """Sets of strings are walked in an order that differs from process to process; here it must not."""

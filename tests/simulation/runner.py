@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from tests.simulation.beginnings import parting
-from tests.simulation.families import RANDOM, clean, plans, random_plan
-from tests.simulation.oracles import Result, play
-from tests.simulation.places import recorded
-from tests.simulation.plans import Plan, parse
+from tests.simulation.oracles.final import Result, play
+from tests.simulation.plans.beginnings import parting
+from tests.simulation.plans.families import RANDOM, clean, plans, random_plan
+from tests.simulation.plans.places import recorded
+from tests.simulation.plans.plan import Plan, parse
 from tests.simulation.scenario import scenarios
 
 NICE = 5

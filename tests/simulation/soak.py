@@ -14,16 +14,16 @@ from typing import Any, TypeVar
 
 from prometheus_client import generate_latest
 
-from daemon.wiring import Daemon
-from reconcilers.paths import experiment
+from muster.daemon.app import Daemon
+from muster.kube.paths import experiment
 from tests.fakes.history import collections_of
-from tests.simulation.invariants import OVER
-from tests.simulation.ownwrites import OwnWrites
-from tests.simulation.people import NAMESPACE, People
-from tests.simulation.plans import Plan
-from tests.simulation.process import Process
+from tests.simulation.oracles.invariants import OVER
+from tests.simulation.oracles.own_writes import OwnWrites
+from tests.simulation.plans.plan import Plan
 from tests.simulation.scenario import EVER, Dies, End, Scenario
-from tests.simulation.world import World
+from tests.simulation.world.process import Process
+from tests.simulation.world.user_actions import NAMESPACE, People
+from tests.simulation.world.world import World
 
 WAVE = 50
 GROWTH = 1.05

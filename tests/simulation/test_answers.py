@@ -5,10 +5,10 @@ from itertools import groupby
 
 import pytest
 
-from tests.simulation.answers import NAMED, WAYS, told_apart
-from tests.simulation.oracles import play
-from tests.simulation.places import recorded
-from tests.simulation.plans import Fault, Plan
+from tests.simulation.oracles.final import play
+from tests.simulation.plans.answers import NAMED, WAYS, told_apart
+from tests.simulation.plans.places import recorded
+from tests.simulation.plans.plan import Fault, Plan
 from tests.simulation.runner import reference
 
 SCENARIO, SIZE = "never-arrives-restarts", 4

@@ -3,12 +3,12 @@
 import pytest
 
 from tests.simulation import runner
-from tests.simulation.beginnings import lasting, parting
-from tests.simulation.oracles import play
-from tests.simulation.places import recorded
-from tests.simulation.plans import Fault, Plan, parse
+from tests.simulation.oracles.final import play
+from tests.simulation.plans.beginnings import lasting, parting
+from tests.simulation.plans.places import recorded
+from tests.simulation.plans.plan import Fault, Plan, parse
 from tests.simulation.scenario import scenarios
-from tests.simulation.world import EPOCH
+from tests.simulation.world.world import EPOCH
 
 
 def parts(scenario: str, size: int) -> float:

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.simulation import runner
-from tests.simulation.histories import NOBODY
-from tests.simulation.oracles import play
-from tests.simulation.places import SEEN, Places, recorded
-from tests.simulation.plans import Fault, Plan
+from tests.simulation.oracles.final import play
+from tests.simulation.oracles.histories import NOBODY
+from tests.simulation.plans.places import SEEN, Places, recorded
+from tests.simulation.plans.plan import Fault, Plan
 from tests.simulation.scenario import scenarios
 
 

@@ -14,12 +14,12 @@ from weakref import ref
 import pytest
 
 from tests.simulation import runner
-from tests.simulation.families import FAMILIES, random_plan
-from tests.simulation.loop import Deadlock, HotLoop, RealWorld, VirtualLoop
-from tests.simulation.oracles import play
-from tests.simulation.plans import KINDS, Fault, Plan, parse
+from tests.simulation.oracles.final import play
+from tests.simulation.plans.families import FAMILIES, random_plan
+from tests.simulation.plans.plan import KINDS, Fault, Plan, parse
 from tests.simulation.scenario import Scenario, scenarios
-from tests.simulation.world import World
+from tests.simulation.world.virtual_loop import Deadlock, HotLoop, RealWorld, VirtualLoop
+from tests.simulation.world.world import World
 
 CORE = [scenario.name for scenario in scenarios().values() if scenario.core]
 EVERY = 67
@@ -141,7 +141,7 @@ def test_another_seed_has_another_history() -> None:
 
 def test_histories_do_not_depend_on_the_order_of_sets() -> None:
     code = (
-        "from tests.simulation.oracles import play; from tests.simulation.plans import parse;"
+        "from tests.simulation.oracles.final import play; from tests.simulation.plans.plan import parse;"
         "print(play(parse('side-by-side:n=4:crash-after=9:hold=20/8:seed=5:shuffle')).history.digest)"
     )
     digests = {

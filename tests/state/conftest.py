@@ -2,7 +2,7 @@
 
 import pytest
 
-from state import status
+from muster.state import status
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
-from state.machine import Decision, decide
-from state.plan import Plan
-from state.pod import Exit, Pod, PodPhase
-from state.record import ConditionType, Phase, Record
-from state.roll import CoordinatorState, RankState, RollAnswer
-from state.view import Look, View
+from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from muster.state.machine import Decision, decide
+from muster.state.plan import Plan
+from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.record import ConditionType, Phase, Record
+from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view import LiveRead, View
 from tests.builders import NOW, answer, pod
 
 
@@ -44,7 +44,7 @@ class Story:
         if decision.look:
             assert (decision.write, decision.actions, decision.story) == (False, (), ())
             self.unheard()
-            self.view.look = Look(self.now, self.version)
+            self.view.look = LiveRead(self.now, self.version)
             decision = decide(self.plan, self.record, self.view, self.now)
             assert not decision.look
         if decision.write:
@@ -121,24 +121,24 @@ class Story:
         ended = Exit("main", code, signal, word, "", self.now if at is None else at)
         self.set(rank, phase=phase, ready=False, exit=ended)
 
-    def hear(self, *arrived: int, passed: bool = False, **overrides: Any) -> RollAnswer:
+    def observe_probe(self, *arrived: int, passed: bool = False, **overrides: Any) -> RollAnswer:
         """The coordinator says who has arrived."""
         come = RankState.CONNECTED if passed else RankState.ARRIVED
         ranks = [come if rank in arrived else RankState.MISSING for rank in range(self.plan.size)]
         said = replace(answer(*ranks, at=self.now), **overrides)
-        self.view.hear(said, self.kept.epoch)
+        self.view.observe_probe(said, self.kept.epoch)
         return said
 
     def silence(self, state: CoordinatorState = CoordinatorState.REFUSED) -> None:
         """The coordinator does not answer."""
-        self.view.hear(RollAnswer(at=self.now, coordinator=state), self.kept.epoch)
+        self.view.observe_probe(RollAnswer(at=self.now, coordinator=state), self.kept.epoch)
 
     def assemble(self) -> None:
         """From nothing to Running."""
         self.launch()
         self.start()
         self.look(1)
-        self.hear(*range(self.plan.size), passed=True)
+        self.observe_probe(*range(self.plan.size), passed=True)
         self.look(1)
         assert self.kept.phase is Phase.RUNNING, self.kept.message
 

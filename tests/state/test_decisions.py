@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget
-from state.machine import Decision, decide
-from state.plan import Backoff, Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
-from state.pod import Exit, Pod, PodPhase
-from state.record import Cause, ConditionType, Phase, Record, RollCall
-from state.roll import RankState
-from state.view import Look, Refusal, View
+from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget
+from muster.state.machine import Decision, decide
+from muster.state.plan import Backoff, Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
+from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.record import Cause, ConditionType, Phase, Record, RollCall
+from muster.state.roll import RankState
+from muster.state.view import LiveRead, Refusal, View
 from tests.builders import NOW, answer, plan, pod, record, view
 
 BACKING_OFF = Backoff(initial=7, maximum=100, factor=3)
@@ -38,7 +38,7 @@ def crashed(rank: int = 2, **changes: Any) -> Pod:
 def broken() -> View:
     """A member of epoch 2 has crashed, and somebody has looked past the cache since."""
     seen = view(crashed(epoch=2))
-    seen.look = Look(NOW + 99, version=1)
+    seen.look = LiveRead(NOW + 99, version=1)
     return seen
 
 
@@ -210,7 +210,7 @@ def test_a_passed_clock_goes_before_a_failure() -> None:
     asked = look(seen, run=plan(clocks=clocks), **RUNNING)
     assert (asked.look, asked.write, asked.actions, asked.story) == (True, False, (), ())
     assert asked.record == record(**RUNNING)
-    seen.look = Look(NOW + 100, version=7)
+    seen.look = LiveRead(NOW + 100, version=7)
     assert look(seen, run=plan(clocks=clocks), **RUNNING).record.reason == "DeadlineExceeded"
 
 
@@ -218,7 +218,7 @@ def test_no_clock_runs_out_over_what_has_come_by_then() -> None:
     """The look past the cache that the clock asked for has brought the last node, and the last rank."""
     clocks = {ClockName.PENDING: Clock(5, RESTART), ClockName.ASSEMBLY: Clock(50, FAIL)}
     seen = view(*gang(), heard=answer(*4 * [RankState.CONNECTED]))
-    seen.look = Look(NOW + 100, version=7)
+    seen.look = LiveRead(NOW + 100, version=7)
     kept = look(seen, run=plan(clocks=clocks), phase=Phase.ASSEMBLING, epoch_at=NOW, assembling_at=NOW).record
     assert (kept.phase, kept.scheduled_at, kept.assembled_at) == (Phase.RUNNING, NOW + 100, NOW + 100)
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
-from state.plan import Backoff, Clock, ClockAction, ClockName, ProbeKind, StartupOrder
-from state.record import ConditionType, Phase
-from state.roll import CoordinatorState, RankState
+from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from muster.state.plan import Backoff, Clock, ClockAction, ClockName, ProbeKind, StartupOrder
+from muster.state.record import ConditionType, Phase
+from muster.state.roll import CoordinatorState, RankState
 from tests.builders import NOW, plan
 from tests.state.story import Story
 
@@ -33,12 +33,12 @@ def test_a_clean_run_goes_from_pending_to_succeeded() -> None:
     assert story.kept.phase is Phase.ASSEMBLING
     assert story.condition(ConditionType.SCHEDULED) == (True, "AllScheduled")
 
-    story.hear(0, 1, 3)
+    story.observe_probe(0, 1, 3)
     story.look(1)
     assert story.condition(ConditionType.COORDINATOR_READY) == (True, "Serving")
     assert story.kept.message.startswith("3/4 ranks arrived; missing rank 2 (run-worker-0-2-")
 
-    story.hear(0, 1, 2, 3, passed=True)
+    story.observe_probe(0, 1, 2, 3, passed=True)
     story.look(1)
     assert story.kept.phase is Phase.RUNNING
     assert story.condition(ConditionType.ASSEMBLED) == (True, "RollComplete")
@@ -82,7 +82,7 @@ def test_the_first_failure_restarts_the_gang_once_and_is_named() -> None:
     story.launch()
     story.start()
     story.look(1)
-    story.hear(0, 1, 2, 3, passed=True)
+    story.observe_probe(0, 1, 2, 3, passed=True)
     story.look(1)
     assert story.kept.phase is Phase.RUNNING
     assert story.told.count("GangRestart") == 1
@@ -217,7 +217,7 @@ def test_a_rank_that_never_calls_is_named_within_seconds_and_the_assembly_clock_
     story.launch()
     story.start()
     story.look(1)
-    story.hear(0, 1, 3)
+    story.observe_probe(0, 1, 3)
     story.look()
     assert story.condition(ConditionType.STUCK) == (False, "NotStuck")
     assert story.last is not None
@@ -239,7 +239,7 @@ def test_a_missing_rank_is_explained_by_its_pod() -> None:
     story.start(0, 1, 3)
     story.set(2, waiting_reason="Unschedulable", waiting_message="0/8 nodes have nvidia.com/gpu")
     story.look(1)
-    story.hear(0, 1, 3)
+    story.observe_probe(0, 1, 3)
     story.look(7)
     assert "Pending: Unschedulable, 0/8 nodes have nvidia.com/gpu" in story.kept.message
     assert story.condition(ConditionType.SCHEDULED) == (False, "Unschedulable")
@@ -256,7 +256,7 @@ def test_a_coordinator_that_falls_silent_is_stuck_but_not_restarted(state: Coord
     assert story.condition(ConditionType.STUCK) == (True, "CoordinatorUnreachable")
     assert story.kept.phase is Phase.RUNNING
 
-    story.hear(0, 1, 2, 3, passed=True)
+    story.observe_probe(0, 1, 2, 3, passed=True)
     story.look(1)
     assert story.condition(ConditionType.STUCK) == (False, "NotStuck")
 
@@ -264,8 +264,8 @@ def test_a_coordinator_that_falls_silent_is_stuck_but_not_restarted(state: Coord
 def test_an_orderly_end_raises_no_alarm() -> None:
     story = Story(plan())
     story.assemble()
-    said = story.hear(0, 1, 2, 3, passed=True)
-    story.view.hear(replace(said, ranks=(RankState.LEFT,) * 4), 0)
+    said = story.observe_probe(0, 1, 2, 3, passed=True)
+    story.view.observe_probe(replace(said, ranks=(RankState.LEFT,) * 4), 0)
     story.silence()
     story.look(60)
     assert story.condition(ConditionType.STUCK) == (False, "NotStuck")
@@ -276,7 +276,7 @@ def test_a_coordinator_that_was_told_another_count_is_stuck_at_once() -> None:
     story.launch()
     story.start()
     story.look(1)
-    story.hear(0, 1, expected=2)
+    story.observe_probe(0, 1, expected=2)
     story.look()
     assert story.condition(ConditionType.STUCK) == (True, "ProcessCountMismatch")
 
@@ -376,7 +376,7 @@ def test_coordinator_first_opens_the_gate_when_the_coordinator_serves() -> None:
     assert [rank for _, rank in story.pods] == [0]
     story.start(0)
     assert story.look(1) == ()
-    story.hear(0)
+    story.observe_probe(0)
     (create,) = story.look(1)
     assert isinstance(create, CreatePods)
     assert [member.rank for member in create.members] == [1, 2, 3]

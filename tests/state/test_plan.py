@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.names import epoch_suffix
-from state.plan import Backoff, Group, Member, Plan, ProbeKind, Shape, StartupOrder
+from muster.state.plan import Backoff, Group, Member, Plan, ProbeKind, Shape, StartupOrder
 from tests.builders import plan
 
 MASTER = Group("master", replicas=1, completions=2, shape=Shape(), first_rank=0)

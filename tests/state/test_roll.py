@@ -2,7 +2,7 @@
 
 import pytest
 
-from state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from tests.builders import NOW, answer
 
 MISSING, ARRIVED, CONNECTED = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED

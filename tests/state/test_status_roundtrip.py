@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from state.record import Cause, Condition, ConditionType, Line, Phase, Record, RollCall
-from state.status import StatusError, from_status, to_status
+from muster.state.record import Cause, Condition, ConditionType, Line, Phase, Record, RollCall
+from muster.state.status import StatusError, from_status, to_status
 
 TIMES = st.integers(1, 2**51 // 10**3).map(lambda micros: micros * 1000 / 10**6)
 WORDS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.pod import Exit, Pod, PodPhase
-from state.roll import CoordinatorState, RankState, RollAnswer
-from state.view import NOBODY, SHOWN_RANKS, Tally, View, standing
+from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view import NOBODY, SHOWN_RANKS, Tally, View, probe_result
 from tests.builders import NOW, answer, pod, view
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING
@@ -159,21 +159,21 @@ def test_a_pod_may_change_its_epoch() -> None:
 # --- what the coordinator said -----------------------------------------------------------------------------------
 
 
-def test_the_first_answer_begins_a_standing() -> None:
+def test_the_first_answer_begins_a_probe_result() -> None:
     said = answer(ARRIVED, MISSING, ARRIVED)
-    here = standing(said, 5, None)
+    here = probe_result(said, 5, None)
     assert (here.epoch, here.answer, here.since, here.served) == (5, said, NOW, True)
     assert (here.arrived, here.missing, here.passed, here.leaving, here.serving) == (2, (1,), False, False, True)
 
 
 def test_the_first_silence_is_not_serving() -> None:
-    here = standing(RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED), 0, None)
+    here = probe_result(RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED), 0, None)
     assert (here.served, here.serving, here.arrived, here.missing) == (False, False, 0, ())
 
 
 def test_the_same_roll_again_keeps_its_time() -> None:
-    first = standing(answer(ARRIVED, MISSING), 0, None)
-    assert standing(answer(ARRIVED, MISSING, at=NOW + 9, latency=1.0, detail="x"), 0, first).since == NOW
+    first = probe_result(answer(ARRIVED, MISSING), 0, None)
+    assert probe_result(answer(ARRIVED, MISSING, at=NOW + 9, latency=1.0, detail="x"), 0, first).since == NOW
 
 
 @pytest.mark.parametrize(
@@ -185,13 +185,13 @@ def test_the_same_roll_again_keeps_its_time() -> None:
     ],
 )
 def test_another_roll_another_life_or_a_silence_is_news(other: RollAnswer) -> None:
-    assert standing(other, 0, standing(answer(ARRIVED, MISSING), 0, None)).since == NOW + 9
+    assert probe_result(other, 0, probe_result(answer(ARRIVED, MISSING), 0, None)).since == NOW + 9
 
 
 def test_a_silent_coordinator_does_not_unsay_who_came() -> None:
-    heard = standing(answer(ARRIVED, MISSING, expected=2, incarnation=3), 0, None)
+    heard = probe_result(answer(ARRIVED, MISSING, expected=2, incarnation=3), 0, None)
     silence = RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT, latency=3.0, detail="no answer")
-    here = standing(silence, 0, heard)
+    here = probe_result(silence, 0, heard)
     assert here.answer == RollAnswer(
         at=NOW + 1, coordinator=CoordinatorState.TIMEOUT, latency=3.0, detail="no answer", expected=2,
         ranks=(ARRIVED, MISSING), incarnation=3, protocol="v2",
@@ -200,28 +200,28 @@ def test_a_silent_coordinator_does_not_unsay_who_came() -> None:
 
 
 def test_an_older_epochs_answer_counts_for_nothing() -> None:
-    old = standing(answer(CONNECTED, LEFT), 0, None)
-    here = standing(RollAnswer(at=NOW + 5, coordinator=CoordinatorState.REFUSED), 1, old)
+    old = probe_result(answer(CONNECTED, LEFT), 0, None)
+    here = probe_result(RollAnswer(at=NOW + 5, coordinator=CoordinatorState.REFUSED), 1, old)
     assert (here.epoch, here.since, here.served, here.arrived) == (1, NOW + 5, False, 0)
     assert (here.passed, here.leaving) == (False, False)
-    again = standing(answer(CONNECTED, LEFT, at=NOW + 5), 1, old)
+    again = probe_result(answer(CONNECTED, LEFT, at=NOW + 5), 1, old)
     assert again.since == NOW + 5
 
 
 def test_passed_and_leaving_stay_for_one_life_of_the_coordinator() -> None:
-    over = standing(answer(CONNECTED, LEFT, incarnation=1), 0, None)
+    over = probe_result(answer(CONNECTED, LEFT, incarnation=1), 0, None)
     assert (over.passed, over.leaving) == (True, True)
-    quiet = standing(answer(ARRIVED, MISSING, incarnation=1), 0, over)
+    quiet = probe_result(answer(ARRIVED, MISSING, incarnation=1), 0, over)
     assert (quiet.passed, quiet.leaving) == (True, True)
-    reborn = standing(answer(ARRIVED, MISSING, incarnation=2), 0, over)
+    reborn = probe_result(answer(ARRIVED, MISSING, incarnation=2), 0, over)
     assert (reborn.passed, reborn.leaving) == (False, False)
-    waiting = standing(answer(ARRIVED, MISSING, incarnation=1), 0, None)
-    later = standing(answer(ARRIVED, ARRIVED, incarnation=1), 0, waiting)
+    waiting = probe_result(answer(ARRIVED, MISSING, incarnation=1), 0, None)
+    later = probe_result(answer(ARRIVED, ARRIVED, incarnation=1), 0, waiting)
     assert (later.passed, later.leaving) == (False, False)
 
 
 def test_no_more_ranks_are_named_than_help_anybody() -> None:
-    here = standing(answer(*[MISSING] * 100), 0, None)
+    here = probe_result(answer(*[MISSING] * 100), 0, None)
     assert here.missing == tuple(range(SHOWN_RANKS))
     assert SHOWN_RANKS == 64
 
@@ -229,18 +229,18 @@ def test_no_more_ranks_are_named_than_help_anybody() -> None:
 def test_only_news_of_this_epoch_is_news() -> None:
     seen = View()
     said = answer(ARRIVED, MISSING)
-    assert seen.hear(said, 0)
-    assert not seen.hear(replace(said, at=NOW + 1), 0)
-    assert seen.hear(replace(said, at=NOW + 2, ranks=(ARRIVED, ARRIVED)), 0)
-    assert seen.hear(replace(said, at=NOW + 2, ranks=(ARRIVED, ARRIVED)), 1)
-    assert seen.standing_of(0) is None
-    assert seen.standing_of(1) is seen.standing
-    assert View().standing_of(0) is None
+    assert seen.observe_probe(said, 0)
+    assert not seen.observe_probe(replace(said, at=NOW + 1), 0)
+    assert seen.observe_probe(replace(said, at=NOW + 2, ranks=(ARRIVED, ARRIVED)), 0)
+    assert seen.observe_probe(replace(said, at=NOW + 2, ranks=(ARRIVED, ARRIVED)), 1)
+    assert seen.probe_result_of(0) is None
+    assert seen.probe_result_of(1) is seen.probe
+    assert View().probe_result_of(0) is None
 
 
 def test_a_new_view_has_confirmed_nothing() -> None:
     seen = View()
-    assert (seen.confirmed, seen.lost, seen.service, seen.refusal, seen.standing) == (-1, -1, False, None, None)
+    assert (seen.confirmed, seen.lost, seen.service, seen.refusal, seen.probe) == (-1, -1, False, None, None)
 
 
 @pytest.mark.parametrize(
@@ -252,10 +252,10 @@ def test_an_epoch_is_launched_once_all_who_run_together_were_made(
     seen: tuple[int, ...], made: tuple[int, ...], launched: bool
 ) -> None:
     here = view(*(pod(rank, epoch=2) for rank in seen), pod(0, epoch=1))
-    here.made(2, made, 4)
+    here.mark_created(2, made, 4)
     assert here.launched == (2 if launched else -1)
     here.launched = 2
-    here.made(2, (), 99)
+    here.mark_created(2, (), 99)
     assert here.launched == 2
 
 

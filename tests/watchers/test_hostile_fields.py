@@ -5,11 +5,12 @@ import json
 import pytest
 
 from muster.api.status import MAX_COUNTER
+from muster.api.values.printable import WORD, small_number, word
+from muster.watchers import experiments
+from muster.watchers.pods import decode as pods
 from tests.fakes.objects import pod
 from tests.fuzz.samples import SPECS, experiment
 from tests.fuzz.world import line_of
-from watchers import experiments, pods
-from watchers.text import WORD, small_number, word
 
 
 @pytest.mark.parametrize("address", ["10.0.0.7", "fd00::1", "::"])

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from state.pod import Pod, PodPhase
+from muster.kube.listwatch.events import EventType
+from muster.state.pod import Pod, PodPhase
+from muster.watchers.pods import decode as pods
 from tests.fakes.apiserver import bookmark, event
 from tests.fakes.objects import container, pod, terminated
-from watchers import pods
-from watchers.events import EventType
 
 
 def seen(obj: dict[str, Any]) -> Pod:

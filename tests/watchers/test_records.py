@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.timestamps import seconds_of
+from muster.api.values.printable import clean, small_number
+from muster.api.values.timestamps import seconds_of
+from muster.watchers import experiments, services
 from tests.fakes.apiserver import event
-from watchers import experiments, services
-from watchers.text import clean, small_number
 
 
 def experiment(**metadata: Any) -> dict[str, Any]:

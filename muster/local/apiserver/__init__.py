@@ -3,10 +3,10 @@
 `ApiServer` is all a caller needs; `server.store` has the same operations for callers in the same process.
 """
 
-from muster.local.apiserver.failure import ApiError
-from muster.local.apiserver.options import DeleteOptions, WriteOptions
-from muster.local.apiserver.podlogs import PodLogs
-from muster.local.apiserver.server import ApiServer
-from muster.local.apiserver.store import ObjectStore
+from muster.local.apiserver.http.failure import ApiError
+from muster.local.apiserver.http.options import DeleteOptions, WriteOptions
+from muster.local.apiserver.http.server import ApiServer
+from muster.local.apiserver.kinds.podlogs import PodLogs
+from muster.local.apiserver.storage.store import ObjectStore
 
 __all__ = ["ApiError", "ApiServer", "DeleteOptions", "ObjectStore", "PodLogs", "WriteOptions"]

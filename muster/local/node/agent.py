@@ -21,23 +21,23 @@ from typing import IO
 import structlog
 
 from muster.api.errors import ApiError
-from muster.local.node import scheduling
 from muster.local.node.api import PODS, SERVICES, Api
-from muster.local.node.cgroups import Cgroups
 from muster.local.node.client import HttpApi
 from muster.local.node.context import NodeContext
-from muster.local.node.forwarding import forwarding_refusal
-from muster.local.node.hostsfiles import HostsFiles
-from muster.local.node.isolation import Choice, Isolation, choose_isolation
-from muster.local.node.launching import Launcher
-from muster.local.node.logs import LogStore
-from muster.local.node.network import Network
-from muster.local.node.podset import PodSet
+from muster.local.node.isolation.cgroups import Cgroups
+from muster.local.node.isolation.launching import Launcher
+from muster.local.node.isolation.levels import Choice, Isolation, choose_isolation
+from muster.local.node.network.address_source import Network
+from muster.local.node.network.forwarding import forwarding_refusal
+from muster.local.node.network.hostsfiles import HostsFiles
+from muster.local.node.pods.logs import LogStore
+from muster.local.node.pods.podset import PodSet
+from muster.local.node.pods.restarts import INITIAL
+from muster.local.node.pods.sources import ApiSources
 from muster.local.node.reflector import Reflector
 from muster.local.node.registration import Registration, machine_capacity
-from muster.local.node.restarts import INITIAL
-from muster.local.node.scheduler import Scheduler
-from muster.local.node.sources import ApiSources
+from muster.local.node.scheduling import fit as scheduling
+from muster.local.node.scheduling.scheduler import Scheduler
 from muster.local.node.stamps import Clock
 
 START_SECONDS = 60.0

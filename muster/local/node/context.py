@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from muster.local.node.api import Api
-from muster.local.node.cgroups import Cgroups
-from muster.local.node.environment import Place, Sources
-from muster.local.node.hostsfiles import HostsFiles
-from muster.local.node.isolation import Isolation
-from muster.local.node.launching import Launcher
-from muster.local.node.logs import LogStore
-from muster.local.node.network import Network
-from muster.local.node.sandbox import Sandbox
+from muster.local.node.isolation.cgroups import Cgroups
+from muster.local.node.isolation.launching import Launcher
+from muster.local.node.isolation.levels import Isolation
+from muster.local.node.isolation.sandbox import Sandbox
+from muster.local.node.network.address_source import Network
+from muster.local.node.network.hostsfiles import HostsFiles
+from muster.local.node.pods.environment import Place, Sources
+from muster.local.node.pods.logs import LogStore
 from muster.local.node.stamps import Clock
 
 

@@ -15,7 +15,7 @@ import structlog
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.local.node import objects, stamps
 from muster.local.node.api import LEASES, NODES, Api
-from muster.local.node.isolation import Choice
+from muster.local.node.isolation.levels import Choice
 from muster.local.node.stamps import Clock
 
 LEASE_SECONDS = 40

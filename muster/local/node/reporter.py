@@ -13,7 +13,7 @@ from muster.local.node import objects, stamps
 from muster.local.node.api import pod_path
 from muster.local.node.context import NodeContext
 from muster.local.node.objects import Object
-from muster.local.node.status import PodState, pod_status
+from muster.local.node.pods.status import PodState, pod_status
 
 CONFLICTS = 10
 RETRY_SECONDS = 0.5

@@ -15,7 +15,7 @@ from muster.api.errors import Conflict, NotFound
 from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation, NodeAgent
 from muster.local.node.client import HttpApi
-from muster.local.node.isolation import refusal
+from muster.local.node.isolation.levels import refusal
 
 PATIENCE = 40.0
 Pod = dict[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from muster.local.node import Isolation, choose_isolation
-from muster.local.node.cgroups import Cgroups
-from muster.local.node.images import missing
+from muster.local.node.isolation.cgroups import Cgroups
+from muster.local.node.pods.images import missing
 
 
 def test_the_best_that_works_is_taken_and_every_refusal_told():

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from muster.local.node.environment import ConfigError, Place, arguments, base_environment, container_environment
+from muster.local.node.pods.environment import ConfigError, Place, arguments, base_environment, container_environment
 
 
 class Shelf:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from muster.local.node import Isolation, choose_isolation
-from muster.local.node.isolation import refusal
+from muster.local.node.isolation.levels import refusal
 
 pytestmark = pytest.mark.cluster
 

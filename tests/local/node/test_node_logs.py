@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.node.logs import MAX_LINE, LogStore, LogWriter
+from muster.local.node.pods.logs import MAX_LINE, LogStore, LogWriter
 from muster.local.node.stamps import SECOND, micro_time, nano_time
 
 

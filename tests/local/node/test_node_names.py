@@ -10,13 +10,19 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from muster.local.node.addresses import Addresses, AddressesExhaustedError, bridge_blocks, claim, loopback_blocks
-from muster.local.node.bridge import Bridge
-from muster.local.node.hosts import lines, named, render
-from muster.local.node.hostsfiles import HostsFiles
-from muster.local.node.isolation import Isolation
-from muster.local.node.network import Network
-from muster.local.node.rewriting import rewrite
+from muster.local.node.isolation.levels import Isolation
+from muster.local.node.network.address_source import Network
+from muster.local.node.network.addresses import (
+    Addresses,
+    AddressesExhaustedError,
+    bridge_blocks,
+    claim,
+    loopback_blocks,
+)
+from muster.local.node.network.bridge import Bridge
+from muster.local.node.network.hosts import lines, named, render
+from muster.local.node.network.hostsfiles import HostsFiles
+from muster.local.node.network.rewriting import rewrite
 
 
 def member(make_pod, name, address, *, ready=False, uid=None, **spec):

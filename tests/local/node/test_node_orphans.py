@@ -15,7 +15,7 @@ import pytest
 from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation
 from muster.local.node.client import HttpApi
-from muster.local.node.isolation import refusal
+from muster.local.node.isolation.levels import refusal
 
 AGENT = """
 import asyncio, signal, sys

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
-from muster.local.node.containers import ContainerRecord, running
+from muster.local.node.pods.containers import ContainerRecord, running
+from muster.local.node.pods.status import PodState
 from muster.local.node.reflector import Reflector
 from muster.local.node.reporter import Reporter
-from muster.local.node.status import PodState
 
 PATH = "/api/v1/namespaces/default/pods/p"
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from muster.api.errors import Conflict, Unreachable
-from muster.local.node.scheduler import Scheduler
-from muster.local.node.scheduling import amounts, message, misfits, requests
+from muster.local.node.scheduling.fit import amounts, message, misfits, requests
+from muster.local.node.scheduling.scheduler import Scheduler
 
 CAPACITY = amounts({"cpu": "2", "memory": "4Gi", "pods": "3"})
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from muster.local.node.containers import ContainerRecord, exit_of, running, terminated, waiting
-from muster.local.node.lost import lost_status, was_started
-from muster.local.node.restarts import BackOff, restarts
-from muster.local.node.status import PodState, phase, pod_status
+from muster.local.node.pods.containers import ContainerRecord, exit_of, running, terminated, waiting
+from muster.local.node.pods.lost import lost_status, was_started
+from muster.local.node.pods.restarts import BackOff, restarts
+from muster.local.node.pods.status import PodState, phase, pod_status
 
 RUNNING = running(0)
 CRASHING = waiting("CrashLoopBackOff")

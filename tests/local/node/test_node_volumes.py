@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muster.local.node.environment import ConfigError, Place
-from muster.local.node.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
+from muster.local.node.pods.environment import ConfigError, Place
+from muster.local.node.pods.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
 
 
 class Shelf:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Expired, MusterError
-from reconcilers.outcome import Outcome
-from reconcilers.paths import core, experiment
-from state.actions import ConfirmLaunch, ConfirmLoss, CreatePods
-from state.plan import Plan
+from muster.kube.paths import core, experiment
+from muster.reconcilers.result import Outcome
+from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods
+from muster.state.plan import Plan
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, members, pod_path, record, submitted
 

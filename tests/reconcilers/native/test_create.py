@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from muster.api.errors import ApiError, Conflict, Forbidden, Invalid, MusterError, NotFound, Throttled, Unreachable
-from reconcilers.outcome import Outcome
-from state.actions import CreatePods
-from state.plan import Plan
-from state.view import Refusal
+from muster.reconcilers.result import Outcome
+from muster.state.actions import CreatePods
+from muster.state.plan import Plan
+from muster.state.view import Refusal
 from tests.fakes.engines import Bench, told
 from tests.fakes.plans import gang, members, pod_path, record
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from muster.api.errors import Forbidden, Unreachable
-from reconcilers.outcome import Outcome
-from state.actions import CreatePods, DeletePods
-from state.plan import Plan
-from state.pod import Pod
+from muster.reconcilers.result import Outcome
+from muster.state.actions import CreatePods, DeletePods
+from muster.state.plan import Plan
+from muster.state.pod import Pod
 from tests.fakes.engines import Bench, told
 from tests.fakes.plans import gang, members, pod_path, record, seen
 

@@ -4,10 +4,10 @@ import pytest
 
 from muster.api.errors import ApiError, Forbidden, Invalid, NotFound, Unreachable
 from muster.api.names import API_VERSION
-from reconcilers.outcome import Outcome
-from reconcilers.paths import core
-from state.actions import EnsureService
-from state.plan import Plan
+from muster.kube.paths import core
+from muster.reconcilers.result import Outcome
+from muster.state.actions import EnsureService
+from muster.state.plan import Plan
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, record
 

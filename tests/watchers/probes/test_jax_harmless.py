@@ -12,10 +12,10 @@ import random
 import grpc
 import pytest
 
-from state.roll import RollAnswer
+from muster.state.roll import RollAnswer
+from muster.watchers.probes.jax import JaxProbe
+from muster.watchers.probes.jax import probe as module
 from tests.fakes.coordinator import FakeCoordinator
-from watchers.probes.jax import JaxProbe
-from watchers.probes.jax import probe as module
 
 STEPS = 40
 

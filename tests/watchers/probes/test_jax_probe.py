@@ -7,11 +7,11 @@ from contextlib import aclosing
 import grpc
 import pytest
 
-from state.roll import CoordinatorState, RankError, RankState, RollAnswer
+from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
+from muster.watchers.probes.jax import JaxProbe
+from muster.watchers.probes.jax import probe as module
+from muster.watchers.probes.jax.port_check import Address, PortState, look
 from tests.fakes.coordinator import FakeCoordinator
-from watchers.probes.jax import JaxProbe
-from watchers.probes.jax import probe as module
-from watchers.probes.jax.classify import Address, Sight, look
 
 GENERATIONS = ["v2", "v1-watch", "v1-job"]
 M, A, C, F, L = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED, RankState.FAILED, RankState.LEFT
@@ -267,7 +267,7 @@ async def test_a_coordinator_restarted_in_the_middle_of_a_look_is_asked_once_mor
 ) -> None:
     back = asyncio.Event()
 
-    async def look_when_it_is_back(address: Address, deadline: float) -> Sight:
+    async def look_when_it_is_back(address: Address, deadline: float) -> PortState:
         await back.wait()
         return await look(address, deadline)
 

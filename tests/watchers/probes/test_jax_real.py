@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from state.roll import CoordinatorState, RollAnswer
-from watchers.probes.jax import JaxProbe
+from muster.state.roll import CoordinatorState, RollAnswer
+from muster.watchers.probes.jax import JaxProbe
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 pytest.importorskip("jax")

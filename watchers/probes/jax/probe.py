@@ -14,15 +14,14 @@ from collections.abc import AsyncGenerator, Callable
 
 import grpc
 
-from state.roll import CoordinatorState, RollAnswer
-from watchers.probes.jax.classify import Address, Sight, look
-from watchers.probes.jax.ladder import Generation, Ladder
-from watchers.probes.jax.line import Line
-from watchers.probes.jax.messages import read_entries, read_mismatch
-from watchers.probes.jax.methods import Method, NoAnswer, Question, Seen, send
-from watchers.probes.jax.reading import Life, summary
-from watchers.probes.jax.text import MAX_TEXT, plain
-from watchers.probes.jax.wire import Malformed
+from muster.api.values.printable import printable
+from muster.state.roll import CoordinatorState, RollAnswer
+from muster.watchers.probes.jax.channel import Channel
+from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
+from muster.watchers.probes.jax.port_check import Address, PortState, look
+from muster.watchers.probes.jax.protobuf import Malformed
+from muster.watchers.probes.jax.rpc import Method, NoAnswer, Question, Seen, send
+from muster.watchers.probes.jax.task_list import MAX_TEXT, Life, read_entries, read_mismatch, summary
 
 PREEMPTION_KEY = "RECEIVED_PREEMPTION_NOTICE"
 """Set by jax's preemption service, with the time as value, once any process got SIGTERM."""
@@ -58,8 +57,8 @@ class JaxProbe:
         self._clock = clock
         self._expected = expected
         self._deadline = deadline
-        self._line = Line(self._address)
-        self._ladder = Ladder()
+        self._line = Channel(self._address)
+        self._ladder = ProtocolNegotiation()
         self._life = Life()
         self._finished: int | None = None
         self._misses = 0
@@ -77,8 +76,8 @@ class JaxProbe:
                         # The connection broke, but the port is open: a restarted coordinator, so ask that one.
                         found = await self._once()
             except TimeoutError:
-                found = Sight(CoordinatorState.TIMEOUT, "each call is answered, but too slowly")
-            return self._unanswered(started, found) if isinstance(found, Sight) else found
+                found = PortState(CoordinatorState.TIMEOUT, "each call is answered, but too slowly")
+            return self._unanswered(started, found) if isinstance(found, PortState) else found
 
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Each change as the coordinator reports it, after what this probe last saw.
@@ -127,7 +126,7 @@ class JaxProbe:
         """Drop the connection, and a parked question with it: given up together, they cost process 0 the least."""
         await self._line.close()
 
-    async def _once(self) -> RollAnswer | Sight:
+    async def _once(self) -> RollAnswer | PortState:
         sight = await self._reach()
         if sight is not None:
             return sight
@@ -138,7 +137,7 @@ class JaxProbe:
         except Malformed as error:
             return _unreadable(error)
 
-    async def _reach(self) -> Sight | None:
+    async def _reach(self) -> PortState | None:
         """None when there is a connection to ask on, or a port worth one; otherwise what the port is."""
         if self._line.connected:
             return None
@@ -215,13 +214,13 @@ class JaxProbe:
             return None
         return self._life.seen
 
-    async def _explain(self, error: NoAnswer) -> Sight:
+    async def _explain(self, error: NoAnswer) -> PortState:
         """What a call without an answer says about the port, after a look at it."""
-        said = plain(error.text, 300)
+        said = printable(error.text, 300)
         if error.code is grpc.StatusCode.UNIMPLEMENTED:
-            return Sight(CoordinatorState.OTHER_PROTOCOL, "a gRPC server that is no JAX coordinator")
+            return PortState(CoordinatorState.OTHER_PROTOCOL, "a gRPC server that is no JAX coordinator")
         if error.code not in _UNREACHED:
-            return Sight(CoordinatorState.OTHER_PROTOCOL, f"the call was refused: {error.code.name}: {said}")
+            return PortState(CoordinatorState.OTHER_PROTOCOL, f"the call was refused: {error.code.name}: {said}")
         sight = await look(self._address, self._deadline)
         if sight.state is not CoordinatorState.SERVING:
             return sight
@@ -231,11 +230,15 @@ class JaxProbe:
             if self._misses >= _MISSES:
                 self._misses = 0
                 await self._line.renew()
-        return Sight(CoordinatorState.TIMEOUT, f"speaks HTTP/2, but the call got no answer: {error.code.name}: {said}")
+        return PortState(
+            CoordinatorState.TIMEOUT, f"speaks HTTP/2, but the call got no answer: {error.code.name}: {said}"
+        )
 
-    def _unanswered(self, started: float, sight: Sight) -> RollAnswer:
+    def _unanswered(self, started: float, sight: PortState) -> RollAnswer:
         latency = _monotonic() - started
-        return RollAnswer(at=self._clock(), coordinator=sight.state, latency=latency, detail=plain(sight.detail))
+        return RollAnswer(
+            at=self._clock(), coordinator=sight.state, latency=latency, detail=printable(sight.detail, MAX_TEXT)
+        )
 
     async def _entries(self, key: str, *, directory: bool) -> dict[str, bytes]:
         try:
@@ -258,12 +261,12 @@ def _mismatch(error: NoAnswer) -> int | None:
     return read_mismatch(error.text, error.status_details)
 
 
-def _timed_out(found: RollAnswer | Sight) -> bool:
-    return isinstance(found, Sight) and found.state is CoordinatorState.TIMEOUT
+def _timed_out(found: RollAnswer | PortState) -> bool:
+    return isinstance(found, PortState) and found.state is CoordinatorState.TIMEOUT
 
 
-def _unreadable(error: Malformed) -> Sight:
-    return Sight(CoordinatorState.OTHER_PROTOCOL, f"the answer cannot be read: {error}")
+def _unreadable(error: Malformed) -> PortState:
+    return PortState(CoordinatorState.OTHER_PROTOCOL, f"the answer cannot be read: {error}")
 
 
 def _monotonic() -> float:

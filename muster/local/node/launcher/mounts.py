@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from muster.local.node.isolation.wire import Message
 from muster.local.node.launcher import kernel
-from muster.local.node.wire import Message
 
 MAX_ENTRIES = 4096
 

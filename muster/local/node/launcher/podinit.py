@@ -14,10 +14,10 @@ import signal
 import socket
 from typing import NoReturn
 
+from muster.local.node.isolation.wire import Channel, Message, WireError
 from muster.local.node.launcher import interfaces, kernel
 from muster.local.node.launcher.process import StartFailedError, start_process
 from muster.local.node.launcher.tree import kill_descendants, kill_everyone, kill_session
-from muster.local.node.wire import Channel, Message, WireError
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - every pod gets its own
 

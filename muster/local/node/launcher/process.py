@@ -11,9 +11,9 @@ import resource
 import signal
 from typing import Any, NoReturn
 
+from muster.local.node.isolation.wire import Message
 from muster.local.node.launcher import kernel
 from muster.local.node.launcher.mounts import MountRefusedError, enter_mounts, join_mounts
-from muster.local.node.wire import Message
 
 _LIMITS = {"data": resource.RLIMIT_DATA}
 

@@ -9,9 +9,9 @@ import signal
 import socket
 import sys
 
+from muster.local.node.isolation.wire import Channel, Message, WireError, encode
 from muster.local.node.launcher import kernel
 from muster.local.node.launcher.podinit import run_pod
-from muster.local.node.wire import Channel, Message, WireError, encode
 
 
 def serve(descriptor: int, *, userns: bool) -> None:

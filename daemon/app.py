@@ -1,0 +1,290 @@
+"""The composition root: every part of the daemon, and every task it runs, in one place.
+
+The parts do not know each other; whoever wants to see how data goes round reads ``__init__`` from top to bottom.
+Clock, randomness and sleep come from outside, and the API server is reached through ``Transport`` alone, so the whole
+daemon runs unmodified in a simulated world.
+
+Watches run always. What writes (the workers of the queue, the announcer) and what probes runs always too, unless
+there is an election: then it runs while this daemon leads, behind a fence (``muster.kube.leaderelection``).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from random import Random
+
+import structlog
+
+from muster.api.errors import ApiError
+from muster.daemon.controller import Controller
+from muster.daemon.event_recorder import EventRecorder
+from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.informers import Informers, Times, in_namespace
+from muster.daemon.loop_lag import LoopLagMonitor
+from muster.daemon.prober_pool import Prober, ProberPool, prober_of
+from muster.daemon.settings import Settings
+from muster.daemon.shutdown import Stage, end_tasks, shut_down
+from muster.daemon.takeover import stand_by, take_over
+from muster.daemon.web.health import DaemonHealth
+from muster.kube.instrumented import MeasuredTransport, labels
+from muster.kube.leaderelection.elector import Elector
+from muster.kube.leaderelection.fence import FencedTransport
+from muster.kube.leaderelection.lease import Leases
+from muster.kube.leaderelection.rules import Terms
+from muster.kube.listwatch.listing import Snapshot, list_all
+from muster.kube.listwatch.reflector import ReflectorSettings
+from muster.kube.transport import Transport
+from muster.kube.workqueue import WorkQueue
+from muster.metrics.collector import ExperimentCollector, Subject
+from muster.metrics.instruments import Instruments
+from muster.metrics.leadership import LeadershipCollector
+from muster.metrics.watch import WatchCollector
+from muster.reconcilers.native.engine import NativeEngine
+from muster.state.actions import ProbeTarget
+from muster.state.plan import ClockName, Plan
+from muster.state.policies import deadline
+from muster.state.record import Record
+from muster.state.roll import RollAnswer
+from muster.watchers import experiments
+from muster.watchers.experiments import ExperimentRecord
+
+log = structlog.get_logger()
+
+
+class Daemon:
+    """One musterd. ``run`` until ``stop`` is called or a part fails."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        settings: Settings,
+        *,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        random: Random,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        instance: str,
+        version: str,
+        make_prober: Callable[[ProbeTarget], Prober] | None = None,
+        settle: Callable[[], None] = lambda: None,
+    ) -> None:
+        """To be called on the loop that will run it.
+
+        ``instance`` names this daemon in Events, and people know it by that name in the Lease. ``settle`` is called
+        once, when the first full lists are in.
+        """
+        self.settings = settings
+        self.instruments = Instruments(version, lambda: self.roster.pods, lambda: len(self.queue))
+        transport = MeasuredTransport(transport, self.instruments.request, monotonic)
+        self.elector: Elector | None = None
+        writing: Transport = transport
+        if settings.leader_elect:
+            self.elector = Elector(
+                Leases(transport, settings.lease_namespace or "default", settings.lease_name, clock),
+                f"{instance}_{random.getrandbits(64):016x}",
+                Terms(settings.lease_duration, settings.renew_deadline, settings.retry_period),
+                monotonic=monotonic,
+                random=random,
+            )
+            writing = FencedTransport(transport, self.elector.fence)
+        self.queue = WorkQueue(self.instruments.queued)
+        self.roster = ExperimentIndex(wanted=self._wanted, gone=self._gone)
+        self.heartbeat = LoopLagMonitor(self.instruments.lagged)
+        self.probing = ProberPool(
+            self._heard, make=make_prober or prober_of(clock), lag=lambda: self.heartbeat.lag, observe=self._probed
+        )
+        self.announcer = EventRecorder(writing, instance)
+        self.caches = Informers(
+            transport,
+            self.roster,
+            namespace=settings.namespace,
+            times=Times(monotonic, random, sleep),
+            settings=ReflectorSettings(silence=settings.watch_silence),
+            advanced=self._advanced,
+        )
+        self.conductor = Controller(
+            transport=writing,
+            roster=self.roster,
+            queue=self.queue,
+            caches=self.caches,
+            engine=NativeEngine(writing, concurrency=settings.write_concurrency, clock=clock),
+            probing=self.probing,
+            announcer=self.announcer,
+            instruments=self.instruments,
+            clock=clock,
+            monotonic=monotonic,
+        )
+        self.health = DaemonHealth(self.caches, self.heartbeat, monotonic)
+        self.instruments.registry.register(
+            ExperimentCollector(lambda: self.subjects() if self.leading else (), clock, deadlines=deadline.ends)
+        )
+        self.instruments.registry.register(WatchCollector(lambda: self.caches.reflectors.items(), monotonic))
+        if self.elector is not None:
+            self.instruments.registry.register(LeadershipCollector(self.elector))
+        self._writing = writing
+        self._settle = settle
+        self._sleep = sleep
+        self._synced = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._watches: list[asyncio.Task[None]] = []
+        self._workers: list[asyncio.Task[None]] = []
+        self._announcing: list[asyncio.Task[None]] = []
+        self._others: list[asyncio.Task[None]] = []
+
+    @property
+    def leading(self) -> bool:
+        """This daemon decides and writes. Without an election it always does."""
+        return self.elector is None or self.elector.leading
+
+    def standing(self) -> str:
+        """One line for people: whether this daemon leads."""
+        if self.elector is None:
+            return "ok"
+        if self.leading:
+            return f"ok: leading as {self.elector.identity}"
+        return f"ok: standing by; {self.elector.holder or 'nobody'} leads"
+
+    def subjects(self) -> Iterator[Subject]:
+        """Every experiment that has a plan and a record, for metrics and the roll-call page."""
+        for entry in self.roster:
+            if entry.plan is not None and entry.record is not None:
+                yield Subject(entry.plan, entry.record, entry.view)
+
+    def find(self, namespace: str, name: str) -> Subject | None:
+        """The experiment of that name, or None."""
+        entry = self.roster.named(namespace, name)
+        if entry is None or entry.plan is None or entry.record is None:
+            return None
+        return Subject(entry.plan, entry.record, entry.view)
+
+    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
+        """The running clocks of an experiment and the wall second each runs out."""
+        return deadline.ends(plan, record)
+
+    def retried(self, method: str, path: str) -> None:
+        """A request is sent again because the API server asked to wait."""
+        self.instruments.retried(*labels(method, path))
+
+    def stop(self) -> None:
+        """Ask ``run`` to end."""
+        self._stop.set()
+
+    async def run(self) -> bool:
+        """Run until stopped. False if a part failed or did not end in time."""
+        self._start()
+        stopping = asyncio.create_task(self._stop.wait(), name="stop")
+        tasks = [*self._watches, *self._workers, *self._announcing, *self._others]
+        try:
+            await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            failed = [task for task in tasks if task.done() and not task.cancelled()]
+            for task in failed:
+                log.critical("a part of the daemon ended", task=task.get_name(), exc_info=task.exception())
+            late = await self._end()
+        return not failed and not late
+
+    def _start(self) -> None:
+        for name, reflector in self.caches.reflectors.items():
+            self._watches.append(asyncio.create_task(reflector.run(), name=f"watch {name}"))
+        if self.elector is None:
+            self._start_writers()
+        else:
+            self._others.append(asyncio.create_task(self._elect(self.elector), name="election"))
+        self._others.append(asyncio.create_task(self.heartbeat.run(), name="heartbeat"))
+
+    def _start_writers(self) -> None:
+        for number in range(self.settings.workers):
+            work = self.queue.work(self.conductor.step, self.conductor.failed)
+            self._workers.append(asyncio.create_task(work, name=f"worker {number}"))
+        self._announcing.append(asyncio.create_task(self.announcer.run(), name="announcer"))
+
+    async def _elect(self, elector: Elector) -> None:
+        """Stand for election, but not before there is a picture to decide on."""
+        await self._synced.wait()
+        await elector.run(self._lead)
+
+    async def _lead(self) -> None:
+        """Everything that only the leader does, until it is cancelled."""
+        try:
+            latest = await self._latest()
+            if not self._stop.is_set():
+                take_over(self.roster, self.queue, latest)
+                self._start_writers()
+                await asyncio.wait([*self._workers, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
+            if self._stop.is_set():
+                await asyncio.Event().wait()  # the stages of the shutdown end the writers, and then this
+            for writer in (*self._workers, *self._announcing):
+                if writer.done():
+                    writer.result()
+        finally:
+            await end_tasks([*self._workers, *self._announcing])
+            self._workers.clear()
+            self._announcing.clear()
+            await self.probing.close()
+            stand_by(self.roster, self.queue)
+
+    async def _latest(self) -> Snapshot[ExperimentRecord]:
+        """All Experiments as the API server has them now; asked for until it answers."""
+        path = in_namespace(self.settings.namespace, experiments.PATH)
+        while True:
+            try:
+                return await list_all(
+                    self._writing,
+                    path,
+                    {},
+                    experiments.DECODER,
+                    page_size=500,
+                    timeout=self.settings.renew_deadline,
+                )
+            except ApiError as error:
+                log.warning("experiments cannot be listed; nothing is decided before", error=str(error))
+            await self._sleep(self.settings.retry_period)
+
+    async def _end(self) -> list[str]:
+        """Writers first, so that nothing is decided on a picture that is being dismantled; then, when nothing writes
+        any more, the leadership; then what only reads."""
+        self._stop.set()
+        share = self.settings.shutdown_timeout / 5
+        self.queue.close()
+        return await shut_down(
+            [
+                Stage("end the steps", share, lambda: end_tasks(self._workers)),
+                Stage("tell the remaining stories", share, self._tell),
+                Stage("end the probes", share, self.probing.close),
+                Stage("hand over", share, self._hand_over),
+                Stage("end the watches", share, lambda: end_tasks([*self._watches, *self._announcing, *self._others])),
+            ]
+        )
+
+    async def _tell(self) -> None:
+        """What a standby has not told stays in the status; so it does where the leadership ends meanwhile."""
+        if self._announcing:
+            telling = asyncio.create_task(self.announcer.told(), name="stories told")
+            await asyncio.wait([telling, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
+            await end_tasks([telling])
+
+    async def _hand_over(self) -> None:
+        if self.elector is not None:
+            await end_tasks([task for task in self._others if task.get_name() == "election"])
+            await self.elector.resign()
+
+    def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
+        self.conductor.heard(uid, epoch, answer)
+
+    def _probed(self, kind: str, answer: RollAnswer) -> None:
+        self.instruments.probed(kind, answer.coordinator.value, answer.latency)
+
+    def _wanted(self, uid: str) -> None:
+        if self.leading:
+            self.queue.add(uid)
+
+    def _advanced(self) -> None:
+        if self.caches.synced and not self._synced.is_set():
+            self._synced.set()
+            self._settle()
+        if self.leading:
+            self.conductor.caught_up()
+
+    def _gone(self, uid: str) -> None:
+        self.queue.forget(uid)
+        self.probing.aim(uid, None)

@@ -1,0 +1,203 @@
+"""The roster: every experiment the daemon knows, with its plan, its record and its view.
+
+The watch stores report differences here; each difference touches one experiment's entry and asks for that
+experiment's turn in the queue, unless nothing is kept of what differs. Pods may be seen before the experiment that owns
+them (the streams are independent), so views are kept by owner uid and wait for their experiment.
+
+From an Experiment's bytes to its plan and its record, each of which may be impossible.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from muster.api.errors import MusterError
+from muster.api.manifest.experiment import parse_experiment
+from muster.state.operators.planning import plan_of
+from muster.state.plan import Plan
+from muster.state.pod import Pod
+from muster.state.record import Line, Record
+from muster.state.status import from_status
+from muster.state.view import View
+from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.services import ServiceRecord
+
+MICROSECOND = 1e-6
+"""Seconds. As finely as a status tells of times: two that differ by less are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an Experiment says. Without a plan, ``problem`` says why, in words for its author."""
+
+    plan: Plan | None
+    record: Record | None
+    problem: str = ""
+    unreadable: bool = False
+    """The status, rather than the spec, is the problem: nothing may be decided."""
+
+
+def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
+    """Read an Experiment. Never raises: what is wrong with one object stays with it.
+
+    ``known`` is its plan so far, which holds until the API server counts another generation of the spec: most events
+    of an Experiment bring a status that we have written ourselves.
+    """
+    try:
+        document = json.loads(seen.raw)
+    except (ValueError, RecursionError) as error:
+        return Reading(None, None, f"the object is not readable: {error}", unreadable=True)
+    status = document.get("status")
+    try:
+        record = from_status(status) if status is not None else None
+    except MusterError as error:
+        return Reading(None, None, str(error), unreadable=True)
+    if known is not None and (known.generation, known.deleting) == (seen.generation, seen.deleting):
+        return Reading(known, record)
+    try:
+        return Reading(plan_of(parse_experiment(document)), record)
+    except MusterError as error:
+        return Reading(None, record, str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A status write that was carried out or was not: ``version`` is what it was based on."""
+
+    version: int
+    before: Record | None
+    after: Record
+    story: tuple[Line, ...]
+
+
+@dataclass(slots=True)
+class Entry:
+    """One experiment. ``record`` is what is persisted as far as we know, ``version`` its resourceVersion there."""
+
+    seen: ExperimentRecord
+    view: View
+    plan: Plan | None = None
+    problem: str = ""
+    """Why there is no plan for the latest spec; empty if there is one."""
+    record: Record | None = None
+    version: int = 0
+    unreadable: bool = False
+    """The object's status cannot be understood, so nothing may be decided."""
+    pods_due: int = 0
+    """The pod cache must have come this far before the next decision: the newest of our own pod writes."""
+    foreign_version: int = 0
+    """The version of a record that somebody else wrote (0: ours). Whoever did had seen the pods as they were then."""
+    unanswered: list[Unanswered] = field(default_factory=list)
+    """Our status writes since ``version`` that got no clear answer."""
+
+    @property
+    def behind(self) -> bool:
+        """The experiment as cached is older than our own last write to it."""
+        return self.seen.resource_version < self.version
+
+
+@dataclass(slots=True)
+class ExperimentIndex:
+    """All entries by uid. ``wanted`` is called with the uid of every experiment whose picture changed."""
+
+    wanted: Callable[[str], None]
+    gone: Callable[[str], None]
+    entries: dict[str, Entry] = field(default_factory=dict)
+    views: dict[str, View] = field(default_factory=dict)
+    pods: int = 0
+
+    def experiment_changed(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
+        """An experiment came, changed or went."""
+        if new is None:
+            if old is not None:
+                self._forget(old.uid)
+            return
+        entry = self.entries.get(new.uid)
+        if entry is None:
+            entry = self.entries[new.uid] = Entry(seen=new, view=self._view(new.uid))
+        entry.seen = new
+        if new.resource_version != entry.version or entry.plan is None:
+            self._take(entry, read(new, entry.plan))
+        self.wanted(new.uid)
+
+    def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        """A pod came, changed or went. Pods without an owner of ours are nobody's and are ignored."""
+        self.pods += (new is not None) - (old is not None)
+        if old is not None and new is not None and old.owner != new.owner:
+            self._pod(old.owner, old, None)
+            self._pod(new.owner, None, new)
+        elif either := new or old:
+            self._pod(either.owner, old, new)
+
+    def service_changed(self, old: ServiceRecord | None, new: ServiceRecord | None) -> None:
+        """An experiment's headless Service came or went. One that changes hands is gone for its first owner."""
+        if old is not None and (new is None or new.owner != old.owner):
+            self._service(old.owner, there=False)
+        if new is not None:
+            self._service(new.owner, there=True)
+
+    def get(self, uid: str) -> Entry | None:
+        """The entry of that experiment, if it still exists."""
+        return self.entries.get(uid)
+
+    def named(self, namespace: str, name: str) -> Entry | None:
+        """The entry of the experiment of that name."""
+        return next((e for e in self if (e.seen.namespace, e.seen.name) == (namespace, name)), None)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries.values())
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def _take(self, entry: Entry, reading: Reading) -> None:
+        """Take over what the object says, except a status older than the one we wrote ourselves."""
+        if reading.plan is not None or reading.unreadable:
+            entry.plan = reading.plan  # none for an unreadable status: to decide without the record is to start over
+        entry.problem, entry.unreadable = reading.problem, reading.unreadable
+        if entry.seen.resource_version > entry.version:
+            if _written(entry.record, reading.record):
+                entry.foreign_version = entry.seen.resource_version
+            entry.record, entry.version = reading.record, entry.seen.resource_version
+
+    def _pod(self, owner: str, old: Pod | None, new: Pod | None) -> None:
+        if not owner:
+            return
+        view = self._view(owner)
+        if view.change(old, new):
+            self._touched(owner, view)
+
+    def _service(self, owner: str, *, there: bool) -> None:
+        if not owner:
+            return
+        view = self._view(owner)
+        view.service = there
+        if not there:
+            view.confirmed = -1  # it may be the garbage collector that follows a deletion: ask before making it again
+        self._touched(owner, view)
+
+    def _touched(self, owner: str, view: View) -> None:
+        """Somebody's turn has come; or nobody's, and then what is known of nothing need not be kept."""
+        if owner in self.entries:
+            self.wanted(owner)
+        elif not view.epochs and not view.service:
+            del self.views[owner]
+
+    def _view(self, uid: str) -> View:
+        view = self.views.get(uid)
+        if view is None:
+            view = self.views[uid] = View()
+        return view
+
+    def _forget(self, uid: str) -> None:
+        self.entries.pop(uid, None)
+        if view := self.views.get(uid):
+            view.service = False  # known of our own create only, perhaps: then nothing would ever say that it is gone
+            if not view.epochs:
+                del self.views[uid]
+        self.gone(uid)
+
+
+def _written(before: Record | None, after: Record | None) -> bool:
+    """Whether a status write lies between two records: each states when it was, to the microsecond."""
+    return after is not None and (before is None or abs(after.updated_at - before.updated_at) >= MICROSECOND)

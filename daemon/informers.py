@@ -1,0 +1,126 @@
+"""The watch caches: three reflectors, three stores, and how far they have come."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import structlog
+
+from muster.api.names import KIND, LABEL_UID
+from muster.daemon.experiments import ExperimentIndex
+from muster.kube.listwatch.listing import list_all
+from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
+from muster.kube.listwatch.store import Store
+from muster.kube.transport import Transport
+from muster.state.plan import Plan
+from muster.state.pod import Pod
+from muster.state.view import View
+from muster.watchers import experiments, services
+from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.pods import decode as pods
+from muster.watchers.services import ServiceRecord
+
+log = structlog.get_logger()
+
+OURS = {"labelSelector": pods.SELECTOR}
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The clocks and the randomness of a reflector."""
+
+    monotonic: Callable[[], float]
+    random: Random
+    sleep: Callable[[float], Awaitable[object]]
+
+
+class Informers:
+    """Owns reflectors and stores; ``run`` of each reflector is started by the daemon."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        roster: ExperimentIndex,
+        *,
+        namespace: str,
+        times: Times,
+        settings: ReflectorSettings,
+        advanced: Callable[[], None],
+    ) -> None:
+        """``advanced`` is called whenever a cache has come further. An empty ``namespace`` means all of them."""
+        self._transport = transport
+        self._settings = settings
+        self._advanced = advanced
+        self._experiments = Store[ExperimentRecord](roster.experiment_changed, self._reached)
+        self._pods = Store[Pod](roster.pod_changed, self._reached)
+        self._services = Store[ServiceRecord](roster.service_changed, self._reached)
+
+        def reflector(path: str, params: dict[str, str], decoder: Any, store: Any) -> Reflector[Any]:
+            return Reflector(
+                transport,
+                in_namespace(namespace, path),
+                params,
+                decoder,
+                store,
+                clock=times.monotonic,
+                random=times.random,
+                sleep=times.sleep,
+                report=_report,
+                settings=settings,
+            )
+
+        self.reflectors: dict[str, Reflector[Any]] = {
+            "experiments": reflector(experiments.PATH, {}, experiments.DECODER, self._experiments),
+            "pods": reflector(pods.PATH, OURS, pods.DECODER, self._pods),
+            "services": reflector(services.PATH, OURS, services.DECODER, self._services),
+        }
+
+    @property
+    def synced(self) -> bool:
+        """The first full list of every kind is in: before that, no decision."""
+        return self._experiments.synced and self._pods.synced and self._services.synced
+
+    @property
+    def pods_version(self) -> int:
+        """The resourceVersion the pod cache has reached."""
+        return self._pods.version
+
+    async def look(self, plan: Plan, view: View) -> int:
+        """Put the plan's pods into the cache as the live API has them now: the resourceVersion of its answer.
+
+        ``view`` is what the cache holds of them. Raises ``ApiError``."""
+        seen = await list_all(
+            self._transport,
+            in_namespace(plan.namespace, pods.PATH),
+            {"labelSelector": f"{LABEL_UID}={plan.uid},{pods.SELECTOR}"},
+            pods.DECODER,
+            page_size=self._settings.page_size,
+        )
+        self.reflectors["pods"].learn(seen, list(view.pods()))
+        return seen.version
+
+    def stale(self, now: float) -> Iterator[tuple[str, float]]:
+        """The watches that were silent for longer than they may be, with the seconds of silence."""
+        for name, reflector in self.reflectors.items():
+            silence = reflector.staleness(now)
+            if silence > 2 * reflector.settings.silence:
+                yield name, silence
+
+    def _reached(self, version: int) -> None:
+        self._advanced()
+
+
+def _report(message: str, **fields: Any) -> None:
+    """Log what a reflector has to say; where our own kind is missing, with what to do about it."""
+    if fields.get("kind") == KIND and "404" in str(fields.get("problem", "")):
+        fields["hint"] = "this cluster knows no Experiments: kubectl apply -f deploy/crds/experiments.muster.dev.yaml"
+    log.warning(message, **fields)
+
+
+def in_namespace(namespace: str, path: str) -> str:
+    """The path of one namespace's objects instead of everybody's."""
+    if not namespace:
+        return path
+    head, _, plural = path.rpartition("/")
+    return f"{head}/namespaces/{namespace}/{plural}"

@@ -1,0 +1,121 @@
+"""Asking coordinators: one named task per experiment whose decision names a coordinator to ask.
+
+A task asks every second until the roll is complete and every three seconds after that, so that a coordinator which
+dies or falls silent is known within ten seconds. Beside it, one parked question (where the protocol has it) brings
+each arrival, and the last error text before the coordinator goes, the moment it happens.
+
+Answers are dropped while the daemon's own loop lags: what it then measures is itself.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+import structlog
+
+from muster.state.actions import ProbeTarget
+from muster.state.plan import ProbeKind
+from muster.state.roll import RollAnswer
+from muster.watchers.probes.jax import JaxProbe
+
+log = structlog.get_logger()
+
+ASSEMBLING_PAUSE = 1.0
+RUNNING_PAUSE = 3.0
+TRUSTED_LAG = 1.0
+"""Seconds of event-loop lag above which a silent coordinator is our fault rather than its own."""
+
+
+class Prober(Protocol):
+    """What asks one coordinator."""
+
+    async def snapshot(self) -> RollAnswer: ...
+
+    def changes(self) -> AsyncIterator[RollAnswer]: ...
+
+    async def close(self) -> None: ...
+
+
+class ProberPool:
+    """Owns the probe tasks. ``heard(uid, epoch, answer)`` receives each answer."""
+
+    def __init__(
+        self,
+        heard: Callable[[str, int, RollAnswer], None],
+        *,
+        make: Callable[[ProbeTarget], Prober],
+        lag: Callable[[], float],
+        observe: Callable[[str, RollAnswer], None],
+    ) -> None:
+        self._heard = heard
+        self._make = make
+        self._lag = lag
+        self._observe = observe
+        self._tasks: dict[str, tuple[ProbeTarget, asyncio.Task[None]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def aim(self, uid: str, target: ProbeTarget | None) -> None:
+        """Ask that coordinator from now on (None: nobody)."""
+        current = self._tasks.get(uid)
+        if current is not None:
+            if current[0] == target and not current[1].done():
+                return
+            self._tasks.pop(uid)
+            current[1].cancel()
+        if target is not None:
+            task = asyncio.create_task(self._ask(uid, target), name=f"probe {uid}")
+            task.add_done_callback(self._ended)
+            self._tasks[uid] = (target, task)
+
+    async def close(self) -> None:
+        """End all probes and wait for them."""
+        tasks = [task for _, task in self._tasks.values()]
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A probe that fails is a bug of ours: it is told, and asked again at the next decision."""
+        if not task.cancelled() and (error := task.exception()):
+            log.error("probe failed", task=task.get_name(), exc_info=error)
+
+    async def _ask(self, uid: str, target: ProbeTarget) -> None:
+        prober = self._make(target)
+        parked: asyncio.Task[None] | None = None
+        try:
+            while True:
+                answer = await prober.snapshot()
+                self._take(uid, target, answer)
+                serving = answer.coordinator.serving
+                if serving and not answer.left and (parked is None or parked.done()):
+                    parked = asyncio.create_task(self._park(uid, target, prober), name=f"parked probe {uid}")
+                await asyncio.sleep(RUNNING_PAUSE if serving and answer.passed else ASSEMBLING_PAUSE)
+        finally:
+            if parked is not None:
+                parked.cancel()
+                await asyncio.gather(parked, return_exceptions=True)
+            await prober.close()
+
+    async def _park(self, uid: str, target: ProbeTarget, prober: Prober) -> None:
+        async for answer in prober.changes():
+            self._take(uid, target, answer)
+
+    def _take(self, uid: str, target: ProbeTarget, answer: RollAnswer) -> None:
+        self._observe(target.kind, answer)
+        if answer.coordinator.serving or self._lag() < TRUSTED_LAG:
+            self._heard(uid, target.epoch, answer)
+
+
+def prober_of(clock: Callable[[], float]) -> Callable[[ProbeTarget], Prober]:
+    """The maker of probers for each kind of coordinator."""
+
+    def make(target: ProbeTarget) -> Prober:
+        kind = ProbeKind(target.kind)
+        if kind is not ProbeKind.JAX:
+            raise ValueError(f"no prober for coordinators of kind {kind}")
+        return JaxProbe(target.address, clock=clock, expected=target.expected)
+
+    return make

@@ -1,0 +1,219 @@
+"""The roll call: from what the daemon knows of an experiment to the document that tells it.
+
+Every text in it may come from a program of the experiment or from a stranger's object; it is made printable here, once,
+so that no reader has to think of it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from heapq import nsmallest
+from operator import itemgetter
+from typing import Any
+
+from muster.api.values.printable import printable
+from muster.daemon.web.schemas import Asked, Caused, Detail, Listing, Missed, Stated, Summary, Told
+from muster.metrics.arrivals import arrivals
+from muster.metrics.catalogue import LONGEST
+from muster.metrics.collector import Subject
+from muster.state.context import Case
+from muster.state.messages import sentence, why_missing
+from muster.state.plan import ClockName, Plan
+from muster.state.record import Cause, Condition, ConditionType, Line, Phase, Record
+from muster.state.roll import RankState
+from muster.state.view import SHOWN_RANKS, ProbeResult
+
+TEXT = 1000
+"""Characters of any message."""
+
+Clocks = Mapping[ClockName, float]
+"""The running clocks of an experiment and the wall second each runs out."""
+
+ClocksOf = Callable[[Plan, Record], Clocks]
+
+
+def listing(
+    subjects: Iterable[Subject],
+    clocks: ClocksOf,
+    now: float,
+    *,
+    limit: int,
+    after: str = "",
+    urgent_first: bool = False,
+) -> Listing:
+    """At most ``limit`` rows, from the first ``namespace/name`` beyond ``after``, which fits the plain order only.
+
+    Urgent are those that are stuck, then those that are not finished.
+    """
+    phases: Counter[str] = Counter()
+    later: list[tuple[tuple[int, str, str], Subject]] = []
+    start = tuple(after.split("/", 1)) if after else ()
+    for subject in subjects:
+        phases[subject.record.phase.value] += 1
+        rank = _urgency(subject.record) if urgent_first else 0
+        key = (rank, subject.plan.namespace, subject.plan.name)
+        if key[1:] > start:
+            later.append((key, subject))
+    shown = nsmallest(limit, later, key=itemgetter(0))
+    return Listing(
+        total=phases.total(),
+        phases={phase.value: phases[phase.value] for phase in Phase},
+        experiments=[summary(subject, clocks(subject.plan, subject.record), now) for _, subject in shown],
+        after="/".join(_word(part) for part in shown[-1][0][1:]) if len(shown) < len(later) else "",
+    )
+
+
+def _urgency(record: Record) -> int:
+    stuck = record.condition(ConditionType.STUCK)
+    return 2 if record.finished else 0 if stuck and stuck.status else 1
+
+
+def summary(subject: Subject, clocks: Clocks, now: float) -> Summary:
+    """The row of one experiment."""
+    return Summary(**_row(subject, clocks, now))
+
+
+def detail(subject: Subject, clocks: Clocks, now: float) -> Detail:
+    """Everything about one experiment; costs a look at each of its ranks."""
+    record = subject.record
+    case = Case(subject.plan, record, subject.view, now)
+    probe = case.probe
+    return Detail(
+        **_row(subject, clocks, now),
+        uid=_word(subject.plan.uid),
+        coordinator=_asked(case, probe) if probe else None,
+        ranks=_by_state(probe.answer.ranks) if probe else {},
+        missing_ranks=[_missed(case, rank) for rank in _missing(case)],
+        cause=_caused(record.cause) if record.cause else None,
+        conditions=[_stated(condition) for condition in record.conditions],
+        story=[_told(line) for line in record.story],
+    )
+
+
+def stamp(seconds: float) -> str:
+    """A wall time as RFC 3339 with milliseconds; empty for one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Ascending numbers, written short: ``0-3,7``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs)
+
+
+def _word(text: str) -> str:
+    return printable(text, LONGEST)
+
+
+def _text(text: str) -> str:
+    return printable(text, TEXT)
+
+
+def _row(subject: Subject, clocks: Clocks, now: float) -> dict[str, Any]:
+    plan, record, view = subject.plan, subject.record, subject.view
+    stuck = record.condition(ConditionType.STUCK)
+    roll = None if record.finished or record.phase is Phase.SUSPENDED else arrivals(plan, record, view)
+    return {
+        "namespace": _word(plan.namespace),
+        "name": _word(plan.name),
+        "operator": _word(plan.operator),
+        "phase": record.phase.value,
+        "since": stamp(record.phase_at),
+        "reason": _word(record.reason),
+        "message": _text(record.message),
+        "stuck": _word(stuck.reason) if stuck and stuck.status else "",
+        "epoch": record.epoch,
+        "restarts": record.restarts,
+        "disruptions": record.disruptions,
+        "size": plan.size,
+        "ready": record.ready if record.finished else view.of(record.epoch).ready,
+        "arrived": roll.arrived if roll else None,
+        "missing": roll.missing if roll else None,
+        "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
+    }
+
+
+def _by_state(ranks: Iterable[RankState]) -> dict[str, str]:
+    numbers: dict[str, list[int]] = {}
+    for rank, state in enumerate(ranks):
+        numbers.setdefault(state.value, []).append(rank)
+    return {state: ranges(found) for state, found in numbers.items()}
+
+
+def _missing(case: Case) -> Iterable[int]:
+    """The first missing ranks as the coordinator, or else the record, names them."""
+    if case.record.finished:
+        return ()
+    if probe := case.probe:
+        return probe.missing
+    return case.record.roll.missing[:SHOWN_RANKS] if case.record.roll else ()
+
+
+def _missed(case: Case, rank: int) -> Missed:
+    pod = case.tally.members.get(rank)
+    group = case.plan.group_of(rank)
+    return Missed(
+        rank=rank,
+        group=_word(group.name) if group else "",
+        pod=_word(pod.name) if pod else "",
+        node=_word(pod.node) if pod else "",
+        why=_text(why_missing(case, rank)),
+    )
+
+
+def _asked(case: Case, probe: ProbeResult) -> Asked:
+    answer = probe.answer
+    return Asked(
+        address=_word(case.plan.coordinator_address(case.record.epoch)),
+        state=answer.coordinator.value,
+        detail=_text(answer.detail),
+        at=stamp(answer.at),
+        latency=round(answer.latency, 6),
+        protocol=_word(answer.protocol),
+        told=answer.expected,
+    )
+
+
+def _caused(cause: Cause) -> Caused:
+    return Caused(
+        epoch=cause.epoch,
+        at=stamp(cause.at),
+        sentence=_text(sentence(cause)),
+        reason=_word(cause.reason),
+        message=_text(cause.message),
+        pod=_word(cause.pod),
+        rank=cause.rank,
+        container=_word(cause.container),
+        node=_word(cause.node),
+        exit_code=cause.exit_code,
+        signal=cause.signal,
+        disruption=cause.disruption,
+    )
+
+
+def _stated(condition: Condition) -> Stated:
+    return Stated(
+        type=condition.type.value,
+        status=condition.status,
+        reason=_word(condition.reason),
+        message=_text(condition.message),
+        since=stamp(condition.since),
+    )
+
+
+def _told(line: Line) -> Told:
+    return Told(
+        at=stamp(line.at),
+        epoch=line.epoch,
+        reason=_word(line.reason),
+        message=_text(line.message),
+        warning=line.warning,
+    )

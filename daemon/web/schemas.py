@@ -1,0 +1,111 @@
+"""The documents that the JSON endpoints answer and the page shows; ``muster.daemon.web.rollcall`` makes them.
+
+Names of fields are in camel case and times are RFC 3339, as in the Kubernetes API. Every text is printable and short.
+"""
+
+from msgspec import Struct
+
+
+class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One experiment in one row. ``arrived`` and ``missing`` are None where the coordinator does not tell."""
+
+    namespace: str
+    name: str
+    operator: str
+    phase: str
+    since: str
+    reason: str
+    message: str
+    stuck: str
+    """Reason of a true condition Stuck; empty if it is not."""
+    epoch: int
+    restarts: int
+    disruptions: int
+    size: int
+    ready: int
+    arrived: int | None
+    missing: int | None
+    clocks: dict[str, float]
+    """Seconds each running clock has left; negative once it has run out."""
+
+
+class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Some of the experiments, in order of namespace and name. ``after`` asks for the next ones; empty at the end."""
+
+    total: int
+    phases: dict[str, int]
+    experiments: list[Summary]
+    after: str
+
+
+class Asked(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the coordinator answered last."""
+
+    address: str
+    state: str
+    detail: str
+    at: str
+    latency: float
+    protocol: str
+    told: int | None
+    """The number of processes the coordinator was told to wait for."""
+
+
+class Caused(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Why the last epoch ended."""
+
+    epoch: int
+    at: str
+    sentence: str
+    reason: str
+    message: str
+    pod: str
+    rank: int
+    container: str
+    node: str
+    exit_code: int | None
+    signal: int
+    disruption: bool
+
+
+class Missed(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A missing rank and why it is missing."""
+
+    rank: int
+    group: str
+    pod: str
+    node: str
+    why: str
+
+
+class Stated(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A condition."""
+
+    type: str
+    status: bool
+    reason: str
+    message: str
+    since: str
+
+
+class Told(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One line of the story."""
+
+    at: str
+    epoch: int
+    reason: str
+    message: str
+    warning: bool
+
+
+class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
+    """Everything about one experiment. ``ranks`` has the ranks in each state, as ``0-3,7``."""
+
+    uid: str
+    coordinator: Asked | None
+    ranks: dict[str, str]
+    missing_ranks: list[Missed]
+    """The first 64."""
+    cause: Caused | None
+    conditions: list[Stated]
+    story: list[Told]

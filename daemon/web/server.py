@@ -1,0 +1,248 @@
+"""The daemon's HTTP server: metrics, health, and the roll call for people and for programs.
+
+It only reads: GET and HEAD, no bodies, no cookies, no files. What a stranger can make it do is bounded: connections,
+the length of a request, the time to send it, the time to answer it, and one scrape at a time.
+
+======================================  =====================================================================
+``/metrics``                            OpenMetrics for those who ask for it, else the Prometheus text format
+``/livez``                              200 while the event loop beats, else 503 with what is wrong
+``/readyz``                             200 when every watch is synced and fresh, else 503 with what is not; says
+                                        whether this daemon leads
+``/``                                   the page
+``/experiments.json``                   a listing; ``?limit=`` (1 to 1000) and ``?after=namespace/name``
+``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document
+======================================  =====================================================================
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+import structlog
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from prometheus_client.registry import Collector
+
+from muster.daemon.web import page, rollcall
+from muster.daemon.web.schemas import Listing
+from muster.metrics.collector import Subject
+from muster.metrics.exposition import look, write
+from muster.state.plan import ClockName, Plan
+from muster.state.record import Record
+
+log = structlog.get_logger()
+
+ANSWER_WITHIN = 10.0
+"""Seconds a request may take."""
+
+IDLE = 15.0
+"""Seconds a connection may stay silent: before its first request is complete, and between two."""
+
+CONNECTIONS = 64
+"""Connections at a time; the next one is closed at once."""
+
+SHOWN = 500
+"""Experiments on the page, and in a listing that names no limit."""
+
+MOST = 1000
+"""Experiments in any listing."""
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": page.POLICY,
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Server": "musterd",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Health(Protocol):
+    """What the daemon knows of its own condition: parts and what is wrong with them, nothing when all is well."""
+
+    def dead(self) -> Mapping[str, str]:
+        """What only a restart of the process can cure."""
+
+    def unready(self) -> Mapping[str, str]:
+        """What keeps the daemon from deciding: watches that are not synced, or that have gone stale."""
+
+
+class ExperimentIndex(Protocol):
+    """The experiments as they are at this moment."""
+
+    def subjects(self) -> Iterable[Subject]:
+        """Every experiment that has a plan and a record."""
+
+    def find(self, namespace: str, name: str) -> Subject | None:
+        """The experiment of that name, or None."""
+
+    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
+        """The running clocks of an experiment and the wall second each runs out."""
+
+
+class HttpServer:
+    """Owns the listening socket. ``port`` 0 takes a free one; ``clock`` gives wall seconds."""
+
+    def __init__(
+        self,
+        registry: Collector,
+        health: Health,
+        roster: ExperimentIndex,
+        host: str,
+        port: int,
+        *,
+        clock: Callable[[], float],
+        standing: Callable[[], str] = lambda: "ok",
+    ) -> None:
+        """``standing`` is what ``/readyz`` says of a daemon that is ready."""
+        self._registry = registry
+        self._health = health
+        self._roster = roster
+        self._host = host
+        self._port = port
+        self._clock = clock
+        self._standing = standing
+        self._scrape = asyncio.Lock()
+        self._runner: web.ServerRunner | None = None
+
+    async def start(self) -> int:
+        """Listen; the port that is listened on. Raises ``OSError`` where the address cannot be had."""
+        server = _Server(
+            self._answer,
+            access_log=None,
+            logger=_Complaints(),
+            keepalive_timeout=IDLE,
+            lingering_time=1.0,
+            max_line_size=4096,
+            max_field_size=4096,
+            max_headers=64,
+        )
+        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, self._host, self._port).start()
+        except OSError:
+            await self.stop()
+            raise
+        return int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Stop listening and close every connection. May be called at any time, and twice."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method not in ("GET", "HEAD"):
+            response = _text("Only GET and HEAD are answered here.", 405)
+            response.headers["Allow"] = "GET, HEAD"
+        elif request.can_read_body:
+            response = _text("A request here has no body.", 413)
+            response.force_close()
+        else:
+            try:
+                async with asyncio.timeout(ANSWER_WITHIN):
+                    response = await self._route(request)
+            except TimeoutError:
+                response = _text(f"No answer within {ANSWER_WITHIN:g} s: the daemon is busy.", 503)
+        response.headers.update(_HEADERS)
+        return response
+
+    async def _route(self, request: web.BaseRequest) -> web.Response:
+        match request.path.split("/")[1:]:
+            case [""]:
+                return _html(page.overview(self._listing(SHOWN, urgent_first=True), _refresh(request)))
+            case ["metrics"]:
+                return await self._metrics(request)
+            case ["livez"]:
+                return _condition(self._health.dead())
+            case ["readyz"]:
+                return _condition(self._health.unready(), self._standing())
+            case ["experiments.json"]:
+                return self._list(request)
+            case ["experiments", namespace, name]:
+                return self._one(namespace, name, _refresh(request))
+            case _:
+                return _text("Nothing here. Try /, /experiments.json, /metrics, /livez or /readyz.", 404)
+
+    async def _metrics(self, request: web.BaseRequest) -> web.Response:
+        async with self._scrape:
+            seen = look(self._registry)
+            accept = ",".join(request.headers.getall("Accept", []))
+            body, content_type = await asyncio.to_thread(write, seen, accept)
+        response = web.Response(body=body, headers={"Content-Type": content_type})
+        response.enable_compression()
+        return response
+
+    def _listing(self, limit: int, after: str = "", urgent_first: bool = False) -> Listing:
+        return rollcall.listing(
+            self._roster.subjects(),
+            self._roster.clocks,
+            self._clock(),
+            limit=limit,
+            after=after,
+            urgent_first=urgent_first,
+        )
+
+    def _list(self, request: web.BaseRequest) -> web.Response:
+        asked = request.query.get("limit", str(SHOWN))
+        if not (asked.isascii() and asked.isdigit() and len(asked) <= 4 and 1 <= int(asked) <= MOST):
+            return _text(f"limit is a number from 1 to {MOST}.", 400)
+        return _json(self._listing(int(asked), request.query.get("after", "")))
+
+    def _one(self, namespace: str, name: str, refresh: bool) -> web.Response:
+        as_json = name.endswith(".json")
+        subject = self._roster.find(namespace, name.removesuffix(".json"))
+        if subject is None:
+            return _text("This daemon knows no experiment of that namespace and name.", 404)
+        clocks = self._roster.clocks(subject.plan, subject.record)
+        document = rollcall.detail(subject, clocks, self._clock())
+        return _json(document) if as_json else _html(page.story(document, refresh))
+
+
+class _Server(web.Server):
+    """Closes what comes beyond the limit of connections."""
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        if len(self.connections) > CONNECTIONS:
+            transport.abort()
+
+
+class _Complaints:
+    """What aiohttp takes for a logger. Malformed requests are left out: with them, strangers could fill the log."""
+
+    def debug(self, *_: object, **__: object) -> None:
+        """Of no interest."""
+
+    def exception(self, message: str, *args: object, exc_info: BaseException | None = None) -> None:
+        """A request was answered with an error."""
+        if not isinstance(exc_info, HttpProcessingError):
+            log.error("a request could not be answered", detail=message % args, exc_info=exc_info)
+
+
+def _refresh(request: web.BaseRequest) -> bool:
+    return request.query.get("refresh") != "no"
+
+
+def _condition(problems: Mapping[str, str], well: str = "ok") -> web.Response:
+    if not problems:
+        return _text(well, 200)
+    return _text("\n".join(f"{part}: {problem}" for part, problem in problems.items()), 503)
+
+
+def _text(text: str, status: int) -> web.Response:
+    return web.Response(text=f"{text}\n", status=status)
+
+
+def _html(text: str) -> web.Response:
+    response = web.Response(text=text, content_type="text/html")
+    response.enable_compression()
+    return response
+
+
+def _json(document: msgspec.Struct) -> web.Response:
+    response = web.Response(body=msgspec.json.encode(document), content_type="application/json")
+    response.enable_compression()
+    return response

@@ -1,0 +1,221 @@
+"""Turning pydantic's findings into sentences a researcher can act on.
+
+pydantic knows which check failed and where in the data; the YAML tree knows where that is in the file; the models
+know which names and values would have been right. Here the three meet.
+"""
+
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+from pydantic import BaseModel, RootModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from muster.api.manifest.groups import TYPES_OF, Types
+from muster.api.manifest.problems import MAX_PROBLEMS, Problem, Wrong, nearest, path, quoted
+from muster.api.manifest.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
+from muster.api.manifest.yaml_scalars import trap
+from muster.api.values.fields import MEANING
+
+Loc = tuple[str | int, ...]
+
+ELSEWHERE: Final = {
+    "completions": "it is only for operator jobset",
+    "parallelisms": "it is only for operator jobset",
+    "rayStartParams": "it is only for operator kuberay",
+    "suspend": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
+    "startup": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
+    "clocks": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
+    "backoff": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
+    "Master": "the only type is worker; rank 0 is its first member",
+    "env": "manifests have no env; write NAME=value before the command",
+    "parallelism": "the field is parallelisms",
+}
+"""Advice for names that are right somewhere else."""
+
+_WORDS: Final = frozenset(("yes", "no", "on", "off", "y", "n", "true", "false"))
+_MANY: Final = 16
+
+
+def explain(
+    error: ValidationError,
+    model: type[BaseModel],
+    *,
+    operator: object = None,
+    root: Loc = (),
+    node: Node | None = None,
+    file: str = "",
+) -> list[Problem]:
+    """One ``Problem`` per finding.
+
+    ``root`` is where the model's data stands in the document, ``node`` the tree of the whole document (None without a
+    text), and ``operator`` says which types the models of an experiment have.
+    """
+    known = _Models(model, operator)
+    problems = []
+    for number, detail in enumerate(error.errors(include_url=False)):
+        loc = root + tuple(part for part in detail["loc"] if part != "[key]")
+        at_key = detail["type"] == "extra_forbidden" or "[key]" in detail["loc"]
+        line, column = position(node, loc, key=at_key)
+        message, hint = _sentence(detail, known, _raw(node, loc), advise=number < MAX_PROBLEMS)
+        problems.append(Problem(file, line, column, path(loc), message, hint))
+    return problems
+
+
+def position(node: Node | None, loc: Loc, *, key: bool = False) -> tuple[int, int]:
+    """Line and column of the value (or the key) at ``loc``, or of what is around it; 0, 0 without a tree."""
+    if node is None:
+        return 0, 0
+    line, column = node.line, node.column
+    for number, part in enumerate(loc, start=1):
+        found = _step(node, part)
+        if found is None:
+            break
+        last = number == len(loc)
+        if isinstance(found, Entry):
+            node = found.node
+            leaf = isinstance(node, Scalar) and node.raw != ""
+            line, column = (node.line, node.column) if last and not key and leaf else (found.line, found.column)
+        else:
+            node = found
+            line, column = node.line, node.column
+    return line, column
+
+
+def _step(node: Node, part: str | int) -> Entry | Node | None:
+    if isinstance(node, Mapping) and isinstance(part, str):
+        return node.entries.get(part)
+    if isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
+        return node.items[part]
+    return None
+
+
+def _raw(node: Node | None, loc: Loc) -> str | None:
+    for part in loc:
+        if node is None:
+            return None
+        found = _step(node, part)
+        node = found.node if isinstance(found, Entry) else found
+    return node.raw if isinstance(node, Scalar) else None
+
+
+def _sentence(detail: ErrorDetails, known: "_Models", raw: str | None, *, advise: bool) -> tuple[str, str]:
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    cause = context.get("error")
+    if isinstance(cause, Wrong):
+        return cause.message, cause.hint
+    if kind == "extra_forbidden":
+        return "unknown field", known.right_name(detail["loc"]) if advise else ""
+    if kind == "missing":
+        return "a required field is missing", known.what_it_is(detail["loc"])
+    if kind in ("int_type", "int_from_float", "float_type"):
+        noun = "a number" if kind == "float_type" else "a whole number"
+        hint = trap(value) if isinstance(value, str) else ""
+        if isinstance(value, float) and value.is_integer():
+            hint = f"write {int(value)}"
+        return f"{noun} is expected, not {_shown(value)}", hint
+    if kind == "bool_type":
+        yes_no = isinstance(value, str) and value.lower() in _WORDS
+        return (
+            f"true or false is expected, not {_shown(value)}",
+            "write true or false, without quotes" if yes_no else "",
+        )
+    if kind == "string_type":
+        written = raw if raw is not None else value
+        hint = f'put it in quotes: "{str(written)[:60]}"' if isinstance(value, bool | int | float) else ""
+        return f"text is expected, not {quoted(value)}", hint
+    if kind == "literal_error":
+        expected = str(context.get("expected", "")).replace("'", "")
+        close = nearest(value, expected.replace(" or ", ", ").split(", ")) if isinstance(value, str) else None
+        return f"{_shown(value)} is not allowed here, it is {expected}", f"write {close}" if close else ""
+    if kind == "string_pattern_mismatch":
+        meaning = MEANING.get(str(context.get("pattern")), "of the right form")
+        return f"{quoted(value)} is not {meaning}", ""
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f"a mapping is expected, not {_shown(value)}", "write indented lines of the form `name: value`"
+    if kind in ("tuple_type", "list_type"):
+        return f"a list is expected, not {_shown(value)}", "write indented lines that begin with `- `"
+    return _limits(kind, value, context) or (detail["msg"], "")
+
+
+def _limits(kind: str, value: Any, context: dict[str, Any]) -> tuple[str, str] | None:
+    bounds = {
+        "greater_than_equal": ("ge", "at least"),
+        "greater_than": ("gt", "more than"),
+        "less_than_equal": ("le", "at most"),
+        "less_than": ("lt", "less than"),
+    }
+    if kind in bounds:
+        key, words = bounds[kind]
+        limit = context.get(key)
+        shown = int(limit) if isinstance(limit, float) and limit.is_integer() else limit
+        return f"{quoted(value)} is out of range", f"write {words} {shown}"
+    if kind == "string_too_long":
+        return f"longer than {context.get('max_length')} characters", "shorten it"
+    if kind == "string_too_short":
+        return "it is empty" if value == "" else f"{quoted(value)} is too short", "write a value"
+    if kind == "too_long":
+        return f"{context.get('actual_length')} entries", f"write at most {context.get('max_length')}"
+    if kind == "too_short":
+        return "it is empty", f"write at least {context.get('min_length')} entry"
+    if kind in ("string_unicode", "finite_number"):
+        return f"{quoted(value)} cannot be used", "write plain text or a finite number"
+    return None
+
+
+def _shown(value: Any) -> str:
+    return f"the text {quoted(value)}" if isinstance(value, str) else quoted(value)
+
+
+class _Models:
+    """What the models say about a place in the data."""
+
+    def __init__(self, model: type[BaseModel], operator: object) -> None:
+        self.model = model
+        self.types = TYPES_OF.get(operator) if isinstance(operator, str) else None
+
+    def right_name(self, loc: Loc) -> str:
+        """What to do about the unknown field at ``loc``."""
+        name = str(loc[-1])
+        known = list(self._fields(loc[:-1]))
+        close = nearest(name, known)
+        if close:
+            return f"did you mean {close}?"
+        if name in ELSEWHERE:
+            return ELSEWHERE[name]
+        return f"known here: {', '.join(known)}" if 0 < len(known) <= _MANY else "remove it"
+
+    def what_it_is(self, loc: Loc) -> str:
+        """What to write at ``loc``, where something is missing."""
+        name = str(loc[-1])
+        field = self._fields(loc[:-1]).get(name)
+        meaning = field.description if field else None
+        return f"write {name}: {meaning[0].lower()}{meaning[1:].rstrip('.')}" if meaning else f"write {name}"
+
+    def _fields(self, loc: Loc) -> dict[str, FieldInfo]:
+        annotation: Any = self.model
+        for part in loc:
+            annotation = self._inner(self._bare(annotation), part)
+        shape = self._bare(annotation)
+        if not isinstance(shape, type) or not issubclass(shape, BaseModel) or issubclass(shape, RootModel):
+            return {}
+        return {field.alias or name: field for name, field in shape.model_fields.items()}
+
+    def _inner(self, shape: Any, part: str | int) -> Any:
+        if isinstance(shape, type) and issubclass(shape, RootModel):
+            shape = self._bare(shape.model_fields["root"].annotation)
+        if isinstance(shape, type) and issubclass(shape, BaseModel):
+            found = [field for name, field in shape.model_fields.items() if part == (field.alias or name)]
+            return found[0].annotation if found else None
+        arguments = get_args(shape)
+        return arguments[-1 if get_origin(shape) is dict else 0] if arguments else None
+
+    def _bare(self, annotation: Any) -> Any:
+        """The annotation without Annotated and None, and with the types of the operator at hand."""
+        while get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+        if annotation == Types:
+            return self.types
+        if get_origin(annotation) in (Union, UnionType):
+            return self._bare(get_args(annotation)[0])
+        return annotation

@@ -1,0 +1,198 @@
+"""The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec, and what only Muster knows.
+
+Muster's own fields are ``suspend``, ``startup``, ``restartPolicy.backoff`` and ``clocks``. An object read from the
+API server has been through its schema, but the schema may be older or newer than this program: ``parse_experiment``
+checks everything again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from muster.api.manifest.aichor import AIchorSpec, BackoffLimit
+from muster.api.manifest.error_text import explain
+from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quoted
+from muster.api.naming import check_name
+from muster.api.status import MAX_COUNTER
+from muster.api.values.durations import parse_duration
+from muster.api.values.fields import Duration, Number, Shape, empty_is_none
+
+ClockAction = Literal["Fail", "Restart", "Alert"]
+
+
+class Startup(Shape):
+    """In which order the groups start."""
+
+    order: Literal["AllAtOnce", "CoordinatorFirst"] = Field(
+        "AllAtOnce",
+        description="AllAtOnce creates every pod together; CoordinatorFirst waits until the coordinator serves.",
+    )
+
+
+class Backoff(Shape):
+    """How long Muster waits before a gang restart: initial, then factor times longer each time, up to max."""
+
+    initial: Duration = Field("5s", description="Wait before the first restart.")
+    max: Duration = Field("5m", description="Longest wait.")
+    factor: Annotated[Number, Field(ge=1, le=10)] = Field(
+        2.0, description="Growth of the wait from restart to restart."
+    )
+
+    @model_validator(mode="after")
+    def _growing(self) -> Self:
+        if self.initial_seconds > self.max_seconds:
+            raise Wrong(f"initial ({self.initial}) is longer than max ({self.max})", "raise max or lower initial")
+        return self
+
+    @property
+    def initial_seconds(self) -> int:
+        """The first wait in seconds."""
+        return parse_duration(self.initial)
+
+    @property
+    def max_seconds(self) -> int:
+        """The longest wait in seconds."""
+        return parse_duration(self.max)
+
+
+class RestartPolicy(BackoffLimit):
+    """How often, and how fast, the whole gang is restarted after a failure."""
+
+    backoff: Annotated[Backoff, BeforeValidator(empty_is_none)] = Field(
+        Backoff(), description="Waits between restarts."
+    )
+
+
+class Clock(Shape):
+    """A deadline of one stage of an epoch."""
+
+    after: Duration = Field(description="How long the stage may take.")
+    action: ClockAction = Field(
+        "Alert", description="What happens then: Fail the experiment, Restart the gang, or Alert only."
+    )
+
+    @property
+    def after_seconds(self) -> int:
+        """How long the stage may take, in seconds."""
+        return parse_duration(self.after)
+
+
+class Clocks(Shape):
+    """Deadlines of the stages; a clock that is absent does not run. The total is spec.timeout."""
+
+    pending: Clock | None = Field(None, description="From an epoch's start until every member has a node.")
+    assembly: Clock | None = Field(None, description="From the first process of an epoch until no rank is missing.")
+    terminating: Clock | None = Field(
+        None,
+        description="For old pods to end. Restart deletes by force those that do not: safe only on dead nodes.",
+    )
+
+
+class ExperimentSpec(AIchorSpec):
+    """What to run, and how Muster looks after it."""
+
+    suspend: bool = Field(False, description="Run nothing, and stop what runs, until this is false again.")
+    cancel: bool = Field(False, description="End the experiment for good; it fails with reason Cancelled.")
+    startup: Annotated[Startup, BeforeValidator(empty_is_none)] = Field(
+        Startup(), description="In which order the groups start."
+    )
+    restart_policy: Annotated[RestartPolicy, BeforeValidator(empty_is_none)] = Field(
+        RestartPolicy(), description="Gang restarts after a failure."
+    )
+    clocks: Annotated[Clocks, BeforeValidator(empty_is_none)] = Field(
+        Clocks(), description="Deadlines of the stages of an epoch."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One Experiment as last seen at the API server. ``raw_status`` is unread: see ``muster.api.status``."""
+
+    uid: str
+    name: str
+    namespace: str
+    generation: int
+    resource_version: str
+    creation_timestamp: str
+    deletion_timestamp: str | None
+    spec: ExperimentSpec
+    raw_status: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_object(cls, obj: Mapping[str, Any]) -> Self:
+        """The same as ``parse_experiment``."""
+        metadata = _mapping(obj, "metadata")
+        reader = _Metadata(metadata)
+        uid, name, namespace = reader.text("uid", 128), reader.text("name", 253), reader.text("namespace", 63)
+        generation = metadata.get("generation", 0)
+        if isinstance(generation, bool) or not isinstance(generation, int) or not 0 <= generation <= MAX_COUNTER:
+            reader.refuse("generation", f"a whole number is expected, not {quoted(generation)}")
+        version = reader.text("resourceVersion", 64)
+        created, deleted = reader.text("creationTimestamp", 40, ""), reader.text("deletionTimestamp", 40, "")
+        labels, annotations = reader.texts("labels"), reader.texts("annotations")
+        spec: ExperimentSpec | None = None
+        try:
+            spec = ExperimentSpec.read(obj.get("spec"))
+        except ValidationError as error:
+            reader.problems += explain(error, ExperimentSpec, operator=_operator(obj), root=("spec",))
+        if spec is not None and name:
+            reader.problems += [
+                Problem("", 0, 0, "metadata.name", message, hint) for message, hint in check_name(name, spec.groups)
+            ]
+        if reader.problems or spec is None:
+            raise SpecError(bounded(reader.problems))
+        raw = obj.get("status")
+        status = raw if isinstance(raw, Mapping) else {}
+        return cls(
+            uid, name, namespace, generation, version, created, deleted or None, spec, status, labels, annotations
+        )
+
+
+def parse_experiment(obj: Mapping[str, Any]) -> Experiment:
+    """The Experiment in a decoded API object. Raises ``SpecError``, and nothing else, for whatever is wrong with it."""
+    return Experiment.from_object(obj)
+
+
+def _operator(obj: Mapping[str, Any]) -> object:
+    spec = obj.get("spec")
+    return spec.get("operator") if isinstance(spec, Mapping) else None
+
+
+def _mapping(obj: Any, key: str) -> Mapping[str, Any]:
+    value = obj.get(key) if isinstance(obj, Mapping) else None
+    if not isinstance(value, Mapping):
+        raise SpecError([Problem("", 0, 0, key, "a mapping is expected", "this is not an object of the API server")])
+    return value
+
+
+class _Metadata:
+    """Reads the few metadata fields Muster uses, and collects what is wrong with them."""
+
+    def __init__(self, metadata: Mapping[str, Any]) -> None:
+        self.metadata = metadata
+        self.problems: list[Problem] = []
+
+    def refuse(self, key: str, message: str) -> None:
+        """Note a problem of one field."""
+        self.problems.append(Problem("", 0, 0, f"metadata.{key}", message))
+
+    def text(self, key: str, longest: int, default: str | None = None) -> str:
+        """A text field; without a default it is required."""
+        value = self.metadata.get(key)
+        if value is None and default is not None:
+            return default
+        if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= longest:
+            self.refuse(key, f"up to {longest} printable characters are expected, not {quoted(value)}")
+            return ""
+        return value
+
+    def texts(self, key: str) -> dict[str, str]:
+        """A map of text to text; entries of another kind are left out."""
+        value = self.metadata.get(key)
+        if not isinstance(value, Mapping):
+            return {}
+        return {name: text for name, text in value.items() if isinstance(name, str) and isinstance(text, str)}

@@ -1,0 +1,248 @@
+"""From the text of a manifest to something Muster can run.
+
+Accepts an AIchorManifest (0.2.1 to 0.2.3, older spellings included) or an Experiment. Either way the result is one
+``ExperimentSpec``; what was only worth a remark comes along as warnings. A manifest that cannot be used raises one
+``ManifestError`` with all of its problems, each with file, line, column, field and what to do.
+"""
+
+from collections.abc import Mapping as Dict
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from muster.api.manifest.aichor import NEAREST, AIchorManifest
+from muster.api.manifest.error_text import explain, position
+from muster.api.manifest.experiment import ExperimentSpec
+from muster.api.manifest.groups import OPERATORS
+from muster.api.manifest.legacy import modernise
+from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, path, quoted
+from muster.api.manifest.yaml_reader import Mapping, Node, Scalar, plain, read_yaml
+from muster.api.names import API_VERSION, GROUP, KIND
+from muster.api.naming import check_name, slug
+from muster.api.values.fields import Annotation, ExperimentName, LabelKey, LabelValue, Namespace, Shape
+
+AICHOR: Final = "AIchorManifest"
+KINDS: Final = (AICHOR, KIND)
+FOREIGN_KINDS: Final = frozenset(
+    (
+        "JobSet",
+        "JAXJob",
+        "RayJob",
+        "RayCluster",
+        "TrainJob",
+        "PyTorchJob",
+        "XGBoostJob",
+        "TFJob",
+        "MPIJob",
+        "Job",
+        "Pod",
+    )
+)
+SERVER_FIELDS: Final = (
+    "creationTimestamp",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+"""Metadata that only the API server writes: ignored, so that an exported object can be loaded again."""
+
+
+class ManifestMetadata(Shape):
+    """Metadata of an Experiment in a file."""
+
+    name: ExperimentName = Field(description="Name of the experiment; also of its headless Service.")
+    namespace: Namespace | None = Field(None, description="Namespace to create it in.")
+    labels: Annotated[dict[LabelKey, LabelValue], Field(max_length=64)] = Field({}, description="Kubernetes labels.")
+    annotations: Annotated[dict[LabelKey, Annotation], Field(max_length=64)] = Field(
+        {}, description="Kubernetes annotations."
+    )
+
+
+class ExperimentManifest(Shape):
+    """An Experiment in a file."""
+
+    api_version: Literal["muster.dev/v1alpha1"] = Field(description="Always muster.dev/v1alpha1.")
+    kind: Literal["Experiment"] = Field(description="Always Experiment.")
+    metadata: ManifestMetadata = Field(description="Name, namespace, labels and annotations.")
+    spec: ExperimentSpec = Field(description="What to run.")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A manifest that can be run. ``name`` is None if it does not name itself."""
+
+    kind: str
+    name: str | None
+    namespace: str | None
+    spec: ExperimentSpec
+    labels: Dict[str, str]
+    annotations: Dict[str, str]
+    warnings: tuple[Problem, ...]
+
+
+def load_manifest(text: str, *, filename: str = "<manifest>") -> Loaded:
+    """Read a manifest. Raises ``ManifestError`` with all of its problems."""
+    node, problems = read_yaml(text, filename=filename)
+    if node is None:
+        raise ManifestError(bounded(problems))
+    return _Loading(node, filename, problems).load()
+
+
+def experiment_object(loaded: Loaded, *, name: str, namespace: str) -> dict[str, Any]:
+    """The object to POST. Raises ``ManifestError`` if ``name`` does not suit the experiment."""
+    found = check_name(name, loaded.spec.groups)
+    if found:
+        raise ManifestError([Problem("", 0, 0, "metadata.name", message, hint) for message, hint in found])
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+    if loaded.labels:
+        metadata["labels"] = dict(loaded.labels)
+    if loaded.annotations:
+        metadata["annotations"] = dict(loaded.annotations)
+    spec = loaded.spec.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
+
+
+class _Loading:
+    """One document on its way; collects problems and warnings."""
+
+    def __init__(self, node: Node, file: str, problems: list[Problem]) -> None:
+        self.node = node
+        self.file = file
+        self.problems = problems
+        self.warnings: list[Problem] = []
+
+    def problem(self, loc: tuple[str | int, ...], message: str, hint: str = "", *, key: bool = False) -> Problem:
+        """A problem at a place of the document."""
+        line, column = position(self.node, loc, key=key)
+        return Problem(self.file, line, column, path(loc), message, hint)
+
+    def give_up(self, *found: Problem) -> ManifestError:
+        """The error with everything found so far."""
+        return ManifestError(bounded([*self.problems, *found]))
+
+    def load(self) -> Loaded:
+        """The manifest, whichever kind it is."""
+        if not isinstance(self.node, Mapping):
+            raise self.give_up(self.problem((), "a manifest is a mapping", "begin with kind: AIchorManifest"))
+        kind = self._value("kind")
+        if kind is None and "kind" not in self.node.entries:
+            kind = AICHOR
+        if kind not in KINDS:
+            raise self.give_up(self._wrong_kind(kind))
+        operator = self._value("spec", "operator")
+        if operator in NEAREST:
+            message = f"Muster does not run the operator {operator}; it runs {', '.join(OPERATORS)}"
+            raise self.give_up(self.problem(("spec", "operator"), message, f"the nearest is {NEAREST[str(operator)]}"))
+        self.warnings += modernise(self.node, self.file)
+        loaded = self._aichor() if kind == AICHOR else self._experiment()
+        if loaded is None or self.problems:
+            raise self.give_up()
+        return loaded
+
+    def _value(self, *loc: str) -> object:
+        node: Node | None = self.node
+        for part in loc:
+            entry = node.entries.get(part) if isinstance(node, Mapping) else None
+            node = entry.node if entry else None
+        return node.value if isinstance(node, Scalar) else None
+
+    def _wrong_kind(self, kind: object) -> Problem:
+        if isinstance(kind, str) and kind in FOREIGN_KINDS:
+            hint = f"write an {AICHOR} with one of the operators {', '.join(OPERATORS)}"
+            return self.problem(("kind",), f"{kind} objects are not supported by this release", hint)
+        close = nearest(kind, KINDS) if isinstance(kind, str) else None
+        return self.problem(("kind",), f"{quoted(kind)} is not a kind of manifest", f"write kind: {close or AICHOR}")
+
+    def _read(self, model: type[BaseModel], data: Any, root: tuple[str | int, ...] = ()) -> Any:
+        try:
+            return model.model_validate(data, by_alias=True, by_name=False)
+        except ValidationError as error:
+            operator = self._value("spec", "operator")
+            found = explain(error, model, operator=operator, root=root, node=self.node, file=self.file)
+            said = {(problem.line, problem.column, problem.field) for problem in self.problems}
+            self.problems += [new for new in found if (new.line, new.column, new.field) not in said]
+            return None
+
+    def _aichor(self) -> Loaded | None:
+        data = plain(self.node)
+        manifest: AIchorManifest | None = self._read(AIchorManifest, data)
+        builder, spec = data.get("builder"), data.get("spec")
+        built = builder.get("image") if isinstance(builder, dict) else None
+        image = spec.get("image") if isinstance(spec, dict) else None
+        if isinstance(built, str) and isinstance(image, str) and built != image:
+            message = f"{quoted(built)} is not spec.image, {quoted(image)}"
+            self.problems.append(self.problem(("builder", "image"), message, "write the same image in both"))
+        if manifest is None:
+            return None
+        experiment: ExperimentSpec | None = self._read(ExperimentSpec, spec, ("spec",))
+        if experiment is None:
+            return None
+        self._remark_ignored(manifest)
+        name = self._aichor_name(manifest.name, experiment)
+        self._remark_spec(experiment)
+        return Loaded(AICHOR, name, None, experiment, {}, {}, bounded(self.warnings))
+
+    def _aichor_name(self, written: str | None, spec: ExperimentSpec) -> str | None:
+        """AIchor's name is for people: where it cannot name a Kubernetes object, the nearest one that can is taken."""
+        if not written:
+            return None
+        name = slug(written)
+        if name != written:
+            message = f"{quoted(written)} cannot name a Kubernetes object"
+            hint = f"it is read as {name}" if name else "name the experiment when you submit it"
+            self.warnings.append(self.problem(("name",), message, hint))
+        found = check_name(name, spec.groups) if name else []
+        self.problems += [self.problem(("name",), message, hint) for message, hint in found]
+        return name or None
+
+    def _experiment(self) -> Loaded | None:
+        data = plain(self.node)
+        if data.get("status") is not None:
+            self.warnings.append(self.problem(("status",), "status is ignored", "Muster writes it", key=True))
+        data.pop("status", None)
+        metadata = data.get("metadata")
+        if isinstance(metadata, dict):
+            dropped = [key for key in SERVER_FIELDS if metadata.pop(key, None) is not None]
+            if dropped:
+                message = f"{', '.join(dropped)} ignored"
+                self.warnings.append(self.problem(("metadata",), message, "the API server writes them", key=True))
+        manifest: ExperimentManifest | None = self._read(ExperimentManifest, data)
+        if manifest is None:
+            return None
+        meta, spec = manifest.metadata, manifest.spec
+        found = check_name(meta.name, spec.groups)
+        self.problems += [self.problem(("metadata", "name"), message, hint) for message, hint in found]
+        self._remark_spec(spec)
+        return Loaded(KIND, meta.name, meta.namespace, spec, meta.labels, meta.annotations, bounded(self.warnings))
+
+    def _remark_ignored(self, manifest: AIchorManifest) -> None:
+        if manifest.builder is not None:
+            hint = f"spec.image ({quoted(manifest.spec.image)}) must be in a registry already"
+            self.warnings.append(
+                self.problem(("builder",), "builder is ignored: Muster does not build images", hint, key=True)
+            )
+        if manifest.clone is not None:
+            hint = "the image must hold the program"
+            self.warnings.append(self.problem(("clone",), "clone is ignored: Muster does not clone", hint, key=True))
+        if manifest.engine_name is not None:
+            self.warnings.append(self._no_engine(("engineName",)))
+
+    def _remark_spec(self, spec: ExperimentSpec) -> None:
+        if spec.engine_name is not None:
+            self.warnings.append(self._no_engine(("spec", "engineName")))
+        if spec.timeout is not None and spec.active_deadline_seconds is not None:
+            message = f"timeout ({spec.timeout}) wins over activeDeadlineSeconds"
+            self.warnings.append(
+                self.problem(("spec", "activeDeadlineSeconds"), message, "remove one of them", key=True)
+            )
+        if not any(group.members for group in spec.groups):
+            message = "every count is 0: no member will run"
+            self.warnings.append(self.problem(("spec", "types"), message, "raise a count", key=True))
+
+    def _no_engine(self, loc: tuple[str | int, ...]) -> Problem:
+        hint = f"choose the cluster by kubeconfig context; this one is where {GROUP} is installed"
+        return self.problem(loc, "engineName is ignored", hint, key=True)

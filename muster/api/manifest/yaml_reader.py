@@ -1,0 +1,290 @@
+"""Reading YAML from people one does not know.
+
+A manifest needs mappings, lists, and plain values. Everything else YAML can do is either a trap for its author or a
+weapon: aliases and merge keys make 700 bytes cost 22 seconds, duplicate keys drop a setting in silence, tags build
+objects. This reader takes the parser's events one at a time, so that a document is refused at the first event that
+does not belong, before anything is expanded or nested deeper; the tree it builds remembers line and column of every
+key and value.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+
+from muster.api.manifest.problems import ManifestError, Problem, bounded, path, quoted
+from muster.api.manifest.yaml_scalars import ScalarError, Value, resolve, resolve_tagged
+
+MAX_BYTES: Final = 256 * 1024
+MAX_DEPTH: Final = 32
+MAX_NODES: Final = 3_000
+MAX_KEY: Final = 512
+"""Longest key, in characters."""
+
+FAST: Final = bool(yaml.__with_libyaml__)
+"""Whether libyaml does the scanning; without it the same parser in Python does, ten times slower."""
+
+_LOADER: Any = yaml.CSafeLoader if FAST else yaml.SafeLoader
+
+# Control characters, other line ends, direction marks, surrogates: invisible in an editor, harmful in a terminal.
+_UNPRINTABLE: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+_COLLECTION_TAGS: Final = frozenset((None, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"))
+
+
+@dataclass(slots=True)
+class Scalar:
+    """A value as resolved, and as written."""
+
+    line: int
+    column: int
+    value: Value
+    raw: str
+
+
+@dataclass(slots=True)
+class Entry:
+    """One pair of a mapping: where its key stands, and its value."""
+
+    line: int
+    column: int
+    node: "Node"
+
+
+@dataclass(slots=True)
+class Mapping:
+    """Pairs in the order they were written; ``node`` of an entry is the value."""
+
+    line: int
+    column: int
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Sequence:
+    """A list."""
+
+    line: int
+    column: int
+    items: list["Node"] = field(default_factory=list)
+
+
+Node = Scalar | Mapping | Sequence
+
+
+def load_yaml(text: str, *, filename: str) -> Node:
+    """The document's tree. Raises ``ManifestError`` for everything a manifest does not need."""
+    node, problems = read_yaml(text, filename=filename)
+    if problems or node is None:
+        raise ManifestError(bounded(problems))
+    return node
+
+
+def read_yaml(text: str, *, filename: str) -> tuple[Node | None, list[Problem]]:
+    """The document's tree, None if reading had to stop, and all problems on the way."""
+    text = text.removeprefix("\ufeff")
+    reader = _Reader(filename)
+    try:
+        reader.check_text(text)
+        reader.read(text)
+    except _Stop as stop:
+        return None, [*reader.problems, stop.problem]
+    return reader.root, reader.problems
+
+
+def plain(node: Node) -> Any:
+    """The tree as dicts, lists and values."""
+    if isinstance(node, Mapping):
+        return {key: plain(entry.node) for key, entry in node.entries.items()}
+    if isinstance(node, Sequence):
+        return [plain(item) for item in node.items]
+    return node.value
+
+
+class _Stop(Exception):
+    """Carries the problem that ends reading."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+@dataclass(slots=True)
+class _Frame:
+    node: Mapping | Sequence
+    key: str | None = None
+    key_line: int = 0
+    key_column: int = 0
+    wants_value: bool = False
+
+
+class _Reader:
+    """One pass over the events of one document."""
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        self.root: Node | None = None
+        self.problems: list[Problem] = []
+        self._stack: list[_Frame] = []
+        self.nodes = 0
+
+    def stop(self, line: int, column: int, message: str, hint: str) -> _Stop:
+        """The exception that ends reading here."""
+        return _Stop(Problem(self.filename, line, column, self._path(), message, hint))
+
+    def check_text(self, text: str) -> None:
+        """Size and characters, before a parser sees anything."""
+        size = len(text) if len(text) > MAX_BYTES else len(text.encode("utf-8", "surrogatepass"))
+        if size > MAX_BYTES:
+            raise self.stop(
+                1,
+                1,
+                f"the file is larger than {MAX_BYTES // 1024} KiB",
+                "a manifest is a few KiB; is this the right file?",
+            )
+        found = _UNPRINTABLE.search(text)
+        if found:
+            before = text[: found.start()]
+            line, column = before.count("\n") + 1, found.start() - before.rfind("\n")
+            raise self.stop(line, column, f"the invisible character U+{ord(found[0]):04X}", "remove it")
+
+    def read(self, text: str) -> None:
+        """Walk the events; whatever the parser refuses becomes one problem."""
+        loader = _LOADER(text)
+        try:
+            while True:
+                event = loader.get_event()
+                if event is None or isinstance(event, yaml.StreamEndEvent):
+                    break
+                self._take(event)
+        except yaml.MarkedYAMLError as error:
+            raise self._unreadable(error, text) from None
+        except (yaml.YAMLError, ValueError, OverflowError) as error:
+            raise self.stop(1, 1, f"not YAML: {quoted(str(error))}", "save it as plain UTF-8 text") from None
+        finally:
+            loader.dispose()
+        if self.root is None:
+            raise self.stop(
+                1,
+                1,
+                "the file is empty",
+                "write a manifest with kind, spec.operator, spec.image, spec.command and spec.types",
+            )
+
+    def _take(self, event: Any) -> None:
+        kind = type(event)
+        if kind is yaml.StreamStartEvent or kind is yaml.DocumentEndEvent:
+            return
+        mark = event.start_mark
+        line, column = mark.line + 1, mark.column + 1
+        if kind is yaml.DocumentStartEvent:
+            if self.root is not None:
+                raise self.stop(line, column, "a second document begins", "keep one manifest per file")
+            if event.version or event.tags:
+                raise self.stop(line, column, "a YAML directive", "remove the line that begins with %")
+            return
+        if kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            self._stack.pop()
+            return
+        if kind is yaml.AliasEvent:
+            raise self.stop(line, column, f"a YAML alias (*{event.anchor[:40]})", "write the value out")
+        if event.anchor:
+            raise self.stop(
+                line, column, f"a YAML anchor (&{event.anchor[:40]})", "remove it, and write each value out"
+            )
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise self.stop(
+                line, column, f"more than {MAX_NODES} values", "a manifest has a few dozen; is this the right file?"
+            )
+        if kind is yaml.ScalarEvent:
+            self._scalar(event, line, column)
+            return
+        if event.tag not in _COLLECTION_TAGS:
+            raise self.stop(line, column, f"a YAML tag ({quoted(event.tag)})", "remove it")
+        node = Mapping(line, column) if kind is yaml.MappingStartEvent else Sequence(line, column)
+        self._place(node)
+        if len(self._stack) >= MAX_DEPTH:
+            raise self.stop(line, column, f"nested deeper than {MAX_DEPTH} levels", "a manifest has about eight")
+        self._stack.append(_Frame(node))
+
+    def _scalar(self, event: Any, line: int, column: int) -> None:
+        raw: str = event.value
+        bare: bool = event.implicit[0]
+        found = _UNPRINTABLE.search(raw)
+        if found:
+            raise self.stop(line, column, f"an escape for the invisible character U+{ord(found[0]):04X}", "remove it")
+        value: Value = raw
+        try:
+            if event.tag is not None:
+                value = resolve_tagged(event.tag, raw, plain=not event.style)
+            elif bare:
+                value = resolve(raw)
+        except ScalarError as error:
+            self.problems.append(Problem(self.filename, line, column, self._path(), str(error)))
+        frame = self._stack[-1] if self._stack else None
+        if frame is None or isinstance(frame.node, Sequence) or frame.wants_value:
+            self._place(Scalar(line, column, value, raw))
+            return
+        if bare and raw == "<<":
+            raise self.stop(line, column, "a YAML merge key (<<)", "write the fields out")
+        if not isinstance(value, str):
+            hint = f'put it in quotes: "{raw}"' if raw else "write the name of a field before the colon"
+            self.problems.append(
+                Problem(self.filename, line, column, self._path(), f"a key is text, not {quoted(value)}", hint)
+            )
+        if len(raw) > MAX_KEY:
+            raise self.stop(line, column, f"a key longer than {MAX_KEY} characters", "shorten it")
+        frame.key, frame.key_line, frame.key_column, frame.wants_value = raw, line, column, True
+
+    def _place(self, node: Node) -> None:
+        """Hang ``node`` where the parser is."""
+        if not self._stack:
+            self.root = node
+            return
+        frame = self._stack[-1]
+        if isinstance(frame.node, Sequence):
+            frame.node.items.append(node)
+            return
+        if frame.key is None or not frame.wants_value:
+            raise self.stop(
+                node.line, node.column, "a key is text, not a list or a mapping", "write a plain word before the colon"
+            )
+        entry = Entry(frame.key_line, frame.key_column, node)
+        first = frame.node.entries.setdefault(frame.key, entry)
+        if first is not entry:
+            message = f"{quoted(frame.key)} is given twice, first in line {first.line}"
+            self.problems.append(
+                Problem(self.filename, entry.line, entry.column, self._path(), message, "keep one of the two")
+            )
+        frame.wants_value = False
+
+    def _path(self) -> str:
+        parts: list[str | int] = []
+        for depth, frame in enumerate(self._stack, start=1):
+            if isinstance(frame.node, Sequence):
+                parts.append(len(frame.node.items) - (depth < len(self._stack)))
+            elif frame.key is not None and (frame.wants_value or depth < len(self._stack)):
+                parts.append(frame.key)
+        return path(parts)
+
+    def _unreadable(self, error: yaml.MarkedYAMLError, text: str) -> _Stop:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        rows = text.splitlines()
+        row = rows[line - 1] if line <= len(rows) else ""
+        indent = row[: len(row) - len(row.lstrip())]
+        if "\t" in indent:
+            return self.stop(line, indent.index("\t") + 1, "a tab in the indentation", "YAML indents with spaces only")
+        what = (error.problem or "it cannot be parsed").replace("\n", " ")[:120]
+        if "mapping values are not allowed" in what:
+            hint = "check the indentation of this line, and put a value that contains ': ' in quotes"
+        elif "':'" in what or "expected key" in what or "block end" in what or "block mapping" in what:
+            hint = "check the indentation of this line and the one before, and that every line is `name: value`"
+        elif "cannot start any token" in what:
+            hint = "put a value that begins with a special character in quotes"
+        else:
+            hint = "check quotes, brackets and indentation"
+        return self.stop(line, column, f"not YAML: {what}", hint)

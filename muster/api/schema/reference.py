@@ -1,0 +1,192 @@
+"""The page of all fields, made from the models: `python -m muster.api.schema.reference` prints it."""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from muster.api.manifest import yaml_reader as text
+from muster.api.manifest.aichor import NEAREST, AIchorManifest
+from muster.api.manifest.experiment import ExperimentSpec
+from muster.api.manifest.groups import MAX_MEMBERS, OPERATORS, JaxTypes, JobSetType, MasterTypes, RayTypes
+from muster.api.manifest.load import ManifestMetadata
+from muster.api.manifest.resources import Resources
+from muster.api.names import API_VERSION, KIND
+from muster.api.naming import MAX_POD_NAME
+from muster.api.schema.structural import Schema, structural
+from muster.api.status import ExperimentStatus
+from muster.api.values import durations
+from muster.api.values.fields import LABEL_1035, MEANING
+
+_WORDS: Final[dict[str, str]] = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "object": "mapping",
+}
+_OWN: Final = ("suspend", "startup", "restartPolicy", "clocks")
+
+_INTRODUCTION: Final = f"""\
+<!-- Made by `python -m muster.api.schema.reference` from the models in muster/api. Do not edit. -->
+# Manifest reference
+
+Muster reads two kinds of manifest. They say the same, and everything below holds for both unless it says otherwise.
+
+- `kind: AIchorManifest`, `apiVersion` 0.2.1, 0.2.2 or 0.2.3: a file for `muster run` and `muster submit`.
+- `kind: {KIND}`, `apiVersion: {API_VERSION}`: the Kubernetes object, which `kubectl` takes too.
+
+Every field that is not listed here is an error, with one exception: an unknown field inside `accelerators.gpu`
+is a warning.
+A file has at most {text.MAX_BYTES // 1024} KiB, {text.MAX_NODES:,} values and {text.MAX_DEPTH} levels.
+Aliases, anchors, merge keys, tags, repeated keys and several documents in a file are errors.
+Numbers are decimal: `010`, `0x10`, `1_000` and `190:20:30` are text, and so are `yes`, `no`, `on` and `off`;
+truth values are `true` and `false`.
+
+Memory and sizes are in GB of 10^9 bytes. Durations read like `1w 2d 5h 6m 20s`: each unit at most once, longest first,
+at most {durations.format_duration(durations.MAX_SECONDS)} in all.
+
+## Operators
+
+Muster runs {", ".join(f"`{name}`" for name in OPERATORS)}. It does not run:
+
+"""
+_NAMES: Final = f"""
+## Names
+
+The name of an experiment consists of {MEANING[LABEL_1035]}. Pods are called
+`<experiment>-<type>-<job>-<pod>-<5 characters>`, and Kubernetes allows {MAX_POD_NAME} characters,
+so a long type name or a large count leaves less for the experiment's.
+An AIchorManifest's `name` may be any text: the nearest allowed name is taken, with a warning.
+An experiment has at most {MAX_MEMBERS:,} members.
+"""
+_OLDER: Final = """
+## Older spellings
+
+| written | read as |
+|---|---|
+| `Worker` (jax, pytorch, xgboost) | `worker` |
+| `Master` and `Worker` of the same resources (pytorch, xgboost) | one `worker`, its count the sum; Master is rank 0 |
+| `Master` and `Worker` with different resources | two groups, `master` with the first ranks |
+| `head`, `workers` (kuberay) | `Head`, `Workers` |
+
+Each is a warning that shows the 0.2.3 form.
+"""
+
+
+def manifest_reference() -> str:
+    """The whole page."""
+    spec = structural(ExperimentSpec)
+    spec["properties"]["types"] = {**spec["properties"]["types"], "type": "object"}
+    aichor = {name: field for name, field in spec["properties"].items() if name not in _OWN}
+    own = {name: field for name, field in spec["properties"].items() if name in _OWN}
+    types = (
+        ("jax", "spec.types", JaxTypes),
+        ("pytorch and xgboost", "spec.types", MasterTypes),
+        ("kuberay", "spec.types", RayTypes),
+        ("jobset", "spec.types.<name>", JobSetType),
+    )
+    required = spec["required"]
+    parts = [
+        _INTRODUCTION,
+        "\n".join(f"- `{name}`: the nearest is {nearest}" for name, nearest in NEAREST.items()),
+        _NAMES,
+        _section("AIchorManifest", "", _without(structural(AIchorManifest), "spec")),
+        _section("Experiment", "metadata", structural(ManifestMetadata)),
+        _section("spec", "spec", {"properties": aichor, "required": required}),
+        _section("spec: Muster's own fields", "spec", {"properties": own, "required": []}, _only_experiments()),
+        *(_section(f"spec.types: {title}", prefix, _shallow(model)) for title, prefix, model in types),
+        _section("resources of every type", "resources", structural(Resources)),
+        _OLDER,
+        _section("status", "status", structural(ExperimentStatus, defaults=False), "Written by Muster, read by you."),
+    ]
+    return "\n".join(part.strip("\n") + "\n" for part in parts)
+
+
+def _only_experiments() -> str:
+    return (
+        f"Only in `kind: {KIND}`, except `restartPolicy.backoffLimit`, which an AIchorManifest may have too. "
+        "A clock that is absent does not run."
+    )
+
+
+def _without(schema: Schema, name: str) -> Schema:
+    return {**schema, "properties": {key: field for key, field in schema["properties"].items() if key != name}}
+
+
+def _shallow(model: type[BaseModel]) -> Schema:
+    """The schema of a type, with ``resources`` left to its own section."""
+
+    def strip(source: Schema) -> Schema:
+        node = dict(source)
+        if "properties" in node:
+            node["properties"] = {
+                name: {"type": "object", "description": child["description"]} if name == "resources" else strip(child)
+                for name, child in node["properties"].items()
+            }
+        if isinstance(node.get("items"), dict):
+            node["items"] = strip(node["items"])
+        return node
+
+    return strip(structural(model))
+
+
+def _section(title: str, prefix: str, schema: Schema, preface: str = "") -> str:
+    lines = [f"\n## {title}\n"]
+    if preface:
+        lines.append(f"{preface}\n")
+    lines += ["| field | type | default | meaning |", "|---|---|---|---|"]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in _rows(schema, prefix)]
+    return "\n".join(lines)
+
+
+def _rows(schema: Schema, prefix: str) -> Iterator[tuple[str, str, str, str]]:
+    required = schema.get("required", ())
+    for name, field in schema.get("properties", {}).items():
+        where = f"{prefix}.{name}" if prefix else name
+        yield f"`{where}`", _type(field), _default(field, required=name in required), field.get("description", "")
+        yield from _rows(field, where)
+        if isinstance(field.get("items"), dict):
+            yield from _rows(field["items"], f"{where}[]")
+
+
+def _default(field: Schema, *, required: bool) -> str:
+    if required:
+        return "required"
+    default = field.get("default")
+    return "" if default is None or default == {} else f"`{json.dumps(default)}`"
+
+
+def _type(field: Schema) -> str:
+    kind = field.get("type", "")
+    if "enum" in field:
+        return " or ".join(f"`{choice}`" for choice in field["enum"])
+    if kind == "array":
+        return f"list of at most {field['maxItems']}, each: {_type(field['items'])}"
+    if kind == "object" and isinstance(field.get("additionalProperties"), dict):
+        return "mapping of names to text"
+    pattern, longest = field.get("pattern"), field.get("maxLength")
+    words = MEANING[pattern] if isinstance(pattern, str) and pattern in MEANING else _WORDS[kind]
+    if kind == "string" and longest:
+        return f"{words} (at most {longest:,} characters)"
+    return words + _limits(field)
+
+
+def _limits(field: Schema) -> str:
+    low, high = field.get("minimum"), field.get("maximum")
+    words = []
+    if low is not None:
+        words.append(f"{'>' if field.get('exclusiveMinimum') else '>='} {_number(low)}")
+    if high is not None:
+        words.append(f"<= {_number(high)}")
+    return f", {', '.join(words)}" if words else ""
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(manifest_reference())

@@ -1,0 +1,134 @@
+"""From pydantic's JSON schema to the one structural schema Kubernetes takes.
+
+pydantic writes ``$ref``, ``anyOf`` with null, ``const`` and JSON Schema's numeric ``exclusiveMinimum``; a
+CustomResourceDefinition (apiextensions.k8s.io/v1) allows none of these. The same flat form is what the reference page
+is printed from.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from muster.api.manifest.groups import JobSetType, RayTypes
+from muster.api.values.fields import TIME
+
+Schema = dict[str, Any]
+
+_KEPT: Final = (
+    "type",
+    "format",
+    "description",
+    "enum",
+    "default",
+    "nullable",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "required",
+)
+_NULLABLE: Final = frozenset(("rayStartParams",))
+"""Fields whose explicit null is a value people write (docs.aichor.ai: "optional, can be empty")."""
+
+
+def structural(model: type[BaseModel], *, defaults: bool = True) -> Schema:
+    """The flat schema of a model; without ``defaults``, the API server fills in nothing."""
+    raw = model.model_json_schema(by_alias=True)
+    flat = _flat(raw, raw.get("$defs", {}))
+    return flat if defaults else _without_defaults(flat)
+
+
+def types_schema() -> Schema:
+    """``spec.types`` of every operator at once.
+
+    The named types are checked by the API server. A jobset may also have types of any name, and a schema with
+    properties may not say what the others are like: those pass unchecked, and are checked where the object is read.
+    """
+    ray = structural(RayTypes)
+    group = structural(JobSetType)
+    workers = ray["properties"]["Workers"]
+    workers.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
+    return {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 32,
+        "x-kubernetes-preserve-unknown-fields": True,
+        "properties": {
+            "worker": {
+                **group,
+                "description": "The members of jax, pytorch and xgboost; with jobset a type like any other.",
+            },
+            "master": {
+                **group,
+                "description": "pytorch and xgboost: a master of another size. jobset: a type like any other.",
+            },
+            "Head": ray["properties"]["Head"],
+            "Workers": workers,
+        },
+    }
+
+
+def _flat(node: Mapping[str, Any], defs: Mapping[str, Any]) -> Schema:
+    node = _resolved(node, defs)
+    flat: Schema = {key: node[key] for key in _KEPT if key in node}
+    if "const" in node:
+        flat["enum"] = [node["const"]]
+    for limit, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if limit in flat:
+            flat[bound], flat[limit] = flat[limit], True
+    for bound in ("minimum", "maximum", "default"):
+        if isinstance(flat.get(bound), float) and flat[bound].is_integer():
+            flat[bound] = int(flat[bound])
+    if flat.get("type") == "integer":
+        flat["format"] = "int64"
+    if flat.get("pattern") == TIME:
+        flat["format"] = "date-time"
+    default = flat.get("default")
+    if isinstance(default, list) or default is None or default == "":
+        flat.pop("default", None)
+    elif isinstance(default, dict):
+        if node.get("properties"):
+            flat["default"] = {}
+        else:
+            del flat["default"]
+    if "properties" in node:
+        flat["properties"] = {name: _flat(child, defs) for name, child in node["properties"].items()}
+        for name in _NULLABLE & flat["properties"].keys():
+            flat["properties"][name]["nullable"] = True
+    values = [*node.get("patternProperties", {}).values(), node.get("additionalProperties")]
+    if isinstance(values[0], Mapping):  # a structural schema cannot state what keys look like
+        flat["additionalProperties"] = _flat(values[0], defs)
+    if "items" in node:
+        flat["items"] = _flat(node["items"], defs)
+    return {key: flat[key] for key in ("description", *flat) if key in flat}
+
+
+def _resolved(node: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The node with references followed and "or null" dropped; what it says of itself wins over what it refers to."""
+    while True:
+        choices = [choice for choice in node.get("anyOf", ()) if choice.get("type") != "null"]
+        if len(choices) == 1:
+            inner = choices[0]
+        elif "$ref" in node:
+            inner = defs[node["$ref"].removeprefix("#/$defs/")]
+        else:
+            return node
+        node = {**inner, **{key: value for key, value in node.items() if key not in ("anyOf", "$ref")}}
+
+
+def _without_defaults(node: Schema) -> Schema:
+    bare = {key: value for key, value in node.items() if key != "default"}
+    if "properties" in bare:
+        bare["properties"] = {name: _without_defaults(child) for name, child in bare["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(bare.get(key), dict):
+            bare[key] = _without_defaults(bare[key])
+    return bare

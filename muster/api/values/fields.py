@@ -1,0 +1,138 @@
+"""The kinds of values that fields hold: bounded, checked by a pattern the API server can check too, and explained.
+
+Every text has a longest length and every list a largest size: the API server needs them to bound the cost of its
+rules, and Muster to bound its memory. ``MEANING`` says in words what a pattern means, for error messages.
+"""
+
+from typing import Annotated, Any, Final, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StringConstraints
+from pydantic.alias_generators import to_camel
+
+from muster.api.manifest.problems import Wrong
+from muster.api.values.durations import MAX_LENGTH as MAX_DURATION
+from muster.api.values.durations import PATTERN as DURATION_PATTERN
+from muster.api.values.durations import DurationError, parse_duration
+
+
+class Shape(BaseModel):
+    """Base of everything a person writes: camelCase on the wire, no conversions, no unknown fields, unchangeable.
+
+    Python code may use the snake_case names; ``read`` accepts the wire names only.
+    """
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        allow_inf_nan=False,
+    )
+
+    @classmethod
+    def read(cls, data: Any) -> Self:
+        """An instance from wire data. Raises ``pydantic.ValidationError``."""
+        return cls.model_validate(data, by_alias=True, by_name=False)
+
+
+LABEL_1035: Final = r"^[a-z]([a-z0-9-]*[a-z0-9])?$"
+LABEL_1123: Final = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
+SUBDOMAIN: Final = r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"
+LABEL_VALUE: Final = r"^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$"
+LABEL_KEY: Final = r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$"
+WORD: Final = r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$"
+IMAGE: Final = r"^[A-Za-z0-9][A-Za-z0-9._:/@-]*$"
+ABSOLUTE_PATH: Final = r"^(/[A-Za-z0-9._-]+)+$"
+TOPOLOGY: Final = r"^[1-9][0-9]{0,3}(x[1-9][0-9]{0,3}){1,2}$"
+TEXT: Final = r"^[^\x00-\x1f\x7f]*$"
+SCRIPT: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$"
+
+MEANING: Final = {
+    LABEL_1035: "lower-case letters, digits and '-', beginning with a letter and not ending with '-'",
+    LABEL_1123: "lower-case letters, digits and '-', not beginning or ending with '-'",
+    SUBDOMAIN: "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
+    LABEL_VALUE: "a label value: letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
+    LABEL_KEY: "a Kubernetes label key: an optional DNS prefix and '/', then letters, digits, '-', '_' and '.'",
+    WORD: "letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
+    IMAGE: "a container image: registry/name:tag or registry/name@digest, without spaces",
+    ABSOLUTE_PATH: "an absolute path such as /mnt/data: letters, digits, '.', '_' and '-' between single slashes",
+    TOPOLOGY: "a TPU topology such as 4x4 or 2x2x4",
+    TEXT: "one line of text without control characters",
+    SCRIPT: "text without control characters",
+    TIME: "a time such as 2026-01-31T12:00:00.000000Z",
+    DURATION_PATTERN: 'a duration such as "1w 2d 5h 6m 20s"',
+}
+
+
+def limited(pattern: str, longest: int, shortest: int = 1) -> Any:
+    return StringConstraints(pattern=pattern, max_length=longest, min_length=shortest)
+
+
+def _whole(value: float) -> float | int:
+    return int(value) if value.is_integer() else value
+
+
+def _positive_duration(text: str) -> str:
+    try:
+        seconds = parse_duration(text)
+    except DurationError as error:
+        raise Wrong(str(error)) from None
+    if not seconds:
+        raise Wrong("a duration of zero", 'write how long, for instance "30m"')
+    return text
+
+
+def no_climbing(text: str) -> str:
+    """Refuses ``..`` in a path."""
+    if ".." in text.split("/"):
+        raise Wrong("a path with '..'", "write the path without it")
+    return text
+
+
+def thousandths(value: float) -> float:
+    """Refuses CPUs finer than the thousandth Kubernetes works in."""
+    if round(value * 1000) / 1000 != value:
+        raise Wrong(f"{value} CPUs is finer than a thousandth", "write at most three decimals")
+    return value
+
+
+def empty_is_none(value: Any) -> Any:
+    """``key:`` with nothing behind it is an empty mapping."""
+    return {} if value is None else value
+
+
+ExperimentName = Annotated[str, limited(LABEL_1035, 63)]
+Namespace = Annotated[str, limited(LABEL_1123, 63)]
+Annotation = Annotated[str, limited(SCRIPT, 65_536, 0)]
+GroupName = Annotated[str, limited(LABEL_1035, 48)]
+RayGroupName = Annotated[str, limited(LABEL_1123, 48)]
+ObjectName = Annotated[str, limited(SUBDOMAIN, 253)]
+LabelKey = Annotated[str, limited(LABEL_KEY, 317)]
+LabelValue = Annotated[str, limited(LABEL_VALUE, 63, 0)]
+Word = Annotated[str, limited(WORD, 63)]
+Text = Annotated[str, limited(TEXT, 512, 0)]
+Image = Annotated[str, limited(IMAGE, 512)]
+Command = Annotated[str, limited(SCRIPT, 65_536)]
+MountPath = Annotated[str, limited(ABSOLUTE_PATH, 512), AfterValidator(no_climbing)]
+Duration = Annotated[
+    str, limited(DURATION_PATTERN, MAX_DURATION, 2), BeforeValidator(lambda value: _read_duration(value))
+]
+Time = Annotated[str, limited(TIME, 40)]
+Count = Annotated[int, Field(ge=0, le=100_000)]
+Seconds = Annotated[int, Field(ge=1, le=316_224_000)]
+Number = Annotated[float, PlainSerializer(_whole, return_type=float | int, when_used="always")]
+Cpus = Annotated[Number, Field(gt=0, le=10_000), AfterValidator(thousandths)]
+Gigabytes = Annotated[Number, Field(gt=0, le=1_000_000)]
+
+
+def _read_duration(value: Any) -> Any:
+    """Gives the exact error of a wrong duration before the pattern gives a vague one."""
+    return _positive_duration(value) if isinstance(value, str) else value
+
+
+def listed(longest: int, shortest: int = 0) -> Any:
+    """A list on the wire, a tuple in Python."""
+    return Field(strict=False, max_length=longest, min_length=shortest)

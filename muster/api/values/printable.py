@@ -1,0 +1,63 @@
+"""Text from outside, made safe to print: in a log line, a metric label, a status message, on a terminal."""
+
+from functools import lru_cache
+from sys import intern
+
+MESSAGE = 512
+"""Longest message we keep of anybody."""
+
+DIGITS = 9
+"""Longest number we read in a label: every rank and every epoch is below 10^9."""
+
+WORD = 253
+"""Longest name or reason (a DNS subdomain's length, RFC 1123)."""
+
+
+def printable(text: str | bytes, limit: int | None = None) -> str:
+    """The text on one line, at most ``limit`` characters.
+
+    Line breaks and tabs become spaces. Whatever else cannot be printed (NUL, ESC, lone surrogates, direction marks,
+    bytes that are no UTF-8) becomes U+FFFD, so that a reader sees that something was there.
+    """
+    if isinstance(text, bytes):
+        text = (text if limit is None else text[: limit * 4]).decode("utf-8", errors="replace")
+    if limit is not None and len(text) > limit:
+        text = f"{text[: limit - 1]}…"
+    if text.isprintable():
+        return text
+    return "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character in "\n\r\t" else "\N{REPLACEMENT CHARACTER}"
+
+
+def clean(text: str | None, limit: int = WORD) -> str:
+    """``printable`` of what may be missing, without blanks around it."""
+    return printable(text, limit).strip() if text else ""
+
+
+def word(text: str | None) -> str:
+    """``clean`` for what many objects have in common (nodes, reasons, groups): one string for all of them.
+
+    Texts longer than any word are cut before they are remembered: a cache of them would be as large as their authors
+    like.
+    """
+    return _word(text) if text and len(text) <= WORD else _word(clean(text))
+
+
+@lru_cache(maxsize=8192)
+def _word(text: str) -> str:
+    return intern(clean(text))
+
+
+def small_number(text: str | None) -> int:
+    """A label's value as a number; -1 if it is missing, negative or nonsense."""
+    return _small_number(text) if text and len(text) <= DIGITS else -1
+
+
+@lru_cache(maxsize=8192)
+def _small_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else -1

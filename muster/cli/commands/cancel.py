@@ -1,0 +1,30 @@
+"""``muster cancel``: end an experiment."""
+
+import asyncio
+
+import click
+
+from muster.cli.options import Chosen, cluster_options, output_option, show
+from muster.cli.terminal.colours import data, say
+from muster.client import Snapshot
+
+
+@click.command(epilog="\b\nExamples:\n  muster cancel train-x7k2p\n  muster cancel train-x7k2p -o json\n")
+@click.argument("name")
+@output_option()
+@cluster_options
+def cancel(chosen: Chosen, name: str, output: str | None) -> None:
+    """End NAME: its pods get SIGTERM and their grace, and it fails as cancelled. Its record stays."""
+
+    async def run() -> Snapshot:
+        async with chosen.client() as client:
+            return await client.cancel(name, namespace=chosen.namespace)
+
+    seen = asyncio.run(run())
+    if output is not None:
+        show(seen.raw, output)
+    elif seen.finished:
+        say(f"{seen.name} has finished already: {seen.phase}")
+    else:
+        data(seen.name)
+        say(f"cancelling {seen.name}; muster wait {seen.name} waits for its end")

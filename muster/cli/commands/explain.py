@@ -1,0 +1,87 @@
+"""``muster explain``: the story of an experiment, and what it waits for."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+import click
+
+from muster.api.status import Cause
+from muster.api.values.printable import printable
+from muster.cli.options import Chosen, cluster_options, output_option, show
+from muster.cli.terminal.colours import data
+from muster.cli.terminal.progress import of_day, since
+from muster.cli.terminal.tree import tree
+from muster.client import Explanation
+from muster.client.reading import moment
+from muster.state.messages import sentence
+from muster.state.status import read_cause
+
+
+@click.command(epilog="\b\nExamples:\n  muster explain train-x7k2p\n  muster explain train-x7k2p -o json\n")
+@click.argument("name")
+@output_option()
+@cluster_options
+def explain(chosen: Chosen, name: str, output: str | None) -> None:
+    """Tell what NAME waits for, why it restarted or ended, and what happened when."""
+
+    async def run() -> Explanation:
+        async with chosen.client() as client:
+            return await client.explain(name, namespace=chosen.namespace)
+
+    found = asyncio.run(run())
+    if output is not None:
+        show(document(found), output)
+        return
+    for line in lines(found, time.time()):
+        data(line)
+
+
+def document(found: Explanation) -> dict[str, object]:
+    """The explanation as data."""
+    seen = found.experiment
+    return {
+        "namespace": seen.namespace,
+        "name": seen.name,
+        "waitsFor": found.waits_for,
+        "outcome": seen.outcome,
+        "status": seen.status.to_object(),
+        "members": found.members,
+        "events": found.events,
+    }
+
+
+def lines(found: Explanation, now: float) -> Iterator[str]:
+    """The explanation for people."""
+    status = found.experiment.status
+    yield from tree(found, now)
+    if status.coordinator:
+        yield ""
+        yield f"Coordinator: {printable(status.coordinator)}"
+    if status.roll is not None:
+        missing = ", ".join(map(str, status.roll.missing))
+        yield f"Roll call:   {status.roll.arrived}/{status.roll.expected} arrived" + (
+            f"; missing {missing}" if missing else ""
+        )
+    if status.cause is not None:
+        yield ""
+        yield f"Epoch {status.cause.epoch} ended because {cause_sentence(status.cause)}"
+    yield ""
+    yield "What happened:"
+    if not status.story:
+        yield "  nothing was recorded yet"
+    for line in status.story:
+        yield f"  {of_day(moment(line.time))}  epoch {line.epoch}  {line.reason}: {printable(line.message or '')}"
+    if status.conditions:
+        yield ""
+        yield "Conditions:"
+        for condition in status.conditions:
+            ago = since(moment(condition.last_transition_time), now)
+            age = f" for {ago}" if ago else ""
+            why = ": ".join(part for part in (condition.reason, printable(condition.message or "")) if part)
+            yield f"  {condition.type} {condition.status}{age}" + (f"  ({why})" if why else "")
+
+
+def cause_sentence(cause: Cause) -> str:
+    """Which member ended how, in the daemon's own words."""
+    return printable(sentence(read_cause(cause)))

@@ -1,0 +1,73 @@
+"""``muster local kill``: hurt one member, to see what happens."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import click
+
+from muster.api.errors import MusterError
+from muster.cli.options import client_of
+from muster.cli.terminal.colours import data
+from muster.client import Member, NoCluster, NoSuchRank
+from muster.local.home import Home, default_home
+
+
+class Signal(click.ParamType[signal.Signals]):
+    """A signal by name (KILL, SIGKILL) or number."""
+
+    name = "signal"
+
+    def convert(
+        self, value: str | signal.Signals, param: click.Parameter | None, ctx: click.Context | None
+    ) -> signal.Signals:
+        """The signal."""
+        if isinstance(value, signal.Signals):
+            return value
+        word = value.upper()
+        try:
+            return signal.Signals(int(word)) if word.isdecimal() else signal.Signals[f"SIG{word.removeprefix('SIG')}"]
+        except (ValueError, KeyError):
+            self.fail(f"{value!r} is not a signal; write KILL, TERM, STOP, CONT ... or a number", param, ctx)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster local kill train-x7k2p --rank 2\n"
+    "  muster local kill train-x7k2p --rank 0 --signal STOP\n"
+)
+@click.argument("name")
+@click.option("--rank", type=click.IntRange(0), required=True, help="The member to be signalled.")
+@click.option("-s", "--signal", "number", type=Signal(), default="KILL", show_default=True, help="What it is sent.")
+@click.option("-n", "--namespace", default=None, help="Namespace of the experiment; default by default.")
+def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) -> None:
+    """Send a signal to the process of one member of NAME on the local cluster.
+
+    The pod is not deleted: its container ends as it would by a crash, a lost device or the out-of-memory killer.
+    """
+    running = Home(default_home()).running()
+    if running is None:
+        raise NoCluster("no local cluster runs; `muster local up` starts one. Elsewhere, delete the pod with kubectl")
+
+    kubeconfig = Path(running.kubeconfig)
+
+    async def find() -> Member:
+        async with client_of(kubeconfig) as client:
+            await client.get(name, namespace=namespace)
+            found = {member.rank: member for member in await client.members(name, namespace=namespace)}
+        if rank not in found:
+            raise NoSuchRank(f"{name} has no pod of rank {rank} now; `muster get {name}` shows those it has")
+        return found[rank]
+
+    member = asyncio.run(find())
+    if not member.running or member.process is None:
+        raise NoSuchRank(f"rank {rank} ({member.pod}) has no process now: it is {member.state}")
+    try:
+        os.kill(member.process, number)
+    except ProcessLookupError:
+        raise NoSuchRank(f"rank {rank} ({member.pod}) has ended just now") from None
+    except PermissionError as error:
+        raise MusterError(
+            f"process {member.process} belongs to another user; run this as whoever started the cluster"
+        ) from error
+    data(f"{number.name} sent to rank {rank} ({member.pod}, process {member.process})")

@@ -1,0 +1,46 @@
+"""``muster local up``: keep a cluster and musterd running."""
+
+import asyncio
+import contextlib
+
+import click
+
+from muster.cli.processes.interrupts import Interrupts
+from muster.cli.processes.stack import Stack
+from muster.cli.terminal.colours import data, say
+from muster.local.home import Home, default_home
+
+
+@click.command(epilog="\b\nExamples:\n  muster local up\n  muster local up --fresh --port 6443\n")
+@click.option("--fresh", is_flag=True, help="Forget the objects and logs of earlier clusters first.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the API server; a free one by default.")
+@click.pass_context
+def up(ctx: click.Context, fresh: bool, port: int) -> None:
+    """Start a cluster and musterd, print the kubeconfig's path, and keep both running.
+
+    They end with Ctrl-C or `muster local down`.
+
+    Pods are processes of this machine and begin in this directory. Objects are kept from one start to the next. If
+    cluster or daemon fail, this says which and why, and exits with 1.
+    """
+    home = Home(default_home())
+
+    async def keep() -> None:
+        stack = Stack(home, say, port=port, fresh=fresh)
+        with Interrupts() as interrupts:
+            async with contextlib.AsyncExitStack() as parts:
+                starting = asyncio.create_task(parts.enter_async_context(stack), name="local-up")
+                if await interrupts.guard(starting) is None:
+                    return
+                data(stack.cluster.kubeconfig)
+                say("next, in another terminal:")
+                say(f"  export KUBECONFIG={stack.cluster.kubeconfig}")
+                say("  kubectl get experiments -A -w")
+                say("  muster submit manifest.yaml")
+                say(f"roll calls and metrics: {stack.daemon_url}/")
+                say("Ctrl-C ends it")
+                await interrupts.guard(asyncio.create_task(stack.watch(), name="local-watch"))
+                say("ending pods, daemon and cluster")
+
+    asyncio.run(keep())
+    ctx.exit(0)

@@ -1,0 +1,45 @@
+"""``muster logs``: the lines of a gang."""
+
+import asyncio
+import contextlib
+import re
+import sys
+
+import click
+
+from muster.cli.options import Chosen, cluster_options
+from muster.cli.terminal.colours import data
+
+_DRIVES_TERMINAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster logs train-x7k2p --rank 0 -f\n  muster logs train-x7k2p --tail 5\n"
+    "  muster logs train-x7k2p --rank 2 --previous\n"
+)
+@click.argument("name")
+@click.option("--rank", "ranks", type=click.IntRange(0), multiple=True, help="Only this rank; may be given often.")
+@click.option("-f", "--follow", is_flag=True, help="Go on over restarts until the experiment has finished.")
+@click.option("-p", "--previous", is_flag=True, help="The life before this one, as far as its pods are kept.")
+@click.option("--tail", type=click.IntRange(0), default=None, help="Only that many of the latest lines of each rank.")
+@cluster_options
+def logs(chosen: Chosen, name: str, ranks: tuple[int, ...], follow: bool, previous: bool, tail: int | None) -> None:
+    """Print the log of NAME; with several ranks each line begins with its rank."""
+    if follow and previous:
+        raise click.UsageError("a life that has ended cannot be followed: use either --follow or --previous")
+
+    async def run() -> None:
+        async with chosen.client() as client:
+            await client.get(name, namespace=chosen.namespace)
+            lines = client.logs(name, ranks, follow=follow, previous=previous, tail=tail, namespace=chosen.namespace)
+            async with contextlib.aclosing(lines) as stream:
+                async for rank, line in stream:
+                    data(log_line(rank, line, prefixed=len(ranks) != 1))
+
+    asyncio.run(run())
+
+
+def log_line(rank: int, line: str, *, prefixed: bool) -> str:
+    """A line for the screen or for a file: on a terminal it may not drive the terminal."""
+    shown = f"[{rank}] {line}" if prefixed else line
+    return _DRIVES_TERMINAL.sub("\ufffd", shown) if sys.stdout.isatty() else shown

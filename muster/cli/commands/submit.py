@@ -1,0 +1,70 @@
+"""``muster submit``: create an experiment on a cluster."""
+
+import asyncio
+
+import click
+
+from muster.api.manifest.load import experiment_object, load_manifest
+from muster.api.manifest.problems import Problem
+from muster.cli.commands.lint import read_manifest
+from muster.cli.exits import status_of
+from muster.cli.options import Chosen, cluster_options, output_option, show
+from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.progress import watch_to_end
+from muster.client.names import name_for
+from muster.client.snapshot import Snapshot
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster submit manifest.yaml\n  muster submit manifest.yaml --wait && echo done\n"
+    "  NAME=$(muster submit manifest.yaml)\n  muster submit manifest.yaml --dry-run -o yaml\n"
+)
+@click.argument("file")
+@click.option("--name", default=None, help="Name of the experiment; made from the manifest by default.")
+@click.option("--wait", is_flag=True, help="Wait for its end, and exit with its outcome.")
+@click.option("--dry-run", is_flag=True, help="Print the object that would be created, and create nothing.")
+@output_option("name")
+@cluster_options
+@click.pass_context
+def submit(
+    ctx: click.Context, chosen: Chosen, file: str, name: str | None, wait: bool, dry_run: bool, output: str | None
+) -> None:
+    """Create an experiment from FILE (- is standard input) and print its name.
+
+    FILE is an AIchorManifest or an Experiment. With --wait the exit status is its outcome: 0 succeeded, 1 failed,
+    3 ended by a deadline.
+    """
+    text, filename = read_manifest(file)
+    loaded = load_manifest(text, filename=filename)
+    remark(loaded.warnings)
+    if dry_run:
+        space = chosen.namespace or loaded.namespace or "default"
+        show(experiment_object(loaded, name=name or name_for(loaded, filename), namespace=space), _format(output))
+        return
+
+    async def run() -> Snapshot:
+        async with chosen.client() as client:
+            seen = await client.submit(loaded, name=name, namespace=chosen.namespace, filename=filename)
+            if output in ("json", "yaml"):
+                show(seen.raw, output)
+            else:
+                data(seen.name)
+            if wait:
+                return await watch_to_end(client, seen.name, seen.namespace)
+            where = "" if seen.namespace == client.namespace else f" -n {seen.namespace}"
+            say(f"submitted {seen.namespace}/{seen.name}; next: muster get {seen.name}{where} -w")
+            return seen
+
+    seen = asyncio.run(run())
+    if wait:
+        ctx.exit(status_of(seen))
+
+
+def remark(warnings: tuple[Problem, ...]) -> None:
+    """Print what was only worth a remark."""
+    for problem in warnings:
+        say(f"warning: {problem}")
+
+
+def _format(output: str | None) -> str:
+    return output if output in ("json", "yaml") else "yaml"

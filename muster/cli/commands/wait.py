@@ -1,0 +1,83 @@
+"""``muster wait``: sleep until something is true of an experiment."""
+
+import asyncio
+
+import click
+
+from muster.api.values.durations import DurationError, parse_duration
+from muster.cli.exits import DEADLINE, FAILED, status_of
+from muster.cli.options import Chosen, cluster_options, output_option, show
+from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.progress import summary
+from muster.client import Snapshot, Until, WaitTimeout
+
+
+class Span(click.ParamType[float]):
+    """Seconds (``90``) or a duration (``1h 30m``)."""
+
+    name = "duration"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        if not isinstance(value, str):
+            return value
+        if value.isascii() and value.isdecimal() and len(value) < 10:
+            return float(value)
+        try:
+            return float(parse_duration(value))
+        except DurationError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Goal(click.ParamType[Until]):
+    """A condition, as in ``kubectl wait --for``."""
+
+    name = "condition"
+
+    def convert(self, value: str | Until, param: click.Parameter | None, ctx: click.Context | None) -> Until:
+        """What to wait for."""
+        if isinstance(value, Until):
+            return value
+        try:
+            return Until.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster wait train-x7k2p\n  muster wait train-x7k2p --for=Assembled --timeout 5m\n"
+    "  muster wait train-x7k2p --for=Stuck=False\n  muster wait train-x7k2p --for=delete\n"
+)
+@click.argument("name")
+@click.option(
+    "--for", "goal", type=Goal(), default="Finished", help="Condition, Condition=False, or delete. [Finished]"
+)
+@click.option("--timeout", type=Span(), default=None, help="Give up after this time: 90, 5m, 1h 30m.")
+@output_option()
+@cluster_options
+@click.pass_context
+def wait(ctx: click.Context, chosen: Chosen, name: str, goal: Until, timeout: float | None, output: str | None) -> None:
+    """Wait until a condition of NAME is true, by default until it has finished.
+
+    Waiting for the end exits with the outcome. Waiting for anything else exits with 0 when it came, with 1 when the
+    experiment finished without it, with 3 when the timeout passed first.
+    """
+    say(f"waiting for {goal} of {name}")
+
+    async def run() -> Snapshot:
+        async with chosen.client() as client:
+            return await client.wait(name, goal, timeout=timeout, namespace=chosen.namespace)
+
+    try:
+        seen = asyncio.run(run())
+    except WaitTimeout as error:
+        say(f"muster: {error}")
+        ctx.exit(DEADLINE)
+    if output is not None:
+        show(seen.raw, output)
+    else:
+        data(f"{seen.name} {summary(seen)}")
+    if goal == Until():
+        ctx.exit(status_of(seen))
+    if goal.hopeless(seen):
+        ctx.exit(FAILED)

@@ -1,0 +1,86 @@
+"""The options that choose a cluster, and the client they stand for.
+
+Where neither an option, nor the environment, nor the user's own configuration names a cluster, the local cluster of
+``muster local up`` is used if it runs.
+
+``-o json`` and ``-o yaml``: the same data, for programs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import click
+import msgspec
+import yaml
+
+from muster.api.errors import ApiError
+from muster.cli.terminal.colours import data, say
+from muster.client import Client
+from muster.client.configuration import kubeconfig_files
+from muster.kube.lazy_import import defer_kubernetes_asyncio
+from muster.local.home import Home, default_home
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which cluster and namespace the command line names."""
+
+    kubeconfig: Path | None
+    context: str | None
+    namespace: str | None
+
+    def client(self) -> Client:
+        """A client for it, not yet open."""
+        kubeconfig = self.kubeconfig
+        if not kubeconfig_files(kubeconfig) and (local := Home(default_home()).running()):
+            kubeconfig = Path(local.kubeconfig)
+        return client_of(kubeconfig, self.context)
+
+
+def client_of(kubeconfig: Path | None, context: str | None = None) -> Client:
+    """A client that tells of its interruptions, and for which little is imported: a command is started often."""
+    defer_kubernetes_asyncio()
+    return Client(kubeconfig, context, retrying=_tell)
+
+
+def cluster_options(command: Callable[Concatenate[Chosen, P], T]) -> Callable[..., T]:
+    """Give a command ``--kubeconfig``, ``--context`` and ``-n``; it receives them as its first argument, ``Chosen``."""
+
+    @click.option(
+        "--kubeconfig", type=click.Path(path_type=Path), default=None, help="Default: $KUBECONFIG, ~/.kube/config."
+    )
+    @click.option("--context", default=None, help="Context of the kubeconfig; its current one by default.")
+    @click.option("-n", "--namespace", default=None, help="Default: the namespace of the context.")
+    @wraps(command)
+    def run(kubeconfig: Path | None, context: str | None, namespace: str | None, *args: Any, **kwargs: Any) -> T:
+        return command(Chosen(kubeconfig, context, namespace), *args, **kwargs)
+
+    return run
+
+
+def _tell(error: ApiError, seconds: float) -> None:
+    say(f"muster: {error}; trying again in {seconds:.1f} s")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def output_option(*more: str) -> Callable[[F], F]:
+    """The option ``-o``; ``more`` are formats beyond json and yaml."""
+    choice = click.Choice(["json", "yaml", *more])
+    return click.option("-o", "--output", type=choice, default=None, help="Print data in this format.")
+
+
+def show(value: Any, form: str) -> None:
+    """Print ``value`` (of JSON types, Structs or dataclasses) as ``json`` or ``yaml``."""
+    plain = msgspec.to_builtins(value)
+    if form == "json":
+        data(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
+    else:
+        data(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True).rstrip("\n"))

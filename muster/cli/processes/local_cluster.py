@@ -1,0 +1,72 @@
+"""What ``muster run`` stands on: the local cluster that is running already, or one of its own that ends with it."""
+
+import contextlib
+import secrets
+import shutil
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.api.errors import MusterError
+from muster.cli.processes.child import ChildEnded
+from muster.cli.processes.stack import Stack
+from muster.cli.terminal.colours import say
+from muster.local.home import Home, Occupied, default_home
+
+RUNS = "runs"
+"""Folder of the state directories of ``muster run``, inside the home."""
+KEPT = "kept"
+"""A file that marks a state directory which somebody asked to keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A cluster with a daemon. ``supervise`` waits for the end of either, where they were started for this run."""
+
+    kubeconfig: Path
+    daemon_url: str
+    supervise: Callable[[], Awaitable[None]] | None
+
+
+@asynccontextmanager
+async def local_ground(*, keep: bool) -> AsyncGenerator[Ground, None]:
+    """The running local cluster, or a new one that ends with the context. With ``keep`` its files stay."""
+    home = Home(default_home())
+    if running := home.running():
+        note = home.noted_daemon()
+        if note is None:
+            raise MusterError(f"the cluster at {home.path} runs without musterd; end it with `muster local down`")
+        say(f"using the local cluster at {running.url}")
+        if running.workspace not in ("", str(Path.cwd())):
+            say(f"its pods begin in {running.workspace}, where it was started, not in this directory")
+        yield Ground(Path(running.kubeconfig), note.url, None)
+        return
+    runs = home.path / RUNS
+    sweep(runs)
+    own = Home(runs / secrets.token_hex(4))
+    own.create()
+    if keep:
+        (own.path / KEPT).touch()
+    say("starting a cluster on this machine")
+    try:
+        async with Stack(own, say, memory_only=not keep) as stack:
+            yield Ground(Path(stack.cluster.kubeconfig), stack.daemon_url, stack.watch)
+    except ChildEnded:
+        keep = True  # its log says why, and the message names it
+        raise
+    finally:
+        if keep:
+            say(f"kept: {own.path}")
+        else:
+            shutil.rmtree(own.path, ignore_errors=True)
+
+
+def sweep(runs: Path) -> None:
+    """Remove what killed runs left behind; a directory whose lock is held, or that was to be kept, stays."""
+    for path in runs.glob("*") if runs.is_dir() else ():
+        if (path / KEPT).exists() or not (path / "lock").exists():
+            continue
+        with contextlib.suppress(Occupied, OSError):
+            Home(path).acquire().close()
+            shutil.rmtree(path, ignore_errors=True)

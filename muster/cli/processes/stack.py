@@ -1,0 +1,142 @@
+"""A local cluster and musterd, as child processes: what ``muster run`` and ``muster local up`` stand on.
+
+The daemon is the same program as in a real cluster, given a kubeconfig and an address; it knows nothing of this.
+"""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+import aiohttp
+import msgspec
+
+from muster.api.errors import MusterError
+from muster.cli.processes.child import Child, module
+from muster.local.home import Announcement, DaemonNote, Home, Occupied
+
+START_SECONDS = 60.0
+ASK_AGAIN = 0.1
+HOST = "127.0.0.1"
+
+
+class Stack:
+    """Cluster and daemon on one state directory. An async context manager: leaving it ends both, the daemon first.
+
+    Pods start in the directory the command was called in: on a laptop the program lies there, not in an image.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        say: Callable[[str], None],
+        *,
+        port: int = 0,
+        fresh: bool = False,
+        memory_only: bool = False,
+    ) -> None:
+        self.home = home
+        self._say = say
+        self._options = [
+            *("--workspace", str(Path.cwd())),  # the project one stands in takes the place of an image
+            *(("--port", str(port)) if port else ()),
+            *(("--fresh",) if fresh else ()),
+            *(("--memory-only",) if memory_only else ()),
+        ]
+        self._children: list[Child] = []
+        self._announcement: Announcement | None = None
+        self.daemon_url = ""
+
+    @property
+    def cluster(self) -> Announcement:
+        """What the cluster announced."""
+        assert self._announcement is not None, "the stack has not been entered"
+        return self._announcement
+
+    async def __aenter__(self) -> "Stack":
+        try:
+            await self._start()
+        except BaseException:
+            await self._stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stop()
+
+    async def watch(self) -> None:
+        """Wait until one of the two ends, which nobody wants: raises ``ChildEnded`` with its name and last words."""
+        watches = [asyncio.create_task(child.watch(), name=f"watch-{child.name}") for child in self._children]
+        try:
+            done, _ = await asyncio.wait(watches, return_when=asyncio.FIRST_COMPLETED)
+            for watch in done:
+                watch.result()
+        finally:
+            for watch in watches:
+                watch.cancel()
+            await asyncio.gather(*watches, return_exceptions=True)
+
+    async def _start(self) -> None:
+        if self.home.held():
+            raise Occupied(f"{self.home.path}: a cluster runs here already; `muster local status` shows it")
+        self.home.create()
+        for log in (self.home.cluster_log, self.home.daemon_log):
+            log.unlink(missing_ok=True)
+        began = time.monotonic()
+        program = module("muster.local", "--state", str(self.home.path), *self._options)
+        cluster = await Child.start("cluster", program, self.home.cluster_log, announces=True)
+        self._children.append(cluster)
+        self._announcement = msgspec.json.decode(await cluster.announcement(START_SECONDS), type=Announcement)
+        self._say(f"cluster ready in {time.monotonic() - began:.1f} s (pods isolated by {self.cluster.isolation})")
+        began = time.monotonic()
+        port = free_port()
+        self.daemon_url = f"http://{HOST}:{port}"
+        options = ("--kubeconfig", self.cluster.kubeconfig, "--http-host", HOST, "--http-port", str(port))
+        daemon = await Child.start("daemon", module("muster.daemon.main", *options), self.home.daemon_log)
+        self._children.append(daemon)
+        await self._until_ready(daemon)
+        self.home.note_daemon(DaemonNote(pid=daemon.process.pid, url=self.daemon_url, keeper=os.getpid()))
+        self._say(f"musterd ready in {time.monotonic() - began:.1f} s (log: {self.home.daemon_log})")
+
+    async def _until_ready(self, daemon: Child) -> None:
+        """Ask ``/readyz`` until it says yes: the daemon has no other way to tell, here as in a real cluster."""
+        watching = asyncio.create_task(daemon.watch(), name="watch-daemon-start")
+        asking = asyncio.create_task(_ready(self.daemon_url), name="ask-readyz")
+        try:
+            await asyncio.wait({watching, asking}, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                await watching
+            if not asking.done():
+                raise MusterError(f"musterd was not ready after {START_SECONDS:g} s; its log: {self.home.daemon_log}")
+        finally:
+            watching.cancel()
+            asking.cancel()
+            await asyncio.gather(watching, asking, return_exceptions=True)
+
+    async def _stop(self) -> None:
+        while self._children:
+            await self._children.pop().stop()
+
+
+async def _ready(url: str) -> None:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=2)) as session:
+        while True:
+            try:
+                async with session.get(f"{url}/readyz") as answer:
+                    if answer.status == 200:
+                        return
+            except (aiohttp.ClientError, TimeoutError):
+                pass  # not listening yet; its end is watched beside this
+            await asyncio.sleep(ASK_AGAIN)
+
+
+def free_port() -> int:
+    """A TCP port nobody listens on at this moment."""
+    with socket.create_server((HOST, 0)) as server:
+        port: int = server.getsockname()[1]
+        return port

@@ -1,0 +1,166 @@
+"""What ``muster run`` shows while an experiment runs.
+
+On a terminal: a block at the bottom that is drawn anew in place, with phase, message, roll call and clocks; log lines
+scroll above it. Elsewhere: one plain line per change. Both show the same facts; the log lines are data and go to
+standard output.
+"""
+
+import sys
+import time
+from types import TracebackType
+from typing import Protocol
+
+import click
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from muster.api.values.humanize import age
+from muster.api.values.printable import printable
+from muster.cli.commands.logs import log_line
+from muster.cli.terminal.colours import BAD, DIM, PHASE_COLOURS, colourful, data, say
+from muster.cli.terminal.progress import ChangePrinter, left, since
+from muster.cli.terminal.rollcall import RollCall
+from muster.client.snapshot import Snapshot
+
+FRAMES_PER_SECOND = 4
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Display(Protocol):
+    """A context manager; everything is told to it while it is open."""
+
+    def __enter__(self) -> "Display": ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def say(self, words: str) -> None:
+        """A remark."""
+
+    def log(self, rank: int, line: str) -> None:
+        """A line of a member's log."""
+
+    def see(self, seen: Snapshot) -> None:
+        """The experiment, after a change."""
+
+    def observe_probe(self, roll: RollCall) -> None:
+        """The roll call, whether it changed or not."""
+
+
+def stuck_because(seen: Snapshot) -> str:
+    """Reason and message of a true condition Stuck; empty if it is not."""
+    stuck = seen.condition("Stuck")
+    return f"{stuck.reason}: {stuck.message}" if stuck is not None and stuck.status == "True" else ""
+
+
+class Lines:
+    """The display for everything that is no terminal."""
+
+    def __init__(self) -> None:
+        self._teller = ChangePrinter()
+
+    def __enter__(self) -> "Lines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def say(self, words: str) -> None:
+        say(words)
+
+    def log(self, rank: int, line: str) -> None:
+        data(log_line(rank, line, prefixed=True))
+
+    def see(self, seen: Snapshot) -> None:
+        self._teller.tell(seen)
+
+    def observe_probe(self, roll: RollCall) -> None:
+        """Nothing: what the roll call shows arrives in the experiment's message too, once per change."""
+
+
+class Block:
+    """The display for a terminal."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False, markup=False, no_color=not colourful(sys.stderr))
+        self._live = Live(self, console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True)
+        self._same_terminal = sys.stdout.isatty()
+        self._utf8 = "utf" in (sys.stderr.encoding or "").lower()
+        self._seen: Snapshot | None = None
+        self._roll: RollCall | None = None
+
+    def __enter__(self) -> "Block":
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+    def say(self, words: str) -> None:
+        self._console.print(Text(click.unstyle(words)))
+
+    def log(self, rank: int, line: str) -> None:
+        if self._same_terminal:
+            self._console.print(Text(log_line(rank, line, prefixed=True)))
+        else:
+            data(log_line(rank, line, prefixed=True))
+
+    def see(self, seen: Snapshot) -> None:
+        before, self._seen = self._seen, seen
+        if before is not None and seen.holds("Stuck") and not before.holds("Stuck"):
+            self.say(f"Stuck: {printable(stuck_because(seen))}")
+        if before is not None and seen.phase and seen.phase != before.phase:
+            self.say(f"{seen.phase}: {printable(seen.message or seen.reason)}".rstrip(": "))
+
+    def observe_probe(self, roll: RollCall) -> None:
+        self._roll = roll
+
+    def __rich__(self) -> Group:
+        """The block as it is now; rich asks for it at every frame."""
+        if self._seen is None:
+            return Group()
+        lines = [self._head(self._seen, time.time())]
+        if message := printable(self._seen.message or self._seen.reason):
+            lines.append(Text(f"  {message}", overflow="ellipsis", no_wrap=True))
+        if self._roll is not None:
+            lines += self._ranks(self._roll)
+        return Group(*lines)
+
+    def _head(self, seen: Snapshot, now: float) -> Text:
+        status = seen.status
+        head = Text.assemble(
+            f"{SPINNER[int(time.monotonic() * FRAMES_PER_SECOND) % len(SPINNER)] if self._utf8 else '*'} ",
+            (seen.name, "bold"),
+            "  ",
+            (seen.phase or "Submitted", PHASE_COLOURS.get(seen.phase, "")),
+        )
+        if reason := stuck_because(seen).partition(":")[0]:
+            head.append(f"  stuck ({reason})", BAD)
+        facts = [f"epoch {status.epoch}"]
+        if status.restarts:
+            facts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
+        facts.append(f"{since(seen.created, now) or '0s'} old")
+        clocks = self._roll.clocks if self._roll is not None else {}
+        facts += [f"{age(max(0.0, seconds))} on the {name} clock" for name, seconds in clocks.items()]
+        if not clocks and (remaining := left(seen.deadline, now)):
+            facts.append(f"{remaining} left")
+        return head.append("  " + ", ".join(facts), DIM)
+
+    def _ranks(self, roll: RollCall) -> list[Text]:
+        row = Text("  ranks  ")
+        for mark, plain, colour in roll.marks():
+            row.append(f"{mark if self._utf8 else plain} ", colour)
+        row.append(f" {roll.sentence}")
+        shown = [row] if roll.sentence or roll.states else []
+        return shown + [
+            Text(f"         {printable(why)}", DIM, overflow="ellipsis", no_wrap=True) for _, why in roll.missing[:3]
+        ]
+
+
+def choose_display() -> Display:
+    """A block on a terminal, lines elsewhere."""
+    return Block() if sys.stderr.isatty() else Lines()

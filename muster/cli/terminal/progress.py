@@ -1,0 +1,77 @@
+"""One plain line per change of an experiment: what somebody who waits wants to read.
+
+Times for the eye: how long ago, how long yet, and the time of day.
+"""
+
+import contextlib
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import click
+
+from muster.api.values.humanize import age
+from muster.api.values.printable import printable
+from muster.cli.terminal.colours import BAD, phase_word, say
+from muster.client import Client, Snapshot, Vanished
+
+
+@dataclass(slots=True)
+class ChangePrinter:
+    """Tells each change once. ``_told`` is the last line without its time."""
+
+    _told: str = ""
+
+    def tell(self, seen: Snapshot) -> None:
+        """Print a line if phase, reason or message changed."""
+        line = summary(seen)
+        if line != self._told:
+            self._told = line
+            say(f"{of_day(time.time())} {line}")
+
+
+def summary(seen: Snapshot) -> str:
+    """Phase, readiness, restarts and message on one line."""
+    status = seen.status
+    parts = [phase_word(seen.phase or "Submitted")]
+    if status.ready:
+        parts.append(status.ready)
+    if status.restarts:
+        parts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
+    if (stuck := seen.condition("Stuck")) is not None and stuck.status == "True":
+        parts.append(click.style(f"stuck ({stuck.reason})", fg=BAD))
+    message = seen.message or seen.reason
+    return " ".join(parts) + (f": {printable(message)}" if message else "")
+
+
+async def watch_to_end(client: Client, name: str, namespace: str | None = None) -> Snapshot:
+    """Tell every change until the experiment has finished. Raises ``Vanished`` if it is deleted."""
+    teller = ChangePrinter()
+    async with contextlib.aclosing(client.watch(name, namespace=namespace)) as changes:
+        async for change in changes:
+            if change.kind == "DELETED":
+                raise Vanished(f"experiment {change.experiment.namespace}/{name} was deleted while it ran")
+            teller.tell(change.experiment)
+            if change.experiment.finished:
+                return change.experiment
+    raise AssertionError("unreachable: a watch never ends by itself")
+
+
+def clock_left(seen: Snapshot, now: float) -> str:
+    """What is left until the deadline; nothing once the experiment has finished."""
+    return "" if seen.finished else left(seen.deadline, now)
+
+
+def since(then: float | None, now: float) -> str:
+    """How long ago ``then`` was; empty where it is not known."""
+    return "" if then is None else age(max(0.0, now - then))
+
+
+def left(then: float | None, now: float) -> str:
+    """How long it is until ``then``; empty where there is no such time, ``0s`` once it has passed."""
+    return "" if then is None else age(max(0.0, then - now))
+
+
+def of_day(then: float | None) -> str:
+    """The time of day of ``then`` in this machine's time zone, or dashes."""
+    return "--:--:--" if then is None else datetime.fromtimestamp(then, UTC).astimezone().strftime("%H:%M:%S")

@@ -1,0 +1,102 @@
+"""The roll call as the daemon tells it, and a row of dots that shows it at a glance."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD
+
+LARGEST_ROW = 64
+"""Ranks that are shown one by one; a larger gang is shown by counts."""
+LARGEST_GANG = 1_000_000
+
+MARKS = {
+    "connected": ("●", "#", GOOD),
+    "arrived": ("●", "#", BUSY),
+    "missing": ("○", ".", BAD),
+    "failed": ("✗", "x", BAD),
+    "left": ("✓", "v", DIM),
+}
+"""Per state of a rank (``muster.state.roll.RankState``): the mark, the mark without UTF-8, and the colour."""
+
+
+@dataclass(frozen=True, slots=True)
+class RollCall:
+    """Who has arrived. ``states`` holds the state of each rank that the coordinator speaks of."""
+
+    size: int
+    arrived: int | None
+    states: dict[int, str]
+    missing: tuple[tuple[int, str], ...]
+    """Rank and sentence of the first that are missing."""
+    clocks: dict[str, float]
+    """Seconds each running clock has left."""
+
+    @property
+    def sentence(self) -> str:
+        """``3/4 arrived, missing 2``; empty where there is nothing to tell."""
+        if self.arrived is None or not self.size:
+            return ""
+        absent = sorted(
+            {rank for rank, _ in self.missing} | {r for r, state in self.states.items() if state == "missing"}
+        )
+        shown = ", ".join(map(str, absent[:8])) + (f" and {len(absent) - 8} more" if len(absent) > 8 else "")
+        return f"{self.arrived}/{self.size} arrived" + (f", missing {shown}" if absent else "")
+
+    def marks(self) -> list[tuple[str, str, str]]:
+        """Mark, plain mark and colour per rank, in order of rank; empty for a gang that is too large to be shown so."""
+        if self.size > LARGEST_ROW:
+            return []
+        return [MARKS.get(self.states.get(rank, "missing"), MARKS["missing"]) for rank in range(self.size)]
+
+
+def read_rollcall(document: Any) -> RollCall | None:
+    """What the daemon's ``/experiments/<namespace>/<name>.json`` says; None where it is no such document."""
+    if not isinstance(document, dict):
+        return None
+    ranks, missed, clocks = document.get("ranks"), document.get("missingRanks"), document.get("clocks")
+    size = document.get("size")
+    if not isinstance(size, int) or not 0 <= size <= LARGEST_GANG:
+        return None
+    arrived = document.get("arrived")
+    return RollCall(
+        size=size,
+        arrived=arrived if isinstance(arrived, int) else None,
+        states={rank: state for state, words in _texts(ranks) for rank in _numbers(words, size)},
+        missing=tuple(
+            (entry["rank"], str(entry.get("why", "")))
+            for entry in (missed if isinstance(missed, list) else ())
+            if isinstance(entry, dict) and isinstance(entry.get("rank"), int)
+        ),
+        clocks={
+            name: float(left)
+            for name, left in (clocks.items() if isinstance(clocks, dict) else ())
+            if isinstance(left, int | float)
+        },
+    )
+
+
+async def ask(session: aiohttp.ClientSession, daemon: str, namespace: str, name: str) -> RollCall | None:
+    """The roll call right now; None where the daemon does not tell."""
+    try:
+        async with session.get(f"{daemon}/experiments/{namespace}/{name}.json") as answer:
+            return read_rollcall(msgspec.json.decode(await answer.read())) if answer.status == 200 else None
+    except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, msgspec.DecodeError):
+        return None
+
+
+def _texts(value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        yield from ((key, text) for key, text in value.items() if isinstance(text, str))
+
+
+def _numbers(words: str, size: int) -> Iterator[int]:
+    """The numbers in ``0-3,7`` that are below ``size``."""
+    for part in words.split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (not last or last.isdecimal()):
+            yield from range(int(first), min(int(last or first), size - 1) + 1)

@@ -1,0 +1,214 @@
+"""The connection to an API server: ``muster.kube.transport.Transport`` over HTTP/1.1.
+
+aiohttp carries the bytes, kubernetes_asyncio says where to and as whom (see ``sources``). Nothing waits without a
+limit: a request has one for all it does, waits and retries included; a watch has a limit of silence, and the sockets
+have keepalive below both. Nothing but ``ApiError`` comes out.
+"""
+
+import asyncio
+import os
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from muster.api.errors import Throttled, Unreachable
+from muster.api.names import MANAGER
+from muster.kube.credentials import Credentials, Identity
+from muster.kube.http import FAILURES, LARGEST_ANSWER, address, make_socket, read_body, read_lines, unreachable
+from muster.kube.kubeconfig import choose_source
+from muster.kube.status_errors import LONGEST_STATUS, error_from_answer
+from muster.kube.transport import Answer
+
+TIMEOUT = 30.0
+"""Seconds for a request that states no limit of its own."""
+
+CONNECT = 10.0
+"""Seconds to reach the server."""
+
+MOST_WAITS = 10
+"""How often a request is sent again because the server asked us to wait (client-go: rest/request.go, maxRetries)."""
+
+
+class Connection:
+    """See ``Transport``. ``requests`` counts by method and HTTP status (0: no answer), watches as ``WATCH``."""
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        """To be called on the loop that will use it."""
+        self.credentials = credentials
+        self.requests: Counter[tuple[str, int]] = Counter()
+        self.retried: Callable[[str, str], None] = lambda method, path: None
+        """Told of every request that is sent again because the server asked to wait."""
+        self._clock = clock
+        self._sleep = sleep
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=make_socket),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            read_bufsize=2**21,
+            # identity: inside a cluster, compressing costs both sides more than the bytes it saves
+            headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": MANAGER},
+        )
+
+    @classmethod
+    async def from_settings(
+        cls, kubeconfig: Path | None = None, context: str | None = None, *, in_cluster: bool | None = None
+    ) -> "Connection":
+        """A connection as kubectl would make it (see ``choose_source``). Raises ``ApiError`` if nothing usable is
+        configured."""
+        source = choose_source(kubeconfig, context, in_cluster=in_cluster, environ=os.environ)
+        credentials = Credentials(source, clock=time.monotonic, wall=time.time)
+        await credentials.current()
+        return cls(credentials)
+
+    async def aclose(self) -> None:
+        """Close every connection; what still runs on them fails as ``Unreachable``."""
+        await self.credentials.aclose()
+        await self._session.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float | None = None,
+    ) -> Answer:
+        """Do one request; see ``Transport``.
+
+        Sent again after a 401 with renewed credentials, and, for as long as ``timeout`` allows, after a wait that the
+        server asked for: after 429 and 503, and for reads after any 5xx (a write that failed otherwise may have been
+        carried out).
+        """
+        timeout = TIMEOUT if timeout is None else timeout
+        deadline = self._clock() + timeout
+        name = f"{method} {path}"
+        try:
+            async with asyncio.timeout(timeout):
+                for _ in range(MOST_WAITS):
+                    try:
+                        return await self._once(method, path, params, body, content_type)
+                    except Throttled as error:
+                        wait = error.retry_after or 0.0
+                        again = method == "GET" or error.status in (429, 503)
+                        if error.retry_after is None or not again or self._clock() + wait >= deadline:
+                            raise
+                    await self._sleep(wait)
+                    self.retried(method, path)
+                return await self._once(method, path, params, body, content_type)
+        except TimeoutError as error:
+            self.requests[method, 0] += 1
+            raise Unreachable(f"no answer within {timeout:g} s", reason="Timeout", request=name) from error
+
+    async def _once(
+        self, method: str, path: str, params: Mapping[str, str] | None, body: bytes | None, content_type: str
+    ) -> Answer:
+        headers = {"Content-Type": content_type} if body is not None else {}
+        patience = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT)
+        async with self._answered(method, path, params or {}, patience, data=body, headers=headers) as response:
+            self.requests[method, response.status] += 1
+            try:
+                return Answer(response.status, await read_body(response, LARGEST_ANSWER))
+            except FAILURES as error:
+                raise unreachable(error, f"{method} {path}") from error
+
+    @asynccontextmanager
+    async def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a watch; see ``Transport``. It never sends itself again: whoever watches knows from where to go on.
+
+        A last line without its newline is a broken connection, whatever HTTP says: half an object may well be valid
+        JSON.
+        """
+        patience = aiohttp.ClientTimeout(total=None, connect=min(CONNECT, silence), sock_read=silence)
+        name = f"GET {path}"
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(silence):
+                    opening = self._answered("GET", path, params, patience, counted="WATCH")
+                    response = await stack.enter_async_context(opening)
+            except TimeoutError as error:
+                self.requests["WATCH", 0] += 1
+                raise Unreachable(f"not opened within {silence:g} s", reason="Silent", request=name) from error
+            self.requests["WATCH", response.status] += 1
+            yield await stack.enter_async_context(aclosing(read_lines(response, name, silence)))
+
+    @asynccontextmanager
+    async def _answered(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str],
+        timeout: aiohttp.ClientTimeout,
+        *,
+        counted: str | None = None,
+        **options: Any,
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The response to a request that the server took; the connection is given back or closed at the end."""
+        name, counted = f"{method} {path}", counted or method
+        identity = await self.credentials.current()
+        response = await self._send(identity, method, path, params, timeout, counted, **options)
+        if response.status == 401:
+            self.requests[counted, 401] += 1
+            response.close()
+            identity = await self.credentials.renew(identity)
+            response = await self._send(identity, method, path, params, timeout, counted, **options)
+        try:
+            if response.status >= 300:
+                self.requests[counted, response.status] += 1
+                try:
+                    text = await read_body(response, LONGEST_STATUS, cut=True)
+                except FAILURES:
+                    text = b""
+                raise error_from_answer(response.status, response.headers, text, name)
+            yield response
+        finally:
+            if response.content.is_eof():
+                response.release()
+            else:
+                response.close()
+
+    async def _send(
+        self,
+        identity: Identity,
+        method: str,
+        path: str,
+        params: Mapping[str, str],
+        timeout: aiohttp.ClientTimeout,
+        counted: str,
+        **options: Any,
+    ) -> aiohttp.ClientResponse:
+        headers = options.pop("headers", {})
+        if identity.authorization:
+            headers = headers | {"Authorization": identity.authorization}
+        name = f"{method} {path}"
+        if self._session.closed:
+            raise Unreachable("the connection has been closed", reason="Closed", request=name)
+        try:
+            return await self._session.request(
+                method,
+                address(identity.host, path, params),
+                headers=headers,
+                timeout=timeout,
+                ssl=identity.tls if identity.tls is not None else True,
+                server_hostname=identity.server_name,
+                proxy=identity.proxy,
+                allow_redirects=False,  # an API server never redirects, and the token is for nobody else
+                **options,
+            )
+        except FAILURES as error:
+            self.requests[counted, 0] += 1
+            raise unreachable(error, name, timeout.sock_read) from error

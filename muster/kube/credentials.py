@@ -1,0 +1,184 @@
+"""Who we are to the API server, kept fresh.
+
+Tokens end, certificates rotate, and a kubeconfig is edited while the daemon runs. So the files are looked at every few
+seconds (one ``stat`` each, nothing is read), an exec plugin is run again shortly before its token ends, and a 401 makes
+us read everything again at once. Many requests that fail together make one reading.
+"""
+
+import asyncio
+import os
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from muster.api.errors import ApiError, Unreachable
+from muster.kube.kubeconfig import InCluster, Reading, Source
+
+LOOK_EVERY = 10.0
+"""Seconds between two looks at the files; also the least time between two readings because of refused requests."""
+
+BEFORE_EXPIRY = 60.0
+"""Seconds before its end at which a token is replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Everything a request needs apart from its path."""
+
+    host: str
+    authorization: str | None
+    tls: ssl.SSLContext | None
+    """None for plain http."""
+    server_name: str | None
+    proxy: str | None
+
+
+class Credentials:
+    """The current ``Identity`` of a source."""
+
+    def __init__(self, source: Source, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
+        self.readings = 0
+        self._source = source
+        self._clock = clock
+        self._wall = wall
+        self._identity: Identity | None = None
+        self._files: tuple[Path, ...] = ()
+        self._marks: tuple[object, ...] = ()
+        self._expires: float | None = None
+        self._look_at = 0.0
+        self._refused_at = float("-inf")
+        self._tls_key: tuple[object, ...] = ()
+        self._reading: asyncio.Task[Identity] | None = None
+
+    async def current(self) -> Identity:
+        """The identity to use now. Raises ``ApiError`` only if there never was one."""
+        identity = self._identity
+        if identity is None:
+            return await self._renew(None)
+        if self._clock() < self._look_at:
+            return identity
+        self._look_at = self._clock() + LOOK_EVERY
+        ending = self._expires is not None and self._wall() >= self._expires - BEFORE_EXPIRY
+        if not ending and _marks(self._files) == self._marks:
+            return identity
+        try:
+            return await self._renew(identity)
+        except ApiError:  # half-written or briefly gone: what we hold may still do, and a 401 will tell if it does not
+            return identity
+
+    async def renew(self, refused: Identity) -> Identity:
+        """After a 401 to ``refused``: read everything again, unless that was just done. Raises ``ApiError``."""
+        if self._identity is refused:
+            if self._clock() - self._refused_at < LOOK_EVERY:
+                return refused
+            self._refused_at = self._clock()
+        return await self._renew(refused)
+
+    async def aclose(self) -> None:
+        """Stop a reading that still runs."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _renew(self, known: Identity | None) -> Identity:
+        """One reading for all who ask at the same time. It outlives an asker that gives up, so that a plugin which
+        hangs hangs once, and is not started again by every request."""
+        if self._identity is not None and self._identity is not known:
+            return self._identity
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read(), name="credentials")
+            self._reading.add_done_callback(_retrieve)
+        reading = self._reading
+        try:
+            return await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            asker = asyncio.current_task()
+            if not reading.cancelled() or (asker is not None and asker.cancelling()):
+                raise
+            raise Unreachable("the connection has been closed", reason="Closed") from None
+
+    async def _read(self) -> Identity:
+        try:
+            reading = await self._source.read()
+            identity = self._identity_of(reading)
+        finally:
+            self._reading = None
+        self.readings += 1
+        self._identity = identity
+        self._files, self._marks = reading.files, _marks(reading.files)
+        self._expires = reading.expires
+        self._look_at = self._clock() + LOOK_EVERY
+        return identity
+
+    def _identity_of(self, reading: Reading) -> Identity:
+        configuration = reading.configuration
+        host = str(configuration.host).rstrip("/")
+        scheme, _, name = host.partition("://")
+        if scheme not in ("http", "https") or not name:
+            raise ApiError(f"{host!r} is no address of an API server; it begins with https://", reason="Configuration")
+        token = (configuration.api_key.get("BearerToken") or "").strip()
+        if not token.isprintable() or not token.isascii():
+            raise ApiError(
+                "the token holds characters that no token has; is it the right file?", reason="Configuration"
+            )
+        return Identity(
+            host=host,
+            authorization=token or None,
+            tls=self._tls(configuration) if scheme == "https" else None,
+            server_name=configuration.tls_server_name or None,
+            proxy=configuration.proxy or (None if isinstance(self._source, InCluster) else _proxy_of(host)),
+        )
+
+    def _tls(self, configuration: Any) -> ssl.SSLContext:
+        """A TLS context, made anew only when its files changed: each is 1 MB that Python's collector does not see."""
+        files = tuple(
+            Path(p) for p in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file) if p
+        )
+        key = (files, _marks(files), configuration.verify_ssl)
+        if self._identity is not None and self._identity.tls is not None and key == self._tls_key:
+            return self._identity.tls
+        try:
+            context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+            if configuration.cert_file:
+                context.load_cert_chain(configuration.cert_file, keyfile=configuration.key_file)
+        except OSError as error:
+            names = ", ".join(map(str, files))
+            raise ApiError(f"the certificates {names} cannot be used: {error}", reason="Configuration") from error
+        # Python 3.13 asks for extensions that the CAs of many clusters lack; Go's clients, kubectl among them, do not.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if not configuration.verify_ssl:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        self._tls_key = key
+        return context
+
+
+def _retrieve(reading: asyncio.Task[Identity]) -> None:
+    """Whoever still waits gets the error itself; if nobody does, the next request reads again."""
+    if not reading.cancelled():
+        reading.exception()
+
+
+def _marks(files: tuple[Path, ...]) -> tuple[object, ...]:
+    """What changes when a file does: Kubernetes swaps a symlink, editors write in place or rename."""
+    marks: list[object] = []
+    for file in files:
+        try:
+            stat = os.stat(file)  # noqa: PTH116 - follows the links of a projected volume, and is looked up every 10 s
+        except OSError:
+            marks.append(None)
+        else:
+            marks.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
+    return tuple(marks)
+
+
+def _proxy_of(host: str) -> str | None:
+    """The environment's proxy for ``host``, asked once per reading: aiohttp would ask for each request, at 0.16 ms."""
+    parts = urlsplit(host)
+    if not parts.hostname or proxy_bypass(parts.hostname):
+        return None
+    return getproxies().get(parts.scheme)

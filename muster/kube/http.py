@@ -1,0 +1,97 @@
+"""HTTP as an API server speaks it: addresses, bodies, lines, and what their failures mean.
+
+Everything a peer can do wrong ends in ``Unreachable``: whether it refuses, resets, stalls, cuts a line or speaks no
+HTTP at all, the caller knows no more than that there was no answer.
+"""
+
+import socket
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
+from yarl import URL
+
+from muster.api.errors import ApiError, Invalid, Unreachable
+from muster.api.values.printable import MESSAGE, clean
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes: etcd takes objects of 1.5 MB by default, 8 MB at most."""
+
+LARGEST_ANSWER = 256 * 2**20
+"""Bytes: far above any page of a list (500 pods are 5 MB), far below what would hurt."""
+
+FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError, EOFError)
+"""What aiohttp raises when a connection cannot be made or does not hold, or the peer speaks no HTTP (TimeoutError is an
+OSError)."""
+
+
+async def read_lines(response: aiohttp.ClientResponse, name: str, silence: float) -> AsyncGenerator[bytes, None]:
+    """The lines of a watch; the last one must be whole. Raises ``Unreachable``."""
+    readline = response.content.readline
+    try:
+        while line := await readline(max_line_length=LONGEST_LINE):
+            if line[-1] != 10:
+                raise Unreachable(
+                    f"the stream ended in the middle of a line of {len(line)} bytes", reason="Truncated", request=name
+                )
+            if len(line) > 1:
+                yield line[:-1]
+    except FAILURES as error:
+        raise unreachable(error, name, silence) from error
+
+
+async def read_body(response: aiohttp.ClientResponse, most: int, *, cut: bool = False) -> bytes:
+    """The whole body, or its first ``most`` bytes if ``cut``; ValueError if it is larger."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            if cut:
+                break
+            raise ValueError(f"an answer of more than {most} bytes")
+    return b"".join(parts)[:most]
+
+
+def address(host: str, path: str, params: Mapping[str, str]) -> URL:
+    """The request's address. A path is never more than a path: ``?`` and ``#`` are quoted, ``..`` is refused."""
+    if not path.startswith("/") or any(part in ("..", ".") for part in path.split("/")):
+        raise Invalid(f"{clean(path)!r} is not a path on an API server", status=400, reason="BadRequest")
+    base = URL(host)
+    url = base.with_path(base.path.rstrip("/") + path)
+    return url.with_query(params) if params else url
+
+
+def unreachable(error: Exception, name: str, silence: float | None = None) -> ApiError:
+    """What a failure of the transport means to the caller."""
+    if isinstance(error, aiohttp.SocketTimeoutError):
+        return Unreachable(f"nothing came for {silence or 0:g} s", reason="Silent", request=name)
+    reason = "Broken"
+    if isinstance(error, LineTooLong):
+        reason = "TooLong"
+    elif isinstance(error, TimeoutError):
+        reason = "Timeout"
+    elif isinstance(error, aiohttp.ClientConnectorError):
+        reason = "Connect"
+    message = clean(str(error), MESSAGE) or type(error).__name__
+    return Unreachable(message, reason=reason, request=name)
+
+
+def make_socket(address: Any) -> socket.socket:
+    """A socket that notices a dead peer by itself within a minute, even below a paused reader."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family=family, type=kind, proto=protocol)
+    made.setblocking(False)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for option, value in (
+        ("TCP_KEEPIDLE", 30),
+        ("TCP_KEEPINTVL", 10),
+        ("TCP_KEEPCNT", 3),
+        ("TCP_USER_TIMEOUT", 60_000),
+    ):
+        if hasattr(socket, option):  # Linux; elsewhere the limits above still hold
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return made

@@ -1,0 +1,68 @@
+"""Every request is measured at the one door to the API server, whoever sends it. Watches are not requests.
+
+Labels come from the shape of the path (Kubernetes documentation: "Kubernetes API Concepts", Resource URIs), so they
+are as few as the resources that Muster deals with; names and namespaces never become labels.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+
+from muster.api.errors import ApiError
+from muster.kube.transport import Answer, Transport
+
+Observe = Callable[[str, str, str, float], None]
+"""Told of every request: verb, resource, outcome and seconds.
+
+The outcome is ``ok``, the class name of the ``ApiError``, or ``cancelled``: a closed set, fit for a metric's label.
+"""
+
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+class MeasuredTransport:
+    """See ``muster.kube.transport.Transport``. ``monotonic`` gives seconds."""
+
+    def __init__(self, transport: Transport, observe: Observe, monotonic: Callable[[], float]) -> None:
+        self._transport = transport
+        self._observe = observe
+        self._monotonic = monotonic
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float | None = None,
+    ) -> Answer:
+        began, outcome = self._monotonic(), "cancelled"
+        try:
+            answer = await self._transport.request(
+                method, path, params=params, body=body, content_type=content_type, timeout=timeout
+            )
+            outcome = "ok"
+        except ApiError as error:
+            outcome = type(error).__name__
+            raise
+        finally:
+            self._observe(*labels(method, path), outcome, self._monotonic() - began)
+        return answer
+
+    def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._transport.lines(path, params=params, silence=silence)
+
+
+def labels(method: str, path: str) -> tuple[str, str]:
+    """Verb and resource of a request, in the words of Kubernetes' RBAC: ``("update", "experiments/status")``."""
+    parts = path.strip("/").split("/")
+    place = parts[2:] if parts[0] == "api" else parts[3:]
+    if place[:1] == ["namespaces"] and len(place) > 2:
+        place = place[2:]
+    resource = "/".join([*place[:1], *place[2:3]]) or "other"
+    if method == "GET":
+        return ("get" if len(place) > 1 else "list"), resource
+    return _VERBS.get(method, "other"), resource

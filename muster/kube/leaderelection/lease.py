@@ -1,0 +1,118 @@
+"""The Lease that says who leads (coordination.k8s.io/v1), through the one door to the API server.
+
+Times in it are wall times and for people only; nobody here compares them with a clock. What counts is the
+resourceVersion: every write names the one it was decided on, so of two daemons that take the same Lease one gets a
+``Conflict``. Labels, annotations and fields of others are carried along as they are.
+
+Shape and meaning of the fields: Kubernetes API reference, "Lease v1"; their use for leader election: client-go,
+tools/leaderelection/resourcelock/leaselock.go.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+import msgspec
+
+from muster.api.errors import NotFound
+from muster.api.values.timestamps import micro_time
+from muster.kube.metadata import read
+from muster.kube.paths import core
+from muster.kube.transport import Answer, Transport
+
+API_VERSION = "coordination.k8s.io/v1"
+KIND = "Lease"
+
+RELEASED = 1
+"""Seconds in a released Lease: the API wants a positive number (client-go writes the same)."""
+
+_MOST_TRANSITIONS = 2**31 - 1
+"""The field is an int32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A Lease as the API server keeps it. ``holder`` is empty for a free one, ``duration`` is in seconds."""
+
+    uid: str
+    version: str
+    holder: str
+    duration: float
+    document: Mapping[str, Any] = field(compare=False, repr=False)
+
+
+class Leases:
+    """Reads and writes the Lease ``name`` in ``namespace``. ``wall`` gives seconds since 1970."""
+
+    def __init__(self, transport: Transport, namespace: str, name: str, wall: Callable[[], float]) -> None:
+        """An impossible name or namespace is a ``MusterError``."""
+        self.namespace = namespace
+        self.name = name
+        self._transport = transport
+        self._wall = wall
+        self._path = core(namespace, "leases", name).replace("/api/v1/", f"/apis/{API_VERSION}/", 1)
+
+    async def read(self) -> Lease | None:
+        """The Lease as it is now, None where there is none. Raises ``ApiError``."""
+        try:
+            return _lease(await self._transport.request("GET", self._path), f"GET {self._path}")
+        except NotFound:
+            return None
+
+    async def hold(self, seen: Lease | None, identity: str, duration: float) -> Lease:
+        """Take or renew the Lease for that many seconds, if it is still as it was ``seen``; the Lease as kept.
+
+        Raises ``Conflict``, ``AlreadyExists`` or ``NotFound`` when it is not, ``Unreachable`` when it may be held now
+        or not, and every other ``ApiError``.
+        """
+        now = micro_time(self._wall())
+        spec = {"holderIdentity": identity, "leaseDurationSeconds": ceil(duration), "renewTime": now}
+        if seen is None or seen.holder != identity:
+            spec |= {"acquireTime": now, "leaseTransitions": _transitions(seen)}
+        return await self._write(seen, spec)
+
+    async def release(self, seen: Lease) -> Lease:
+        """Let go of a Lease that is ours, if it is still as it was ``seen``. Raises as ``hold`` does."""
+        now = micro_time(self._wall())
+        return await self._write(seen, {"holderIdentity": "", "leaseDurationSeconds": RELEASED, "renewTime": now})
+
+    async def _write(self, seen: Lease | None, spec: Mapping[str, Any]) -> Lease:
+        if seen is None:
+            method, path = "POST", self._path.rpartition("/")[0]
+            metadata: Mapping[str, Any] = {"name": self.name, "namespace": self.namespace}
+        else:
+            method, path = "PUT", self._path
+            metadata = _part(seen.document, "metadata")
+            spec = {**_part(seen.document, "spec"), **spec}
+        body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
+        answer = await self._transport.request(method, path, body=msgspec.json.encode(body))
+        return _lease(answer, f"{method} {path}")
+
+
+def _lease(answer: Answer, request: str) -> Lease:
+    document = read(answer, dict[str, Any], request)
+    metadata, spec = _part(document, "metadata"), _part(document, "spec")
+    metadata.pop("managedFields", None)  # the server's own bookkeeping; a write without it leaves it alone
+    return Lease(
+        uid=str(metadata.get("uid") or ""),
+        version=str(metadata.get("resourceVersion") or ""),
+        holder=str(spec.get("holderIdentity") or ""),
+        duration=float(_number(spec.get("leaseDurationSeconds"))),
+        document=document,
+    )
+
+
+def _transitions(seen: Lease | None) -> int:
+    """How often the Lease has passed to another holder, once it has passed to us."""
+    return min(_number(_part(seen.document, "spec").get("leaseTransitions")) + 1, _MOST_TRANSITIONS) if seen else 0
+
+
+def _part(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    part = document.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _number(value: object) -> int:
+    """A positive int32, 0 for anything else."""
+    return value if isinstance(value, int) and 0 < value < 2**31 else 0

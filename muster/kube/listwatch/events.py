@@ -1,0 +1,65 @@
+"""What a watch line or a page of a list says, once decoded."""
+
+from enum import StrEnum
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from muster.api.errors import ApiError
+from muster.kube.listwatch.sink import Tracked
+
+T = TypeVar("T", bound=Tracked)
+
+
+class EventType(StrEnum):
+    """metav1.WatchEvent.type, and one of our own for lines that are none."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+    ERROR = "ERROR"
+    MALFORMED = "MALFORMED"
+
+
+class Event(msgspec.Struct, Generic[T], frozen=True):
+    """One line of a watch.
+
+    The garbage collector looks at it, unlike at what it bears: an error that was raised knows the frame it was raised
+    in, and the frame knows the event.
+
+    ``obj`` is set for ADDED, MODIFIED and DELETED unless ``problem`` says why it could not be read; ``version`` is
+    known in both cases if the line had one, else 0. ``complete`` marks the bookmark that ends the initial events of a
+    streamed list. ``error`` is set for ERROR.
+    """
+
+    type: EventType
+    version: int = 0
+    obj: T | None = None
+    complete: bool = False
+    error: ApiError | None = None
+    problem: str = ""
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """One page of a list. ``proceed`` is the token of the next one, empty on the last; ``problems`` are unreadable
+    items."""
+
+    objects: list[T]
+    version: int
+    proceed: str
+    problems: list[str]
+
+
+class Decoder(Protocol[T]):
+    """Turns bytes of one kind into objects. Neither call may raise on account of a single object."""
+
+    kind: str
+
+    def event(self, line: bytes) -> Event[T]:
+        """Never raises."""
+        ...
+
+    def page(self, body: bytes) -> Page[T]:
+        """Raises ``ApiError`` if the body is not a list at all."""
+        ...

@@ -1,0 +1,256 @@
+"""Keeps a sink in step with one kind of object on the API server: list, then watch, for ever.
+
+The list is streamed (``sendInitialEvents``, KEP-3157) where the server can, paged where it cannot. The stream goes on
+as the watch and is resumed from the last resourceVersion whenever it ends; a server that has forgotten that version
+(410) is listed again, and the list replaces what the sink holds, so objects that vanished in between are deletions.
+
+What keeps it alive: every read has a limit of silence a little above the 60 s in which an API server sends at least a
+bookmark; a stream that ends within a second is a failure, so a server that closes at once meets a growing delay and no
+hot loop; nothing in a single object can end the stream. What keeps it true: one task reads one stream at a time, so an
+older watch cannot speak after a newer list; and states older than the list, or than their object's deletion, are
+dropped (see ``tombstones``).
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
+
+from muster.api.errors import ApiError, Expired, Invalid, Throttled
+from muster.kube.listwatch.backoff import Backoff
+from muster.kube.listwatch.events import Decoder, Event, EventType
+from muster.kube.listwatch.listing import Snapshot, list_all
+from muster.kube.listwatch.sink import Sink, Tracked
+from muster.kube.listwatch.tombstones import Tombstones
+from muster.kube.status_errors import TOO_LARGE
+from muster.kube.transport import Transport
+
+T = TypeVar("T", bound=Tracked)
+
+_DELETED = EventType.DELETED
+"""Asked for with every event; a module's name is found ten times as fast as an enum's member."""
+
+LONGEST_WAIT = 300.0
+"""Seconds: how long a server may send a reflector away with one Retry-After."""
+
+
+class Report(Protocol):
+    """Tells a person; a structured logger's method fits."""
+
+    def __call__(self, message: str, **fields: Any) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectorSettings:
+    """Times in seconds. The watch's length is drawn anew each time so that daemons do not reconnect in step."""
+
+    silence: float = 70.0
+    watch_shortest: float = 300.0
+    watch_longest: float = 600.0
+    early: float = 1.0
+    """A watch that ends sooner than this has failed."""
+    page_size: int = 500
+    page_timeout: float = 60.0
+    streamed_list: bool = True
+
+
+class Reflector(Generic[T]):
+    """One kind's list and watch; its owner runs ``run`` as a named task.
+
+    For metrics and health: ``synced`` (the sink holds a full list), ``version`` (last resourceVersion),
+    ``staleness(now)``, ``relists``, ``reconnects`` by reason, ``events`` by type, ``decode_errors``, ``late_events``.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        path: str,
+        params: Mapping[str, str],
+        decode: Decoder[T],
+        sink: Sink[T],
+        *,
+        clock: Callable[[], float],
+        random: Random,
+        sleep: Callable[[float], Awaitable[object]],
+        report: Report,
+        settings: ReflectorSettings | None = None,
+    ) -> None:
+        """``clock`` is monotonic; ``report`` hears of failed watches and, once, of unreadable objects."""
+        self.settings = settings or ReflectorSettings()
+        self.kind = decode.kind
+        self.synced = False
+        self.version = 0
+        self.relists = 0
+        self.reconnects: Counter[str] = Counter()
+        self.events: Counter[str] = Counter()
+        self.decode_errors = 0
+        self.late_events = 0
+        self._transport = transport
+        self._path = path
+        self._params = dict(params)
+        self._decode = decode
+        self._sink = sink
+        self._clock = clock
+        self._random = random
+        self._sleep = sleep
+        self._report = report
+        self._backoff = Backoff(random)
+        self._tombstones = Tombstones()
+        self._streamed = self.settings.streamed_list
+        self._page_next = False
+        self._must_list = True
+        self._heard_at = clock()
+
+    def staleness(self, now: float) -> float:
+        """Seconds since the server was last heard of this kind; ``now`` by the reflector's own clock."""
+        return max(0.0, now - self._heard_at)
+
+    def learn(self, seen: Snapshot[T], among: Iterable[T]) -> None:
+        """Take in a consistent list that was read beside the watch, where it is newer than what the watch has brought.
+
+        ``among`` are those objects of the sink that would be in the list if they still existed.
+        """
+        for obj in seen.objects.values():
+            if not self._tombstones.late(obj.uid, obj.resource_version):
+                self._sink.put(obj, self.version)
+        if seen.problems:
+            return  # one that cannot be read is there all the same
+        for obj in among:
+            if obj.uid not in seen.objects and obj.resource_version <= seen.version:
+                self._tombstones.bury(obj.uid, seen.version)
+                self._sink.drop(obj.uid, obj, self.version)
+
+    async def run(self) -> NoReturn:
+        """Follow the server until cancelled."""
+        while True:
+            began = self._clock()
+            try:
+                await self._follow()
+            except ApiError as error:
+                await self._recover(error)
+            else:
+                if self._clock() - began < self.settings.early:
+                    await self._pause("early", "the server closes the watch at once")
+                else:
+                    self.reconnects["ended"] += 1
+
+    async def _follow(self) -> None:
+        """One watch, with a list before it if one is due. Returns when the server ends the watch."""
+        streaming = self._must_list and self._streamed and not self._page_next
+        if self._must_list and not streaming:
+            await self._list()
+        length = self._random.uniform(self.settings.watch_shortest, self.settings.watch_longest)
+        params = self._params | {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(int(length))}
+        if streaming:
+            params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        else:
+            params["resourceVersion"] = str(self.version)
+        initial: dict[str, T] | None = {} if streaming else None
+        try:
+            async with self._transport.lines(self._path, params=params, silence=self.settings.silence) as lines:
+                async for line in lines:
+                    self._heard_at = self._clock()
+                    event = self._decode.event(line)
+                    self.events[event.type] += 1
+                    if event.error is not None:
+                        raise event.error
+                    if event.problem:
+                        self._unreadable(event, line)
+                    elif initial is None:
+                        self._apply(event)
+                    elif self._collect(event, initial):
+                        self._replace(initial, event.version)
+                        initial = None
+        except Invalid:
+            if initial is None:
+                self._must_list = True
+                raise
+            self._streamed = False
+            self._report("the server does not stream lists; reading pages instead", kind=self.kind)
+            return await self._follow()
+        except ApiError:
+            self._page_next = initial is not None
+            raise
+        if initial is not None:
+            self._page_next = True
+            raise ApiError("the streamed list ended before it was complete", reason="Truncated", request=self._path)
+        return None
+
+    async def _list(self) -> None:
+        snapshot = await list_all(
+            self._transport,
+            self._path,
+            self._params,
+            self._decode,
+            page_size=self.settings.page_size,
+            timeout=self.settings.page_timeout,
+            heard=self._heard,
+        )
+        for problem in snapshot.problems:
+            self._count_unreadable(problem)
+        self._replace(snapshot.objects, snapshot.version)
+
+    def _heard(self) -> None:
+        self._heard_at = self._clock()
+
+    def _collect(self, event: Event[T], initial: dict[str, T]) -> bool:
+        """Gather a streamed list; True once it is complete. What changes meanwhile is in the same stream."""
+        if event.type is EventType.BOOKMARK:
+            return event.complete
+        obj = event.obj
+        assert obj is not None
+        if event.type is _DELETED:
+            initial.pop(obj.uid, None)
+        else:
+            initial[obj.uid] = obj
+        return False
+
+    def _replace(self, objects: Mapping[str, T], version: int) -> None:
+        self._must_list = self._page_next = False
+        self._tombstones.start_over(version)
+        self.version = version
+        self.relists += self.synced
+        self._sink.replace(objects.values(), version)
+        self.synced = True
+        self._sink.reached(version)
+
+    def _apply(self, event: Event[T]) -> None:
+        self.version = max(self.version, event.version)
+        obj = event.obj
+        if obj is None:
+            self._sink.reached(self.version)
+        elif event.type is _DELETED:
+            self._tombstones.bury(obj.uid, event.version)
+            self._sink.drop(obj.uid, obj, self.version)
+        elif self._tombstones.late(obj.uid, event.version):
+            self.late_events += 1
+        else:
+            self._sink.put(obj, self.version)
+
+    def _unreadable(self, event: Event[T], line: bytes) -> None:
+        """Pass over an object that cannot be read; but never over a deletion, which only a new list can make up for."""
+        self._count_unreadable(event.problem, size=len(line))
+        if event.type is _DELETED:
+            raise Expired("a deletion could not be read", reason="Malformed", request=self._path)
+        if event.version > self.version and not self._must_list:
+            self.version = event.version
+            self._sink.reached(event.version)
+
+    def _count_unreadable(self, problem: str, **fields: Any) -> None:
+        self.decode_errors += 1
+        if self.decode_errors == 1:
+            self._report("an object cannot be read and is passed over", kind=self.kind, problem=problem, **fields)
+
+    async def _recover(self, error: ApiError) -> None:
+        if isinstance(error, Expired) or error.reason == TOO_LARGE:
+            self._must_list = True
+        word = "silent" if error.reason == "Silent" else type(error).__name__.lower()
+        asked = error.retry_after if isinstance(error, Throttled) else None
+        await self._pause(word, str(error), min(asked or 0.0, LONGEST_WAIT))
+
+    async def _pause(self, reason: str, why: str, at_least: float = 0.0) -> None:
+        self.reconnects[reason] += 1
+        wait = max(self._backoff.delay(self._clock()), at_least)
+        self._report("a watch has to be opened again", kind=self.kind, reason=reason, problem=why, wait=round(wait, 3))
+        await self._sleep(wait)

@@ -1,0 +1,89 @@
+"""One kind's objects as last seen, by uid.
+
+By uid and never by name: a pod that was deleted and made again under its old name is another pod, and a cache that
+mixes the two waits for ever for the death of one it buried already.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+from muster.kube.listwatch.sink import Tracked
+
+T = TypeVar("T", bound=Tracked)
+
+
+class Store(Generic[T]):
+    """A ``Sink`` that keeps every object and tells each difference once.
+
+    ``on_change(old, new)`` is called after the change: ``old`` is None for a new object, ``new`` is None for one that
+    is gone. An object with the resourceVersion we hold already is no difference. ``on_version(version)`` follows every
+    step forward.
+    """
+
+    def __init__(
+        self,
+        on_change: Callable[[T | None, T | None], None] | None = None,
+        on_version: Callable[[int], None] | None = None,
+    ) -> None:
+        self.objects: dict[str, T] = {}
+        self.version = 0
+        self.synced = False
+        self._on_change = on_change
+        self._on_version = on_version
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.objects.values())
+
+    def get(self, uid: str) -> T | None:
+        """The object of that uid, if it exists."""
+        return self.objects.get(uid)
+
+    def replace(self, objects: Iterable[T], version: int) -> None:
+        """Make ``objects`` everything there is; what was not listed counts as deleted.
+
+        A list is taken at its word even where it holds an older resourceVersion than we do: after a restored etcd
+        backup the versions start again from an earlier number, and the list is what is true now.
+        """
+        listed = {obj.uid: obj for obj in objects}
+        before, self.objects = self.objects, listed
+        self.synced = True
+        if self._on_change is not None:
+            for uid, gone in before.items():
+                if uid not in listed:
+                    self._on_change(gone, None)
+            for uid, obj in listed.items():
+                old = before.get(uid)
+                if old is None or old.resource_version != obj.resource_version:
+                    self._on_change(old, obj)
+        self.version = version
+        if self._on_version is not None:
+            self._on_version(version)
+
+    def put(self, obj: T, version: int) -> None:
+        """Keep ``obj``, unless what we hold is as new or newer."""
+        old = self.objects.get(obj.uid)
+        if old is None or old.resource_version < obj.resource_version:
+            self.objects[obj.uid] = obj
+            if self._on_change is not None:
+                self._on_change(old, obj)
+        self.reached(version)
+
+    def drop(self, uid: str, obj: T, version: int) -> None:
+        """Forget the object, unless we hold a newer life of it (it may leave a selector and come back with the same
+        uid)."""
+        old = self.objects.get(uid)
+        if old is not None and old.resource_version <= obj.resource_version:
+            del self.objects[uid]
+            if self._on_change is not None:
+                self._on_change(old, None)
+        self.reached(version)
+
+    def reached(self, version: int) -> None:
+        """Everything up to ``version`` has been seen."""
+        if version > self.version:
+            self.version = version
+            if self._on_version is not None:
+                self._on_version(version)

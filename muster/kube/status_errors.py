@@ -1,0 +1,76 @@
+"""What an API server says when it says no: the Status object (metav1.Status), read without trusting a word of it."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from muster.api.errors import ApiError, error_of
+from muster.api.values.printable import WORD, clean
+
+LONGEST_STATUS = 65_536
+"""Bytes of an error body worth reading."""
+
+LONGEST_MESSAGE = 1024
+LONGEST_WAIT = 3600.0
+"""Seconds: no Retry-After is believed beyond this."""
+
+TOO_LARGE = "ResourceVersionTooLarge"
+"""Cause given when we name a resourceVersion that the server has not reached
+(metav1.CauseTypeResourceVersionTooLarge)."""
+
+
+class _Cause(msgspec.Struct, gc=False):
+    reason: str | None = None
+
+
+class _Details(msgspec.Struct, gc=False):
+    retryAfterSeconds: int | None = None  # noqa: N815 - the wire's names, here and below
+    causes: list[_Cause] | None = None
+
+
+class Status(msgspec.Struct, gc=False):
+    """The fields of metav1.Status that we use."""
+
+    message: str | None = None
+    reason: str | None = None
+    code: int | None = None
+    details: _Details | None = None
+
+
+_STATUS = msgspec.json.Decoder(Status)
+
+
+def read_status(body: bytes) -> Status:
+    """The Status in ``body``; if there is none, whatever text there is becomes its message."""
+    try:
+        return _STATUS.decode(body)
+    except (ValueError, RecursionError):
+        return Status(message=body[:LONGEST_MESSAGE].decode(errors="replace"))
+
+
+def error_from_status(
+    status: Status, *, http: int = 0, retry_after: float | None = None, request: str = ""
+) -> ApiError:
+    """The error a Status stands for; the HTTP status, where there is one, is believed before ``code``."""
+    details = status.details or _Details()
+    if retry_after is None and details.retryAfterSeconds is not None and details.retryAfterSeconds > 0:
+        retry_after = float(min(details.retryAfterSeconds, LONGEST_WAIT))
+    reason = clean(status.reason, WORD)
+    if any(cause.reason == TOO_LARGE for cause in details.causes or ()):
+        reason = TOO_LARGE
+    code = http or (status.code if status.code is not None and 100 <= status.code <= 599 else 500)
+    message = clean(status.message, LONGEST_MESSAGE) or "the server gave no message"
+    return error_of(code, reason, message, retry_after=retry_after, request=request)
+
+
+def error_from_answer(http: int, headers: Mapping[str, str], body: bytes, request: str) -> ApiError:
+    """The error that a refused request stands for."""
+    retry_after = seconds_to_wait(headers.get("Retry-After"))
+    return error_from_status(read_status(body), http=http, retry_after=retry_after, request=request)
+
+
+def seconds_to_wait(header: str | None) -> float | None:
+    """Retry-After as seconds. Kubernetes sends whole seconds; anything else, dates included, is None."""
+    if header and len(header) <= 9 and header.isascii() and header.isdigit():
+        return min(float(header), LONGEST_WAIT)
+    return None

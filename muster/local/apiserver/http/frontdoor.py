@@ -1,0 +1,172 @@
+"""The way in: authentication, the paths that are no resources, and which verb a request is."""
+
+from __future__ import annotations
+
+import functools
+import hmac
+import sqlite3
+from collections.abc import Awaitable, Callable
+
+import structlog
+from aiohttp import web
+
+from muster.local.apiserver.http import bodies
+from muster.local.apiserver.http.failure import ApiError, method_not_allowed, unknown_path
+from muster.local.apiserver.http.podroutes import PodRoutes
+from muster.local.apiserver.http.query import Query
+from muster.local.apiserver.http.reading import Reading
+from muster.local.apiserver.http.replies import failure_reply, json_reply
+from muster.local.apiserver.http.reviews import review
+from muster.local.apiserver.http.routes import Target, parse, segments
+from muster.local.apiserver.http.writing import Writing
+from muster.local.apiserver.kinds import discovery
+from muster.local.apiserver.kinds.registry import Registry
+from muster.local.apiserver.schema import openapi
+from muster.local.apiserver.storage.records import Json, encode
+
+Handler = Callable[[web.BaseRequest, Target, Query], Awaitable[web.StreamResponse]]
+_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+_HEALTH = frozenset(("healthz", "livez", "readyz"))
+_FROM_BROWSERS = frozenset(("origin", "sec-fetch-site", "sec-fetch-mode"))
+_log = structlog.get_logger(__name__)
+
+
+class FrontDoor:
+    """Takes every request. `token` None lets everybody in."""
+
+    def __init__(
+        self, registry: Registry, reading: Reading, writing: Writing, pods: PodRoutes, token: str | None
+    ) -> None:
+        self._registry = registry
+        self._reading = reading
+        self._writing = writing
+        self._pods = pods
+        self._token = token.encode() if token is not None else None
+        # OpenAPI documents are large and change only with the registry.
+        self._document = functools.lru_cache(maxsize=64)(self._make_document)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answers one request; every refusal is a Status."""
+        try:
+            return await self._route(request)
+        except ApiError as failure:
+            return failure_reply(failure)
+        except ConnectionError:
+            raise
+        except (*_FAULTS, sqlite3.Error):
+            # One request's fault is answered and told, and takes nothing else down.
+            _log.exception("request.failed", method=request.method, path=request.path)
+            return failure_reply(ApiError(500, "InternalError", "an error on the server; see the local cluster's log"))
+
+    async def _route(self, request: web.BaseRequest) -> web.StreamResponse:
+        parts = segments(request.rel_url.raw_path)
+        first = parts[0] if parts else ""
+        if first in _HEALTH:
+            return web.Response(text="ok")
+        if not _FROM_BROWSERS.isdisjoint(name.lower() for name in request.headers):
+            # A web page must not reach a cluster on the loopback, neither by a form nor by a rebound name.
+            raise ApiError(403, "Forbidden", "requests from web browsers are not served")
+        self._authenticate(request)
+        if request.method == "GET" and (found := self._static(request, parts)) is not None:
+            return found
+        if first not in ("api", "apis") or len(parts) < 3:
+            raise unknown_path()
+        target = parse(parts, self._registry)
+        query = Query(request.query, request.headers.get("User-Agent", ""))
+        return await self._verb(request, target, query)(request, target, query)
+
+    def _authenticate(self, request: web.BaseRequest) -> None:
+        if self._token is None:
+            return
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token):
+            raise ApiError(401, "Unauthorized", "Unauthorized")
+
+    def _static(self, request: web.BaseRequest, parts: list[str]) -> web.Response | None:
+        accept = request.headers.get("Accept", "")
+        match parts:
+            case ["version"]:
+                return json_reply(encode(discovery.VERSION))
+            case ["api"] | ["apis"]:
+                return self._groups(accept, core=parts == ["api"])
+            case ["api", "v1"]:
+                return json_reply(encode(discovery.legacy_resources(self._registry, "", "v1")))
+            case ["apis", group]:
+                versions = discovery.api_versions(self._registry.all()).get(group)
+                if not versions:
+                    raise unknown_path()
+                return json_reply(encode(discovery.legacy_group(group, versions)))
+            case ["apis", group, version]:
+                if version not in discovery.api_versions(self._registry.all()).get(group, ()):
+                    raise unknown_path()
+                return json_reply(encode(discovery.legacy_resources(self._registry, group, version)))
+            case ["openapi", "v2"]:
+                # Old kubectl only needs this not to fail; an empty document is a valid one.
+                return json_reply(b"", content_type=openapi.EMPTY_V2_TYPE)
+            case ["openapi", "v3"]:
+                return json_reply(encode(openapi.index(self._registry)))
+            case ["openapi", "v3", "api", "v1"]:
+                return json_reply(self._document("", "v1", self._registry.generation))
+            case ["openapi", "v3", "apis", group, version]:
+                if version not in discovery.api_versions(self._registry.all()).get(group, ()):
+                    raise unknown_path()
+                return json_reply(self._document(group, version, self._registry.generation))
+            case []:
+                return json_reply(encode({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]}))
+        return None
+
+    def _make_document(self, group: str, version: str, generation: int) -> bytes:
+        return openapi.document(self._registry, group, version)
+
+    def _groups(self, accept: str, *, core: bool) -> web.Response:
+        version = discovery.aggregated_version(accept)
+        if version:
+            found = discovery.aggregated(self._registry, version, core=core)
+            return json_reply(encode(found), content_type=discovery.AGGREGATED.format(version))
+        return json_reply(encode(discovery.legacy_core() if core else discovery.legacy_groups(self._registry)))
+
+    def _verb(self, request: web.BaseRequest, target: Target, query: Query) -> Handler:
+        method, name = request.method, target.name
+        if target.resource.verbs == ("create",):
+            if method == "POST" and not name:
+                return self._review
+            raise method_not_allowed(method)
+        if target.subresource not in ("", "status", "finalize"):
+            return self._action(method, target.subresource)
+        match method:
+            case "GET" if query.flag("watch"):
+                return self._reading.watch
+            case "GET":
+                return self._get if name else self._list
+            case "POST" if not name:
+                return self._writing.create
+            case "PUT" if name:
+                return self._writing.update
+            case "PATCH" if name:
+                return self._writing.patch
+            case "DELETE" if name and not target.subresource:
+                return self._writing.delete
+            case "DELETE" if not name:
+                return self._writing.delete_all
+        raise method_not_allowed(method)
+
+    def _action(self, method: str, subresource: str) -> Handler:
+        match method, subresource:
+            case "GET", "log":
+                return self._pods.log
+            case "POST", "binding":
+                return self._pods.bind
+            case "POST", "eviction":
+                return self._pods.evict
+        raise method_not_allowed(method)
+
+    async def _get(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        return self._reading.get(request, target, query)
+
+    async def _list(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        return self._reading.list(request, target, query)
+
+    async def _review(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        body = bodies.decode(await bodies.read_body(request), request.content_type)
+        given: Json = body if isinstance(body, dict) else {}
+        return json_reply(encode(review(target.resource, given)), 201)

@@ -1,0 +1,154 @@
+"""The subresources of pods that are actions: log, binding, eviction."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+
+from aiohttp import web
+
+from muster.api.values.timestamps import whole_time
+from muster.local.apiserver.http import bodies
+from muster.local.apiserver.http.failure import ApiError, bad_request, conflict, not_found
+from muster.local.apiserver.http.query import Query
+from muster.local.apiserver.http.replies import json_reply
+from muster.local.apiserver.http.routes import Target
+from muster.local.apiserver.kinds.podlogs import PodLogs
+from muster.local.apiserver.kinds.timestamps import parse_rfc3339
+from muster.local.apiserver.storage.deletion import check_preconditions
+from muster.local.apiserver.storage.records import Json, encode
+from muster.local.apiserver.storage.store import ObjectStore
+
+_SUCCESS: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+class PodRoutes:
+    """Answers the action subresources of pods; `logs` gives the source of container output, if there is one yet."""
+
+    def __init__(self, store: ObjectStore, clock: Callable[[], float], logs: Callable[[], PodLogs | None]) -> None:
+        self._store = store
+        self._clock = clock
+        self._logs = logs
+
+    async def bind(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """Assigns a pod to a node, once."""
+        body = bodies.decode(await bodies.read_body(request), request.content_type)
+        node = ((body.get("target") if isinstance(body, dict) else None) or {}).get("name")
+        if not isinstance(node, str) or not node:
+            raise bad_request("target.name: Required value: name the node")
+        stored = self._store.get(target.resource, target.namespace, target.name)
+        pod = stored.object()
+        if pod["spec"].get("nodeName"):
+            why = f"pod {target.name} is already assigned to node {pod['spec']['nodeName']!r}"
+            raise conflict("pods/binding", target.name, why)
+        if pod["spec"].get("schedulingGates"):
+            raise conflict("pods/binding", target.name, f"pod {target.name} has non-empty .spec.schedulingGates")
+        if stored.terminating:
+            raise conflict(
+                "pods/binding", target.name, f"pod {target.name} is being deleted, cannot be assigned to a host"
+            )
+        pod["spec"]["nodeName"] = node
+        self._set_condition(pod, {"type": "PodScheduled", "status": "True"})
+        if not query.dry_run():
+            self._store.ledger.put(stored.storage, pod)
+        return json_reply(encode(_SUCCESS), 201)
+
+    async def evict(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """Deletes a pod as an eviction does; there are no disruption budgets here to refuse it."""
+        raw = await bodies.read_body(request)
+        body = bodies.decode(raw, request.content_type) if raw else {}
+        options = query.delete((body.get("deleteOptions") if isinstance(body, dict) else None) or {})
+        if not options.dry_run:
+            stored = self._store.get(target.resource, target.namespace, target.name)
+            check_preconditions(target.resource, stored, options)
+            pod = stored.object()
+            reason = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
+            self._set_condition(pod, {"type": "DisruptionTarget", "status": "True", **reason})
+            self._store.ledger.put(stored.storage, pod)
+            options = replace(options, version="")
+        self._store.delete(target.resource, target.namespace, target.name, options)
+        return json_reply(encode(_SUCCESS), 201)
+
+    async def log(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """Streams the output of a container."""
+        pod = self._store.get(target.resource, target.namespace, target.name).object()
+        container = self._container(pod, query.text("container"), target.name)
+        logs = self._logs()
+        if logs is None:
+            raise ApiError(503, "ServiceUnavailable", "no node agent serves container logs yet; try again")
+        limit = query.number("limitBytes")
+        stream = logs.read(
+            target.namespace,
+            target.name,
+            container,
+            previous=query.flag("previous"),
+            follow=query.flag("follow"),
+            tail=query.number("tailLines"),
+            since=self._since(query),
+            timestamps=query.flag("timestamps"),
+        )
+        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        try:
+            chunk = await anext(stream, b"")
+        except FileNotFoundError as failure:
+            which = "previous terminated container" if query.flag("previous") else "container"
+            message = f'{which} "{container}" in pod "{target.name}" not found or waiting to start: it has no log'
+            raise ApiError(400, "BadRequest", message) from failure
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        try:
+            while chunk:
+                if limit is not None:
+                    chunk = chunk[:limit]
+                    limit -= len(chunk)
+                await response.write(chunk)
+                if limit == 0:
+                    break
+                chunk = await anext(stream, b"")
+            await response.write_eof()
+        except ConnectionError:
+            raise
+        except OSError as failure:
+            # The answer has begun; all that can still be told is that it is not whole.
+            raise ConnectionResetError("the log ended before its time") from failure
+        finally:
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()
+        return response
+
+    def _set_condition(self, pod: Json, condition: Json) -> None:
+        status = pod.setdefault("status", {})
+        kept = [c for c in status.get("conditions") or () if c.get("type") != condition["type"]]
+        now = whole_time(self._clock())
+        status["conditions"] = [*kept, {**condition, "lastProbeTime": None, "lastTransitionTime": now}]
+
+    def _since(self, query: Query) -> float | None:
+        seconds = query.number("sinceSeconds")
+        if seconds is not None:
+            return self._clock() - seconds
+        text = query.text("sinceTime")
+        if not text:
+            return None
+        try:
+            return parse_rfc3339(text)
+        except ValueError as failure:
+            raise bad_request(f"sinceTime: {failure}") from failure
+
+    @staticmethod
+    def _container(pod: Json, asked: str, name: str) -> str:
+        spec = pod["spec"]
+        main = [str(c["name"]) for c in spec["containers"]]
+        every = [*(str(c["name"]) for c in spec.get("initContainers") or ()), *main]
+        if asked:
+            if asked not in every:
+                raise bad_request(f"container {asked} is not valid for pod {name}")
+            return asked
+        if len(every) > 1:
+            default = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container")
+            if default in every:
+                return str(default)
+            listed = " ".join(every)
+            raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{listed}]")
+        if not every:
+            raise not_found("pods", name)
+        return every[0]

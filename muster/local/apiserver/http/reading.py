@@ -1,0 +1,168 @@
+"""GET: one object, a list in pages, or a watch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from aiohttp import web
+
+from muster.local.apiserver.http.failure import ApiError, bad_request, expired
+from muster.local.apiserver.http.present import Form, accepted_form, list_of, show
+from muster.local.apiserver.http.query import Query, continue_token, read_continue, too_large
+from muster.local.apiserver.http.replies import json_reply
+from muster.local.apiserver.http.routes import Target
+from muster.local.apiserver.http.watching import Watch, WatchRequest
+from muster.local.apiserver.storage.records import Json, Stored, encode
+from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels
+from muster.local.apiserver.storage.store import ObjectStore
+from muster.local.apiserver.tables.response import Tables
+
+_WATCH_SECONDS = 1800.0
+_WRITE_SECONDS = 30.0
+_MATCHES = ("", "Exact", "NotOlderThan")
+
+
+class Reading:
+    """Answers reads. `bookmark_every` is in seconds; `closing` is set when the server stops."""
+
+    def __init__(
+        self, store: ObjectStore, clock: Callable[[], float], closing: asyncio.Event, bookmark_every: float
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._closing = closing
+        self._bookmark_every = bookmark_every
+
+    def selector(self, target: Target, query: Query) -> Selector:
+        """What a list, watch or deletecollection is limited to."""
+        selectable = self._store.registry.selectable(target.resource.storage)
+        fields = parse_fields(query.text("fieldSelector"), selectable)
+        if target.name:
+            fields = (*fields, *parse_fields(f"metadata.name={target.name}", ()))
+        return Selector(target.namespace, parse_labels(query.text("labelSelector")), fields)
+
+    def get(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """One object."""
+        self._asked_version(query)
+        stored = self._store.get(target.resource, target.namespace, target.name)
+        form = accepted_form(request.headers.get("Accept", ""))
+        if form == "table":
+            metadata = {"resourceVersion": str(stored.version)}
+            return json_reply(encode(self._tables(query).table(target.resource, [stored], metadata)))
+        return json_reply(show(target.resource, stored, form))
+
+    def list(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """A list, or a page of one. Later pages show the present state under the first page's version: a watch from
+        there repeats what happened in between."""
+        selector = self.selector(target, query)
+        limit = query.number("limit") or 0
+        token = query.text("continue")
+        journal = self._store.ledger.journal(target.resource.storage)
+        version = self._store.ledger.version
+        asked = self._asked_version(query)
+        found = self._store.list(target.resource, target.namespace, selector)
+        if token:
+            version, namespace, name = read_continue(token)
+            if asked:
+                raise bad_request("specifying resource version is not allowed when using continue")
+            if version < journal.forgotten:
+                message = "The provided continue parameter is too old to display a consistent list result; list again"
+                raise ApiError(410, "Expired", message)
+            found = [s for s in found if (s.namespace, s.name) > (namespace, name)]
+        elif asked and query.text("resourceVersionMatch") == "Exact":
+            if journal.position(asked) != journal.end:
+                raise expired(asked, version)
+            version = asked
+        metadata: Json = {"resourceVersion": str(version)}
+        if limit and len(found) > limit:
+            last = found[limit - 1]
+            metadata["continue"] = continue_token(version, last.namespace, last.name)
+            if not selector.labels and not selector.fields:
+                metadata["remainingItemCount"] = len(found) - limit
+            found = found[:limit]
+        return self.listed(request, target, query, found, metadata)
+
+    def listed(
+        self, request: web.BaseRequest, target: Target, query: Query, found: Sequence[Stored], metadata: Json
+    ) -> web.StreamResponse:
+        """A list in the form the client accepts."""
+        form = accepted_form(request.headers.get("Accept", ""))
+        if form == "table":
+            return json_reply(encode(self._tables(query).table(target.resource, found, metadata)))
+        return json_reply(list_of(target.resource, [show(target.resource, s, form) for s in found], metadata, form))
+
+    async def watch(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """A stream of changes; a client that takes nothing for half a minute is let go."""
+        form: Form = accepted_form(request.headers.get("Accept", ""))
+        timeout = query.number("timeoutSeconds")
+        version = self._watch_version(query)
+        initial = query.flag("sendInitialEvents")
+        bookmarks = query.flag("allowWatchBookmarks")
+        match = query.text("resourceVersionMatch")
+        if initial and (match != "NotOlderThan" or not bookmarks):
+            raise bad_request(
+                "sendInitialEvents needs resourceVersionMatch=NotOlderThan and allowWatchBookmarks=true beside it"
+            )
+        if match and "sendInitialEvents" not in query.values:
+            raise bad_request(
+                "resourceVersionMatch: Forbidden: it is forbidden for watch unless sendInitialEvents is set"
+            )
+        watch = Watch(
+            WatchRequest(
+                resource=target.resource,
+                selector=self.selector(target, query),
+                version=version,
+                form=form,
+                bookmarks=bookmarks,
+                initial_events=initial,
+                timeout=float(timeout) if timeout else _WATCH_SECONDS,
+            ),
+            self._store.ledger,
+            self._closing,
+            self._bookmark_every,
+            self._tables(query) if form == "table" else None,
+        )
+        response = web.StreamResponse(
+            headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
+        )
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+
+        async def write(data: bytes) -> None:
+            try:
+                async with asyncio.timeout(_WRITE_SECONDS):
+                    await response.write(data)
+            except TimeoutError as failure:
+                raise ConnectionResetError("the client of a watch takes nothing any more") from failure
+
+        try:
+            await watch.run(write)
+            await response.write_eof()
+        except ConnectionError:
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+    def _tables(self, query: Query) -> Tables:
+        include = query.text("includeObject") or "Metadata"
+        if include not in ("Metadata", "Object", "None"):
+            raise bad_request(f'includeObject: Unsupported value: "{include}"')
+        return Tables(include, self._clock)
+
+    def _asked_version(self, query: Query) -> int:
+        version = query.number("resourceVersion") or 0
+        match = query.text("resourceVersionMatch")
+        if match not in _MATCHES:
+            raise bad_request(f'resourceVersionMatch: Unsupported value: "{match}"')
+        if match and not query.text("resourceVersion"):
+            raise bad_request(
+                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
+            )
+        current = self._store.ledger.version
+        if version > current:
+            raise too_large(version, current)
+        return version
+
+    def _watch_version(self, query: Query) -> int | None:
+        return query.number("resourceVersion") or None

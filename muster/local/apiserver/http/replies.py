@@ -1,0 +1,42 @@
+"""Responses: JSON bytes, Status objects, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from muster.local.apiserver.http.failure import ApiError
+from muster.local.apiserver.storage.records import encode
+
+Json = dict[str, Any]
+
+
+def json_reply(
+    body: bytes, status: int = 200, warnings: Sequence[str] = (), content_type: str = "application/json"
+) -> web.Response:
+    """A JSON response; each warning becomes a Warning header, which kubectl prints."""
+    response = web.Response(body=body, status=status, headers={"Content-Type": content_type})
+    for warning in warnings:
+        text = warning.replace("\\", "\\\\").replace('"', '\\"')
+        response.headers.add("Warning", f'299 - "{text}"' if text.isprintable() else '299 - "unknown field"')
+    return response
+
+
+def failure_reply(failure: ApiError) -> web.Response:
+    """The Status of a failure."""
+    response = json_reply(encode(failure.status()), failure.code)
+    seconds = (failure.details or {}).get("retryAfterSeconds")
+    if seconds:
+        response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+def success(qualified: str, name: str, uid: str) -> Json:
+    """The Status of an object that has gone."""
+    plural, _, group = qualified.partition(".")
+    details = {"name": name, "kind": plural, "uid": uid}
+    if group:
+        details["group"] = group
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}

@@ -1,0 +1,33 @@
+"""Reviews: questions about who one is and what one may do. In a local cluster everybody may do everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muster.local.apiserver.kinds.resources import Resource
+
+Json = dict[str, Any]
+_USER: Json = {"username": "system:admin", "groups": ["system:masters", "system:authenticated"]}
+
+
+def review(resource: Resource, asked: Json) -> Json:
+    """The answer to a review."""
+    answer: Json = {
+        "kind": resource.kind,
+        "apiVersion": resource.api_version,
+        "metadata": asked.get("metadata") or {},
+        "spec": asked.get("spec") or {},
+    }
+    match resource.kind:
+        case "SelfSubjectAccessReview":
+            answer["status"] = {"allowed": True, "reason": "the local cluster allows everything"}
+        case "SelfSubjectRulesReview":
+            answer["status"] = {
+                "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+                "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+                "incomplete": False,
+            }
+        case "SelfSubjectReview":
+            del answer["spec"]
+            answer["status"] = {"userInfo": _USER}
+    return answer

@@ -1,0 +1,132 @@
+"""The API server: puts the pieces together, owns the socket and the one task."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from aiohttp import web
+
+from muster.local.apiserver.http.bodies import BODY_LIMIT
+from muster.local.apiserver.http.frontdoor import FrontDoor
+from muster.local.apiserver.http.podroutes import PodRoutes
+from muster.local.apiserver.http.reading import Reading
+from muster.local.apiserver.http.writing import Writing
+from muster.local.apiserver.kinds.podlogs import PodLogs
+from muster.local.apiserver.kinds.registry import Registry
+from muster.local.apiserver.schema.definitions import CRD_STORAGE
+from muster.local.apiserver.storage.database import Database
+from muster.local.apiserver.storage.garbage import Garbage
+from muster.local.apiserver.storage.ledger import Ledger
+from muster.local.apiserver.storage.store import ObjectStore
+
+FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_SHUTDOWN_SECONDS = 2.0
+
+
+class ApiServer:
+    """A Kubernetes API server in this process.
+
+    `database` None keeps everything in memory; else a SQLite file holds it, and a server that opens it again goes on
+    where the last one ended. `clock` gives wall-clock seconds. With a `token`, requests must carry it as bearer token.
+    `bookmark_seconds` is the longest silence of a watch with bookmarks; `history` how many changes of each resource can
+    be replayed.
+    """
+
+    def __init__(
+        self,
+        database: Path | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        token: str | None = None,
+        randomness: random.Random | None = None,
+        bookmark_seconds: float = 50.0,
+        history: int = 4096,
+    ) -> None:
+        self.pod_logs: PodLogs | None = None
+        self.registry = Registry()
+        self._database = Database(database)
+        ledger = Ledger(self._database, self.registry.selectable, history=history)
+        self.store = ObjectStore(ledger, self.registry, clock=clock, randomness=randomness or random.SystemRandom())
+        try:
+            self._load(ledger)
+        except BaseException:
+            self._database.close()
+            raise
+        self._closing = asyncio.Event()
+        self._garbage = Garbage(self.store, clock)
+        reading = Reading(self.store, clock, self._closing, bookmark_seconds)
+        pods = PodRoutes(self.store, clock, lambda: self.pod_logs)
+        self._door = FrontDoor(self.registry, reading, Writing(self.store, reading), pods, token)
+        self._runner: web.ServerRunner | None = None
+        self._collector: asyncio.Task[None] | None = None
+
+    @property
+    def collector(self) -> asyncio.Task[None] | None:
+        """The garbage collector's task while the server runs; its failure is the server's, and `stop` raises it."""
+        return self._collector
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0, *, sock: socket.socket | None = None) -> str:
+        """Listens, on a port of its own choosing if `port` is 0, or on a bound socket. Returns the base URL."""
+        if self._runner is not None:
+            raise RuntimeError("this API server has been started already")
+        server = web.Server(
+            self._door.handle,
+            handler_cancellation=True,
+            access_log=None,
+            max_line_size=16_384,
+            max_field_size=16_384,
+            read_bufsize=min(BODY_LIMIT, 1 << 18),
+        )
+        runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
+        await runner.setup()
+        listener = sock
+        try:
+            if listener is None:
+                listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+            await web.SockSite(runner, listener, backlog=1024).start()
+        except BaseException:
+            await runner.cleanup()
+            if listener is not None and sock is None:
+                listener.close()
+            raise
+        self._runner = runner
+        self._garbage.review()
+        self._collector = asyncio.create_task(self._garbage.run(), name="apiserver-garbage")
+        bound_host, bound_port = listener.getsockname()[:2]
+        return f"http://[{bound_host}]:{bound_port}" if ":" in bound_host else f"http://{bound_host}:{bound_port}"
+
+    async def stop(self) -> None:
+        """Ends every watch, closes the socket and the database. Raises what the collector failed with, if it did."""
+        self._closing.set()
+        for journal in self.store.ledger.journals():
+            journal.ring()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+        collector, self._collector = self._collector, None
+        try:
+            if collector is not None:
+                collector.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await collector
+        finally:
+            self._database.close()
+
+    def _load(self, ledger: Ledger) -> None:
+        for stored in ledger.load():
+            if stored.storage == CRD_STORAGE:
+                self.store.install(stored.object())
+        # Objects may have been read before their CRD was.
+        for resource in self.registry.all():
+            if resource.custom is not None:
+                ledger.reindex(resource.storage)
+        namespaces = self.store.resource("v1", "namespaces")
+        for name in FIRST_NAMESPACES:
+            if ledger.lookup(namespaces.storage, "", name) is None:
+                self.store.create(namespaces, "", {"metadata": {"name": name}})

@@ -1,0 +1,170 @@
+"""A watch: the present state first if it is asked for, then every change, and bookmarks to say how far this has come.
+
+Semantics from the Kubernetes documentation ("API concepts", efficient detection of changes) and apiserver
+pkg/storage/cacher; a version that is too old is answered with HTTP 200 and an ERROR event, as there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from muster.local.apiserver.http.failure import ApiError, expired
+from muster.local.apiserver.http.present import Form, show
+from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.storage.ledger import Ledger
+from muster.local.apiserver.storage.records import Change, Stored, encode
+from muster.local.apiserver.storage.selectors import Selector
+from muster.local.apiserver.tables.response import Tables
+
+Write = Callable[[bytes], Awaitable[None]]
+_CHUNK = 64
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchRequest:
+    """What a client wants to see. `version` None begins with the present state; times are in seconds."""
+
+    resource: Resource
+    selector: Selector
+    version: int | None
+    form: Form
+    bookmarks: bool
+    initial_events: bool
+    timeout: float
+
+
+class Watch:
+    """One open watch stream. `closing` is set, and every journal rung, when the server stops."""
+
+    def __init__(
+        self,
+        request: WatchRequest,
+        ledger: Ledger,
+        closing: asyncio.Event,
+        bookmark_every: float,
+        tables: Tables | None = None,
+    ) -> None:
+        self._request = request
+        self._ledger = ledger
+        self._journal = ledger.journal(request.resource.storage)
+        self._closing = closing
+        self._bookmark_every = bookmark_every
+        self._tables = tables
+        self._bell = asyncio.Event()
+        self._idle = False
+
+    async def run(self, write: Write) -> None:
+        """Writes events until the timeout, the server's end or the client's."""
+        request = self._request
+        try:
+            snapshot: list[Stored] = []
+            if request.version is None or request.initial_events:
+                snapshot = self._ledger.scan(request.resource.storage, request.selector.namespace)
+                position = self._journal.end
+            else:
+                if request.version > self._ledger.version:
+                    # Only another life of this cluster can have given it out: the client has to begin anew.
+                    raise expired(request.version, self._ledger.version)
+                position = self._journal.position(request.version)
+        except ApiError as failure:
+            await write(self._line("ERROR", encode(failure.status())))
+            return
+        version = self._ledger.version
+        self._journal.listen(self._bell)
+        try:
+            async with asyncio.timeout(request.timeout):
+                await self._begin(snapshot, version, write)
+                await self._follow(position, write)
+        except TimeoutError:
+            # Only from an idle wait: otherwise changes up to this version may not have been written.
+            if request.bookmarks and self._idle and not self._bell.is_set() and not self._closing.is_set():
+                await write(self._bookmark(self._ledger.version, {}))
+        except ApiError as failure:
+            await write(self._line("ERROR", encode(failure.status())))
+        finally:
+            self._journal.forget(self._bell)
+
+    async def _begin(self, snapshot: list[Stored], version: int, write: Write) -> None:
+        request = self._request
+        lines: list[bytes] = []
+        for stored in snapshot:
+            if request.selector.selects(stored):
+                lines.append(self._event("ADDED", stored))
+                if len(lines) == _CHUNK:
+                    await write(b"".join(lines))
+                    lines.clear()
+        if request.initial_events:
+            lines.append(self._bookmark(version, {INITIAL_EVENTS_END: "true"}))
+        if lines:
+            await write(b"".join(lines))
+
+    async def _follow(self, position: int, write: Write) -> None:
+        """Write changes as they come, and a bookmark whenever nothing was written for so long.
+
+        Changes that the selector passes over do not count as written: a quiet namespace of a busy cluster has its
+        bookmarks too.
+        """
+        loop = asyncio.get_running_loop()
+        due = loop.time() + self._bookmark_every
+        while not self._closing.is_set():
+            self._bell.clear()
+            version, changes = self._ledger.version, self._journal.read(position)
+            position += len(changes)
+            data = b"".join(line for line in map(self._change, changes) if line)
+            if self._request.bookmarks and not data and loop.time() >= due:
+                data = self._bookmark(version, {})  # everything up to that version is read: no await came between
+            if data:
+                await write(data)
+                due = loop.time() + self._bookmark_every
+            if changes:
+                continue
+            self._idle = True
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(due if self._request.bookmarks else None):
+                    await self._bell.wait()
+            self._idle = False
+
+    def _change(self, change: Change) -> bytes:
+        """The line of a change, as the selector makes it look: entering is ADDED, leaving is DELETED."""
+        selector = self._request.selector
+        now = selector.selects(change.current)
+        before = change.previous is not None and selector.selects(change.previous)
+        if change.kind == "DELETED":
+            kind = "DELETED" if before else ""
+        elif now:
+            kind = "MODIFIED" if before else "ADDED"
+        else:
+            kind = "DELETED" if before else ""
+        if not kind:
+            return b""
+        if self._tables is not None:
+            return self._event(kind, change.current)
+        form = f"{kind} {self._request.form} {self._request.resource.api_version}"
+        line = change.lines.get(form)
+        if line is None:
+            line = change.lines[form] = self._event(kind, change.current)
+        return line
+
+    def _event(self, kind: str, stored: Stored) -> bytes:
+        request = self._request
+        if self._tables is not None:
+            return self._line(kind, encode(self._tables.table(request.resource, [stored])))
+        return self._line(kind, show(request.resource, stored, request.form))
+
+    def _bookmark(self, version: int, annotations: dict[str, str]) -> bytes:
+        resource = self._request.resource
+        metadata: dict[str, object] = {"resourceVersion": str(version), "creationTimestamp": None}
+        if annotations:
+            metadata["annotations"] = annotations
+        mark = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        if self._tables is not None:
+            mark = self._tables.bookmark(resource, mark)
+        return self._line("BOOKMARK", encode(mark))
+
+    @staticmethod
+    def _line(kind: str, body: bytes) -> bytes:
+        return b"".join((b'{"type":"', kind.encode(), b'","object":', body, b"}\n"))

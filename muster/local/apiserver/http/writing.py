@@ -1,0 +1,150 @@
+"""POST, PUT, PATCH and DELETE: bodies in, the store's methods, objects out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from muster.local.apiserver.http import bodies
+from muster.local.apiserver.http.failure import ApiError, bad_request, method_not_allowed, unsupported_media
+from muster.local.apiserver.http.options import WriteOptions
+from muster.local.apiserver.http.present import accepted_form, show, whole
+from muster.local.apiserver.http.query import Query
+from muster.local.apiserver.http.reading import Reading
+from muster.local.apiserver.http.replies import json_reply, success
+from muster.local.apiserver.http.routes import Target
+from muster.local.apiserver.kinds.eventview import from_view
+from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.storage.ownership import shape_of
+from muster.local.apiserver.storage.patches import json_patch, merge_patch
+from muster.local.apiserver.storage.records import Json, Stored, encode
+from muster.local.apiserver.storage.store import ObjectStore
+from muster.local.apiserver.storage.strategic import strategic_merge
+
+_JSON_PATCH = "application/json-patch+json"
+_MERGE = "application/merge-patch+json"
+_STRATEGIC = "application/strategic-merge-patch+json"
+_APPLY = "application/apply-patch+yaml"
+_RETURNED_WHEN_DELETED = frozenset(("Pod", "Service", "ServiceAccount", "PersistentVolumeClaim"))
+
+
+class Writing:
+    """Answers writes."""
+
+    def __init__(self, store: ObjectStore, reading: Reading) -> None:
+        self._store = store
+        self._reading = reading
+
+    async def create(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """POST to a collection."""
+        if target.resource.namespaced and not target.namespace:
+            raise method_not_allowed("POST")
+        body = bodies.decode(await bodies.read_body(request), request.content_type)
+        options = query.write()
+        if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and target.resource.namespaced:
+            body["metadata"].setdefault("namespace", target.namespace)
+        stored = self._store.create(self._core(target.resource, body), target.namespace, body, options)
+        return self._reply(request, target.resource, stored, options, 201)
+
+    async def update(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """PUT to an object or its status."""
+        body = bodies.decode(await bodies.read_body(request), request.content_type)
+        options = query.write(target.subresource)
+        resource = self._core(target.resource, body)
+        stored = self._store.update(resource, target.namespace, target.name, body, options)
+        return self._reply(request, target.resource, stored, options)
+
+    async def patch(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """PATCH of an object or its status, in one of four forms."""
+        kind = request.content_type
+        supported = (
+            [_JSON_PATCH, _MERGE, _APPLY] if target.resource.custom else [_JSON_PATCH, _MERGE, _STRATEGIC, _APPLY]
+        )
+        if kind not in supported:
+            raise unsupported_media(kind, supported)
+        raw = await bodies.read_body(request)
+        options = query.write(target.subresource)
+        resource, namespace, name = target.resource, target.namespace, target.name
+        if kind == _APPLY:
+            options = WriteOptions(
+                options.dry_run,
+                query.text("fieldManager"),
+                options.strictness,
+                options.force,
+                options.subresource,
+                options.warnings,
+            )
+            applied = bodies.decode_apply(raw)
+            stored, made = self._store.apply(self._core(resource, applied), namespace, name, applied, options)
+            return self._reply(request, resource, stored, options, 201 if made else 200)
+        if options.force:
+            raise bad_request("force: Forbidden: may not be specified for non-apply patch")
+        patch = bodies.decode_patch(raw)
+        if resource.group == "events.k8s.io":
+            if kind == _JSON_PATCH or not isinstance(patch, dict):
+                raise unsupported_media(kind, [_MERGE])
+            patch = from_view(patch)
+            patch.pop("apiVersion")
+            resource = self._store.resource("v1", "events")
+        change = self._change(resource, kind, patch)
+        stored = self._store.patch(resource, namespace, name, change, options)
+        return self._reply(request, target.resource, stored, options)
+
+    async def delete(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """DELETE of an object: its last state while it lingers (and always for pods), else a Status."""
+        options = query.delete(await self._optional_body(request))
+        stored, gone = self._store.delete(target.resource, target.namespace, target.name, options)
+        if gone and target.resource.kind not in _RETURNED_WHEN_DELETED:
+            return json_reply(encode(success(target.resource.qualified, stored.name, stored.uid)))
+        return json_reply(show(target.resource, stored))
+
+    async def delete_all(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+        """DELETE of a collection: everything the selectors select."""
+        options = query.delete(await self._optional_body(request))
+        if target.resource.namespaced and not target.namespace:
+            raise method_not_allowed("DELETE")
+        found = self._store.list(target.resource, target.namespace, self._reading.selector(target, query))
+        deleted = []
+        for stored in found:
+            try:
+                deleted.append(self._store.delete(target.resource, stored.namespace, stored.name, options)[0])
+            except ApiError as failure:
+                if failure.code != 404:
+                    raise
+        metadata = {"resourceVersion": str(self._store.ledger.version)}
+        return self._reading.listed(request, target, query, deleted, metadata)
+
+    def _change(self, resource: Resource, kind: str, patch: Any) -> Any:
+        if kind == _JSON_PATCH:
+            return lambda obj: json_patch(obj, patch)
+        if not isinstance(patch, dict):
+            raise bad_request("the patch must be an object")
+        if kind == _MERGE:
+            return lambda obj: merge_patch(obj, patch)
+        return lambda obj: strategic_merge(obj, patch, shape_of(resource))
+
+    def _core(self, resource: Resource, body: Any) -> Resource:
+        """Turns a body of the events view into a core event, in place."""
+        if resource.group != "events.k8s.io" or not isinstance(body, dict):
+            return resource
+        core = from_view(body)
+        body.clear()
+        body.update(core)
+        body.setdefault("involvedObject", {})
+        return self._store.resource("v1", "events")
+
+    async def _optional_body(self, request: web.BaseRequest) -> Any:
+        raw = await bodies.read_body(request)
+        return bodies.decode(raw, request.content_type) if raw else None
+
+    def _reply(
+        self, request: web.BaseRequest, resource: Resource, stored: Stored, options: WriteOptions, status: int = 200
+    ) -> web.StreamResponse:
+        form = accepted_form(request.headers.get("Accept", ""))
+        if options.dry_run and status == 201:
+            obj: Json = whole(resource, stored)
+            obj["metadata"].pop("resourceVersion", None)
+            return json_reply(encode(obj), status, options.warnings)
+        shown = show(resource, stored, "partial" if form == "partial" else "json")
+        return json_reply(shown, status, options.warnings)

@@ -1,0 +1,30 @@
+"""What the admission plugins and allocators of a real server add to a new object, after its owner has been recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muster.local.apiserver.http.failure import forbidden
+from muster.local.apiserver.kinds import pods, services
+from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.storage.ledger import Ledger
+
+Json = dict[str, Any]
+_CLASSES = ("scheduling.k8s.io", "priorityclasses")
+
+
+def admit(resource: Resource, obj: Json, ledger: Ledger) -> None:
+    """Completes a new object, in place; ApiError 403 for a pod of an unknown priority class."""
+    match resource.storage:
+        case ("", "pods"):
+            pods.admit(obj)
+            wanted = (obj.get("spec") or {}).get("priorityClassName")
+            if wanted:
+                found = ledger.lookup(_CLASSES, "", wanted)
+                if found is None:
+                    why = f"no PriorityClass with name {wanted} was found"
+                    raise forbidden("pods", obj["metadata"].get("name", ""), why)
+                obj["spec"]["priority"] = found.object().get("value", 0)
+        case ("", "services"):
+            taken = {str(stored.object()["spec"].get("clusterIP")) for stored in ledger.scan(resource.storage)}
+            services.allocate(obj, taken)

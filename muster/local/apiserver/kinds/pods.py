@@ -1,0 +1,208 @@
+"""Pods: their defaults, what makes one invalid, and what may change after creation.
+
+Defaults from kubernetes pkg/apis/core/v1/defaults.go, rules from pkg/apis/core/validation/validation.go (v1.34).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from muster.local.apiserver.http.failure import Cause, required, unsupported, wrong
+from muster.local.apiserver.schema.names import label_1123
+
+Json = dict[str, Any]
+_CONTAINERS = ("initContainers", "containers")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_POLICIES = ("Always", "OnFailure", "Never")
+_FORBIDDEN = (
+    "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
+    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing "
+    "tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def complete_template(spec: Json) -> None:
+    """Sets the defaults of a pod spec, in place."""
+    spec.setdefault("restartPolicy", "Always")
+    spec.setdefault("dnsPolicy", "ClusterFirst")
+    spec.setdefault("schedulerName", "default-scheduler")
+    spec.setdefault("terminationGracePeriodSeconds", 30)
+    spec.setdefault("securityContext", {})
+    for place in _CONTAINERS:
+        for container in spec.get(place) or ():
+            _complete_container(container)
+    for volume in spec.get("volumes") or ():
+        for source in ("configMap", "secret", "projected", "downwardAPI"):
+            if isinstance(volume.get(source), dict):
+                volume[source].setdefault("defaultMode", 0o644)
+
+
+def _complete_container(container: Json) -> None:
+    container.setdefault("resources", {})
+    container.setdefault("terminationMessagePath", "/dev/termination-log")
+    container.setdefault("terminationMessagePolicy", "File")
+    image = container.get("image") or ""
+    _, colon, tag = image.rpartition("/")[2].partition(":")
+    latest = "@" not in image and (not colon or tag == "latest")
+    container.setdefault("imagePullPolicy", "Always" if latest else "IfNotPresent")
+    for port in container.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+    for variable in container.get("env") or ():
+        reference = (variable.get("valueFrom") or {}).get("fieldRef")
+        if reference:
+            reference.setdefault("apiVersion", "v1")
+    limits = container["resources"].get("limits")
+    if limits:
+        requests = container["resources"].setdefault("requests", {})
+        for name, amount in limits.items():
+            requests.setdefault(name, amount)
+    for name in _PROBES:
+        probe = container.get(name)
+        if probe is None:
+            continue
+        for field, value in (
+            ("timeoutSeconds", 1),
+            ("periodSeconds", 10),
+            ("successThreshold", 1),
+            ("failureThreshold", 3),
+        ):
+            probe.setdefault(field, value)
+        if isinstance(probe.get("httpGet"), dict):
+            probe["httpGet"].setdefault("scheme", "HTTP")
+            probe["httpGet"].setdefault("path", "/")
+        if isinstance(probe.get("grpc"), dict):
+            probe["grpc"].setdefault("service", "")
+
+
+def complete(pod: Json) -> None:
+    """Sets the defaults of a pod, in place."""
+    spec = pod.get("spec")
+    if isinstance(spec, dict):
+        complete_template(spec)
+        spec.setdefault("enableServiceLinks", True)
+
+
+def admit(pod: Json) -> None:
+    """What admission adds to a new pod, in place; its status begins as Pending."""
+    spec = pod.get("spec")
+    if not isinstance(spec, dict):
+        return
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    spec.setdefault("priority", 0)
+    spec.setdefault("serviceAccountName", spec.get("serviceAccount") or "default")
+    spec.setdefault("serviceAccount", spec["serviceAccountName"])
+    pod["status"] = {"phase": "Pending", "qosClass": _quality(spec)}
+    if spec.get("schedulingGates"):
+        message = "Scheduling is blocked due to non-empty scheduling gates"
+        gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": message}
+        pod["status"]["conditions"] = [gated]
+
+
+def _quality(spec: Json) -> str:
+    resources = [c["resources"] for place in _CONTAINERS for c in spec.get(place) or ()]
+    if not any(r.get("limits") or r.get("requests") for r in resources):
+        return "BestEffort"
+    for held in resources:
+        limits, requests = held.get("limits") or {}, held.get("requests") or {}
+        if any(name not in limits or limits[name] != requests.get(name) for name in ("cpu", "memory")):
+            return "Burstable"
+    return "Guaranteed"
+
+
+def check_template(spec: Json, path: str, policies: tuple[str, ...] = _POLICIES) -> list[Cause]:
+    """Everything wrong with a pod spec."""
+    causes: list[Cause] = []
+    if not spec.get("containers"):
+        causes.append(required(f"{path}.containers"))
+    volumes = {v.get("name") for v in spec.get("volumes") or ()}
+    seen: set[str] = set()
+    for place in _CONTAINERS:
+        for index, container in enumerate(spec.get(place) or ()):
+            where = f"{path}.{place}[{index}]"
+            name = container.get("name") or ""
+            if not name:
+                causes.append(required(f"{where}.name"))
+            else:
+                causes += label_1123(f"{where}.name", name)
+            if name in seen:
+                causes.append(Cause(f"{where}.name", f'Duplicate value: "{name}"', "FieldValueDuplicate"))
+            seen.add(name)
+            causes += _check_container(container, where, volumes)
+    if spec.get("restartPolicy") not in policies:
+        causes.append(unsupported(f"{path}.restartPolicy", spec.get("restartPolicy"), policies))
+    for field in ("hostname", "subdomain"):
+        if spec.get(field):
+            causes += label_1123(f"{path}.{field}", spec[field])
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline <= 2**31 - 1:
+        causes.append(wrong(f"{path}.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive"))
+    if spec["terminationGracePeriodSeconds"] < 0:
+        where = f"{path}.terminationGracePeriodSeconds"
+        causes.append(wrong(where, spec["terminationGracePeriodSeconds"], "must be greater than or equal to 0"))
+    return causes
+
+
+def _check_container(container: Json, where: str, volumes: set[Any]) -> list[Cause]:
+    causes: list[Cause] = []
+    if not container.get("image"):
+        causes.append(required(f"{where}.image"))
+    if container["imagePullPolicy"] not in ("Always", "IfNotPresent", "Never"):
+        allowed = ("Always", "IfNotPresent", "Never")
+        causes.append(unsupported(f"{where}.imagePullPolicy", container["imagePullPolicy"], allowed))
+    for index, port in enumerate(container.get("ports") or ()):
+        number = port.get("containerPort", 0)
+        if not 1 <= number <= 65535:
+            message = "must be between 1 and 65535, inclusive"
+            causes.append(wrong(f"{where}.ports[{index}].containerPort", number, message))
+        if port["protocol"] not in ("SCTP", "TCP", "UDP"):
+            causes.append(unsupported(f"{where}.ports[{index}].protocol", port["protocol"], ("SCTP", "TCP", "UDP")))
+    for index, mount in enumerate(container.get("volumeMounts") or ()):
+        if mount.get("name") not in volumes:
+            message = f'Not found: "{mount.get("name")}"'
+            causes.append(Cause(f"{where}.volumeMounts[{index}].name", message, "FieldValueNotFound"))
+    for index, variable in enumerate(container.get("env") or ()):
+        if not variable.get("name"):
+            causes.append(required(f"{where}.env[{index}].name"))
+    return causes
+
+
+def check(pod: Json) -> list[Cause]:
+    """Everything wrong with a pod."""
+    spec = pod.get("spec")
+    return check_template(spec, "spec") if isinstance(spec, dict) else [required("spec.containers")]
+
+
+def check_change(new: Json, old: Json) -> list[Cause]:
+    """What an update may not do to a pod."""
+    before, after = copy.deepcopy(old["spec"]), copy.deepcopy(new["spec"])
+    gated = bool(before.get("schedulingGates"))
+    for spec in (before, after):
+        for place in _CONTAINERS:
+            for container in spec.get(place) or ():
+                container.pop("image", None)
+    causes: list[Cause] = []
+    held, wanted = before.pop("tolerations", None) or [], after.pop("tolerations", None) or []
+    if any(toleration not in wanted for toleration in held):
+        causes.append(
+            Cause(
+                "spec.tolerations",
+                "Forbidden: existing toleration can not be modified except its tolerationSeconds",
+                "FieldValueForbidden",
+            )
+        )
+    was, now = before.pop("activeDeadlineSeconds", None), after.pop("activeDeadlineSeconds", None)
+    if was is not None and (now is None or now > was):
+        message = "must be less than or equal to previous value"
+        causes.append(wrong("spec.activeDeadlineSeconds", now, message))
+    gates, still = before.pop("schedulingGates", None) or [], after.pop("schedulingGates", None) or []
+    if any(gate not in gates for gate in still):
+        message = "Forbidden: only deletion is allowed, but found new scheduling gate"
+        causes.append(Cause("spec.schedulingGates", message, "FieldValueForbidden"))
+    if gated:
+        for spec in (before, after):
+            spec.pop("nodeSelector", None)
+            spec.pop("affinity", None)
+    if before != after:
+        causes.append(Cause("spec", _FORBIDDEN, "FieldValueForbidden"))
+    return causes

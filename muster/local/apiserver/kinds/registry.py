@@ -1,0 +1,65 @@
+"""Which resources are served now: the built-ins, and those of the CRDs that are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from muster.local.apiserver.http.failure import unknown_path
+from muster.local.apiserver.kinds.resources import BUILT_INS, Resource
+from muster.local.apiserver.storage.records import SELECTABLE, Storage
+
+
+class Registry:
+    """Looks resources up by (group, version, plural), and by where their objects are kept."""
+
+    def __init__(self) -> None:
+        self._served: dict[tuple[str, str, str], Resource] = {}
+        self._homes: dict[Storage, Resource] = {}
+        self._custom: dict[str, tuple[Resource, ...]] = {}
+        self.generation = 0
+        """Grows with each change, so that whatever is derived from the registry can be cached."""
+        for resource in BUILT_INS:
+            self._add(resource)
+
+    def find(self, group: str, version: str, plural: str) -> Resource:
+        """The resource served under these names; 404 where there is none."""
+        found = self._served.get((group, version, plural))
+        if found is None:
+            raise unknown_path()
+        return found
+
+    def home(self, storage: Storage) -> Resource | None:
+        """The resource in the version its objects are kept in; None after its CRD has gone."""
+        return self._homes.get(storage)
+
+    def all(self) -> list[Resource]:
+        """Every served resource, built-ins first."""
+        return list(self._served.values())
+
+    def selectable(self, storage: Storage) -> tuple[str, ...]:
+        """Fields a fieldSelector may name for this resource, besides name and namespace."""
+        home = self._homes.get(storage)
+        if home is not None and home.custom is not None:
+            return home.custom.selectable
+        return SELECTABLE.get(storage, ())
+
+    def install(self, crd_name: str, resources: Iterable[Resource]) -> None:
+        """Serves the versions of a CRD, in place of what it served before."""
+        self.remove(crd_name)
+        kept = tuple(resources)
+        self._custom[crd_name] = kept
+        for resource in kept:
+            self._add(resource)
+        self.generation += 1
+
+    def remove(self, crd_name: str) -> None:
+        """Serves a CRD no longer."""
+        for resource in self._custom.pop(crd_name, ()):
+            del self._served[resource.group, resource.version, resource.plural]
+            self._homes.pop(resource.storage, None)
+        self.generation += 1
+
+    def _add(self, resource: Resource) -> None:
+        self._served[resource.group, resource.version, resource.plural] = resource
+        if resource.api_version == resource.stored_as or resource.storage not in self._homes:
+            self._homes[resource.storage] = resource

@@ -1,0 +1,124 @@
+"""What the server serves: a row for each built-in resource, and what a custom resource becomes when its CRD arrives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from muster.local.apiserver.schema.customversion import CustomVersion
+from muster.local.apiserver.storage.records import Storage
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One served resource in one version.
+
+    `stored_as` is the apiVersion objects are kept under; a resource served in another one is only a view of it.
+    """
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    storage: Storage = ("", "")
+    stored_as: str = ""
+    custom: CustomVersion | None = field(default=None, compare=False)
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or the version alone in the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified(self) -> str:
+        """`plural.group`, as error messages name a resource."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def has_status(self) -> bool:
+        """Whether status is written through its own subresource only."""
+        return "status" in self.subresources
+
+
+def _builtin(
+    api_version: str,
+    plural: str,
+    kind: str,
+    short: str = "",
+    *,
+    namespaced: bool = True,
+    categories: tuple[str, ...] = (),
+    subresources: tuple[str, ...] = (),
+    verbs: tuple[str, ...] = ALL_VERBS,
+    storage: Storage | None = None,
+    stored_as: str = "",
+) -> Resource:
+    group, _, version = api_version.rpartition("/")
+    return Resource(
+        group=group,
+        version=version,
+        plural=plural,
+        kind=kind,
+        namespaced=namespaced,
+        singular=kind.lower(),
+        short_names=tuple(short.split()),
+        categories=categories,
+        subresources=subresources,
+        verbs=verbs,
+        storage=storage or (group, plural),
+        stored_as=stored_as or api_version,
+    )
+
+
+_REVIEW = ("create",)
+
+BUILT_INS: tuple[Resource, ...] = (
+    _builtin("v1", "namespaces", "Namespace", "ns", namespaced=False, subresources=("status", "finalize")),
+    _builtin(
+        "v1",
+        "pods",
+        "Pod",
+        "po",
+        categories=("all",),
+        subresources=("status", "log", "binding", "eviction"),
+    ),
+    _builtin("v1", "services", "Service", "svc", categories=("all",), subresources=("status",)),
+    _builtin("v1", "endpoints", "Endpoints", "ep"),
+    _builtin("v1", "configmaps", "ConfigMap", "cm"),
+    _builtin("v1", "secrets", "Secret"),
+    _builtin("v1", "serviceaccounts", "ServiceAccount", "sa"),
+    _builtin("v1", "nodes", "Node", "no", namespaced=False, subresources=("status",)),
+    _builtin("v1", "events", "Event", "ev"),
+    _builtin("v1", "persistentvolumeclaims", "PersistentVolumeClaim", "pvc", subresources=("status",)),
+    _builtin("events.k8s.io/v1", "events", "Event", "ev", storage=("", "events"), stored_as="v1"),
+    _builtin("coordination.k8s.io/v1", "leases", "Lease"),
+    _builtin("scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", "pc", namespaced=False),
+    _builtin("batch/v1", "jobs", "Job", categories=("all",), subresources=("status",)),
+    _builtin(
+        "apiextensions.k8s.io/v1",
+        "customresourcedefinitions",
+        "CustomResourceDefinition",
+        "crd crds",
+        namespaced=False,
+        categories=("api-extensions",),
+        subresources=("status",),
+    ),
+    _builtin(
+        "authorization.k8s.io/v1",
+        "selfsubjectaccessreviews",
+        "SelfSubjectAccessReview",
+        namespaced=False,
+        verbs=_REVIEW,
+    ),
+    _builtin(
+        "authorization.k8s.io/v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", namespaced=False, verbs=_REVIEW
+    ),
+    _builtin("authentication.k8s.io/v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False, verbs=_REVIEW),
+)

@@ -1,0 +1,162 @@
+"""What an object goes through before it is kept: decoded strictly, pruned, defaulted and checked, in place."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from muster.local.apiserver.http.failure import ApiError, Cause, bad_request, invalid, required, wrong
+from muster.local.apiserver.kinds import pods, services
+from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.schema import definitions
+from muster.local.apiserver.schema.builtinschema import conform, missing, model_name, schema
+from muster.local.apiserver.schema.names import check_metadata, metadata_types
+from muster.local.apiserver.schema.structural import fill, prune
+
+Json = dict[str, Any]
+
+
+def unreadable(resource: Resource, why: str) -> ApiError:
+    """400 for an object that does not decode into its kind."""
+    return bad_request(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}')
+
+
+def identify(resource: Resource, obj: Any) -> Json:
+    """Checks that a body is an object of this kind; fills in apiVersion, kind and metadata where they are missing."""
+    if not isinstance(obj, dict):
+        raise bad_request("the body must be a JSON or YAML object")
+    for field, expected in (("apiVersion", resource.api_version), ("kind", resource.kind)):
+        given = obj.get(field)
+        if not given and not resource.custom:
+            obj[field] = expected
+        elif given != expected:
+            raise bad_request(
+                f"the {field} in the data ({given}) does not match the expected {field} ({expected}); "
+                f"send {resource.kind} objects of {resource.api_version} to this path"
+            )
+    meta = obj.get("metadata")
+    if meta is None:
+        meta = obj["metadata"] = {}
+    if not isinstance(meta, dict):
+        raise unreadable(resource, "metadata must be an object")
+    if fault := metadata_types(meta):
+        raise unreadable(resource, fault)
+    return obj
+
+
+def prune_unknown(resource: Resource, obj: Json) -> list[str]:
+    """Drops unknown fields, in place, and returns their paths; 400 where a field of a built-in has a wrong type."""
+    if resource.custom is not None:
+        return prune(obj, resource.custom.schema, embedded=True)
+    shape = schema(model_name(resource.group, resource.version, resource.kind))
+    lost = prune(obj, shape)
+    faults = conform(obj, shape)
+    if faults:
+        raise unreadable(resource, faults[0])
+    return lost
+
+
+def complete(resource: Resource, obj: Json, old: Json | None = None) -> None:
+    """Sets defaults, in place; `old` is the object an update replaces."""
+    if resource.custom is not None:
+        fill(obj, resource.custom.schema)
+        return
+    match resource.kind:
+        case "Pod":
+            pods.complete(obj)
+        case "Service":
+            services.complete(obj)
+            if old is not None:
+                services.keep_allocated(obj, old)
+        case "Namespace":
+            obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
+            obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
+            obj.setdefault("status", {}).setdefault("phase", "Active")
+        case "Secret":
+            obj.setdefault("type", "Opaque")
+            plain = obj.pop("stringData", None) or {}
+            if plain:
+                data = obj.setdefault("data", {})
+                data.update({k: base64.b64encode(v.encode()).decode() for k, v in plain.items()})
+        case "Job":
+            _complete_job(obj)
+        case "PersistentVolumeClaim":
+            obj.setdefault("status", {}).setdefault("phase", "Pending")
+            obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+        case "PriorityClass":
+            obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+        case "CustomResourceDefinition":
+            definitions.complete(obj)
+
+
+def _complete_job(job: Json) -> None:
+    spec = job.get("spec")
+    if not isinstance(spec, dict):
+        return
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("backoffLimit", 6)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+    template = (spec.get("template") or {}).get("spec")
+    if isinstance(template, dict):
+        pods.complete_template(template)
+
+
+def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
+    """Everything wrong with a completed object, or with its change from `old`."""
+    causes = check_metadata(obj["metadata"], resource.plural, resource.group)
+    if resource.custom is not None:
+        # CEL is evaluated on values of the declared types only.
+        found = resource.custom.check(obj)
+        return causes + (found or resource.custom.rules(obj, old))
+    shape = schema(model_name(resource.group, resource.version, resource.kind))
+    if resource.kind == "CustomResourceDefinition":
+        return causes + definitions.check(obj)
+    if "spec" in obj and "spec" in shape["properties"]:
+        causes += [required(path) for path in missing(obj["spec"], shape["properties"]["spec"], "spec")]
+    if causes:
+        return causes
+    match resource.kind:
+        case "Pod":
+            return pods.check(obj) or (pods.check_change(obj, old) if old is not None else [])
+        case "Service":
+            return services.check(obj, old)
+        case "Job":
+            if not isinstance(obj.get("spec"), dict):
+                return [required("spec.template")]
+            spec = obj["spec"]["template"].get("spec") or {"terminationGracePeriodSeconds": 30}
+            return pods.check_template(spec, "spec.template.spec", ("OnFailure", "Never"))
+        case "ConfigMap" | "Secret":
+            return _check_data(obj, old)
+        case "PriorityClass":
+            return [] if "value" in obj else [required("value")]
+    return []
+
+
+def _check_data(obj: Json, old: Json | None) -> list[Cause]:
+    causes: list[Cause] = []
+    binary = "binaryData" if obj["kind"] == "ConfigMap" else "data"
+    for key, text in (obj.get(binary) or {}).items():
+        try:
+            base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            causes.append(wrong(f"{binary}[{key}]", text, "must be base64"))
+    size = sum(len(v) for part in ("data", "binaryData") for v in (obj.get(part) or {}).values())
+    if size > 1 << 20:
+        causes.append(Cause("", "Too long: may not be more than 1048576 bytes", "FieldValueTooLong"))
+    if old is not None and old.get("immutable"):
+        for part in ("data", "binaryData", "immutable"):
+            if obj.get(part) != old.get(part):
+                message = "Forbidden: field is immutable when `immutable` is set"
+                causes.append(Cause(part, message, "FieldValueForbidden"))
+    return causes
+
+
+def refuse(resource: Resource, obj: Json, causes: list[Cause]) -> None:
+    """422 if anything is wrong."""
+    if causes:
+        meta = obj["metadata"]
+        raise invalid(resource.kind, resource.group, meta.get("name") or meta.get("generateName") or "", causes)

@@ -1,0 +1,185 @@
+"""CEL rules of structural schemas (x-kubernetes-validations): compiled when the CRD comes, evaluated on each write.
+
+Semantics from the Kubernetes documentation ("Validation rules"): `self` is the value the rule stands at, `oldSelf` its
+former value; a rule that names oldSelf is a transition rule and is skipped where there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import celpy
+from celpy.adapter import json_to_cel
+from celpy.celparser import CELParseError
+from celpy.evaluation import CELEvalError
+
+from muster.local.apiserver.http.failure import Cause
+
+Json = dict[str, Any]
+_OLD = re.compile(r"\boldSelf\b")
+_MENTIONED = re.compile(r"\b(?:self|oldSelf)\b(?:\.([A-Za-z_]\w*)\b(?!\s*\())?")
+_REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
+_ABSENT: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One compiled rule; `message` is what a user reads when it does not hold.
+
+    `fields` are the only fields of self and oldSelf it reads, None where that cannot be told from its text. Converting
+    an object for CEL costs far more than most rules, so only these are converted.
+    """
+
+    text: str
+    fields: frozenset[str] | None
+    program: Any
+    transition: bool
+    message: str
+    message_program: Any
+    reason: str
+    field_path: str
+
+
+@dataclass(slots=True)
+class Node:
+    """The rules at one place of a schema, and the places below it that have any."""
+
+    rules: list[Rule] = field(default_factory=list)
+    properties: dict[str, Node] = field(default_factory=dict)
+    additional: Node | None = None
+    items: Node | None = None
+    keys: tuple[str, ...] = ()
+
+    def empty(self) -> bool:
+        """Whether nothing at or below this place has a rule."""
+        return not (self.rules or self.properties or self.additional or self.items)
+
+
+def _program(environment: celpy.Environment, text: str, where: str) -> Any:
+    try:
+        return environment.program(environment.compile(text))
+    except CELParseError as failure:
+        raise ValueError(f"{where}: the CEL rule {text!r} does not compile: {failure}") from failure
+
+
+def _fields(text: str) -> frozenset[str] | None:
+    found = [match[1] for match in _MENTIONED.finditer(text)]
+    return frozenset(found) if all(found) else None
+
+
+def compile_rules(schema: Json) -> Node:
+    """The rule tree of a schema; raises ValueError naming the first rule that does not compile."""
+    return _compile(celpy.Environment(), schema, "openAPIV3Schema")
+
+
+def _compile(environment: celpy.Environment, schema: Json, where: str) -> Node:
+    node = Node(keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()))
+    for rule in schema.get("x-kubernetes-validations") or ():
+        text = rule["rule"]
+        expression = rule.get("messageExpression")
+        node.rules.append(
+            Rule(
+                text=text,
+                fields=_fields(f"{text} {expression or ''}"),
+                program=_program(environment, text, where),
+                transition=bool(_OLD.search(text)) and not rule.get("optionalOldSelf"),
+                message=rule.get("message") or f"failed rule: {text}",
+                message_program=_program(environment, expression, where) if expression else None,
+                reason=rule["reason"] if rule.get("reason") in _REASONS else "FieldValueInvalid",
+                field_path=rule.get("fieldPath") or "",
+            )
+        )
+    for name, inner in (schema.get("properties") or {}).items():
+        child = _compile(environment, inner, f"{where}.{name}")
+        if not child.empty():
+            node.properties[name] = child
+    for attribute, key in (("additional", "additionalProperties"), ("items", "items")):
+        inner = schema.get(key)
+        if isinstance(inner, dict):
+            child = _compile(environment, inner, f"{where}.{key}")
+            if not child.empty():
+                setattr(node, attribute, child)
+    return node
+
+
+def _seen(rule: Rule, value: Any) -> Any:
+    """The part of a value a rule reads."""
+    if rule.fields is None or not isinstance(value, dict):
+        return value
+    return {name: value[name] for name in rule.fields if name in value}
+
+
+def _judge(rule: Rule, value: Any, old: Any, path: str) -> Cause | None:
+    seen, former = _seen(rule, value), _ABSENT if old is _ABSENT else _seen(rule, old)
+    if seen == former:
+        # What has not changed was judged when it came; the real server overlooks its faults too (ratcheting).
+        return None
+    activation = {"self": json_to_cel(seen)}
+    if former is not _ABSENT:
+        activation["oldSelf"] = json_to_cel(former)
+    where = path + rule.field_path if path else rule.field_path.removeprefix(".")
+    try:
+        if rule.program.evaluate(activation):
+            return None
+    except CELEvalError as failure:
+        return Cause(where, f"Invalid value: rule {rule.text!r} cannot be evaluated: {failure.args[0]}")
+    message = rule.message
+    if rule.message_program is not None:
+        try:
+            message = str(rule.message_program.evaluate(activation))
+        except CELEvalError:
+            message = rule.message
+    kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else None
+    shown = f'"{kind}"' if kind else f'"{value}"' if isinstance(value, str) else str(value)
+    if rule.reason == "FieldValueForbidden":
+        return Cause(where, f"Forbidden: {message}", rule.reason)
+    if rule.reason == "FieldValueRequired":
+        return Cause(where, f"Required value: {message}", rule.reason)
+    return Cause(where, f"Invalid value: {shown}: {message}", rule.reason)
+
+
+def _old_item(keys: tuple[str, ...], item: Any, old: Any) -> Any:
+    """The former item of a list of maps; other lists cannot be correlated, and have no former items."""
+    if keys and isinstance(old, list) and isinstance(item, dict):
+        for candidate in old:
+            if isinstance(candidate, dict) and all(candidate.get(k) == item.get(k) for k in keys):
+                return candidate
+    return _ABSENT
+
+
+def _walk(node: Node, value: Any, old: Any, path: str) -> list[Cause]:
+    if old is not _ABSENT and value == old:
+        return []
+    causes: list[Cause] = []
+    for rule in node.rules:
+        if not (rule.transition and old is _ABSENT):
+            cause = _judge(rule, value, old, path)
+            causes += [cause] if cause is not None else []
+    if isinstance(value, dict):
+        former: Json = old if isinstance(old, dict) else {}
+        for name, item in value.items():
+            child = node.properties.get(name) or node.additional
+            if child is not None and item is not None:
+                causes += _walk(child, item, former.get(name, _ABSENT), f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and node.items is not None:
+        for index, item in enumerate(value):
+            causes += _walk(node.items, item, _old_item(node.keys, item, old), f"{path}[{index}]")
+    return causes
+
+
+def judge(schema: Json) -> Callable[[Json, Json | None], list[Cause]]:
+    """A function that names every rule an object breaks, given its old state (None on create).
+
+    Raises ValueError where a rule of the schema does not compile.
+    """
+    tree = compile_rules(schema)
+
+    def rules(obj: Json, old: Json | None) -> list[Cause]:
+        if tree.empty():
+            return []
+        return _walk(tree, obj, _ABSENT if old is None else old, "")
+
+    return rules

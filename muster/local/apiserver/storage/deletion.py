@@ -1,0 +1,83 @@
+"""Deleting: preconditions, grace, finalizers, and when an object really goes.
+
+The order of things is that of apiserver pkg/registry/generic/registry/store.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muster.api.values.timestamps import whole_time
+from muster.local.apiserver.http.failure import conflict, forbidden
+from muster.local.apiserver.http.options import DeleteOptions
+from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.schema.definitions import CLEANUP
+from muster.local.apiserver.storage.records import Json, Stored
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+_IMMORTAL = frozenset(("default", "kube-public", "kube-system"))
+
+
+def check_preconditions(resource: Resource, stored: Stored, options: DeleteOptions) -> None:
+    """409 where the object is not the one the caller means, 403 where it must stay."""
+    if resource.storage == ("", "namespaces") and stored.name in _IMMORTAL:
+        raise forbidden(resource.qualified, stored.name, "this namespace may not be deleted")
+    for label, wanted, held in (
+        ("UID", options.uid, stored.uid),
+        ("ResourceVersion", options.version, str(stored.version)),
+    ):
+        if wanted and wanted != held:
+            why = f"Precondition failed: {label} in precondition: {wanted}, {label} in object meta: {held}"
+            raise conflict(resource.qualified, stored.name, why)
+
+
+def grace_of(obj: Json, asked: int | None) -> int:
+    """Seconds a pod may take to end. One that no node runs, or that has ended, needs none."""
+    spec: dict[str, Any] = obj.get("spec") or {}
+    phase = (obj.get("status") or {}).get("phase")
+    if not spec.get("nodeName") or phase in ("Succeeded", "Failed"):
+        return 0
+    own = spec.get("terminationGracePeriodSeconds")
+    return max(0, asked if asked is not None else 30 if own is None else int(own))
+
+
+def mark(resource: Resource, obj: Json, options: DeleteOptions, now: float) -> bool:
+    """Marks an object as deleted, in place; False where it is to be removed at once."""
+    meta = obj["metadata"]
+    already = bool(meta.get("deletionTimestamp"))
+    finalizers: list[str] = list(meta.get("finalizers") or ())
+    if not already:
+        if options.propagation == "Foreground" and FOREGROUND not in finalizers:
+            finalizers.append(FOREGROUND)
+        if options.propagation == "Orphan" and ORPHAN not in finalizers:
+            finalizers.append(ORPHAN)
+        if resource.kind == "CustomResourceDefinition" and CLEANUP not in finalizers:
+            finalizers.append(CLEANUP)
+        if finalizers:
+            meta["finalizers"] = finalizers
+    grace = grace_of(obj, options.grace) if resource.storage == ("", "pods") else 0
+    if already:
+        # A second delete may only shorten the grace.
+        grace = min(grace, int(meta.get("deletionGracePeriodSeconds") or 0))
+    waits_for_drain = resource.kind == "Namespace"
+    if grace == 0 and not finalizers and not waits_for_drain:
+        return False
+    if not already or grace != meta.get("deletionGracePeriodSeconds"):
+        meta["deletionTimestamp"] = whole_time(now + grace) if not already or grace else meta["deletionTimestamp"]
+        meta["deletionGracePeriodSeconds"] = grace
+    if not already and "generation" in meta:
+        meta["generation"] += 1
+    if waits_for_drain:
+        obj.setdefault("status", {})["phase"] = "Terminating"
+    return True
+
+
+def finished(resource: Resource, obj: Json) -> bool:
+    """Whether an object that is being deleted has nothing left to wait for."""
+    meta = obj["metadata"]
+    if not meta.get("deletionTimestamp") or meta.get("finalizers"):
+        return False
+    if resource.kind == "Namespace":
+        return not (obj.get("spec") or {}).get("finalizers")
+    return not meta.get("deletionGracePeriodSeconds")

@@ -1,0 +1,105 @@
+"""The part of an object the server owns: names, uid, versions, times."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import Any
+
+from muster.local.apiserver.http.failure import bad_request, conflict, invalid, modified, wrong
+from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.storage.records import Stored
+
+Json = dict[str, Any]
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_GENERATED_BASE = 58
+_UNCOUNTED = frozenset(("Lease", "Namespace", "Node", "PersistentVolumeClaim", "Service"))
+_KEPT = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName")
+
+
+def generate_name(base: str, randomness: random.Random) -> str:
+    """A name from generateName: the base, cut to leave room, and five letters."""
+    return base[:_GENERATED_BASE] + "".join(randomness.choices(_ALPHABET, k=5))
+
+
+def place(resource: Resource, obj: Json, namespace: str, name: str = "") -> None:
+    """Puts the namespace (and name) of the path into the object, in place; 400 where they contradict it."""
+    meta = obj["metadata"]
+    given = meta.get("namespace") or ""
+    if resource.namespaced:
+        if given and given != namespace:
+            raise bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request "
+                f"({given} != {namespace})"
+            )
+        meta["namespace"] = namespace
+    else:
+        meta.pop("namespace", None)
+    if name:
+        if meta.get("name") and meta["name"] != name:
+            raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({name})")
+        meta["name"] = name
+
+
+def begin(resource: Resource, obj: Json, now: str, randomness: random.Random) -> None:
+    """The server's metadata of a new object, in place."""
+    meta = obj["metadata"]
+    if meta.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = generate_name(meta["generateName"], randomness)
+    for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "generation"):
+        meta.pop(field, None)
+    # The version-4 layout, from injected randomness, so that a test can foresee it.
+    meta["uid"] = str(uuid.UUID(int=randomness.getrandbits(128), version=4))
+    meta["creationTimestamp"] = now
+    if has_generation(resource, obj):
+        meta["generation"] = 1
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if field in meta and not meta[field]:
+            del meta[field]
+
+
+def carry_over(resource: Resource, new: Json, old: Json, stored: Stored, *, needs_version: bool) -> None:
+    """Gives an updated object the old one's metadata, in place; 409 where it is another object or a stale version."""
+    meta, held = new["metadata"], old["metadata"]
+    if meta.get("uid") and meta["uid"] != stored.uid:
+        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {stored.uid}"
+        raise conflict(resource.qualified, stored.name, why)
+    version = meta.get("resourceVersion")
+    if version and version != str(stored.version):
+        if not version.isdigit():
+            raise invalid(
+                resource.kind,
+                resource.group,
+                stored.name,
+                [wrong("metadata.resourceVersion", version, "must be a number")],
+            )
+        raise modified(resource.qualified, stored.name)
+    if not version and needs_version and resource.custom is not None:
+        cause = wrong("metadata.resourceVersion", "0x0", "must be specified for an update")
+        raise invalid(resource.kind, resource.group, stored.name, [cause])
+    meta["resourceVersion"] = str(stored.version)
+    meta.pop("selfLink", None)
+    for field in _KEPT:
+        if field in held:
+            meta[field] = held[field]
+        else:
+            meta.pop(field, None)
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if field in meta and not meta[field]:
+            del meta[field]
+
+
+def has_generation(resource: Resource, obj: Json) -> bool:
+    """Whether objects of a resource count the changes of their spec."""
+    return resource.custom is not None or ("spec" in obj and resource.kind not in _UNCOUNTED)
+
+
+def spec_changed(resource: Resource, new: Json, old: Json) -> bool:
+    """Whether a change is one of intent: for built-ins the spec, for custom resources all but metadata and status."""
+    if resource.custom is None:
+        return bool(new.get("spec") != old.get("spec"))
+    ignored = ("metadata", "status") if resource.has_status else ("metadata",)
+    names = (new.keys() | old.keys()) - set(ignored)
+    return any(new.get(name) != old.get(name) for name in names)

@@ -1,0 +1,103 @@
+"""Managed fields: who last wrote which field (kubernetes documentation, server-side-apply, "Field management").
+
+Kept for everything but the objects in which nobody looks for it and where it would cost most: events and leases
+(rewritten all the time) and CRDs (a megabyte of schema is seconds of walking).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.storage.fieldpaths import Path, from_fields, leaves, to_fields
+from muster.local.apiserver.storage.shapes import Shape, builtin_shape, custom_shape
+
+Json = dict[str, Any]
+_UNTRACKED = frozenset(
+    (("", "events"), ("coordination.k8s.io", "leases"), ("apiextensions.k8s.io", "customresourcedefinitions"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes: a manager, through which operation (Apply or Update) and subresource."""
+
+    manager: str
+    operation: str
+    subresource: str
+    api_version: str
+    time: str
+
+    def owns(self, entry: Json) -> bool:
+        """Whether a managedFields entry is this writer's."""
+        return (
+            entry.get("manager") == self.manager
+            and entry.get("operation") == self.operation
+            and (entry.get("subresource") or "") == self.subresource
+            and (self.operation == "Apply" or entry.get("apiVersion") == self.api_version)
+        )
+
+    def entry(self, paths: set[Path]) -> Json:
+        """A managedFields entry of this writer."""
+        entry = {
+            "manager": self.manager,
+            "operation": self.operation,
+            "apiVersion": self.api_version,
+            "time": self.time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": to_fields(paths),
+        }
+        if self.subresource:
+            entry["subresource"] = self.subresource
+        return entry
+
+
+def tracked(resource: Resource) -> bool:
+    """Whether objects of this resource carry managed fields."""
+    return resource.storage not in _UNTRACKED
+
+
+def shape_of(resource: Resource) -> Shape:
+    """How objects of a resource merge."""
+    return custom_shape(resource.custom.schema) if resource.custom else builtin_shape(resource.kind)
+
+
+def entries(obj: Json) -> list[Json]:
+    """An object's managedFields."""
+    held: list[Json] = obj["metadata"].get("managedFields") or []
+    return held
+
+
+def owned(entry: Json) -> set[Path]:
+    """The fields of an entry."""
+    fields = entry.get("fieldsV1")
+    return from_fields(fields) if isinstance(fields, dict) else set()
+
+
+def record_update(resource: Resource, new: Json, old: Json | None, base: list[Json], writer: Writer) -> list[Json]:
+    """The managedFields after an update: the writer takes what it changed, everybody loses what is gone."""
+    shape = shape_of(resource)
+    after = leaves(new, shape)
+    before = leaves(old, shape) if old is not None else {}
+    missing = object()
+    changed = {path for path, value in after.items() if before.get(path, missing) != value or path not in before}
+    gone = before.keys() - after.keys()
+    if not changed and not gone:
+        return base
+    kept: list[Json] = []
+    mine: set[Path] = set()
+    for entry in base:
+        held = owned(entry)
+        if writer.owns(entry):
+            mine |= held
+            continue
+        left = held - changed - gone
+        if left == held:
+            kept.append(entry)
+        elif left:
+            kept.append({**entry, "fieldsV1": to_fields(left)})
+    mine = (mine - gone) | changed
+    if mine:
+        kept.append(writer.entry(mine))
+    return kept

@@ -1,0 +1,128 @@
+"""Label and field selectors: parsed once for a request, then asked about each object.
+
+The grammar and what holds for an absent label are those of apimachinery pkg/labels/selector.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from muster.local.apiserver.http.failure import bad_request
+from muster.local.apiserver.storage.records import Stored
+
+_KEY = r"[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?"
+_VALUE = r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"
+_SET = re.compile(rf"\s*({_KEY})\s+(in|notin)\s*\(([^()]*)\)\s*")
+_EXISTS = re.compile(rf"\s*(!?)\s*({_KEY})\s*")
+_FIELD = re.compile(r"\s*([^=!\s]+)\s*(!=|==|=)\s*(.*)", re.DOTALL)
+_COMPARE = re.compile(rf"\s*({_KEY})\s*(==|!=|=|>|<)\s*({_VALUE})\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one key."""
+
+    key: str
+    operator: str
+    values: frozenset[str]
+
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """Whether labels meet it. As in Kubernetes, `!=` and `notin` hold where the key is absent."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "exists":
+                return value is not None
+            case "absent":
+                return value is None
+            case "in":
+                return value is not None and value in self.values
+            case "notin":
+                return value is None or value not in self.values
+        if value is None or not re.fullmatch(r"-?\d{1,18}", value):
+            return False
+        bound = int(next(iter(self.values)))
+        return int(value) > bound if self.operator == ">" else int(value) < bound
+
+
+def _split(text: str) -> list[str]:
+    parts: list[str] = []
+    depth = start = 0
+    for index, char in enumerate(text):
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(text[start:index])
+            start = index + 1
+    parts.append(text[start:])
+    return parts
+
+
+def _requirement(part: str, whole: str) -> Requirement:
+    if found := _SET.fullmatch(part):
+        return Requirement(found[1], found[3], frozenset(v.strip() for v in found[4].split(",")))
+    if found := _EXISTS.fullmatch(part):
+        return Requirement(found[2], "absent" if found[1] else "exists", frozenset())
+    if found := _COMPARE.fullmatch(part):
+        operator = {"=": "in", "==": "in", "!=": "notin"}.get(found[3], found[3])
+        if operator in "<>" and not re.fullmatch(r"-?\d{1,18}", found[4]):
+            raise bad_request(f"unable to parse requirement: values: for '{operator}' the value must be an integer")
+        return Requirement(found[1], operator, frozenset((found[4],)))
+    raise bad_request(
+        f"unable to parse requirement {part.strip()!r} of label selector {whole!r}; "
+        "write key=value, key!=value, key in (a,b), key notin (a,b), key or !key"
+    )
+
+
+def parse_labels(text: str) -> tuple[Requirement, ...]:
+    """A labelSelector; raises ApiError 400 where it cannot be read."""
+    return tuple(_requirement(part, text) for part in _split(text)) if text.strip() else ()
+
+
+def parse_fields(text: str, selectable: Sequence[str]) -> tuple[Requirement, ...]:
+    """A fieldSelector; raises ApiError 400 for a field that this resource cannot be selected by."""
+    found: list[Requirement] = []
+    for part in text.split(","):
+        if not part.strip():
+            continue
+        compared = _FIELD.fullmatch(part)
+        if compared is None:
+            raise bad_request(f"invalid field selector {part!r}; write field=value or field!=value")
+        key, sign, value = compared.groups()
+        operator = "notin" if sign == "!=" else "in"
+        if key not in ("metadata.name", "metadata.namespace") and key not in selectable:
+            raise bad_request(
+                f'"{key}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+                + "".join(f', "{s}"' for s in selectable)
+            )
+        found.append(Requirement(key, operator, frozenset((value.strip(),))))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """What a list or watch is limited to."""
+
+    namespace: str = ""
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+    def selects(self, stored: Stored) -> bool:
+        """Whether an object is asked for."""
+        if self.namespace and stored.namespace != self.namespace:
+            return False
+        if self.labels and not all(want.holds(stored.labels) for want in self.labels):
+            return False
+        for want in self.fields:
+            if want.key == "metadata.name":
+                value = stored.name
+            elif want.key == "metadata.namespace":
+                value = stored.namespace
+            else:
+                value = stored.fields.get(want.key, "")
+            if (value in want.values) != (want.operator == "in"):
+                return False
+        return True

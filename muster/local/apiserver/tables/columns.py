@@ -1,0 +1,265 @@
+"""The columns kubectl shows of built-in kinds (kubernetes pkg/printers/internalversion/printers.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from muster.api.values import humanize as ages
+from muster.local.apiserver.kinds.timestamps import parse_rfc3339
+from muster.local.apiserver.storage.records import dig
+
+Json = dict[str, Any]
+NONE = "<none>"
+UNKNOWN = "<unknown>"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `cell` makes its value of an object and the present time; priority 1 is shown with -o wide."""
+
+    name: str
+    cell: Callable[[Json, float], Any]
+    kind: str = "string"
+    priority: int = 0
+    format: str = ""
+
+
+def age(value: Any, now: float) -> str:
+    """How long ago an RFC 3339 time was."""
+    if not isinstance(value, str) or not value:
+        return UNKNOWN
+    try:
+        seconds = now - parse_rfc3339(value)
+    except ValueError:
+        return "<invalid>"
+    return ages.age(max(seconds, 0.0)) if seconds > -2 else "<invalid>"  # as HumanDuration does of the future
+
+
+def _at(path: str, missing: Any = NONE) -> Callable[[Json, float], Any]:
+    def cell(obj: Json, now: float) -> Any:
+        value = dig(obj, path)
+        return missing if value is None or value == "" else value
+
+    return cell
+
+
+def _age(obj: Json, now: float) -> str:
+    return age(dig(obj, "metadata.creationTimestamp"), now)
+
+
+def _statuses(pod: Json, place: str = "containerStatuses") -> list[Json]:
+    found: list[Json] = (pod.get("status") or {}).get(place) or []
+    return found
+
+
+def _ready(pod: Json, now: float) -> str:
+    total = len(dig(pod, "spec.containers") or ())
+    return f"{sum(bool(s.get('ready')) for s in _statuses(pod))}/{total}"
+
+
+def _container_reason(state: Json, prefix: str = "") -> str:
+    ended, waiting = state.get("terminated"), state.get("waiting")
+    if isinstance(waiting, dict) and waiting.get("reason"):
+        return prefix + str(waiting["reason"])
+    if isinstance(ended, dict):
+        if ended.get("reason"):
+            return prefix + str(ended["reason"])
+        signal = ended.get("signal")
+        return f"{prefix}Signal:{signal}" if signal else f"{prefix}ExitCode:{ended.get('exitCode', 0)}"
+    return ""
+
+
+def _status(pod: Json, now: float) -> str:
+    status = pod.get("status") or {}
+    reason = str(status.get("reason") or status.get("phase") or "")
+    gated = any(
+        c.get("type") == "PodScheduled" and c.get("reason") == "SchedulingGated" for c in status.get("conditions") or ()
+    )
+    if gated:
+        reason = "SchedulingGated"
+    inits = _statuses(pod, "initContainerStatuses")
+    for index, held in enumerate(inits):
+        state = held.get("state") or {}
+        ended = state.get("terminated")
+        if isinstance(ended, dict) and ended.get("exitCode") == 0:
+            continue
+        waiting = (state.get("waiting") or {}).get("reason")
+        detail = "" if waiting == "PodInitializing" else _container_reason(state, "Init:")
+        reason = detail or f"Init:{index}/{len(dig(pod, 'spec.initContainers') or ())}"
+        break
+    else:
+        running = False
+        for held in reversed(_statuses(pod)):
+            state = held.get("state") or {}
+            running = running or bool(held.get("ready") and state.get("running") is not None)
+            reason = _container_reason(state) or reason
+        if reason == "Completed" and running:
+            reason = "Running"
+    if dig(pod, "metadata.deletionTimestamp"):
+        return "Unknown" if status.get("reason") == "NodeLost" else "Terminating"
+    return reason
+
+
+def _restarts(pod: Json, now: float) -> str:
+    held = _statuses(pod)
+    count = sum(int(s.get("restartCount") or 0) for s in held)
+    ends = [dig(s, "lastState.terminated.finishedAt") for s in held]
+    last = max((e for e in ends if e), default="")
+    return f"{count} ({age(last, now)} ago)" if count and last else str(count)
+
+
+def _ports(service: Json, now: float) -> str:
+    ports = []
+    for port in dig(service, "spec.ports") or ():
+        node = f":{port['nodePort']}" if port.get("nodePort") else ""
+        ports.append(f"{port.get('port')}{node}/{port.get('protocol', 'TCP')}")
+    return ",".join(ports) or NONE
+
+
+def _selector(service: Json, now: float) -> str:
+    return ",".join(f"{k}={v}" for k, v in sorted((dig(service, "spec.selector") or {}).items())) or NONE
+
+
+def _count(*fields: str) -> Callable[[Json, float], int]:
+    return lambda obj, now: sum(len(obj.get(field) or ()) for field in fields)
+
+
+def _endpoints(obj: Json, now: float) -> str:
+    found = [
+        f"{address.get('ip')}:{port.get('port')}"
+        for subset in obj.get("subsets") or ()
+        for address in subset.get("addresses") or ()
+        for port in subset.get("ports") or ({"port": ""},)
+    ]
+    return ",".join(found[:3]) + (f" + {len(found) - 3} more..." if len(found) > 3 else "") or NONE
+
+
+def _node_status(node: Json, now: float) -> str:
+    ready = [c for c in dig(node, "status.conditions") or () if c.get("type") == "Ready"]
+    text = "Unknown" if not ready else "Ready" if ready[0].get("status") == "True" else "NotReady"
+    return text + (",SchedulingDisabled" if dig(node, "spec.unschedulable") else "")
+
+
+def _roles(node: Json, now: float) -> str:
+    prefix = "node-role.kubernetes.io/"
+    labels = dig(node, "metadata.labels") or {}
+    return ",".join(sorted(k.removeprefix(prefix) for k in labels if k.startswith(prefix))) or NONE
+
+
+def _node_address(node: Json, now: float) -> str:
+    found = [a.get("address") for a in dig(node, "status.addresses") or () if a.get("type") == "InternalIP"]
+    return str(found[0]) if found else NONE
+
+
+def _last_seen(event: Json, now: float) -> str:
+    seen = dig(event, "series.lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
+    return age(seen or dig(event, "metadata.creationTimestamp"), now)
+
+
+def _event_object(event: Json, now: float) -> str:
+    held = event.get("involvedObject") or event.get("regarding") or {}
+    return f"{str(held.get('kind', '')).lower()}/{held.get('name', '')}"
+
+
+def _message(event: Json, now: float) -> str:
+    return str(event.get("message") or event.get("note") or "").strip()
+
+
+def _completions(job: Json, now: float) -> str:
+    done = dig(job, "status.succeeded") or 0
+    return f"{done}/{dig(job, 'spec.completions') or dig(job, 'spec.parallelism') or 1}"
+
+
+def _job_status(job: Json, now: float) -> str:
+    conditions = {c.get("type"): c.get("status") for c in dig(job, "status.conditions") or ()}
+    for kind in ("Complete", "Failed", "Suspended"):
+        if conditions.get(kind) == "True":
+            return kind
+    return "Terminating" if dig(job, "metadata.deletionTimestamp") else "Running"
+
+
+def _duration(job: Json, now: float) -> str:
+    start, end = dig(job, "status.startTime"), dig(job, "status.completionTime")
+    if not start:
+        return ""
+    return age(start, parse_rfc3339(end) if end else now)
+
+
+NAME = Column("Name", lambda obj, now: obj["metadata"].get("name", ""), format="name")
+AGE = Column("Age", _age)
+DEFAULT = (NAME, Column("Created At", lambda obj, now: dig(obj, "metadata.creationTimestamp") or "", "date"))
+
+BUILT_IN: Mapping[str, tuple[Column, ...]] = {
+    "Pod": (
+        NAME,
+        Column("Ready", _ready),
+        Column("Status", _status),
+        Column("Restarts", _restarts),
+        AGE,
+        Column("IP", _at("status.podIP"), priority=1),
+        Column("Node", _at("spec.nodeName"), priority=1),
+        Column("Nominated Node", _at("status.nominatedNodeName"), priority=1),
+        Column("Readiness Gates", lambda obj, now: NONE, priority=1),
+    ),
+    "Namespace": (NAME, Column("Status", _at("status.phase", "")), AGE),
+    "Service": (
+        NAME,
+        Column("Type", _at("spec.type")),
+        Column("Cluster-IP", _at("spec.clusterIP")),
+        Column("External-IP", _at("spec.externalName")),
+        Column("Port(s)", _ports),
+        AGE,
+        Column("Selector", _selector, priority=1),
+    ),
+    "Endpoints": (NAME, Column("Endpoints", _endpoints), AGE),
+    "ConfigMap": (NAME, Column("Data", _count("data", "binaryData"), "integer"), AGE),
+    "Secret": (NAME, Column("Type", _at("type")), Column("Data", _count("data"), "integer"), AGE),
+    "ServiceAccount": (NAME, Column("Secrets", _count("secrets"), "integer"), AGE),
+    "Node": (
+        NAME,
+        Column("Status", _node_status),
+        Column("Roles", _roles),
+        AGE,
+        Column("Version", _at("status.nodeInfo.kubeletVersion", "")),
+        Column("Internal-IP", _node_address, priority=1),
+        Column("OS-Image", _at("status.nodeInfo.osImage", UNKNOWN), priority=1),
+        Column("Kernel-Version", _at("status.nodeInfo.kernelVersion", UNKNOWN), priority=1),
+        Column("Container-Runtime", _at("status.nodeInfo.containerRuntimeVersion", UNKNOWN), priority=1),
+    ),
+    "Event": (
+        Column("Last Seen", _last_seen),
+        Column("Type", _at("type", "")),
+        Column("Reason", _at("reason", "")),
+        Column("Object", _event_object),
+        Column("Message", _message),
+        Column("Count", lambda obj, now: obj.get("count") or obj.get("deprecatedCount") or 1, "integer", 1),
+        Column("Name", NAME.cell, format="name", priority=1),
+    ),
+    "Lease": (NAME, Column("Holder", _at("spec.holderIdentity", "")), AGE),
+    "PriorityClass": (
+        NAME,
+        Column("Value", _at("value", 0), "integer"),
+        Column("Global-Default", lambda obj, now: bool(obj.get("globalDefault")), "boolean"),
+        AGE,
+        Column("PreemptionPolicy", _at("preemptionPolicy", "")),
+    ),
+    "Job": (
+        NAME,
+        Column("Status", _job_status),
+        Column("Completions", _completions),
+        Column("Duration", _duration),
+        AGE,
+    ),
+    "PersistentVolumeClaim": (
+        NAME,
+        Column("Status", _at("status.phase", "")),
+        Column("Volume", _at("spec.volumeName", "")),
+        Column("Capacity", _at("status.capacity.storage", "")),
+        Column("Access Modes", lambda obj, now: ",".join(dig(obj, "spec.accessModes") or ())),
+        Column("StorageClass", _at("spec.storageClassName", "")),
+        AGE,
+    ),
+    "CustomResourceDefinition": DEFAULT,
+}

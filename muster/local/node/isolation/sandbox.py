@@ -1,0 +1,214 @@
+"""The agent's end of one pod's init process: set it up, start processes in it, signal them, take it down."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from muster.local.node.isolation.wire import CHUNK, Decoder, Message, encode
+
+
+class SandboxError(Exception):
+    """The pod's init process refused something or is gone; the text is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """One process of a pod, ready to exec."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    cwd: str | None
+    pod_directory: str
+    graft_directory: str
+    mounts: Sequence[Mapping[str, Any]] = ()
+    cgroups: Sequence[str] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)
+    join: int = 0
+    """The number of a running process whose mounts to share (exec); 0 for mounts of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningProcess:
+    """A started process: the agent's number for it, its pid on the host, and its wait status once it has one."""
+
+    number: int
+    pid: int
+    status: asyncio.Future[int]
+
+
+class Sandbox:
+    """One pod's processes. `closed` is set when the init process, and with it every process of the pod, has gone."""
+
+    def __init__(self, sock: socket.socket, *, namespaces: bool) -> None:
+        sock.setblocking(False)
+        self.pid = 0
+        self.closed = asyncio.Event()
+        self._sock = sock
+        self._pidfd = -1
+        self._namespaces = namespaces
+        self._numbers = 0
+        self._lock = asyncio.Lock()
+        self._replies: dict[int, asyncio.Future[Message]] = {}
+        self._exits: dict[int, asyncio.Future[int]] = {}
+        self._prepared: asyncio.Queue[Message] = asyncio.Queue()
+        self._reader = asyncio.create_task(self._read(), name="sandbox-reader")
+
+    async def created(self) -> int:
+        """The pid of the pod's init process on the host; its namespaces exist from here on."""
+        self.pid = int((await self._expect("created"))["pid"])
+        with contextlib.suppress(OSError):  # it may have died just now; then there is nothing to wait for
+            self._pidfd = os.pidfd_open(self.pid)
+        return self.pid
+
+    async def set_up(
+        self,
+        *,
+        hostname: str,
+        binds: Sequence[tuple[str, str]],
+        address: str,
+        prefix: int,
+        gateway: str,
+        tmpfs: Sequence[tuple[str, int | None]] = (),
+    ) -> None:
+        """Give the pod its hostname, files, memory volumes (folder, size in bytes) and address."""
+        message: Message = {"op": "setup", "hostname": hostname, "binds": [list(pair) for pair in binds]}
+        message |= {"address": address, "prefix": prefix, "gateway": gateway}
+        message["tmpfs"] = [list(pair) for pair in tmpfs]
+        await self._send(message)
+        await self._expect("ready")
+
+    async def start(self, spec: ProcessSpec, output: int) -> RunningProcess:
+        """Start a process whose output goes to the descriptor `output` (the caller keeps and closes its own copy)."""
+        if self.closed.is_set():
+            raise SandboxError("the pod's init process is gone")
+        self._numbers += 1
+        number = self._numbers
+        loop = asyncio.get_running_loop()
+        reply = self._replies[number] = loop.create_future()
+        ended = self._exits[number] = loop.create_future()
+        message: Message = {
+            "op": "start",
+            "id": number,
+            "namespaces": self._namespaces,
+            "argv": list(spec.argv),
+            "env": dict(spec.env),
+            "cwd": spec.cwd,
+            "pod_directory": spec.pod_directory,
+            "graft_directory": spec.graft_directory,
+            "mounts": [dict(mount) for mount in spec.mounts],
+            "cgroups": list(spec.cgroups),
+            "limits": dict(spec.limits),
+            "join": spec.join,
+        }
+        try:
+            await self._send(message, (output,))
+            answer = await reply
+        finally:
+            self._replies.pop(number, None)
+        if answer["ev"] != "started":
+            self._exits.pop(number, ended).cancel()
+            raise SandboxError(str(answer["message"]))
+        return RunningProcess(number, int(answer["pid"]), ended)
+
+    async def signal(self, process: RunningProcess, number: int) -> None:
+        """Signal every process of a container; one that is gone already is no error."""
+        if not process.status.done() and not self.closed.is_set():
+            await self._send({"op": "signal", "id": process.number, "signal": number})
+
+    async def destroy(self) -> None:
+        """Kill everything and wait until it is gone."""
+        if not self.closed.is_set():
+            self._sock.shutdown(socket.SHUT_WR)
+            await self.closed.wait()
+        await asyncio.gather(self._reader, return_exceptions=True)
+        self._sock.close()
+        if self._pidfd >= 0:
+            # The socket closes before the kernel has killed the rest of the pid namespace; the process ends after that.
+            descriptor, self._pidfd = self._pidfd, -1
+            await _readable(descriptor)
+            os.close(descriptor)
+
+    async def _expect(self, event: str) -> Message:
+        answer = await self._prepared.get()
+        if answer["ev"] != event:
+            raise SandboxError(str(answer.get("message", "the pod's init process is gone")))
+        return answer
+
+    async def _send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
+        loop = asyncio.get_running_loop()
+        data = encode(message)
+        async with self._lock:
+            try:
+                while descriptors:
+                    try:
+                        sent = socket.send_fds(self._sock, [data], list(descriptors))
+                    except BlockingIOError:
+                        await _writable(self._sock)
+                    else:
+                        descriptors = ()
+                        data = data[sent:]
+                await loop.sock_sendall(self._sock, data)
+            except OSError as error:
+                raise SandboxError(f"the pod's init process is gone ({error.strerror})") from error
+
+    async def _read(self) -> None:
+        loop = asyncio.get_running_loop()
+        decoder = Decoder()
+        try:
+            while data := await loop.sock_recv(self._sock, CHUNK):
+                for message in decoder.feed(data):
+                    self._take(message)
+        except ConnectionError:
+            pass  # its end of the socket died with it: the same as an orderly end of file
+        finally:
+            self._end()
+
+    def _take(self, message: Message) -> None:
+        number = message.get("id")
+        if number is None:
+            self._prepared.put_nowait(message)
+        elif message["ev"] == "exited":
+            future = self._exits.pop(number, None)
+            if future is not None and not future.done():
+                future.set_result(int(message["status"]))
+        elif (reply := self._replies.get(number)) is not None and not reply.done():
+            reply.set_result(message)
+
+    def _end(self) -> None:
+        """Process 1 is dead, so the kernel has killed the rest: what was running ended with SIGKILL."""
+        gone: Message = {"ev": "gone", "message": "the pod's init process is gone"}
+        self.closed.set()
+        self._prepared.put_nowait(gone)
+        for reply in self._replies.values():
+            if not reply.done():
+                reply.set_result(gone)
+        for future in self._exits.values():
+            if not future.done():
+                future.set_result(9)
+        self._exits.clear()
+
+
+async def _writable(sock: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_writer(sock, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_writer(sock)
+
+
+async def _readable(descriptor: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)

@@ -1,0 +1,58 @@
+"""Where pods get their addresses: from a bridge's block, or from a block of loopback addresses."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+from muster.local.node.isolation.levels import Isolation
+from muster.local.node.network.addresses import Addresses, AddressesExhaustedError, claim, loopback_blocks
+
+if TYPE_CHECKING:
+    from muster.local.node.network.bridge import Bridge
+
+
+class Network:
+    """One agent's addresses, and the bridge if it has one."""
+
+    def __init__(self, addresses: Addresses, *, name: str, bridge: Bridge | None, held: socket.socket | None) -> None:
+        self.addresses = addresses
+        self.name = name
+        """Of all agents in this network namespace, only this one is called so."""
+        self.bridge = bridge
+        self._held = held
+
+    @classmethod
+    async def make(cls, isolation: Isolation) -> Network:
+        """Claim a block that no other agent on this machine has."""
+        if isolation is Isolation.NETNS:
+            from muster.local.node.network.bridge import Bridge  # pyroute2 is an extra, needed for this isolation only
+
+            bridge = await Bridge.make()
+            return cls(Addresses(bridge.block), name=bridge.name, bridge=bridge, held=None)
+        for number, block in enumerate(loopback_blocks()):
+            held = claim("loopback", number)
+            if held is not None:
+                return cls(Addresses(block, skip=0), name=f"loopback{number}", bridge=None, held=held)
+        raise AddressesExhaustedError(
+            "all sixteen blocks of 127.77.0.0/16 are in use; stop another local cluster first"
+        )
+
+    @property
+    def host_address(self) -> str:
+        """Under which address pods reach this machine."""
+        return self.bridge.gateway if self.bridge else "127.0.0.1"
+
+    @property
+    def prefix(self) -> int:
+        return self.addresses.block.prefixlen
+
+    async def connect(self, pid: int, address: str) -> None:
+        if self.bridge is not None:
+            await self.bridge.connect(pid, address)
+
+    async def close(self) -> None:
+        if self.bridge is not None:
+            await self.bridge.remove()
+        if self._held is not None:
+            self._held.close()

@@ -1,0 +1,117 @@
+"""The bridge that carries the pods' addresses when each has a network namespace.
+
+Everything is named after the agent's block (`muster<n>`, `mv<n>-…`), so the leftovers of a killed agent are recognised
+and removed by whoever starts next: a name whose block nobody claims belongs to nobody. A pod's veth pair goes with its
+namespace.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from typing import Any
+
+from pyroute2 import AsyncIPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+
+from muster.local.node.isolation.sandbox import SandboxError
+from muster.local.node.network.addresses import AddressesExhaustedError, bridge_blocks, claim
+
+_NAME = re.compile(r"muster(\d+)")
+
+
+class Bridge:
+    """One agent's bridge in the network namespace the agent runs in."""
+
+    def __init__(self, number: int, block: ipaddress.IPv4Network, held: socket.socket, route: Any) -> None:
+        self.number = number
+        self.block = block
+        self.gateway = str(block[1])
+        self.name = f"muster{number}"
+        self._held = held
+        self._route = route
+        self._index = 0
+        self._count = 0
+
+    @classmethod
+    async def make(cls) -> Bridge:
+        """Claim a free block, remove what dead agents left, and bring the bridge up."""
+        route = AsyncIPRoute()
+        await route.__aenter__()
+        try:
+            await _remove_leftovers(route)
+            taken = await _networks(route)
+            for number, block in enumerate(bridge_blocks()):
+                if any(block.overlaps(network) for network in taken):
+                    continue
+                held = claim("bridge", number)
+                if held is None:
+                    continue
+                made = cls(number, block, held, route)
+                await made._bring_up()
+                return made
+        except BaseException:
+            await route.__aexit__(None, None, None)
+            raise
+        await route.__aexit__(None, None, None)
+        raise AddressesExhaustedError("every address block for a bridge is in use; stop another local cluster first")
+
+    async def connect(self, pid: int, address: str) -> None:
+        """Give the network namespace of `pid` an eth0 on this bridge; its address is set from inside."""
+        self._count += 1
+        octets = "".join(f":{int(part):02x}" for part in address.split("."))
+        try:
+            await self._route.link(
+                "add",
+                ifname=f"mv{self.number}-{self._count:x}",
+                kind="veth",
+                master=self._index,
+                state="up",
+                # A MAC that follows from the address: when an address is used again, nobody's ARP entry is wrong.
+                peer={"ifname": "eth0", "net_ns_pid": pid, "address": f"02:77{octets}"},
+            )
+        except (NetlinkError, OSError) as error:
+            raise SandboxError(f"cannot connect the pod to bridge {self.name}: {error}") from error
+
+    async def remove(self) -> None:
+        try:
+            await self._route.link("del", index=self._index)
+        finally:
+            await self._route.__aexit__(None, None, None)
+            self._held.close()
+
+    async def _bring_up(self) -> None:
+        try:
+            # A fixed MAC: otherwise the bridge takes the lowest of its ports' and changes it as pods come and go.
+            mac = f"02:77:ff:00:00:{self.number:02x}"
+            await self._route.link("add", ifname=self.name, kind="bridge", address=mac)
+            self._index = (await self._route.link_lookup(ifname=self.name))[0]
+            await self._route.addr("add", index=self._index, address=self.gateway, prefixlen=self.block.prefixlen)
+            await self._route.link("set", index=self._index, state="up")
+        except BaseException:
+            self._held.close()
+            raise
+
+
+async def _remove_leftovers(route: Any) -> None:
+    links = [(link.get_attr("IFLA_IFNAME"), link["index"]) async for link in await route.get_links()]
+    for name, index in links:
+        match = _NAME.fullmatch(str(name))
+        if match is None:
+            continue
+        held = claim("bridge", int(match.group(1)))
+        if held is not None:
+            try:
+                await route.link("del", index=index)
+            finally:
+                held.close()
+
+
+async def _networks(route: Any) -> list[ipaddress.IPv4Network]:
+    found: list[ipaddress.IPv4Network] = []
+    async for entry in await route.get_routes(family=socket.AF_INET):
+        target = entry.get_attr("RTA_DST")
+        if target and entry["dst_len"] > 0:
+            found.append(ipaddress.IPv4Network((target, entry["dst_len"]), strict=False))
+    return found

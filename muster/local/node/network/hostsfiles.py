@@ -1,0 +1,101 @@
+"""Every running pod's hosts file on disk, rewritten as pods and Services come, go and become ready.
+
+Files are changed in place: a bind mount shows the inode it was made of, so a new file would never be seen inside the
+pod. Many changes at once (a gang starting) become one rewriting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.local.node.network import hosts
+from muster.local.node.network.hosts import Named
+from muster.local.node.objects import Object
+
+GATHER_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    named: Named
+    path: Path
+    aliases: tuple[Object, ...]
+
+
+class HostsFiles:
+    """All hosts files of the node."""
+
+    def __init__(self, services: Mapping[str, Object]) -> None:
+        self._services = services
+        self._kept: dict[str, _Kept] = {}
+        self._written: dict[str, str] = {}
+        self._last: dict[str, list[str]] = {}
+        self._changed = asyncio.Event()
+
+    def keep(self, named: Named, path: Path, aliases: Iterable[Object] = ()) -> None:
+        """A pod has got its address. Its own file is complete when this returns, the others' follow at once."""
+        self._kept[named.uid] = kept = _Kept(named, path, tuple(aliases))
+        self._write(kept, self._shared(named.namespace))
+        self._changed.set()
+
+    def note(self, named: Named) -> None:
+        """A pod's readiness or labels may have changed."""
+        kept = self._kept.get(named.uid)
+        if kept is not None and kept.named != named:
+            self._kept[named.uid] = _Kept(named, kept.path, kept.aliases)
+            self._changed.set()
+
+    def drop(self, uid: str) -> None:
+        """A pod is over."""
+        if self._kept.pop(uid, None) is not None:
+            self._written.pop(uid, None)
+            self._changed.set()
+
+    def touch(self) -> None:
+        """A Service has changed."""
+        self._changed.set()
+
+    def address_of(self, namespace: str, short: str) -> str | None:
+        """The address of the pod that is called `<hostname>.<subdomain>` in a namespace."""
+        for kept in self._kept.values():
+            if kept.named.namespace == namespace and short in kept.named.names:
+                return kept.named.address
+        return None
+
+    async def run(self) -> None:
+        """Keep the files true until cancelled."""
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(GATHER_SECONDS)
+            self._changed.clear()
+            self._rewrite()
+
+    def _rewrite(self) -> None:
+        """Every file whose namespace sees other names than at the last time."""
+        present = {kept.named.namespace for kept in self._kept.values()}
+        shared = {namespace: self._shared(namespace) for namespace in present}
+        for kept in self._kept.values():
+            namespace = kept.named.namespace
+            if self._last.get(namespace) != shared[namespace]:
+                self._write(kept, shared[namespace])
+        self._last = shared
+
+    def _shared(self, namespace: str) -> list[str]:
+        return hosts.lines(namespace, [kept.named for kept in self._kept.values()], self._services.values())
+
+    def _write(self, kept: _Kept, shared: list[str]) -> None:
+        text = hosts.render(kept.named, shared, kept.aliases)
+        if self._written.get(kept.named.uid) == text:
+            return
+        self._written[kept.named.uid] = text
+        data = text.encode()
+        descriptor = os.open(kept.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.pwrite(descriptor, data, 0)
+            os.ftruncate(descriptor, len(data))
+        finally:
+            os.close(descriptor)

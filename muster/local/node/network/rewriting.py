@@ -1,0 +1,30 @@
+"""The last resort for names: where nothing can make them resolve, they are replaced by addresses before a container
+starts.
+
+Only what the node sees can be replaced: env values, command and args. A pod that does not exist yet gets its address
+reserved when its name is first met, so that workers may start before their coordinator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from muster.local.node.network.hosts import DOMAIN
+
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+
+
+def rewrite(text: str, namespace: str, subdomains: Iterable[str], address_of: Callable[[str], str]) -> str:
+    """`text` with every `<hostname>.<subdomain>[.<namespace>[.svc[.cluster.local]]]` replaced by
+    `address_of("host.sub")`.
+    """
+    for subdomain in subdomains:
+        suffix = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.{re.escape(DOMAIN.removeprefix('svc.'))})?)?)?"
+        pattern = rf"(?<![A-Za-z0-9.-])({_LABEL})\.{re.escape(subdomain)}{suffix}(?![A-Za-z0-9-]|\.[A-Za-z0-9])"
+
+        def address(match: re.Match[str], subdomain: str = subdomain) -> str:
+            return address_of(f"{match.group(1)}.{subdomain}")
+
+        text = re.sub(pattern, address, text)
+    return text

@@ -1,0 +1,240 @@
+"""One container from its first start to its last end: waiting, running, probed, ended, and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from dataclasses import replace
+
+import structlog
+
+from muster.local.node import objects
+from muster.local.node.context import PodContext
+from muster.local.node.isolation.sandbox import ProcessSpec, RunningProcess, SandboxError
+from muster.local.node.objects import Object
+from muster.local.node.pods import containers, images
+from muster.local.node.pods.containers import ContainerRecord
+from muster.local.node.pods.environment import ConfigError
+from muster.local.node.pods.logs import LogPipe, LogWriter
+from muster.local.node.pods.preparing import limit_memory, prepare
+from muster.local.node.pods.probes import watch_container
+from muster.local.node.pods.restarts import LONGEST, BackOff, restarts
+from muster.local.node.stamps import SECOND
+
+DRAIN_SECONDS = 0.5
+"""How long output may still come after the container's end, from a process that left its session."""
+
+ERROR_SECONDS = 1.0
+"""How long ErrImagePull is shown before the back-off begins."""
+
+
+class ContainerRunner:
+    """Runs one container of a pod by its restart policy. Also what its probes see of it (`probes.Prober`)."""
+
+    def __init__(self, context: PodContext, container: Object, record: ContainerRecord, policy: str) -> None:
+        self.record = record
+        self.started = asyncio.Event()
+        self._context = context
+        self._container = container
+        self._policy = policy
+        self._spec: ProcessSpec | None = None
+        self._process: RunningProcess | None = None
+        self._killer: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Until the container has ended for good, or the pod is to stop and it has ended."""
+        context, record = self._context, self.record
+        back_off = BackOff(context.node.back_off)
+        while (spec := await self._prepared()) is not None:
+            began = context.node.clock()
+            await self._once(spec)
+            code = record.exit_code
+            context.changed()
+            if context.stopping.is_set() or code is None or not restarts(self._policy, code):
+                return
+            delay = back_off.after((context.node.clock() - began) / SECOND)
+            record.last = record.state
+            if delay:
+                pod = context.place.pod
+                who = f"{objects.name(pod)}_{objects.namespace(pod)}({objects.uid(pod)})"
+                text = f"back-off {delay:g}s restarting failed container={record.name} pod={who}"
+                record.state = containers.waiting("CrashLoopBackOff", text)
+                context.changed()
+            if await context.pause(delay):
+                return
+            record.restarts += 1
+
+    async def terminate(self, grace: float) -> None:
+        """Ask the container to end: its preStop hook, then SIGTERM. Does not wait for the end."""
+        process = self._process
+        if process is None:
+            return
+        hook: Object = (self._container.get("lifecycle") or {}).get("preStop") or {}
+        if command := (hook.get("exec") or {}).get("command"):
+            try:
+                async with asyncio.timeout(grace):
+                    await self.execute([str(part) for part in command], grace)
+            except (SandboxError, TimeoutError) as error:
+                structlog.get_logger("muster.local.node").info("preStop hook failed", error=str(error))
+        await self._signal(process, signal.SIGTERM)
+
+    async def kill(self) -> None:
+        """End it now."""
+        if self._process is not None:
+            await self._signal(self._process, signal.SIGKILL)
+
+    async def execute(self, command: list[str], timeout: float) -> int:
+        spec, sandbox, process = self._spec, self._context.sandbox, self._process
+        if spec is None or sandbox is None or process is None:
+            return 1
+        null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            asked = await sandbox.start(replace(spec, argv=command, mounts=(), limits={}, join=process.number), null)
+        except SandboxError:
+            return 126
+        finally:
+            os.close(null)
+        try:
+            async with asyncio.timeout(timeout):
+                return containers.exit_of(await asyncio.shield(asked.status))[0]
+        finally:
+            if not asked.status.done():
+                await self._signal(asked, signal.SIGKILL)
+
+    def on_ready(self, ready: bool) -> None:
+        if self.record.ready != ready:
+            self.record.ready = ready
+            self._context.changed()
+
+    def on_started(self) -> None:
+        self.record.started = True
+        self.started.set()
+        self._context.changed()
+
+    def on_failed(self, kind: str) -> None:
+        structlog.get_logger("muster.local.node").info(
+            "probe failed, ending the container", probe=kind, container=self.record.name
+        )
+        self._killer = asyncio.create_task(self._end_for_probe(), name=f"kill-{self.record.name}")
+
+    async def _end_for_probe(self) -> None:
+        process = self._process
+        if process is None:
+            return
+        grace = objects.grace(self._context.place.pod)
+        await self._signal(process, signal.SIGTERM)
+        await asyncio.wait({process.status}, timeout=grace)
+        await self._signal(process, signal.SIGKILL)
+
+    async def _signal(self, process: RunningProcess, number: int) -> None:
+        if self._context.sandbox is not None and not self._context.sandbox.closed.is_set():
+            await self._context.sandbox.signal(process, number)
+
+    async def _prepared(self) -> ProcessSpec | None:
+        """The process to start, once its image and everything it refers to exist; None if the pod is to stop first."""
+        context, record = self._context, self.record
+        image, delay = str(self._container.get("image") or ""), images.PULL_RETRY
+        while not context.stopping.is_set():
+            if images.missing(image):
+                self._wait(*images.pull_error(image))
+                if await context.pause(ERROR_SECONDS):
+                    break
+                self._wait(*images.pull_back_off(image))
+                await context.pause(delay)
+                delay = min(delay * 2, LONGEST)
+                continue
+            try:
+                return await prepare(context, self._container)
+            except ConfigError as error:
+                self._wait(error.reason, str(error))
+                await context.pause(context.node.retry)
+        record.ready = False
+        return None
+
+    def _wait(self, reason: str, message: str) -> None:
+        state = containers.waiting(reason, message)
+        if self.record.state != state:
+            self.record.state = state
+            self._context.changed()
+
+    async def _once(self, spec: ProcessSpec) -> None:
+        """One run: from the start to the end of its output."""
+        context, record = self._context, self.record
+        group, limits = limit_memory(context, self._container, record.restarts)
+        self._spec = replace(spec, limits=limits, cgroups=[group.procs] if group else [])
+        writer = context.node.logs.writer(context.folder / "logs", record.name, record.restarts)
+        read, write = os.pipe2(os.O_CLOEXEC)
+        pipe = await _connect(read, writer)
+        began = context.node.clock()
+        record.container_id = ""
+        try:
+            try:
+                assert context.sandbox is not None
+                process = await context.sandbox.start(self._spec, write)
+            except SandboxError as error:
+                self._ended(containers.START_FAILED, 0, began, "StartError", str(error))
+                return
+            finally:
+                os.close(write)
+            self._process = process
+            record.container_id = f"process://{process.pid}"
+            record.state = containers.running(began)
+            context.changed()
+            if context.stopping.is_set():
+                await self.terminate(0)
+            code, number = containers.exit_of(await self._attended(process))
+            killed = group is not None and code != 0 and group.out_of_memory()
+            reason = containers.OUT_OF_MEMORY if killed else ("Completed" if code == 0 else "Error")
+            self._ended(code, number, began, reason)
+        finally:
+            self._process = None
+            await _drain(pipe)
+            context.node.logs.finish(writer)
+            if group is not None:
+                group.remove()
+
+    async def _attended(self, process: RunningProcess) -> int:
+        """The wait status of a process that is probed while it runs."""
+        probing = asyncio.create_task(
+            watch_container(self._container, self._context.place.address, self), name=f"probes-{self.record.name}"
+        )
+        try:
+            return await asyncio.shield(process.status)
+        finally:
+            tasks = [probing] + ([self._killer] if self._killer is not None else [])
+            for task in tasks:
+                task.cancel()
+            for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+                if isinstance(outcome, Exception):
+                    structlog.get_logger("muster.local.node").warning("probe broke", error=repr(outcome))
+            self._killer = None
+
+    def _ended(self, code: int, number: int, began: int, reason: str, message: str = "") -> None:
+        record = self.record
+        record.ready = record.started = False
+        record.state = containers.terminated(
+            code,
+            started=began,
+            finished=self._context.node.clock(),
+            container_id=record.container_id,
+            reason=reason,
+            signal=number,
+            message=message,
+        )
+
+
+async def _connect(read: int, writer: LogWriter) -> tuple[asyncio.ReadTransport, LogPipe]:
+    transport, protocol = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: LogPipe(writer), os.fdopen(read, "rb", buffering=0)
+    )
+    return transport, protocol
+
+
+async def _drain(pipe: tuple[asyncio.ReadTransport, LogPipe]) -> None:
+    """The rest of the output, up to its end or for a short while."""
+    transport, protocol = pipe
+    try:
+        await asyncio.wait_for(protocol.ended.wait(), DRAIN_SECONDS)
+    except TimeoutError:
+        transport.close()

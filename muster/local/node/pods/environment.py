@@ -1,0 +1,180 @@
+"""A container's environment, command and args, as pkg/kubelet/kubelet_pods.go makes them.
+
+`envFrom` first, then `env` in order; a value sees the variables before it. Pods do not inherit the agent's environment:
+only PATH (with the directory of the agent's Python first, so that `python3` is the one Muster runs on), HOME and LANG.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from muster.local.node import objects
+from muster.local.node.objects import Object
+from muster.local.node.pods.expansion import expand
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+T = TypeVar("T")
+_NAME = re.compile(r"[^=\x00]+")
+_KEYED = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
+
+
+class ConfigError(Exception):
+    """A container refers to something that is not there. `reason` is the kubelet's word for the waiting state."""
+
+    def __init__(self, message: str, reason: str = "CreateContainerConfigError") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Sources(Protocol):
+    """Where ConfigMaps and Secrets come from."""
+
+    async def config_map(self, namespace: str, name: str) -> Object | None: ...
+
+    async def secret(self, namespace: str, name: str) -> Object | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the downward API knows of a pod once it is on the node."""
+
+    pod: Object
+    node: str
+    address: str
+    host_address: str
+
+    def field(self, path: str) -> str:
+        """The value of a `fieldRef`; raises ConfigError for a field that has none."""
+        if match := _KEYED.fullmatch(path):
+            values: Mapping[str, str] = objects.metadata(self.pod).get(match.group(1)) or {}
+            return values.get(match.group(2), "")
+        known = {
+            "metadata.name": objects.name(self.pod),
+            "metadata.namespace": objects.namespace(self.pod),
+            "metadata.uid": objects.uid(self.pod),
+            "spec.nodeName": self.node,
+            "spec.serviceAccountName": str(objects.spec(self.pod).get("serviceAccountName") or "default"),
+            "status.podIP": self.address,
+            "status.podIPs": self.address,
+            "status.hostIP": self.host_address,
+            "status.hostIPs": self.host_address,
+        }
+        if path not in known:
+            raise ConfigError(f"fieldRef {path!r} is not supported; use one of {', '.join(sorted(known))}")
+        return known[path]
+
+
+def base_environment(home: str, python_directory: str) -> dict[str, str]:
+    """What every container starts from."""
+    return {"PATH": f"{python_directory}:{SYSTEM_PATH}", "HOME": home, "LANG": "C.UTF-8"}
+
+
+async def container_environment(
+    container: Object, place: Place, sources: Sources, base: Mapping[str, str]
+) -> dict[str, str]:
+    """The complete environment. Raises ConfigError when a reference that is not optional leads nowhere."""
+    found = dict(base) | {"HOSTNAME": objects.hostname(place.pod)}
+    declared: dict[str, str] = {}
+    for source in container.get("envFrom") or ():
+        prefix = str(source.get("prefix") or "")
+        data = await _bulk(source, objects.namespace(place.pod), sources)
+        declared |= {f"{prefix}{name}": value for name, value in data.items() if _NAME.fullmatch(f"{prefix}{name}")}
+    for entry in container.get("env") or ():
+        value = await _value(entry, place, sources, declared)
+        if value is not None:
+            declared[str(entry["name"])] = value
+    for name, value in declared.items():
+        if "\x00" in value or not _NAME.fullmatch(name):
+            raise ConfigError(f"environment variable {name!r} holds a NUL byte, or its name is no name")
+    return found | declared
+
+
+def arguments(container: Object, environment: Mapping[str, str]) -> list[str]:
+    """command + args, expanded. No image is pulled, so no entrypoint is known: a command is needed."""
+    argv = [expand(str(part), environment) for part in container.get("command") or ()]
+    if not argv:
+        raise ConfigError(
+            f"container {container.get('name')!r} has no command, and the local node pulls no image whose entrypoint "
+            f"it could run; set spec.containers[].command",
+            "CreateContainerError",
+        )
+    argv += [expand(str(part), environment) for part in container.get("args") or ()]
+    if any("\x00" in part for part in argv):
+        raise ConfigError(f"container {container.get('name')!r} has a NUL byte in its command or args")
+    return argv
+
+
+async def _bulk(source: Object, namespace: str, sources: Sources) -> Mapping[str, str]:
+    if reference := source.get("configMapRef"):
+        return await read_config_map(reference, namespace, sources)
+    if reference := source.get("secretRef"):
+        return {
+            name: value.decode(errors="replace")
+            for name, value in (await read_secret(reference, namespace, sources)).items()
+        }
+    return {}
+
+
+async def _value(entry: Object, place: Place, sources: Sources, declared: Mapping[str, str]) -> str | None:
+    origin: Object | None = entry.get("valueFrom")
+    if not origin:
+        return expand(str(entry.get("value") or ""), declared)
+    namespace = objects.namespace(place.pod)
+    if reference := origin.get("fieldRef"):
+        return place.field(str(reference.get("fieldPath")))
+    if reference := origin.get("configMapKeyRef"):
+        return _pick(await read_config_map(reference, namespace, sources), reference, "configmap")
+    if reference := origin.get("secretKeyRef"):
+        secret = _pick(await read_secret(reference, namespace, sources), reference, "secret")
+        return None if secret is None else secret.decode(errors="replace")
+    if reference := origin.get("resourceFieldRef"):
+        return _resource_field(reference, place)
+    raise ConfigError(f"env {entry.get('name')!r}: valueFrom {', '.join(origin)} is not supported by the local node")
+
+
+def _resource_field(reference: Object, place: Place) -> str:
+    kind, _, resource = str(reference.get("resource")).partition(".")
+    wanted = reference.get("containerName")
+    containers: Sequence[Object] = objects.spec(place.pod).get("containers") or ()
+    owner = next((each for each in containers if each.get("name") == wanted), containers[0])
+    return str(((owner.get("resources") or {}).get(kind) or {}).get(resource, "0"))
+
+
+def _pick(data: Mapping[str, T], reference: Object, kind: str) -> T | None:
+    wanted = str(reference.get("key"))
+    if wanted in data:
+        return data[wanted]
+    if reference.get("optional"):
+        return None
+    raise ConfigError(f"couldn't find key {wanted} in {kind} {reference.get('name')}")
+
+
+async def read_config_map(reference: Object, namespace: str, sources: Sources) -> Mapping[str, str]:
+    """The text data of a ConfigMap; nothing if it is optional and missing."""
+    name = str(reference.get("name") or reference.get("configMapName") or "")
+    found = await sources.config_map(namespace, name)
+    if found is None:
+        if reference.get("optional"):
+            return {}
+        raise ConfigError(f'configmap "{name}" not found')
+    return {str(key): str(value) for key, value in (found.get("data") or {}).items()}
+
+
+async def read_secret(reference: Object, namespace: str, sources: Sources) -> Mapping[str, bytes]:
+    """The decoded data of a Secret; nothing if it is optional and missing."""
+    name = str(reference.get("name") or reference.get("secretName") or "")
+    found = await sources.secret(namespace, name)
+    if found is None:
+        if reference.get("optional"):
+            return {}
+        raise ConfigError(f'secret "{name}" not found')
+    data: dict[str, Any] = found.get("data") or {}
+    try:
+        return {key: base64.b64decode(value, validate=True) for key, value in data.items()}
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise ConfigError(f'secret "{name}" holds data that is not base64') from error

@@ -1,0 +1,58 @@
+"""The last status of a pod whose processes ended with an earlier life of the node agent.
+
+Processes never outlive the agent (that is what the launcher is for), so a pod that an earlier agent had started is
+over. It is told as a node tells its own reboot: the containers' end was not seen, and the pod was disrupted rather than
+at fault.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muster.local.node import objects, stamps
+from muster.local.node.objects import Object
+from muster.local.node.pods.containers import UNKNOWN
+
+REASON = "Terminated"
+MESSAGE = "The local node was started again; the pod's processes ended with its previous life."
+
+
+def was_started(pod: Object) -> bool:
+    """Whether a kubelet had taken the pod up: only a kubelet sets startTime."""
+    return bool(objects.status(pod).get("startTime"))
+
+
+def lost_status(pod: Object, now: int) -> dict[str, Any]:
+    """Phase Failed, every container ended, and the condition the eviction and shutdown paths of Kubernetes set."""
+    status = objects.status(pod)
+    stamp = stamps.time(now)
+    changed = {
+        "Ready": ("False", "PodFailed"),
+        "ContainersReady": ("False", "PodFailed"),
+        "PodReadyToStartContainers": ("False", ""),
+        "DisruptionTarget": ("True", "TerminationByKubelet"),
+    }
+    conditions = [dict(each) for each in status.get("conditions") or () if each.get("type") not in changed]
+    for kind, (holds, reason) in changed.items():
+        condition = {"type": kind, "status": holds, "lastTransitionTime": stamp}
+        if reason:
+            condition["reason"] = reason
+        if kind == "DisruptionTarget":
+            condition["message"] = MESSAGE
+        conditions.append(condition)
+    made: dict[str, Any] = {"phase": "Failed", "reason": REASON, "message": MESSAGE, "conditions": conditions}
+    for kind in ("containerStatuses", "initContainerStatuses"):
+        if kind in status:
+            made[kind] = [_ended(each, stamp) for each in status[kind]]
+    return made
+
+
+def _ended(container: Object, stamp: str) -> dict[str, Any]:
+    state: Object = container.get("state") or {}
+    if "terminated" in state:
+        return dict(container)
+    ended: dict[str, Any] = UNKNOWN | {"finishedAt": stamp}
+    if "running" in state:
+        ended["startedAt"] = state["running"].get("startedAt")
+        ended["containerID"] = container.get("containerID")
+    return dict(container) | {"state": {"terminated": ended}, "ready": False, "started": False}

@@ -1,0 +1,219 @@
+"""One pod on this node, from binding to its end: sandbox, volumes, init containers, containers, termination, last
+words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import structlog
+
+from muster.local.node import objects, stamps
+from muster.local.node.context import NodeContext, PodContext
+from muster.local.node.isolation.sandbox import SandboxError
+from muster.local.node.network.addresses import AddressesExhaustedError
+from muster.local.node.network.hosts import named
+from muster.local.node.objects import Object
+from muster.local.node.pods import containers
+from muster.local.node.pods.container import ContainerRunner
+from muster.local.node.pods.containers import ContainerRecord
+from muster.local.node.pods.environment import ConfigError, Place
+from muster.local.node.pods.podsetup import set_up_pod
+from muster.local.node.pods.status import PodState
+from muster.local.node.reporter import Reporter
+
+DEADLINE = "DeadlineExceeded"
+SHUTDOWN = "Terminated"
+"""What a kubelet calls the end of a pod by the node's own shutdown (pkg/kubelet/nodeshutdown)."""
+
+
+class PodRunner:
+    """Owns everything of one pod. `run` is its whole life; the other methods may be called meanwhile."""
+
+    def __init__(self, node: NodeContext, pod: Object, folder: Path) -> None:
+        self._node = node
+        self._state = PodState(host_address=node.network.host_address, containers=_records(pod))
+        self._reporter = Reporter(node, pod, self._state)
+        place = Place(pod, node.name, "", node.network.host_address)
+        self._context = PodContext(node, place, folder, self._reporter.changed)
+        self._runners: list[ContainerRunner] = []
+        self._grace = objects.grace(pod)
+        self._hurry = asyncio.Event()
+        self._deleted = False
+        self._log = structlog.get_logger("muster.local.node").bind(pod=objects.key(pod))
+
+    @property
+    def pod(self) -> Object:
+        return self._reporter.pod
+
+    def learn(self, pod: Object) -> None:
+        """A newer version of the object: perhaps readiness, perhaps a deletion."""
+        self._reporter.learn(pod)
+        self._node.hosts.note(named(self.pod, self._state.address))
+        if objects.metadata(pod).get("deletionTimestamp"):
+            self._deleted = True
+            self.stop(objects.grace(pod))
+
+    def vanished(self) -> None:
+        """The object is gone (a forced deletion): so must the processes be, at once."""
+        self._reporter.gone = True
+        self.stop(0)
+
+    def shut_down(self, grace: float) -> None:
+        """The node itself is stopping: the pod fails for a reason that is not its own."""
+        self._state.reason = self._state.reason or SHUTDOWN
+        self._state.message = self._state.message or "Pod was terminated in response to imminent node shutdown."
+        self._state.disrupted = self._state.message
+        self.stop(min(grace, self._grace))
+
+    def stop(self, grace: float) -> None:
+        """End the pod: SIGTERM, `grace` seconds, SIGKILL. A second call may shorten the wait."""
+        if self._context.stopping.is_set() and grace < self._grace:
+            self._hurry.set()
+        self._grace = grace
+        self._context.stopping.set()
+
+    async def run(self) -> None:
+        """The pod's life. Returns when nothing of it is left on the node and the API server knows."""
+        self._state.started = stamps.time(self._node.clock())
+        reporting = asyncio.create_task(self._reporter.run(), name=f"report-{objects.key(self.pod)}")
+        working = asyncio.create_task(self._work(), name=f"work-{objects.key(self.pod)}")
+        stopping = asyncio.create_task(self._context.stopping.wait(), name=f"stop-{objects.key(self.pod)}")
+        try:
+            limit = objects.spec(self.pod).get("activeDeadlineSeconds")
+            patience = None if limit is None else float(limit)
+            done, _ = await asyncio.wait({working, stopping}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                self._state.reason = DEADLINE
+                self._state.message = "Pod was active on the node longer than the specified deadline"
+                self._context.stopping.set()
+            if not working.done():
+                await self._terminate(working)
+            await asyncio.wait({working})
+            self._admit(working)
+        finally:
+            for task in (working, stopping, reporting):
+                task.cancel()
+            await asyncio.gather(working, stopping, reporting, return_exceptions=True)
+            await self._take_down()
+        self._settle()
+        await self._reporter.write()
+        if self._deleted:
+            await self._reporter.delete()
+
+    def _admit(self, working: asyncio.Task[None]) -> None:
+        """An error of the node's own, foreseen or not, ends this pod and no other."""
+        error = working.exception()
+        if error is not None:
+            self._log.error("pod ended by an error of the node", exc_info=error)
+            self._state.reason, self._state.message = "NodeError", f"the local node failed: {error}"
+
+    async def _work(self) -> None:
+        """Until every container has ended for good."""
+        context, spec = self._context, objects.spec(self.pod)
+        if not await self._set_up():
+            return
+        policy = str(spec.get("restartPolicy") or "Always")
+        sidecars: list[asyncio.Task[None]] = []
+        for container, record in zip(spec.get("initContainers") or (), self._state.inits, strict=True):
+            runner = self._runner(container, record, _init_policy(policy, record))
+            if record.sidecar:
+                sidecars.append(asyncio.create_task(runner.run(), name=f"sidecar-{record.name}"))
+                started = asyncio.create_task(runner.started.wait(), name=f"started-{record.name}")
+                await asyncio.wait({started, sidecars[-1]}, return_when=asyncio.FIRST_COMPLETED)
+                started.cancel()
+            else:
+                await runner.run()
+                if record.exit_code != 0:
+                    break
+        else:
+            pairs = zip(spec.get("containers") or (), self._state.mains, strict=True)
+            mains = [self._runner(container, record, policy) for container, record in pairs]
+            for record in self._state.mains:
+                record.state = containers.waiting("ContainerCreating")
+            async with asyncio.TaskGroup() as group:
+                for runner in mains:
+                    group.create_task(runner.run(), name=f"container-{runner.record.name}")
+        if sidecars and not context.stopping.is_set():
+            context.stopping.set()
+        await asyncio.gather(*sidecars)
+
+    def _runner(self, container: Object, record: ContainerRecord, policy: str) -> ContainerRunner:
+        runner = ContainerRunner(self._context, container, record, policy)
+        self._runners.append(runner)
+        return runner
+
+    async def _set_up(self) -> bool:
+        """Sandbox and volumes; waits for what is not there yet. False if the pod is to stop first."""
+        context = self._context
+        while not context.stopping.is_set():
+            try:
+                await set_up_pod(context, self._state)
+            except (SandboxError, ConfigError, AddressesExhaustedError) as error:
+                self._log.info("pod waits for its sandbox", error=str(error))
+                self._state.message = str(error)
+                context.changed()
+                await self._take_down()
+                await context.pause(context.node.retry)
+            else:
+                self._state.sandboxed = True
+                self._state.message = ""
+                context.changed()
+                return True
+        return False
+
+    async def _terminate(self, working: asyncio.Task[None]) -> None:
+        """SIGTERM to all, then wait for the grace period at most, then SIGKILL to all that is left."""
+        grace = self._grace
+        self._context.changed()
+        if grace > 0:
+            asking = asyncio.gather(*(runner.terminate(grace) for runner in self._runners), return_exceptions=True)
+            hurry = asyncio.create_task(self._hurry.wait(), name="hurry")
+            await asyncio.wait({working, hurry}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+            hurry.cancel()
+            asking.cancel()
+            await asyncio.gather(hurry, asking, return_exceptions=True)
+        if not working.done() and self._context.sandbox is not None:
+            await self._context.sandbox.destroy()
+
+    async def _take_down(self) -> None:
+        """Whatever the pod had on this node."""
+        self._node.hosts.drop(objects.uid(self.pod))
+        self._state.sandboxed = False
+        if self._context.sandbox is not None:
+            await self._context.sandbox.destroy()
+        if self._state.address and self._state.address != self._node.network.host_address:
+            self._node.network.addresses.free(self._state.address)
+
+    def _settle(self) -> None:
+        self._state.over = True
+        for record in self._state.containers:
+            record.settle()
+
+
+def _init_policy(policy: str, record: ContainerRecord) -> str:
+    if record.sidecar:
+        return "Always"
+    return "Never" if policy == "Never" else "OnFailure"
+
+
+def _records(pod: Object) -> list[ContainerRecord]:
+    spec = objects.spec(pod)
+    inits = spec.get("initContainers") or ()
+    waiting = containers.waiting("PodInitializing" if inits else "ContainerCreating")
+    made = [
+        ContainerRecord(
+            str(each.get("name")),
+            str(each.get("image") or ""),
+            init=True,
+            sidecar=each.get("restartPolicy") == "Always",
+            state=dict(waiting),
+        )
+        for each in inits
+    ]
+    mains = spec.get("containers") or ()
+    made += [
+        ContainerRecord(str(each.get("name")), str(each.get("image") or ""), state=dict(waiting)) for each in mains
+    ]
+    return made

@@ -1,0 +1,126 @@
+"""All pods of this node: which of them run, and what each change the watch brings means for them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from muster.api.errors import ApiError
+from muster.local.node import objects
+from muster.local.node.api import pod_path
+from muster.local.node.context import NodeContext
+from muster.local.node.objects import Object
+from muster.local.node.pods.lost import lost_status, was_started
+from muster.local.node.pods.pod import PodRunner
+
+_UID = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+class PodSet:
+    """Starts a runner for every pod bound to this node.
+
+    `freed` is called when a pod waits for a node, or room may have been made.
+    """
+
+    def __init__(self, node: NodeContext, folder: Path, freed: Callable[[], None]) -> None:
+        self._node = node
+        self._folder = folder
+        self._freed = freed
+        self._runners: dict[str, PodRunner] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._log = structlog.get_logger("muster.local.node")
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def take(self, pod: Object, deleted: bool) -> None:
+        """One event of the watch. An object this node cannot make sense of is logged and left alone."""
+        uid = objects.uid(pod)
+        if not _UID.fullmatch(uid):
+            self._log.warning("pod has a uid that is none; ignored", pod=objects.key(pod))
+            return
+        if deleted or objects.finished(pod) or not objects.node_name(pod):
+            self._freed()
+        if deleted:
+            self._remove(pod)
+        elif objects.node_name(pod) != self._node.name:
+            return
+        elif runner := self._runners.get(uid):
+            runner.learn(pod)
+        elif uid in self._tasks or self._node.draining:
+            return
+        elif objects.finished(pod):
+            self._node.logs.know(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
+        elif was_started(pod):
+            self._node.logs.know(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
+            self._spawn(uid, self._bury(pod))
+        else:
+            self._start(uid, pod)
+
+    async def drain(self, grace: float) -> None:
+        """End every pod as a node that shuts down does."""
+        for runner in self._runners.values():
+            runner.shut_down(grace)
+        if self._tasks:
+            await asyncio.wait(set(self._tasks.values()))
+
+    async def abandon(self) -> None:
+        """Cancel whatever still runs here."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def sweep(self, present: Mapping[str, Object]) -> None:
+        """Remove the folders of pods that do not exist any more."""
+        for folder in self._folder.iterdir():
+            if folder.name not in present and folder.name not in self._tasks:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _start(self, uid: str, pod: Object) -> None:
+        folder = self._folder / uid
+        runner = self._runners[uid] = PodRunner(self._node, pod, folder)
+        self._node.logs.know(objects.namespace(pod), objects.name(pod), folder / "logs")
+        if objects.metadata(pod).get("deletionTimestamp"):
+            runner.learn(pod)
+        self._spawn(uid, runner.run())
+
+    def _spawn(self, uid: str, work: Coroutine[Any, Any, None]) -> None:
+        task = self._tasks[uid] = asyncio.create_task(work, name=f"pod-{uid}")
+        task.add_done_callback(lambda done: self._ended(uid, done))
+
+    def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(uid, None)
+        self._runners.pop(uid, None)
+        self._freed()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._log.error("pod runner broke", uid=uid, exc_info=error)
+
+    def _remove(self, pod: Object) -> None:
+        uid = objects.uid(pod)
+        if runner := self._runners.get(uid):
+            runner.vanished()
+        folder = self._folder / uid
+        self._node.logs.forget(objects.namespace(pod), objects.name(pod), folder / "logs")
+        task = self._tasks.get(uid)
+        if task is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            task.add_done_callback(lambda _: shutil.rmtree(folder, ignore_errors=True))
+
+    async def _bury(self, pod: Object) -> None:
+        """A pod of an earlier agent: its processes are gone, so say so, and let a deletion finish."""
+        try:
+            if objects.metadata(pod).get("deletionTimestamp"):
+                options = {"gracePeriodSeconds": 0, "preconditions": {"uid": objects.uid(pod)}}
+                await self._node.api.delete(pod_path(pod), {"apiVersion": "v1", "kind": "DeleteOptions"} | options)
+            else:
+                await self._node.api.merge(pod_path(pod, "status"), {"status": lost_status(pod, self._node.clock())})
+        except ApiError as error:
+            self._log.warning("lost pod not reported", pod=objects.key(pod), error=str(error))

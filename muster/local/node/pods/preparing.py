@@ -1,0 +1,86 @@
+"""From a container's spec to a process that can be started: environment, arguments, mounts, limits, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from muster.api.values.quantities import QuantityError, parse_quantity
+from muster.local.node import objects
+from muster.local.node.context import PodContext
+from muster.local.node.isolation.cgroups import Group
+from muster.local.node.isolation.levels import Isolation, nss_wrapper
+from muster.local.node.isolation.sandbox import ProcessSpec
+from muster.local.node.network.rewriting import rewrite
+from muster.local.node.objects import Object
+from muster.local.node.pods.environment import arguments, base_environment, container_environment
+from muster.local.node.pods.volumes import mounts_of, volume_variables
+
+
+async def prepare(context: PodContext, container: Object) -> ProcessSpec:
+    """Everything but the limits. Raises ConfigError where the spec leads nowhere."""
+    node = context.node
+    base = base_environment(str(context.home), node.python_directory) | _names(context)
+    if not node.isolation.namespaces:
+        base |= volume_variables(context.volumes)
+    environment = await container_environment(container, context.place, node.sources, base)
+    argv = arguments(container, environment)
+    if node.isolation is Isolation.REWRITE:
+        argv = [_rewritten(part, context) for part in argv]
+        environment = {name: _rewritten(value, context) for name, value in environment.items()}
+    name = str(container["name"])
+    return ProcessSpec(
+        argv=argv,
+        env=environment,
+        cwd=_directory(container, node.workspace),
+        pod_directory=str(context.home),
+        graft_directory=str(context.folder / "grafts" / name),
+        mounts=mounts_of(container, context.volumes),
+    )
+
+
+def _directory(container: Object, workspace: Path | None) -> str | None:
+    """Where the program starts: an image brings its own directory along, here the workspace stands in for it."""
+    if container.get("workingDir"):
+        return str(container["workingDir"])
+    return str(workspace) if workspace is not None else None
+
+
+def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Group | None, Mapping[str, int]]:
+    """The cgroup for the container's memory limit; where there can be none, the resource limit in its place."""
+    limits: Object = (container.get("resources") or {}).get("limits") or {}
+    try:
+        memory = int(parse_quantity(str(limits["memory"])).value) if "memory" in limits else 0
+    except QuantityError:
+        return None, {}
+    if memory <= 0:
+        return None, {}
+    name = re.sub(r"[^A-Za-z0-9-]", "-", f"{objects.uid(context.place.pod)}-{container['name']}-{run}")
+    group = context.node.cgroups.make(name, memory)
+    return (group, {}) if group is not None else (None, {"data": memory})
+
+
+def _names(context: PodContext) -> dict[str, str]:
+    """The variables that make names resolve without namespaces."""
+    library = nss_wrapper()
+    if context.node.isolation is not Isolation.NSS or library is None:
+        return {}
+    return {
+        "LD_PRELOAD": library,
+        "NSS_WRAPPER_HOSTS": str(context.hosts_file),
+        "NSS_WRAPPER_HOSTNAME": objects.hostname(context.place.pod),
+        "GRPC_DNS_RESOLVER": "native",  # gRPC's own resolver (c-ares) reads /etc/hosts past the preloaded library
+    }
+
+
+def _rewritten(text: str, context: PodContext) -> str:
+    pod = context.place.pod
+    namespace = objects.namespace(pod)
+    subdomain = str(objects.spec(pod).get("subdomain") or "")
+
+    def address_of(short: str) -> str:
+        known = context.node.hosts.address_of(namespace, short)
+        return known or context.node.network.addresses.reserve(f"{namespace}/{short}")
+
+    return rewrite(text, namespace, [subdomain] if subdomain else [], address_of)

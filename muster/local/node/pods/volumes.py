@@ -1,0 +1,149 @@
+"""A pod's volumes, as folders in the pod's directory, and how its containers see them.
+
+With a mount namespace a volumeMount is a bind mount, and an emptyDir of medium Memory is a tmpfs with the size asked
+for. Without one nothing can be mounted: every container then finds the folder of volume `my-data` in
+`MUSTER_VOLUME_MY_DATA`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from muster.api.values.quantities import QuantityError, parse_quantity
+from muster.local.node import objects
+from muster.local.node.objects import Object
+from muster.local.node.pods.environment import ConfigError, Place, Sources, read_config_map, read_secret
+
+_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+
+
+async def make_volumes(folder: Path, place: Place, sources: Sources) -> dict[str, dict[str, Any]]:
+    """Make every volume of the pod. Returns name -> the mount's source and, for a tmpfs, its size."""
+    made: dict[str, dict[str, Any]] = {}
+    for volume in objects.spec(place.pod).get("volumes") or ():
+        name = str(volume.get("name"))
+        if not _KEY.fullmatch(name):
+            raise ConfigError(f"volume name {name!r} is no DNS label")
+        home = folder / name
+        home.mkdir(parents=True, exist_ok=True)
+        made[name] = await _make(volume, home, place, sources)
+    return made
+
+
+async def _make(volume: Object, home: Path, place: Place, sources: Sources) -> dict[str, Any]:
+    namespace = objects.namespace(place.pod)
+    if (empty := volume.get("emptyDir")) is not None:
+        _permit(home, 0o777)
+        if empty.get("medium") == "Memory":
+            return {"source": str(home), "tmpfs": True, "size": _bytes(empty.get("sizeLimit")), "folder": str(home)}
+        return {"source": str(home), "folder": str(home)}
+    if (reference := volume.get("configMap")) is not None:
+        texts = await read_config_map(reference, namespace, sources)
+        _fill(home, {key: value.encode(errors="replace") for key, value in texts.items()}, reference)
+        return {"source": str(home), "read_only": True, "folder": str(home)}
+    if (reference := volume.get("secret")) is not None:
+        _permit(home, 0o700)
+        _fill(home, await read_secret(reference, namespace, sources), reference)
+        return {"source": str(home), "read_only": True, "folder": str(home)}
+    if (reference := volume.get("downwardAPI")) is not None:
+        for item in reference.get("items") or ():
+            field = str((item.get("fieldRef") or {}).get("fieldPath"))
+            _put(home, str(item.get("path")), place.field(field).encode(errors="replace"))
+        return {"source": str(home), "read_only": True, "folder": str(home)}
+    if (reference := volume.get("hostPath")) is not None:
+        return _host_path(reference, str(volume.get("name")))
+    if "projected" in volume and str(volume.get("name", "")).startswith("kube-api-access-"):
+        return {"source": str(home), "read_only": True, "folder": str(home)}  # there are no service account tokens here
+    kind = next((key for key in volume if key != "name"), "?")
+    raise ConfigError(
+        f"volume {volume.get('name')!r}: the local node has no {kind} volumes; use emptyDir, configMap, secret, "
+        f"downwardAPI or hostPath"
+    )
+
+
+def _permit(home: Path, mode: int) -> None:
+    home.chmod(mode)
+
+
+def _host_path(reference: Object, name: str) -> dict[str, Any]:
+    path = Path(str(reference.get("path")))
+    if reference.get("type") == "DirectoryOrCreate":
+        path.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        raise ConfigError(f"hostPath volume {name!r}: {path} does not exist on this machine")
+    return {"source": str(path), "folder": str(path)}
+
+
+def _fill(home: Path, data: Mapping[str, bytes], reference: Object) -> None:
+    items = reference.get("items")
+    if items is None:
+        for key, value in data.items():
+            _put(home, key, value)
+        return
+    for item in items:
+        key = str(item.get("key"))
+        if key in data:
+            _put(home, str(item.get("path")), data[key])
+        elif not reference.get("optional"):
+            raise ConfigError(f"references non-existent config key: {key}")
+
+
+def _put(home: Path, path: str, value: bytes) -> None:
+    parts = PurePosixPath(path)
+    if parts.is_absolute() or ".." in parts.parts or not all(_KEY.fullmatch(part) for part in parts.parts):
+        raise ConfigError(f"volume path {path!r} must stay inside the volume")
+    (home / parts).parent.mkdir(parents=True, exist_ok=True)
+    (home / parts).write_bytes(value)
+
+
+def mounts_of(container: Object, volumes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The container's mounts, for `launcher.mounts`."""
+    made: list[dict[str, Any]] = []
+    for mount in container.get("volumeMounts") or ():
+        name = str(mount.get("name"))
+        if name not in volumes:
+            raise ConfigError(f"volumeMount {name!r} names no volume of the pod")
+        volume = volumes[name]
+        target = str(PurePosixPath("/", str(mount.get("mountPath"))))
+        entry = {"target": target, "source": volume["source"]}
+        entry["read_only"] = bool(mount.get("readOnly") or volume.get("read_only"))
+        if sub := str(mount.get("subPath") or ""):
+            entry |= _sub_path(sub, volume, name)
+        else:
+            entry["file"] = Path(volume["source"]).is_file()
+        made.append(entry)
+    return made
+
+
+def _sub_path(sub: str, volume: Mapping[str, Any], name: str) -> dict[str, Any]:
+    parts = PurePosixPath(sub)
+    if parts.is_absolute() or ".." in parts.parts:
+        raise ConfigError(f"volumeMount {name!r}: subPath {sub!r} must stay inside the volume")
+    path = Path(volume["folder"]) / parts
+    if not path.exists():
+        path.mkdir(parents=True)
+    return {"source": str(path), "file": path.is_file()}
+
+
+def memory_volumes(volumes: Mapping[str, dict[str, Any]]) -> list[tuple[str, int | None]]:
+    """The volumes to mount a tmpfs on: folder and size in bytes."""
+    return [(each["folder"], each["size"]) for each in volumes.values() if each.get("tmpfs")]
+
+
+def volume_variables(volumes: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """Where the volumes are, for pods without mounts."""
+    return {
+        f"MUSTER_VOLUME_{re.sub('[^A-Z0-9]', '_', name.upper())}": volume["folder"] for name, volume in volumes.items()
+    }
+
+
+def _bytes(text: object) -> int | None:
+    if text is None:
+        return None
+    try:
+        return int(parse_quantity(str(text)).value)
+    except QuantityError as error:
+        raise ConfigError(f"emptyDir.sizeLimit: {error}") from error

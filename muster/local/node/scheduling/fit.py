@@ -1,0 +1,115 @@
+"""Whether a pod fits on this one node, and what the scheduler says when it does not.
+
+The checks and their words are those of kube-scheduler's plugins NodeResourcesFit, NodeAffinity and NodeUnschedulable.
+Taints do not exist here; pod (anti-)affinity and topology spread are ignored, for a single node cannot spread anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from muster.api.values.quantities import parse_quantity
+from muster.local.node import objects
+from muster.local.node.objects import Object
+
+Amounts = Mapping[str, Decimal]
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+def amounts(quantities: Mapping[str, object]) -> dict[str, Decimal]:
+    """Quantities as exact numbers; raises QuantityError (a ValueError) for a text that is none."""
+    return {str(name): parse_quantity(str(text)).value for name, text in quantities.items()}
+
+
+def requests(pod: Object) -> dict[str, Decimal]:
+    """What the pod asks for: all containers together, or the largest init container, whichever is more."""
+    spec = objects.spec(pod)
+    total: dict[str, Decimal] = {"pods": Decimal(1)}
+    for container in spec.get("containers") or ():
+        for name, amount in _asked(container).items():
+            total[name] = total.get(name, Decimal(0)) + amount
+    for container in spec.get("initContainers") or ():
+        always = container.get("restartPolicy") == "Always"
+        for name, amount in _asked(container).items():
+            now = total.get(name, Decimal(0))
+            total[name] = now + amount if always else max(now, amount)
+    for name, amount in amounts(spec.get("overhead") or {}).items():
+        total[name] = total.get(name, Decimal(0)) + amount
+    return total
+
+
+def add(many: Iterable[Amounts]) -> dict[str, Decimal]:
+    """The sum of several pods' requests."""
+    total: dict[str, Decimal] = {}
+    for each in many:
+        for name, amount in each.items():
+            total[name] = total.get(name, Decimal(0)) + amount
+    return total
+
+
+def misfits(pod: Object, node_labels: Mapping[str, str], capacity: Amounts, used: Amounts) -> list[str]:
+    """Why the pod cannot run on the node now; empty if it can."""
+    if not _selected(pod, node_labels):
+        return ["node(s) didn't match Pod's node affinity/selector"]
+    reasons: list[str] = []
+    for name, amount in requests(pod).items():
+        free = capacity.get(name, Decimal(0)) - used.get(name, Decimal(0))
+        if amount > 0 and amount > free:
+            reasons.append("Too many pods" if name == "pods" else f"Insufficient {name}")
+    return sorted(reasons)
+
+
+def message(reasons: Sequence[str]) -> str:
+    """One node, in the scheduler's sentence."""
+    return f"0/1 nodes are available: {', '.join(f'1 {reason}' for reason in reasons)}."
+
+
+def gated(pod: Object) -> bool:
+    return bool(objects.spec(pod).get("schedulingGates"))
+
+
+def ours(pod: Object) -> bool:
+    """Whether the default scheduler is asked for, which is what the agent stands in for."""
+    return (objects.spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) == DEFAULT_SCHEDULER
+
+
+def _asked(container: Object) -> dict[str, Decimal]:
+    resources: Object = container.get("resources") or {}
+    return amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
+
+
+def _selected(pod: Object, node_labels: Mapping[str, str]) -> bool:
+    spec = objects.spec(pod)
+    if any(node_labels.get(name) != value for name, value in (spec.get("nodeSelector") or {}).items()):
+        return False
+    affinity: Object = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required: Object | None = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if not required:
+        return True
+    terms: Sequence[Object] = required.get("nodeSelectorTerms") or ()
+    return any(
+        term.get("matchExpressions") and all(_holds(each, node_labels) for each in term["matchExpressions"])
+        for term in terms
+    )
+
+
+def _holds(expression: Object, node_labels: Mapping[str, str]) -> bool:
+    value = node_labels.get(str(expression.get("key")))
+    values: Sequence[str] = expression.get("values") or ()
+    match expression.get("operator"):
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt" as operator:
+            try:
+                left, right = int(str(value)), int(values[0])
+            except (ValueError, IndexError):
+                return False
+            return left > right if operator == "Gt" else left < right
+    return False

@@ -1,0 +1,142 @@
+"""Binds pending pods to this node, oldest first, and says of the others why they have to wait.
+
+Stands in for kube-scheduler, with one node to choose from. Called for whenever something has changed: a pod came, one
+ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import structlog
+
+from muster.api.errors import ApiError
+from muster.local.node import objects, stamps
+from muster.local.node.api import Api, pod_path
+from muster.local.node.objects import Object
+from muster.local.node.scheduling import fit as scheduling
+from muster.local.node.stamps import Clock
+
+RETRY_SECONDS = 2.0
+
+
+class Scheduler:
+    """`pods` is the live view of all pods, by uid, in the order they were first seen."""
+
+    def __init__(
+        self,
+        api: Api,
+        pods: Mapping[str, Object],
+        *,
+        node: str,
+        node_labels: Mapping[str, str],
+        capacity: Mapping[str, Decimal],
+        clock: Clock,
+    ) -> None:
+        self._api = api
+        self._pods = pods
+        self._node = node
+        self._labels = node_labels
+        self._capacity = capacity
+        self._clock = clock
+        self._woken = asyncio.Event()
+        self._bound: dict[str, Object] = {}
+        self._log = structlog.get_logger("muster.local.node")
+
+    def wake(self) -> None:
+        """Something has changed that may let a pod in."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            if not await self.schedule():
+                await asyncio.sleep(RETRY_SECONDS)
+                self._woken.set()
+
+    async def schedule(self) -> bool:
+        """Try every pending pod once. False if the API server was in the way."""
+        self._bound = {
+            uid: pod for uid, pod in self._bound.items() if uid in self._pods and not objects.node_name(self._pods[uid])
+        }
+        waiting = sorted(filter(self._pending, self._pods.values()), key=_age)
+        if not waiting:
+            return True
+        here = [
+            pod for pod in self._pods.values() if objects.node_name(pod) == self._node and not objects.finished(pod)
+        ]
+        used = scheduling.add(map(_requests, [*here, *self._bound.values()]))
+        complete = True
+        for pod in waiting:
+            try:
+                if await self._place(pod, used):
+                    used = scheduling.add([used, _requests(pod)])
+            except ApiError as error:
+                self._log.info("pod not scheduled", pod=objects.key(pod), error=str(error))
+                complete = complete and error.status in {404, 409}  # the pod has gone, or another was faster
+        return complete
+
+    def _pending(self, pod: Object) -> bool:
+        return (
+            not objects.node_name(pod)
+            and objects.uid(pod) not in self._bound
+            and not objects.finished(pod)
+            and not objects.metadata(pod).get("deletionTimestamp")
+            and scheduling.ours(pod)
+        )
+
+    async def _place(self, pod: Object, used: scheduling.Amounts) -> bool:
+        if scheduling.gated(pod):
+            await self._explain(pod, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
+            return False
+        try:
+            reasons = scheduling.misfits(pod, self._labels, self._capacity, used)
+        except ValueError as error:
+            await self._explain(pod, "Unschedulable", f"the pod's resource requests cannot be read: {error}")
+            return False
+        if reasons:
+            await self._explain(pod, "Unschedulable", scheduling.message(reasons))
+            return False
+        metadata = objects.metadata(pod)
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": metadata["name"], "namespace": objects.namespace(pod), "uid": metadata.get("uid")},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": self._node},
+        }
+        await self._api.create(pod_path(pod, "binding"), binding)
+        self._bound[objects.uid(pod)] = pod
+        return True
+
+    async def _explain(self, pod: Object, reason: str, message: str) -> None:
+        """The condition PodScheduled=False, written when it says something new."""
+        known: list[dict[str, Any]] = list(objects.status(pod).get("conditions") or ())
+        before = next((each for each in known if each.get("type") == "PodScheduled"), {})
+        if (before.get("status"), before.get("reason"), before.get("message")) == ("False", reason, message):
+            return
+        same = before.get("status") == "False"
+        now = before.get("lastTransitionTime") if same else stamps.time(self._clock())
+        condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        others = [each for each in known if each.get("type") != "PodScheduled"]
+        patch = {
+            "metadata": {"resourceVersion": objects.metadata(pod).get("resourceVersion")},
+            "status": {"phase": "Pending", "conditions": [*others, condition | {"lastTransitionTime": now}]},
+        }
+        await self._api.merge(pod_path(pod, "status"), patch)
+
+
+def _requests(pod: Object) -> Mapping[str, Decimal]:
+    """What a pod that is already in takes; nothing if that cannot be read."""
+    try:
+        return scheduling.requests(pod)
+    except ValueError:
+        return {"pods": Decimal(1)}
+
+
+def _age(pod: Object) -> str:
+    return str(objects.metadata(pod).get("creationTimestamp") or "")

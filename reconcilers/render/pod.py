@@ -1,0 +1,171 @@
+"""A member of the plan as a core/v1 Pod.
+
+The pod is a closed template: whoever may create an Experiment can choose what is in these fields and nothing else, so a
+field that could reach the node (host namespaces, host paths, privileged, a service account) cannot be asked for at all.
+
+`PodTemplate` is the same pod for a whole group: JSON that is encoded once and cut where the members differ. The cuts
+are made at NUL bytes, which JSON text can never contain (RFC 8259 §7: control characters are escaped), so no text of
+a user, whatever is in it, can be taken for a cut.
+
+The one container of a member, and the volumes it mounts. Nothing of the user reaches a field that is not named here.
+
+How much the container may do. Pod Security's ``restricted`` profile demands ``runAsNonRoot``, and most public ML
+images (those of CUDA, PyTorch, JAX, Ray) run as root and keep their program under /root or in a directory of root's;
+forcing another user breaks them in ways that look like bugs of the training program. So the user is the image's own,
+and everything else of ``restricted`` is kept: no capability, no way to gain one (no_new_privs), the runtime's seccomp
+filter. Root without capabilities cannot change owners, mount, load modules or read what file modes deny. What a pod
+so made needs is the ``baseline`` profile. ``ptrace`` (py-spy, gdb) adds SYS_PTRACE, which baseline does not admit
+either: the namespace of such an experiment must be ``privileged`` or exempt, which its administrator, not its author,
+decides.
+"""
+
+from dataclasses import fields
+from typing import Any
+
+import msgspec
+
+from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
+from muster.reconcilers.render.encode import to_json
+from muster.reconcilers.render.environment import Cell, Place, environment, shell
+from muster.reconcilers.render.service import labels, owner_reference
+from muster.state.plan import Group, Member, Plan, Toleration
+
+
+def render_pod(plan: Plan, member: Member, epoch: int) -> dict[str, Any]:
+    """The pod of one member in one epoch. Raises ValueError for a member that the plan does not have."""
+    group = plan.group_of(member.rank)
+    if group is None or group.name != member.group:
+        raise ValueError(f"experiment {plan.namespace}/{plan.name} has no member {member}")
+    return _pod(plan, group, epoch, _place(plan, group, member, epoch))
+
+
+class PodTemplate:
+    """Renders the pods of one group and epoch to JSON, byte for byte what `render_pod` encodes to.
+
+    Raises ``Unrenderable`` when the plan holds text that JSON cannot carry.
+    """
+
+    __slots__ = ("_epoch", "_fillings", "_group", "_pieces", "_plan")
+
+    def __init__(self, plan: Plan, group: Group, epoch: int) -> None:
+        self._plan, self._group, self._epoch = plan, group, epoch
+        slots = Place(**{field.name: msgspec.Raw(f"\0{field.name}\0".encode()) for field in fields(Place)})
+        what = f"the pod of group {group.name!r} of experiment {plan.namespace}/{plan.name}"
+        self._pieces = to_json(_pod(plan, group, epoch, slots), what).split(b"\0")
+        self._fillings = [(index, self._pieces[index].decode()) for index in range(1, len(self._pieces), 2)]
+
+    def render(self, member: Member) -> bytes:
+        """The JSON of one member's pod. Raises ValueError for a member of another group."""
+        if member.group != self._group.name:
+            raise ValueError(f"member {member} is not of group {self._group.name!r}")
+        place = _place(self._plan, self._group, member, self._epoch)
+        pieces = self._pieces.copy()
+        for index, slot in self._fillings:
+            pieces[index] = msgspec.json.encode(getattr(place, slot))
+        return b"".join(pieces)
+
+
+def _place(plan: Plan, group: Group, member: Member, epoch: int) -> Place:
+    return Place(
+        name=plan.pod_name(member, epoch),
+        hostname=plan.hostname(member, epoch),
+        job=str(member.job),
+        pod=str(member.pod),
+        rank=str(member.rank),
+        global_job=str(group.first_job + member.job),
+    )
+
+
+def _pod(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, Any]:
+    own: dict[str, Cell] = {
+        LABEL_GROUP: group.name,
+        LABEL_JOB: place.job,
+        LABEL_POD: place.pod,
+        LABEL_RANK: place.rank,
+        LABEL_EPOCH: str(epoch),
+    }
+    spec: dict[str, object] = {
+        "hostname": place.hostname,
+        "subdomain": plan.name,
+        "restartPolicy": "Never",  # a gang restarts as a whole, and Muster decides when
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,  # hundreds of variables about other people's Services, some of which programs obey
+        "terminationGracePeriodSeconds": plan.grace,
+        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [container(plan, group, epoch, place)],
+    }
+    if mounted := volumes(plan, group):
+        spec["volumes"] = mounted
+    if group.shape.node_selector:
+        spec["nodeSelector"] = dict(group.shape.node_selector)
+    if group.shape.tolerations:
+        spec["tolerations"] = [_toleration(toleration) for toleration in group.shape.tolerations]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": place.name,
+            "namespace": plan.namespace,
+            "labels": {**labels(plan), **own},
+            "ownerReferences": [owner_reference(plan)],
+        },
+        "spec": spec,
+    }
+
+
+def _toleration(toleration: Toleration) -> dict[str, object]:
+    # An empty key or effect means "any" only when it is absent or empty; an empty value beside Exists must be absent.
+    said = {
+        "key": toleration.key,
+        "operator": toleration.operator,
+        "value": toleration.value,
+        "effect": toleration.effect,
+    }
+    return {name: text for name, text in said.items() if text}
+
+
+SHM = "/dev/shm"  # noqa: S108 - a mount point in the container, not a file of ours
+
+
+def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, object]:
+    """core/v1 Container."""
+    capabilities: dict[str, object] = {"drop": ["ALL"]}
+    if plan.ptrace:
+        capabilities["add"] = ["SYS_PTRACE"]
+    rendered: dict[str, object] = {
+        "name": CONTAINER,
+        "image": plan.image,
+        "command": shell(plan.command),
+        "env": environment(plan, group, epoch, place),
+        "resources": {"requests": dict(group.shape.requests), "limits": dict(group.shape.limits)},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "privileged": False,
+            "capabilities": capabilities,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+    mounts = [{"name": _claim_volume(number), "mountPath": volume.path} for number, volume in enumerate(plan.volumes)]
+    if group.shape.shm_bytes > 0:
+        mounts.append({"name": "shm", "mountPath": SHM})
+    if mounts:
+        rendered["volumeMounts"] = mounts
+    if plan.pre_stop:
+        rendered["lifecycle"] = {"preStop": {"exec": {"command": list(plan.pre_stop)}}}
+    return rendered
+
+
+def volumes(plan: Plan, group: Group) -> list[dict[str, object]]:
+    """core/v1 Volumes: the experiment's claims, and shared memory of its own size (the runtime's default is 64 MiB)."""
+    rendered: list[dict[str, object]] = [
+        {"name": _claim_volume(number), "persistentVolumeClaim": {"claimName": volume.claim}}
+        for number, volume in enumerate(plan.volumes)
+    ]
+    if group.shape.shm_bytes > 0:
+        rendered.append({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": str(group.shape.shm_bytes)}})
+    return rendered
+
+
+def _claim_volume(number: int) -> str:
+    # Numbered: a claim's name may be longer than a volume's, and one claim may be mounted twice.
+    return f"claim-{number}"

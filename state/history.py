@@ -1,0 +1,72 @@
+"""The story: what happened to an experiment, one line per turn.
+
+Lines are derived from the difference of two records, so a turn that was not persisted has no line, and a line
+cannot be told twice for one turn. Each line becomes a Kubernetes Event after the record that holds it is written.
+"""
+
+from collections.abc import Iterator
+
+from muster.state.conditions import NO_COORDINATOR
+from muster.state.messages import sentence
+from muster.state.record import STORY_LINES, ConditionType, Line, Phase, Record
+
+KEPT_FIRST = 8
+"""Lines of the beginning that are never dropped: how a run started explains how it ends."""
+
+
+def tell(before: Record | None, after: Record, now: float) -> tuple[Line, ...]:
+    """The lines that lead from one record to the next."""
+    return tuple(Line(now, after.epoch, reason, message, warning) for reason, message, warning in _turns(before, after))
+
+
+def append(story: tuple[Line, ...], lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """The bounded story with the new lines at its end."""
+    told = story + lines
+    if len(told) <= STORY_LINES:
+        return told
+    return told[:KEPT_FIRST] + told[KEPT_FIRST - STORY_LINES :]
+
+
+def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+    if before is None:
+        if after.phase is Phase.SUSPENDED:
+            yield "Suspended", "created suspended", False
+        else:
+            yield "Started", f"calling {after.size} members", False
+    elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
+        kind = "disruption, not counted" if after.cause.disruption else f"restart {after.restarts}"
+        yield "GangRestart", f"epoch {before.epoch} ended, {kind}: {sentence(after.cause)}", True
+    elif before.phase is not after.phase and not after.finished:
+        yield from _phase(before, after)
+    if after.finished and (before is None or not before.finished):
+        yield after.reason, after.message, after.phase is Phase.FAILED
+    elif not after.finished:
+        yield from _flips(before, after)
+
+
+def _phase(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
+    if after.phase is Phase.SUSPENDED:
+        yield "Suspended", "the gang is taken down", False
+    elif before.phase is Phase.SUSPENDED:
+        yield "Resumed", f"epoch {after.epoch} begins", False
+    elif before.phase is Phase.RESTARTING:
+        yield "Restarted", f"epoch {after.epoch} begins", False
+    elif after.phase is Phase.ASSEMBLING:
+        yield "Assembling", "the first process runs", False
+    elif after.phase is Phase.RUNNING:
+        yield "Running", after.message, False
+
+
+def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+    for kind in (ConditionType.SCHEDULED, ConditionType.COORDINATOR_READY, ConditionType.STUCK):
+        old = before.condition(kind) if before else None
+        new = after.condition(kind)
+        if new is None or (old and (old.status, old.reason) == (new.status, new.reason)):
+            continue
+        if kind is ConditionType.STUCK:
+            if new.status:
+                yield "Stuck", f"{new.reason}: {new.message}", True
+            elif old and old.status:
+                yield "NotStuck", new.message, False
+        elif new.status and not (old and old.status) and new.reason != NO_COORDINATOR:
+            yield kind.value, new.message, False

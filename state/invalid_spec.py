@@ -1,0 +1,22 @@
+"""An experiment whose spec cannot be run at all: it fails at once, says why, and costs nobody else anything."""
+
+from muster.state.record import Condition, ConditionType, Line, Phase, Record
+
+REASON = "InvalidSpec"
+
+
+def refuse(generation: int, problem: str, now: float) -> Record:
+    """The first and last record of an experiment that cannot be planned."""
+    line = Line(now, 0, REASON, problem, warning=True)
+    over = (ConditionType.FAILED, ConditionType.FINISHED)
+    return Record(
+        generation=generation,
+        phase=Phase.FAILED,
+        phase_at=now,
+        reason=REASON,
+        message=problem,
+        finished_at=now,
+        updated_at=now,
+        conditions=tuple(Condition(kind, True, REASON, problem, generation, now) for kind in over),
+        story=(line,),
+    )

@@ -1,0 +1,118 @@
+"""Sentences for people: why a member is not there, and what ended an epoch.
+
+They name the rank, the pod and the reason, in that order, because that is what the reader will type next.
+"""
+
+from collections.abc import Iterable
+
+from muster.state.context import Case
+from muster.state.plan import Member
+from muster.state.pod import Pod, PodPhase
+from muster.state.record import Cause
+
+
+def cause_of(pod: Pod, epoch: int, now: float) -> Cause:
+    """The cause that a failed, disrupted or leaving pod stands for."""
+    reason, message = "ContainerFailed", ""
+    if pod.disruption:
+        reason, message = pod.disruption, pod.waiting_message
+    elif taken(pod):
+        reason, message = "PodDeleted", "the pod was deleted while its gang was at work"
+    elif pod.exit and pod.exit.code:
+        reason, message = pod.exit.reason or "Error", pod.exit.message
+    elif pod.phase is PodPhase.FAILED:
+        reason, message = pod.waiting_reason or "PodFailed", pod.waiting_message
+    return Cause(
+        epoch=epoch,
+        reason=reason,
+        message=message,
+        at=pod.exit.finished_at if pod.exit and pod.exit.finished_at else now,
+        pod=pod.name,
+        uid=pod.uid,
+        group=pod.group,
+        rank=pod.rank,
+        container=pod.exit.container if pod.exit else "",
+        node=pod.node,
+        exit_code=pod.exit.code if pod.exit else None,
+        signal=pod.exit.signal if pod.exit else 0,
+        disruption=bool(pod.disruption) or taken(pod),
+    )
+
+
+KILLED = frozenset({143, 137})
+"""Exit codes of SIGTERM and SIGKILL, which is how a pod that is deleted ends."""
+
+
+def taken(pod: Pod) -> bool:
+    """Somebody deleted the pod while its gang was at work, and if it has ended, then of that."""
+    return pod.terminating and (not pod.failed or _killed(pod))
+
+
+def _killed(pod: Pod) -> bool:
+    return pod.exit is not None and pod.exit.code in KILLED and pod.exit.reason != "OOMKilled"
+
+
+def sentence(cause: Cause) -> str:
+    """``rank 2 (run-worker-0-2-x7k2p) exited 137 (OOMKilled) on node a``."""
+    who = f"rank {cause.rank} ({cause.pod})" if cause.pod else "the gang"
+    if cause.exit_code:
+        detail = f" (signal {cause.signal})" if cause.signal else ""
+        label = f", {cause.reason}" if cause.reason not in ("Error", "ContainerFailed", "") else ""
+        what = f"exited {cause.exit_code}{detail}{label}"
+    else:
+        what = f"ended: {cause.reason}" if cause.pod else cause.reason
+    where = f" on node {cause.node}" if cause.node else ""
+    why = f": {cause.message}" if cause.message else ""
+    return f"{who} {what}{where}{why}"
+
+
+def why_idle(pod: Pod) -> str:
+    """Why a pod's program does not run yet: ``Pending: Unschedulable, 0/8 nodes have nvidia.com/gpu``."""
+    reason = pod.waiting_reason or ("ContainerCreating" if pod.scheduled else "not scheduled yet")
+    detail = f", {pod.waiting_message}" if pod.waiting_message else ""
+    return f"{pod.phase}: {reason}{detail}"
+
+
+def why_missing(case: Case, rank: int) -> str:
+    """``rank 2 (run-worker-0-2-x7k2p, running but never called the coordinator)``."""
+    pod = case.tally.members.get(rank)
+    member = case.plan.member(rank)
+    name = pod.name if pod else expected_name(case, member)
+    if pod is None:
+        why = "no pod yet"
+    elif pod.failed:
+        why = f"failed, {pod.exit.reason or 'exit'} {pod.exit.code}" if pod.exit else "failed"
+    elif pod.phase is PodPhase.SUCCEEDED:
+        why = "ended without calling the coordinator"
+    elif pod.terminating:
+        why = "being deleted"
+    elif pod.started:
+        why = "running, but it has not called the coordinator"
+    else:
+        why = why_idle(pod)
+    return f"rank {rank} ({name}, {why})"
+
+
+def of_lingering(case: Case) -> str:
+    """``2 pods of older epochs (first: run-worker-0-1-x7k2p on node a)``."""
+    pods = case.lingering
+    if not pods:
+        return "pods of older epochs"
+    where = f" on node {pods[0].node}" if pods[0].node else ""
+    if len(pods) == 1:
+        return f"1 pod of an older epoch ({pods[0].name}{where})"
+    return f"{len(pods)} pods of older epochs (first: {pods[0].name}{where})"
+
+
+def expected_name(case: Case, member: Member | None) -> str:
+    """The pod a member will have, for messages about pods that are not there."""
+    return case.plan.pod_name(member, case.record.epoch) if member else "no such member"
+
+
+def enumerate_missing(case: Case, ranks: Iterable[int], total: int, shown: int = 3) -> str:
+    """The first missing ranks with their reasons, then how many more."""
+    first = list(ranks)[:shown]
+    word = "rank" if total == 1 else "ranks"
+    named = "; ".join(why_missing(case, rank).removeprefix("rank ") for rank in first)
+    more = f" and {total - len(first)} more" if total > len(first) else ""
+    return f"missing {word} {named}{more}"

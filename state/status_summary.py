@@ -1,0 +1,95 @@
+"""The picture: what a person sees of an experiment, painted anew from the facts at every step.
+
+Facts are persisted the moment they change. Counts and messages change with every pod, so a picture that differs in
+nothing else is written at growing intervals: a gang of 512 that starts over ten minutes costs a handful of status
+writes and not 512.
+"""
+
+from math import ceil
+
+from msgspec.structs import replace
+
+from muster.state.conditions import renew
+from muster.state.context import Case
+from muster.state.messages import of_lingering, sentence
+from muster.state.plan import ClockName
+from muster.state.policies import barrier
+from muster.state.policies.rendezvous import Assembly
+from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
+
+PICTURE_PAUSE = 30.0
+"""Seconds after a phase began before its picture is refreshed for the first time."""
+PICTURE_GROWTH = 5.0
+"""The next pause is that many times the age of the phase: a phase of ten minutes costs two refreshes, of a day five.
+
+Whoever wants every count as it changes asks the daemon (its page, its metrics), which costs the API server nothing."""
+
+
+def paint(case: Case, assembly: Assembly) -> Record:
+    """Everything a person sees, painted anew from the facts."""
+    plan, record = case.plan, case.record
+    ready, roll = case.tally.ready + case.tally.succeeded, record.roll
+    if record.finished:
+        ready = record.ready  # how it ended stays, whoever removes the pods
+    elif record.gathering and plan.coordinator and not plan.coordinator.probe.passive:
+        ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
+    conditions = renew(case, assembly)
+    reason, message = record.reason, record.message
+    if not record.finished:
+        reason, message = _waiting_for(case, assembly, conditions)
+    return replace(
+        record,
+        generation=plan.generation,
+        size=plan.size,
+        ready=ready,
+        roll=roll,
+        coordinator=plan.coordinator_address(record.epoch),
+        deadline=_deadline(case),
+        reason=reason,
+        message=message,
+        conditions=conditions,
+    )
+
+
+def _deadline(case: Case) -> float | None:
+    """When the total clock passes; after the end, when it would have."""
+    total, started = case.plan.clocks.get(ClockName.TOTAL), case.record.started_at
+    if case.record.finished:
+        return case.record.deadline
+    return float(ceil(started + total.after)) if total and started is not None else None
+
+
+def _waiting_for(case: Case, assembly: Assembly, conditions: tuple[Condition, ...]) -> tuple[str, str]:
+    """One line: what it is waiting for."""
+    record, tally, size = case.record, case.tally, case.plan.size
+    if record.phase is Phase.SUSPENDED:
+        return "Suspended", "suspended by spec.suspend; set it to false to go on"
+    if assembly.stuck:
+        return assembly.stuck[0], assembly.message
+    if not barrier.clear(case):
+        return "AwaitingOldPods", f"waiting for {of_lingering(case)} to end{_after(record)}"
+    if record.phase is Phase.RESTARTING:
+        return "BackingOff", f"epoch {record.epoch} starts after the back-off{_after(record)}"
+    if record.phase is Phase.PENDING:
+        if tally.pods < size and tally.scheduled == tally.pods:
+            return "CreatingPods", f"{tally.pods}/{size} pods are there"
+        scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
+        return "Pending", f"{size} members start" if scheduled.status else scheduled.message
+    if record.phase is Phase.ASSEMBLING:
+        return "AwaitingRanks", assembly.message
+    return "RollComplete", assembly.message
+
+
+def _after(record: Record) -> str:
+    return f"; {sentence(record.cause)}" if record.cause else ""
+
+
+def due(before: Record | None, after: Record, now: float) -> tuple[bool, float | None]:
+    """Whether the record must be written now, and if not, when its picture may be."""
+    if before is None or before.facts != after.facts:
+        return True, None
+    if before == after:
+        return False, None
+    pause = max(PICTURE_PAUSE, PICTURE_GROWTH * (before.updated_at - after.phase_at))
+    refresh_at = max(before.updated_at, after.phase_at) + pause
+    return now >= refresh_at, refresh_at

@@ -1,0 +1,93 @@
+"""Programs beside the command: watched, told about, and never left behind."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from muster.cli.processes import child
+from muster.cli.processes.child import Child, ChildEnded
+from muster.cli.processes.interrupts import Interrupts
+from muster.cli.processes.local_cluster import KEPT, sweep
+from muster.local.home import Home
+
+
+def python(program: str) -> list[str]:
+    return [sys.executable, "-c", program]
+
+
+async def test_an_announcement_is_read_and_the_rest_is_logged(tmp_path: Path) -> None:
+    program = (
+        "import sys, time; print('words', file=sys.stderr, flush=True); print('ready', flush=True); time.sleep(60)"
+    )
+    started = await Child.start("thing", python(program), tmp_path / "log", announces=True)
+    assert await started.announcement(20) == b"ready\n"
+    await started.stop()
+    assert started.process.returncode == -15
+    assert (tmp_path / "log").read_text() == "words\n"
+    await started.stop()
+
+
+async def test_an_unwanted_end_is_told_with_its_last_words(tmp_path: Path) -> None:
+    program = "import sys; [print('line', n, file=sys.stderr) for n in range(50)]; sys.exit(3)"
+    started = await Child.start("daemon", python(program), tmp_path / "log")
+    with pytest.raises(
+        ChildEnded, match=r"the daemon \(process \d+\) ended with status 3; .*log:\n  line 35\n"
+    ) as told:
+        await started.watch()
+    assert str(told.value).endswith("line 49")
+    crashed = await Child.start(
+        "cluster", python("import os; os.kill(os.getpid(), 9)"), tmp_path / "log2", announces=True
+    )
+    with pytest.raises(ChildEnded, match=r"the cluster .* was killed by signal 9; .*\n  \(nothing\)"):
+        await crashed.announcement(20)
+
+
+async def test_silence_at_the_start_has_an_end(tmp_path: Path) -> None:
+    started = await Child.start("cluster", python("import time; time.sleep(60)"), tmp_path / "log", announces=True)
+    with pytest.raises(ChildEnded, match=r"the cluster was not ready after 0.1 s"):
+        await started.announcement(0.1)
+    await started.stop()
+
+
+async def test_a_child_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "KILL_SECONDS", 0.2)
+    program = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
+    started = await Child.start("thing", python(program), tmp_path / "log", announces=True)
+    await started.announcement(20)
+    await started.stop()
+    assert started.process.returncode == -9
+
+
+async def test_a_child_has_a_session_of_its_own(tmp_path: Path) -> None:
+    started = await Child.start("thing", python("import os; print(os.getsid(0))"), tmp_path / "log", announces=True)
+    assert int(await started.announcement(20)) == started.process.pid != os.getsid(0)
+    await started.process.wait()
+
+
+async def test_signals_become_something_to_wait_for() -> None:
+    async def work() -> str:
+        await asyncio.sleep(0)
+        return "done"
+
+    with Interrupts() as interrupts:
+        assert await interrupts.guard(asyncio.create_task(work())) == "done"
+        hanging = asyncio.create_task(asyncio.Event().wait())
+        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), 2)
+        assert await interrupts.guard(hanging) is None
+        assert hanging.cancelled()
+        assert interrupts.count == 1
+
+
+def test_directories_of_killed_runs_are_swept(tmp_path: Path) -> None:
+    killed, kept, alive, starting = (Home(tmp_path / name) for name in ("killed", "kept", "alive", "starting"))
+    killed.acquire().close()
+    kept.acquire().close()
+    (kept.path / KEPT).touch()
+    starting.create()
+    with alive.acquire():
+        sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alive", "kept", "starting"]
+    sweep(tmp_path / "nowhere")

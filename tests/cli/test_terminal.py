@@ -1,0 +1,155 @@
+"""Spans, tables, trees, marks: what is printed, to the letter."""
+
+from typing import Any
+
+import click
+import pytest
+
+from muster.api.values.humanize import age
+from muster.api.values.printable import printable
+from muster.cli.terminal import display
+from muster.cli.terminal.display import Block, Lines, choose_display
+from muster.cli.terminal.progress import left, since, summary
+from muster.cli.terminal.rollcall import read_rollcall
+from muster.cli.terminal.table import Table
+from muster.cli.terminal.tree import SHOWN, tree
+from muster.client import Explanation
+from muster.client.member import member_of
+from muster.client.snapshot import snapshot_of
+from tests.client.localserver import labels, running
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0s"),
+        (119.9, "119s"),
+        (125, "2m5s"),
+        (600, "10m"),
+        (7200, "120m"),
+        (11_700, "3h15m"),
+        (86_400, "24h"),
+        (200_000, "2d7h"),
+        (-30, "-30s"),
+    ],
+)
+def test_spans(seconds: float, words: str) -> None:
+    assert age(seconds) == words
+
+
+def test_spans_from_and_to() -> None:
+    assert (since(None, 5), since(9, 5), left(3, 5), left(None, 5)) == ("", "0s", "0s", "")
+
+
+def test_a_table_keeps_its_columns_over_colours_and_later_rows() -> None:
+    table = Table(("NAME", "PHASE", "MESSAGE"))
+    assert table.lines([("a", "\x1b[32mRunning\x1b[0m", "yes"), ("long-name", "x", "")], headings=True) == [
+        "NAME        PHASE     MESSAGE",
+        "a           \x1b[32mRunning\x1b[0m   yes",
+        "long-name   x",
+    ]
+    assert table.lines([("b", "y", "z")], headings=False) == ["b           y         z"]
+
+
+def test_printable_text_stays_on_its_line() -> None:
+    assert printable("a\nb\t\x1b[2J\u202ec\ud800") == "a b \ufffd[2J\ufffdc\ufffd"
+
+
+def experiment(**status: Any) -> Any:
+    meta = {"namespace": "team", "name": "mine", "creationTimestamp": "1970-01-01T00:00:00Z"}
+    return snapshot_of({"metadata": meta, "spec": {"operator": "jax"}, "status": status})
+
+
+def test_a_large_gang_is_cut_off() -> None:
+    members = [
+        member_of({"metadata": {"name": f"p{r}", "labels": labels("mine", r)}, "status": running()}) for r in range(70)
+    ]
+    lines = tree(Explanation(experiment(phase="Running"), tuple(members), ()), 10)
+    assert lines[1] == "└── worker  70/70 ready"
+    assert len(lines) == 2 + SHOWN + 1
+    assert lines[-1] == "    └── and 6 more, 0 of them not running"
+
+
+def test_an_experiment_nobody_looked_at() -> None:
+    head, why, members = tree(Explanation(experiment(), (), ()), 10)
+    assert "not seen by musterd yet" in head
+    assert "is the daemon running" in why
+    assert members == "└── no member has a pod"
+
+
+DOCUMENT: dict[str, Any] = {
+    "size": 4,
+    "arrived": 3,
+    "ranks": {"connected": "0-1", "arrived": "3", "missing": "2"},
+    "missingRanks": [{"rank": 2, "why": "rank 2 (mine-2, running, but it never called the coordinator)"}],
+    "clocks": {"total": 90.2},
+}
+
+
+def test_the_roll_call_is_read() -> None:
+    roll = read_rollcall(DOCUMENT)
+    assert roll is not None
+    assert roll.sentence == "3/4 arrived, missing 2"
+    assert "".join(mark for mark, _, _ in roll.marks()) == "●●○●"
+    large = read_rollcall({**DOCUMENT, "size": 4096, "ranks": {"missing": "5-4000"}})
+    assert large is not None
+    assert large.marks() == []
+    assert large.sentence.endswith("missing 2, 5, 6, 7, 8, 9, 10, 11 and 3989 more")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        None,
+        [],
+        {"size": "4"},
+        {"size": 10**12},
+        {"size": 4, "ranks": {"missing": "0-99999999999", "odd": 7, "left": "x-y,-,1-"}},
+        {"size": 2, "arrived": "1", "missingRanks": [None, {"rank": "x"}], "clocks": {"total": "soon"}},
+    ],
+)
+def test_odd_documents_are_survived(document: Any) -> None:
+    roll = read_rollcall(document)
+    assert roll is None or (len(roll.states) <= roll.size and isinstance(roll.sentence, str))
+
+
+def test_lines_are_told_once_per_change(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines() as lines:
+        for message in ("0/2 ranks arrived", "0/2 ranks arrived", "1/2 ranks arrived"):
+            lines.see(experiment(phase="Assembling", message=message, restarts=1))
+        lines.log(0, "loss 0.5")
+    told = capsys.readouterr()
+    assert [line.partition(" ")[2] for line in told.err.splitlines()] == [
+        "Assembling 1 restart: 0/2 ranks arrived",
+        "Assembling 1 restart: 1/2 ranks arrived",
+    ]
+    assert told.out == "[0] loss 0.5\n"
+
+
+def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display.time, "time", lambda: 30.0)
+    block = Block()
+    assert list(block.__rich__().renderables) == []
+    block.see(experiment(phase="Assembling", message="3/4 ranks arrived; missing rank 2", restarts=2, epoch=2))
+    roll = read_rollcall(DOCUMENT)
+    assert roll is not None
+    block.observe_probe(roll)
+    head, message, ranks, why = (str(line) for line in block.__rich__().renderables)
+    assert head[2:] == "mine  Assembling  epoch 2, 2 restarts, 30s old, 90s on the total clock"
+    assert message == "  3/4 ranks arrived; missing rank 2"
+    assert ranks.replace("#", "●").replace(".", "○").startswith("  ranks  ● ● ○ ●  3/4 arrived, missing 2")
+    assert why.strip() == "rank 2 (mine-2, running, but it never called the coordinator)"
+
+
+def test_stuck_is_said_wherever_one_looks() -> None:
+    stuck = {"type": "Stuck", "status": "True", "reason": "RanksMissing", "message": "3/4 ranks arrived"}
+    seen = experiment(phase="Assembling", message="3/4 ranks arrived", conditions=[stuck])
+    assert click.unstyle(summary(seen)) == "Assembling stuck (RanksMissing): 3/4 ranks arrived"
+    assert "stuck (RanksMissing)" in click.unstyle(tree(Explanation(seen, (), ()), 10)[0])
+    block = Block()
+    block.see(seen)
+    assert "Assembling  stuck (RanksMissing)  epoch 0" in str(block.__rich__().renderables[0])
+
+
+def test_there_is_no_block_without_a_terminal() -> None:
+    assert isinstance(choose_display(), Lines)

@@ -1,0 +1,98 @@
+"""Names that are made up, goals that are read, and how a member's state is put."""
+
+import random
+from typing import Any
+
+import pytest
+
+from muster.api.manifest.load import load_manifest
+from muster.api.naming import check_name
+from muster.client import Until
+from muster.client.member import member_of
+from muster.client.names import generated_name, name_for
+from muster.client.snapshot import snapshot_of
+from muster.client.until import CONDITIONS
+from muster.state.record import ConditionType
+from tests.client.localserver import MANIFEST, ended, labels, running
+
+SPEC = load_manifest(MANIFEST).spec
+
+
+@pytest.mark.parametrize(
+    ("hint", "base"),
+    [
+        ("path/to/Big Run.yaml", "big-run"),
+        ("manifest.yaml", "jax"),
+        ("<stdin>", "jax"),
+        ("", "jax"),
+        ("42.yaml", "jax"),
+        ("v" * 200, "v" * 41),
+    ],
+)
+def test_names_come_from_files_and_fit(hint: str, base: str) -> None:
+    name = generated_name(SPEC, hint, random.Random(3))
+    assert name[:-6] == base[: len(name) - 6]
+    assert not check_name(name, SPEC.groups)
+
+
+def test_an_experiment_bears_its_own_name() -> None:
+    text = MANIFEST.replace("AIchorManifest", "Experiment").replace("0.2.3", "muster.dev/v1alpha1")
+    assert name_for(load_manifest(f"metadata: {{name: mine}}\n{text}")) == "mine"
+    assert name_for(load_manifest(f"name: Mine\n{MANIFEST}"), "file.yaml").startswith("mine-")
+
+
+def test_goals() -> None:
+    assert Until.parse("finished") == Until.parse("condition=Finished=true") == Until()
+    assert Until.parse("Stuck=False") == Until("Stuck", "False")
+    assert Until.parse("delete").deleted
+    for wrong, hint in (("Stucc", "did you mean Stuck"), ("zzz", "the conditions are"), ("Stuck=maybe", "True, False")):
+        with pytest.raises(ValueError, match=hint):
+            Until.parse(wrong)
+
+
+def test_goals_are_the_conditions_the_daemon_writes() -> None:
+    assert set(CONDITIONS) == {kind.value for kind in ConditionType}
+
+
+def test_when_a_goal_is_met_and_when_it_is_hopeless() -> None:
+    def seen(phase: str, **conditions: str) -> Any:
+        listed = [{"type": kind, "status": status} for kind, status in conditions.items()]
+        return snapshot_of({"status": {"phase": phase, "conditions": listed}})
+
+    assembled = Until.parse("Assembled")
+    assert assembled.met(seen("Running", Assembled="True"))
+    assert not assembled.met(seen("Running"))
+    assert not Until.parse("Assembled=False").met(seen("Running")), "never set is not False"
+    assert assembled.hopeless(seen("Failed", Assembled="False"))
+    assert not assembled.hopeless(seen("Running", Assembled="False"))
+    assert Until().met(seen("Succeeded"))
+    assert not Until.parse("delete").hopeless(seen("Failed"))
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "why"),
+    [
+        ({}, "Pending", ""),
+        (running(), "Running", ""),
+        (ended(0), "Succeeded", ""),
+        (ended(137), "Error", "exit code 137"),
+        (
+            {"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]},
+            "ImagePullBackOff",
+            "",
+        ),
+        ({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}, "Evicted", "low on memory"),
+        ({"phase": 7, "containerStatuses": "none", "conditions": [None]}, "Pending", ""),
+    ],
+)
+def test_the_state_of_a_member(status: dict[str, Any], state: str, why: str) -> None:
+    member = member_of({"metadata": {"name": "p", "labels": labels("mine", 3)}, "status": status})
+    assert (member.rank, member.state, member.why) == (3, state, why)
+
+
+def test_the_process_of_a_member_is_known_on_a_local_cluster_only() -> None:
+    assert member_of({"status": running(4711)}).process == 4711
+    assert member_of({"status": running()}).process is None
+    odd = running()
+    odd["containerStatuses"][0]["containerID"] = "process://; rm -rf /"
+    assert member_of({"status": odd}).process is None

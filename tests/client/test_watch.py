@@ -1,0 +1,182 @@
+"""The watch loop never ends by itself, never hammers a server, and never loses a change."""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from muster.api.errors import ApiError, Expired, Forbidden, Throttled, Unreachable
+from muster.client.follow import Change, Follower
+from muster.kube.transport import Answer
+
+PATH = "/apis/muster.dev/v1alpha1/experiments"
+
+
+def thing(name: str, version: int, uid: str = "") -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "team", "uid": uid or name, "resourceVersion": str(version)}}
+
+
+def event(kind: str, obj: dict[str, Any]) -> bytes:
+    return json.dumps({"type": kind, "object": obj}).encode()
+
+
+GONE = event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"})
+
+
+@dataclass
+class Script:
+    """A server that plays lists and watches in turn: an error is raised, None ends a watch that then hangs for ever."""
+
+    lists: list[list[dict[str, Any]] | ApiError]
+    watches: list[list[bytes | ApiError | None]]
+    asked: list[tuple[str, Mapping[str, str], float]] = field(default_factory=list)
+    now: float = 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        """Time passes only here."""
+        self.now += seconds
+        await asyncio.sleep(0)
+
+    async def request(self, method: str, path: str, *, params: Mapping[str, str] | None = None, **_: Any) -> Answer:
+        self._note("list", params or {})
+        found = self.lists.pop(0)
+        if isinstance(found, ApiError):
+            raise found
+        version = max((int(obj["metadata"]["resourceVersion"]) for obj in found), default=1)
+        return Answer(200, json.dumps({"metadata": {"resourceVersion": str(version)}, "items": found}).encode())
+
+    @asynccontextmanager
+    async def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        self._note("watch", params)
+        script = self.watches.pop(0) if self.watches else [None]
+
+        async def play() -> AsyncIterator[bytes]:
+            for step in script:
+                if isinstance(step, ApiError):
+                    raise step
+                if step is None:
+                    await asyncio.Event().wait()
+                else:
+                    yield step
+
+        yield play()
+
+    def _note(self, verb: str, params: Mapping[str, str]) -> None:
+        self.asked.append((verb, params, self.now))
+
+    def versions(self) -> list[str]:
+        """The versions that watches began from."""
+        return [params["resourceVersion"] for verb, params, _ in self.asked if verb == "watch"]
+
+
+async def steps(script: Script, number: int, **options: Any) -> list[str]:
+    """The first changes as ``KIND name@version``."""
+    follower = Follower(script, PATH, chance=random.Random(1), clock=lambda: script.now, sleep=script.sleep, **options)
+    found: list[str] = []
+    changes = follower.changes()
+    async with asyncio.timeout(5):
+        while len(found) < number:
+            found.append(told(await anext(changes)))
+    await changes.aclose()
+    return found
+
+
+def told(change: Change) -> str:
+    meta = change.object["metadata"]
+    return f"{change.kind} {meta['name']}@{meta['resourceVersion']}"
+
+
+async def test_first_what_is_there_then_what_changes() -> None:
+    script = Script(
+        [[thing("a", 5)]],
+        [[event("MODIFIED", thing("a", 6)), event("ADDED", thing("b", 7)), event("DELETED", thing("a", 8)), None]],
+    )
+    assert await steps(script, 4) == ["ADDED a@5", "MODIFIED a@6", "ADDED b@7", "DELETED a@8"]
+    assert script.versions() == ["5"]
+
+
+async def test_an_ended_watch_is_taken_up_from_the_last_version_bookmarks_included() -> None:
+    bookmark = event("BOOKMARK", {"metadata": {"resourceVersion": "40"}})
+    script = Script([[thing("a", 5)]], [[bookmark], [event("MODIFIED", thing("a", 41)), None]])
+    assert await steps(script, 2) == ["ADDED a@5", "MODIFIED a@41"]
+    assert script.versions() == ["5", "40"]
+
+
+async def test_after_410_the_list_is_taken_as_a_replacement() -> None:
+    script = Script(
+        [[thing("a", 5), thing("b", 6), thing("c", 7)], [thing("b", 6), thing("c", 70), thing("a", 71, uid="new")]],
+        [[GONE], [None]],
+    )
+    assert await steps(script, 6) == [
+        "ADDED a@5",
+        "ADDED b@6",
+        "ADDED c@7",
+        "DELETED a@5",
+        "MODIFIED c@70",
+        "ADDED a@71",
+    ]
+
+
+async def test_a_server_that_closes_at_once_is_not_hammered() -> None:
+    script = Script([[]], [[] for _ in range(20)] + [[event("ADDED", thing("a", 9)), None]])
+    assert await steps(script, 1) == ["ADDED a@9"]
+    times = [at for verb, _, at in script.asked if verb == "watch"]
+    assert times[-1] > 300, "twenty attempts take minutes, not milliseconds"
+    assert max(b - a for a, b in pairwise(times)) <= 30
+
+
+async def test_a_server_that_is_always_too_new_is_not_hammered_either() -> None:
+    script = Script([[] for _ in range(11)], [[GONE] for _ in range(10)] + [[event("ADDED", thing("a", 9)), None]])
+    assert await steps(script, 1) == ["ADDED a@9"]
+    assert script.asked[-1][2] > 60
+
+
+async def test_broken_connections_damaged_lines_and_busy_servers_are_survived_and_told() -> None:
+    heard: list[tuple[str, float]] = []
+    script = Script(
+        [Unreachable("refused"), Throttled("busy", status=429, retry_after=20), [thing("a", 5)]],
+        [
+            [event("MODIFIED", thing("a", 6)), Unreachable("reset")],
+            [b'{"type": "MODI'],
+            [ApiError("odd", status=500)],
+            [event("MODIFIED", thing("a", 7)), None],
+        ],
+    )
+    changes = await steps(script, 3, retrying=lambda error, seconds: heard.append((type(error).__name__, seconds)))
+    assert changes == ["ADDED a@5", "MODIFIED a@6", "MODIFIED a@7"]
+    assert script.versions() == ["5", "6", "6", "6"]
+    assert [name for name, _ in heard] == ["Unreachable", "Throttled", "Unreachable", "Unreachable", "ApiError"]
+    assert heard[1][1] == 20, "the server said how long"
+
+
+async def test_a_list_that_expired_between_pages_begins_anew() -> None:
+    script = Script([Expired("continue token", status=410), [thing("a", 5)]], [[None]])
+    assert await steps(script, 1) == ["ADDED a@5"]
+
+
+async def test_what_a_person_must_read_ends_it() -> None:
+    with pytest.raises(Forbidden):
+        await steps(Script([Forbidden("no", status=403)], []), 1)
+    refused = event("ERROR", {"code": 403, "reason": "Forbidden", "message": "no more"})
+    with pytest.raises(Forbidden, match="no more"):
+        await steps(Script([[thing("a", 5)]], [[refused]]), 2)
+
+
+async def test_pages_are_joined() -> None:
+    class Paged(Script):
+        async def request(self, method: str, path: str, *, params: Mapping[str, str] | None = None, **_: Any) -> Answer:
+            token = (params or {}).get("continue")
+            meta = {"resourceVersion": "9"} | ({} if token else {"continue": "more"})
+            item = thing("b", 8) if token else thing("a", 5)
+            return Answer(200, json.dumps({"metadata": meta, "items": [item, "not an object"]}).encode())
+
+    script = Paged([], [])
+    assert await steps(script, 2) == ["ADDED a@5", "ADDED b@8"]

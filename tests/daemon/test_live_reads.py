@@ -1,0 +1,143 @@
+"""What costs the budget, and pods older than the record they are judged by, are looked at past the cache: at once, and
+then in measure."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import AsyncMock, Mock
+
+import msgspec
+import pytest
+
+from muster.daemon.controller import Controller
+from muster.daemon.experiments import ExperimentIndex
+from muster.kube.transport import Answer
+from muster.kube.workqueue import WorkQueue
+from muster.metrics.instruments import Instruments
+from muster.state.plan import Plan
+from muster.state.pod import Exit, PodPhase
+from muster.state.record import Phase
+from muster.state.status import to_status
+from muster.state.view import View
+from muster.watchers.experiments import DECODER, ExperimentRecord
+from tests.builders import NOW, pod, record
+from tests.fuzz.samples import SPECS, experiment
+from tests.fuzz.world import line_of
+from tests.simulation.world.virtual_loop import VirtualLoop
+
+UID = "uid-1"
+WRITTEN = 2_000
+"""The version of our own write."""
+RUNNING = record(phase=Phase.RUNNING, epoch=0, started_at=NOW, epoch_at=NOW, scheduled_at=NOW, assembled_at=NOW)
+
+
+class Caches:
+    """Pods are known as of ``pods_version``. Looks past them are answered at ``version``."""
+
+    synced = True
+
+    def __init__(self, version: int, pods_version: int = 1_000) -> None:
+        self.version = version
+        self.pods_version = pods_version
+        self.looks: list[float] = []
+
+    async def look(self, plan: Plan, view: View) -> int:
+        self.looks.append(asyncio.get_running_loop().time())
+        return self.version
+
+
+class Server:
+    """Remembers what was written. Nothing is answered, unless it is ``prompt``: then the watch tells of it first."""
+
+    def __init__(self, *, prompt: bool = False) -> None:
+        self.prompt = prompt
+        self.asked: list[str] = []
+        self.roster = ExperimentIndex(wanted=lambda uid: None, gone=lambda uid: None)
+
+    async def request(self, method: str, path: str, *, body: bytes, **_: Any) -> Answer:
+        self.asked.append(f"{method} {path.rsplit('/', 1)[1]}")
+        if not self.prompt:
+            await never()
+        self.roster.experiment_changed(None, seen(WRITTEN, msgspec.json.decode(body)["status"]))
+        return Answer(201, msgspec.json.encode({"metadata": {"resourceVersion": str(WRITTEN)}}))
+
+
+def seen(version: int, status: dict[str, Any]) -> ExperimentRecord:
+    found = DECODER.event(line_of("ADDED", experiment(UID, "run", SPECS[0], version, status))).obj
+    assert found is not None
+    return found
+
+
+async def never(*_: Any) -> None:
+    await asyncio.Event().wait()
+
+
+async def ten_seconds(caches: Caches, server: Server, found: int = 1) -> None:
+    """What is asked of the API server when a member has failed, at resourceVersion 500.
+
+    The record is ``found``: it was written at that version, by whoever led before."""
+    loop = asyncio.get_running_loop()
+    queue, engine = WorkQueue(lambda _: None), Mock()
+    engine.carry_out = AsyncMock(side_effect=never)
+    roster = server.roster
+    roster.wanted, roster.gone = queue.add, queue.forget
+    conductor = Controller(
+        transport=server,  # type: ignore[arg-type]
+        roster=roster,
+        queue=queue,
+        caches=caches,
+        engine=engine,
+        probing=Mock(),
+        announcer=Mock(),
+        instruments=Instruments("0", lambda: 0, lambda: 0),
+        clock=lambda: NOW + loop.time(),
+        monotonic=loop.time,
+    )
+    roster.experiment_changed(None, seen(found, to_status(RUNNING)))
+    ended = Exit("main", 1, 0, "Error", "", NOW)
+    failed = pod(0, phase=PodPhase.FAILED, exit=ended)
+    roster.pod_changed(None, msgspec.structs.replace(failed, owner=UID, resource_version=500))
+    worker = asyncio.create_task(queue.work(conductor.step, conductor.failed))
+    await asyncio.sleep(10)
+    worker.cancel()
+    await asyncio.gather(worker, return_exceptions=True)
+    queue.close()
+
+
+@pytest.fixture
+def loop() -> Iterator[VirtualLoop]:
+    loop = VirtualLoop()
+    yield loop
+    loop.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "looks", "asked"),
+    [(500, [0.0], ["PUT status"]), (499, [0.0, 0.0, *map(float, range(1, 10))], [])],
+)
+def test_a_look_that_settles_nothing_is_repeated_once_a_second(
+    loop: VirtualLoop, version: int, looks: list[float], asked: list[str]
+) -> None:
+    """As from an API server that was set back to an older state, until the watch has brought that, too."""
+    caches, server = Caches(version), Server()
+    loop.run_until_complete(ten_seconds(caches, server))
+    assert (caches.looks, server.asked) == (looks, asked)
+
+
+@pytest.mark.parametrize(
+    ("cached", "looked", "asked"), [(400, 550, []), (400, 600, ["PUT status"]), (600, 550, ["PUT status"])]
+)
+def test_a_record_is_not_judged_with_pods_from_before_it_was_written(
+    loop: VirtualLoop, cached: int, looked: int, asked: list[str]
+) -> None:
+    caches, server = Caches(looked, cached), Server()
+    loop.run_until_complete(ten_seconds(caches, server, found=600))
+    assert server.asked == asked
+
+
+def test_a_record_of_our_own_needs_no_look_though_the_watch_tells_of_it_before_the_answer(loop: VirtualLoop) -> None:
+    caches, server = Caches(WRITTEN), Server(prompt=True)
+    loop.run_until_complete(ten_seconds(caches, server))
+    assert server.roster.entries[UID].version == WRITTEN
+    assert server.roster.entries[UID].foreign_version == 0
+    assert caches.looks == [0.0]  # for the failure

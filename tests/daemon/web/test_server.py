@@ -1,0 +1,279 @@
+"""The HTTP server, asked over a real socket."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import pytest
+from aiohttp import ClientSession
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from structlog.testing import capture_logs
+
+from muster.daemon.web import server as http
+from muster.daemon.web.server import HttpServer
+from muster.metrics.collector import ExperimentCollector, Subject
+from muster.metrics.instruments import Instruments
+from muster.state.plan import Clock, ClockAction, ClockName, Plan
+from muster.state.pod import PodPhase
+from muster.state.policies.deadline import ends
+from muster.state.record import Cause, Condition, ConditionType, Line, Phase, Record
+from muster.state.roll import RankState
+from tests.builders import NOW, answer, plan, pod, record, view
+
+EVIL = "<script>alert(1)</script>\"'&\ud800\0"
+
+
+@dataclass
+class Daemon:
+    """As much of a daemon as the server asks for."""
+
+    here: list[Subject] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def dead(self) -> Mapping[str, str]:
+        return {part: text for part, text in self.problems.items() if part == "loop"}
+
+    def unready(self) -> Mapping[str, str]:
+        return self.problems
+
+    def subjects(self) -> list[Subject]:
+        return self.here
+
+    def find(self, namespace: str, name: str) -> Subject | None:
+        return next((s for s in self.here if (s.plan.namespace, s.plan.name) == (namespace, name)), None)
+
+    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
+        return ends(plan, record)
+
+
+def assembling() -> Subject:
+    """Rank 2's pod finds no node, so the roll stands at three of four."""
+    idle = pod(
+        2, ready=False, started=False, scheduled=False, node="", phase=PodPhase.PENDING, waiting_reason="Unschedulable"
+    )
+    ranks = (RankState.ARRIVED, RankState.ARRIVED, RankState.MISSING, RankState.ARRIVED)
+    now = record(
+        phase=Phase.ASSEMBLING,
+        started_at=NOW - 60,
+        restarts=1,
+        message="3/4 ranks arrived; missing rank 2",
+        cause=Cause(0, "OOMKilled", EVIL, NOW - 70, pod="run-worker-0-1-0", rank=1, exit_code=137, signal=9),
+        conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "3/4 ranks arrived", 1, NOW),),
+        story=(Line(NOW - 60, 0, "Started", EVIL), Line(NOW, 0, "Stuck", "RanksMissing", warning=True)),
+    )
+    seen = view(pod(0), pod(1), idle, pod(3), heard=answer(*ranks))
+    return Subject(plan(clocks={ClockName.TOTAL: Clock(3600, ClockAction.FAIL)}), now, seen)
+
+
+@pytest.fixture
+def daemon() -> Daemon:
+    return Daemon()
+
+
+@pytest.fixture
+async def server(daemon: Daemon) -> AsyncIterator[str]:
+    instruments = Instruments("1.2.3", tracked_pods=lambda: 4, queue_depth=lambda: 0)
+    instruments.registry.register(ExperimentCollector(daemon.subjects, lambda: NOW, daemon.clocks))
+    one = HttpServer(instruments.registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW)
+    port = await one.start()
+    yield f"http://127.0.0.1:{port}"
+    await one.stop()
+    await one.stop()
+
+
+@pytest.fixture
+async def client(server: str) -> AsyncIterator[ClientSession]:
+    async with ClientSession(server) as session:
+        yield session
+
+
+async def test_metrics_are_openmetrics_for_those_who_ask(daemon: Daemon, client: ClientSession) -> None:
+    daemon.here.append(replace(assembling(), plan=plan(name=EVIL)))
+    async with client.get("/metrics", headers={"Accept": "application/openmetrics-text;version=1.0.0"}) as response:
+        assert response.status == 200
+        assert response.headers["Content-Type"].startswith("application/openmetrics-text")
+        families = {family.name for family in text_string_to_metric_families(await response.text())}
+    assert {"muster_build", "muster_experiment_ranks_missing"} <= families
+    async with client.get("/metrics") as response:
+        assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+        assert b"muster_tracked_pods 4.0" in await response.read()
+
+
+async def test_many_scrapers_at_once_all_get_the_whole(daemon: Daemon, client: ClientSession) -> None:
+    daemon.here = [replace(assembling(), plan=plan(name=f"run-{n}")) for n in range(100)]
+
+    async def one() -> int:
+        async with client.get("/metrics") as response:
+            return (await response.read()).count(b"muster_experiment_epoch{")
+
+    assert await asyncio.gather(*(one() for _ in range(8))) == [100] * 8
+
+
+async def test_ready_only_while_nothing_is_wrong_and_alive_while_the_loop_beats(
+    daemon: Daemon, client: ClientSession
+) -> None:
+    async def ask(path: str) -> tuple[int, bytes]:
+        async with client.get(path) as response:
+            return response.status, await response.read()
+
+    assert await ask("/readyz") == (200, b"ok\n")
+    daemon.problems["pods"] = "the watch has heard nothing for 80 s"
+    assert await ask("/readyz") == (503, b"pods: the watch has heard nothing for 80 s\n")
+    assert await ask("/livez") == (200, b"ok\n")
+    daemon.problems["loop"] = "has not beaten for 30 s"
+    assert await ask("/livez") == (503, b"loop: has not beaten for 30 s\n")
+
+
+async def test_the_roll_call_names_the_missing_rank_its_pod_and_why(daemon: Daemon, client: ClientSession) -> None:
+    daemon.here.append(assembling())
+    async with client.get("/experiments/team/run.json") as response:
+        assert response.content_type == "application/json"
+        told = await response.json()
+    assert (told["phase"], told["stuck"], told["epoch"], told["restarts"]) == ("Assembling", "RanksMissing", 0, 1)
+    assert told["ranks"] == {"arrived": "0-1,3", "missing": "2"}
+    assert told["clocks"] == {"total": 3540.0}
+    (missed,) = told["missingRanks"]
+    assert (missed["rank"], missed["group"], missed["pod"]) == (2, "worker", "run-worker-0-2-0")
+    assert "Unschedulable" in missed["why"]
+    assert told["coordinator"]["state"] == "serving"
+    assert told["cause"]["exitCode"] == 137
+    assert [line["reason"] for line in told["story"]] == ["Started", "Stuck"]
+    assert told["story"][1]["at"] == "1970-01-12T13:46:40.000Z"
+
+
+async def test_a_listing_is_paged(daemon: Daemon, client: ClientSession) -> None:
+    daemon.here = [Subject(plan(name=f"run-{n}"), record(), view()) for n in (3, 1, 2, 0)]
+    names: list[str] = []
+    after = ""
+    for _ in range(2):
+        async with client.get("/experiments.json", params={"limit": "2", "after": after}) as response:
+            page = await response.json()
+        assert (page["total"], page["phases"]["Pending"]) == (4, 4)
+        names += [one["name"] for one in page["experiments"]]
+        after = page["after"]
+    assert names == ["run-0", "run-1", "run-2", "run-3"]
+    assert after == ""
+
+
+@pytest.mark.parametrize("limit", ["0", "1001", "-1", "x", "", "9" * 3000, "٣"])
+async def test_a_limit_out_of_bounds_is_explained(client: ClientSession, limit: str) -> None:
+    async with client.get("/experiments.json", params={"limit": limit}) as response:
+        assert (response.status, await response.read()) == (400, b"limit is a number from 1 to 1000.\n")
+
+
+async def test_pages_escape_everything_and_allow_no_script(daemon: Daemon, client: ClientSession) -> None:
+    subject = assembling()
+    daemon.here += [subject, replace(subject, plan=plan(namespace=EVIL, name=EVIL, operator=EVIL))]
+    for path in ("/", "/experiments/team/run", "/?refresh=no"):
+        async with client.get(path) as response:
+            text = (await response.read()).decode()
+            assert response.status == 200
+            policy = response.headers["Content-Security-Policy"]
+        assert "<script" not in text
+        assert "&lt;script&gt;" in text
+        assert policy.startswith("default-src 'none'; style-src 'sha256-")
+        assert "unsafe" not in policy
+        assert ('http-equiv="refresh"' in text) is ("refresh=no" not in path)
+
+
+async def test_the_page_tells_what_is_waited_for_and_leads_to_the_story(daemon: Daemon, client: ClientSession) -> None:
+    done = Subject(plan(name="a-done"), record(phase=Phase.SUCCEEDED), view())
+    daemon.here += [done, assembling()]
+    async with client.get("/") as response:
+        text = await response.text()
+    assert "2 experiments: 1 Assembling, 1 Succeeded" in text
+    assert "3/4 ranks arrived; missing rank 2" in text
+    assert text.index('href="/experiments/team/run"') < text.index('href="/experiments/team/a-done"')
+    async with client.get("/experiments/team/run") as response:
+        text = await response.text()
+    assert "Missing ranks (1)" in text
+    assert "exited 137" in text
+    assert "Warning: Stuck" in text
+
+
+async def test_unknown_paths_and_names_are_not_found(client: ClientSession) -> None:
+    for path in ("/nothing", "/experiments/team/run", "/experiments/team/run.json", "/experiments/a/b/c", "/..%2fetc"):
+        async with client.get(path) as response:
+            assert (response.status, response.content_type) == (404, "text/plain")
+
+
+async def test_only_reading_is_allowed(client: ClientSession) -> None:
+    for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
+        async with client.request(method, "/") as response:
+            assert (response.status, response.headers["Allow"]) == (405, "GET, HEAD")
+    async with client.head("/") as response:
+        assert (response.status, await response.read()) == (200, b"")
+    async with client.get("/", data=b"x" * 100_000) as response:
+        assert response.status == 413
+
+
+async def raw(server: str, sent: bytes) -> bytes:
+    """What the server says to these bytes before it closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(server.rsplit(":", 1)[1]))
+    try:
+        writer.write(sent)
+        async with asyncio.timeout(5):
+            return await reader.read()
+    except ConnectionResetError:
+        return b""
+    finally:
+        writer.close()
+
+
+async def test_a_request_that_is_too_long_is_refused(server: str) -> None:
+    assert b" 400 " in await raw(server, b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert b" 400 " in await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\nBig: " + b"x" * 20_000 + b"\r\n\r\n")
+
+
+async def test_strangers_cannot_fill_the_log_but_our_own_faults_are_told(server: str, daemon: Daemon) -> None:
+    with capture_logs() as logs:
+        assert b" 400 " in await raw(server, b"\x16\x03\x01 not HTTP\r\n\r\n")
+        assert b" 400 " in await raw(server, b"GET / HTTP/1.1\r\nContent-Length: many\r\n\r\n")
+        assert logs == []
+        daemon.here = None  # type: ignore[assignment]
+        assert b" 500 " in await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert [entry["event"] for entry in logs] == ["a request could not be answered"]
+
+
+async def test_who_sends_half_a_request_is_hung_up_on(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "IDLE", 0.1)
+    registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
+    one = HttpServer(registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW)
+    port = await one.start()
+    assert await raw(f":{port}", b"") == b""
+    assert await raw(f":{port}", b"GET / HTT") == b""
+    await one.stop()
+
+
+async def test_connections_beyond_the_limit_are_closed_at_once(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "CONNECTIONS", 2)
+    port = int(server.rsplit(":", 1)[1])
+    held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+    request = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    assert await raw(server, request) == b""
+    held[0][1].write(request)
+    assert b"200 OK" in await held[0][0].read()
+    for _, writer in held:
+        writer.close()
+
+
+async def test_an_answer_that_takes_too_long_is_given_up(
+    daemon: Daemon, client: ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def forever(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(http, "ANSWER_WITHIN", 0.05)
+    monkeypatch.setattr(asyncio, "to_thread", forever)
+    async with client.get("/metrics") as response:
+        assert response.status == 503
+    monkeypatch.undo()
+    async with client.get("/metrics") as response:
+        assert response.status == 200
+
+
+async def test_a_port_that_is_taken_is_an_error_and_leaves_nothing_open(server: str, daemon: Daemon) -> None:
+    registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
+    port = int(server.rsplit(":", 1)[1])
+    with pytest.raises(OSError, match=str(port)):
+        await HttpServer(registry, daemon, daemon, "127.0.0.1", port, clock=lambda: NOW).start()

@@ -1,0 +1,65 @@
+"""The server in memory keeps the promises that other tests lean on."""
+
+import asyncio
+import json
+
+import pytest
+
+from muster.api.errors import Conflict, NotFound
+from muster.kube.paths import core
+from muster.kube.transport import Transport
+from tests.fakes.api import FakeApi
+
+PODS = core("lab", "pods")
+
+
+def pod(name: str, **labels: str) -> bytes:
+    return json.dumps({"kind": "Pod", "metadata": {"name": name, "labels": labels}}).encode()
+
+
+async def test_versions_grow_and_uids_differ_between_lives():
+    api: Transport = FakeApi()
+    first = json.loads((await api.request("POST", PODS, body=pod("a"))).body)["metadata"]
+    await api.request("DELETE", f"{PODS}/a", body=b'{"gracePeriodSeconds": 0}')
+    second = json.loads((await api.request("POST", PODS, body=pod("a"))).body)["metadata"]
+    assert int(second["resourceVersion"]) > int(first["resourceVersion"])
+    assert second["uid"] != first["uid"]
+    with pytest.raises(Conflict):
+        await api.request("DELETE", f"{PODS}/a", body=json.dumps({"preconditions": {"uid": first["uid"]}}).encode())
+
+
+async def test_lists_are_selected_and_paged():
+    api = FakeApi()
+    for number in range(5):
+        await api.request("POST", PODS, body=pod(f"p{number}", odd=str(number % 2)))
+    names, token = [], ""
+    while True:
+        params = {"labelSelector": "odd=0", "limit": "2", **({"continue": token} if token else {})}
+        page = json.loads((await api.request("GET", PODS, params=params)).body)
+        names.append([item["metadata"]["name"] for item in page["items"]])
+        token = page["metadata"].get("continue", "")
+        if not token:
+            break
+    assert names == [["p0", "p2"], ["p4"]]
+
+
+async def test_a_watch_brings_what_came_since_and_what_comes():
+    api = FakeApi()
+    await api.request("POST", PODS, body=pod("old"))
+    await api.request("POST", PODS, body=pod("since"))
+    async with api.lines(PODS, params={"resourceVersion": "1"}, silence=1.0) as lines:
+        seen = [json.loads(await anext(lines))]
+        coming = asyncio.create_task(anext(lines))
+        await asyncio.sleep(0)
+        await api.request("POST", core("elsewhere", "pods"), body=pod("hidden"))
+        await api.request("DELETE", f"{PODS}/since", body=b'{"gracePeriodSeconds": 0}')
+        seen.append(json.loads(await coming))
+    assert [(event["type"], event["object"]["metadata"]["name"]) for event in seen] == [
+        ("ADDED", "since"),
+        ("DELETED", "since"),
+    ]
+
+
+async def test_what_is_not_there_is_not_found():
+    with pytest.raises(NotFound):
+        await FakeApi().request("GET", f"{PODS}/nobody")

@@ -1,0 +1,111 @@
+"""The store tells each difference once, and keys by uid."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.kube.listwatch.store import Store
+from muster.kube.listwatch.tombstones import Tombstones
+from muster.watchers.services import ServiceRecord
+
+
+def service(uid: str, version: int, name: str = "same-name") -> ServiceRecord:
+    return ServiceRecord(uid, name, "team", "exp-1", version)
+
+
+def recording() -> tuple[Store[ServiceRecord], list[tuple[int, int]], list[int]]:
+    changes: list[tuple[int, int]] = []
+    versions: list[int] = []
+
+    def changed(old: ServiceRecord | None, new: ServiceRecord | None) -> None:
+        changes.append((old.resource_version if old else 0, new.resource_version if new else 0))
+
+    return Store(changed, versions.append), changes, versions
+
+
+def test_a_name_used_again_is_another_object() -> None:
+    store, changes, _ = recording()
+    store.put(service("old", 1), 1)
+    store.put(service("new", 2), 2)
+    store.drop("old", service("old", 3), 3)
+    assert [obj.uid for obj in store] == ["new"]
+    assert changes == [(0, 1), (0, 2), (1, 0)]
+
+
+def test_nothing_is_synced_before_the_first_list() -> None:
+    store, _, versions = recording()
+    store.put(service("a", 1), 1)
+    assert not store.synced
+    store.replace([], 5)
+    assert store.synced
+    assert len(store) == 0
+    assert versions == [1, 5]
+
+
+def test_what_is_already_known_is_no_difference() -> None:
+    store, changes, versions = recording()
+    store.replace([service("a", 3)], 5)
+    store.put(service("a", 3), 6)
+    store.put(service("a", 2), 6)
+    store.drop("a", service("a", 2), 6)
+    store.drop("b", service("b", 9), 9)
+    store.replace([service("a", 3)], 9)
+    store.reached(4)
+    assert changes == [(0, 3)]
+    assert versions == [5, 6, 9, 9]
+    assert store.get("a") is not None
+
+
+def test_a_store_needs_nobody_to_tell() -> None:
+    store: Store[ServiceRecord] = Store()
+    store.replace([service("a", 1), service("b", 1)], 1)
+    store.put(service("a", 2), 2)
+    store.drop("a", service("a", 3), 3)
+    store.replace([service("b", 1)], 4)
+    assert store.version == 4
+
+
+uids = st.sampled_from("abcd")
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), uids),
+        st.tuples(st.just("drop"), uids),
+        st.tuples(st.just("replace"), st.sets(uids)),
+    ),
+    max_size=30,
+)
+
+
+@given(steps)
+def test_the_differences_told_add_up_to_the_store(script: list[tuple[str, str | set[str]]]) -> None:
+    mirror: dict[str, ServiceRecord] = {}
+
+    def changed(old: ServiceRecord | None, new: ServiceRecord | None) -> None:
+        if old is not None:
+            assert mirror.pop(old.uid) == old
+        if new is not None:
+            assert new.uid not in mirror
+            mirror[new.uid] = new
+
+    store: Store[ServiceRecord] = Store(changed)
+    for version, (call, argument) in enumerate(script, start=1):
+        if isinstance(argument, set):
+            store.replace([service(uid, version) for uid in sorted(argument)], version)
+        elif call == "put":
+            store.put(service(argument, version), version)
+        else:
+            store.drop(argument, service(argument, version), version)
+        assert mirror == store.objects
+
+
+def test_the_memory_of_the_dead_is_bounded_and_forgets_safely() -> None:
+    graves = Tombstones(most=3)
+    for version in range(10, 15):
+        graves.bury(f"u{version}", version)
+    assert len(graves) == 3
+    assert graves.late("u10", 11)  # forgotten, but nothing that old is news
+    assert graves.late("u14", 13)
+    assert not graves.late("new", 12)
+    graves.start_over(20)
+    assert len(graves) == 0
+    assert graves.late("anyone", 20)
+    assert not graves.late("u14", 21)

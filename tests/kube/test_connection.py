@@ -1,0 +1,378 @@
+"""The connection against servers that refuse, stall, cut and garble."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from muster.api.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Expired,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Throttled,
+    Unreachable,
+)
+from muster.kube.connection import Connection
+from muster.kube.status_errors import error_from_answer
+from tests.fakes.apiserver import ApiServer, Reply, Request, answer, api_server, chunks, hang, refusal, slam, stream
+
+
+class Time:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+async def connect(server: ApiServer, directory: Path, time: Time | None = None) -> Connection:
+    connection = await Connection.from_settings(server.kubeconfig(directory))
+    if time is None:
+        return connection
+    await connection.aclose()
+    return Connection(connection.credentials, clock=time, sleep=time.sleep)
+
+
+async def read(connection: Connection, silence: float = 5.0) -> list[bytes]:
+    async with connection.lines("/api/v1/pods", params={"watch": "true"}, silence=silence) as lines:
+        return [line async for line in lines]
+
+
+async def read_into(seen: list[bytes], connection: Connection, silence: float = 5.0) -> None:
+    async with connection.lines("/w", params={}, silence=silence) as lines:
+        async for line in lines:
+            seen.append(line)
+
+
+async def test_a_request_carries_our_name_our_token_and_exactly_its_parameters(tmp_path: Path) -> None:
+    async with api_server(answer(201, {"ok": True})) as server:
+        connection = await connect(server, tmp_path)
+        params = {"labelSelector": "a=b,c in (d)", "fieldManager": "muster", "odd": "x&y=z +%"}
+        got = await connection.request("POST", "/api/v1/namespaces/n/pods", params=params, body=b'{"a":1}')
+        await connection.aclose()
+    assert (got.status, got.body) == (201, b'{"ok": true}')
+    (request,) = server.requests
+    assert (request.method, request.path, request.body) == ("POST", "/api/v1/namespaces/n/pods", b'{"a":1}')
+    assert request.params == params
+    assert request.headers["authorization"] == "Bearer secret"
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["accept-encoding"] == "identity"
+    assert request.headers["user-agent"] == "muster"
+    assert connection.requests == {("POST", 201): 1}
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "kind"),
+    [
+        (404, "NotFound", NotFound),
+        (409, "AlreadyExists", AlreadyExists),
+        (409, "Conflict", Conflict),
+        (410, "Expired", Expired),
+        (403, "Forbidden", Forbidden),
+        (401, "Unauthorized", Forbidden),
+        (400, "BadRequest", Invalid),
+        (422, "Invalid", Invalid),
+        (500, "InternalError", ApiError),
+        (302, "Found", ApiError),
+    ],
+)
+async def test_each_refusal_has_its_error(tmp_path: Path, status: int, reason: str, kind: type[ApiError]) -> None:
+    async with api_server(otherwise=refusal(status, reason, "because\nof \x1b[31mthis")) as server:
+        connection = await connect(server, tmp_path)
+        with pytest.raises(ApiError) as caught:
+            await connection.request("GET", "/x")
+        with pytest.raises(kind):
+            await read(connection)
+        await connection.aclose()
+    assert type(caught.value) is kind
+    assert (caught.value.status, caught.value.reason, caught.value.request) == (status, reason, "GET /x")
+    assert caught.value.message == "because of �[31mthis"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>bad gateway</html>", b"\xff" * 200_000, b"[" * 90_000, b'{"code": "x"}', b"null"]
+)
+async def test_a_refusal_without_a_status_object_is_still_told(tmp_path: Path, body: bytes) -> None:
+    async with api_server(answer(502, body)) as server:
+        connection = await connect(server, tmp_path)
+        with pytest.raises(ApiError) as caught:
+            await connection.request("GET", "/x")
+        await connection.aclose()
+    assert caught.value.status == 502
+    assert 0 < len(caught.value.message) <= 1024
+    assert caught.value.message.isprintable()
+
+
+async def test_a_busy_server_is_asked_again_when_it_said_and_not_before(tmp_path: Path) -> None:
+    time = Time()
+    asked_at: list[float] = []
+
+    async def note(request: Request, reply: Reply) -> None:
+        asked_at.append(time.now)
+        busy = refusal(429, "TooManyRequests", Retry_After="7")
+        await (busy if len(asked_at) < 3 else answer(200, {}))(request, reply)
+
+    async with api_server(otherwise=note) as server:
+        connection = await connect(server, tmp_path, time)
+        again: list[tuple[str, str]] = []
+        connection.retried = lambda method, path: again.append((method, path))
+        await connection.request("POST", "/x", body=b"{}")
+        await connection.aclose()
+    assert asked_at == [1000.0, 1007.0, 1014.0]
+    assert again == [("POST", "/x")] * 2
+
+
+async def test_a_wait_that_does_not_fit_the_limit_is_handed_to_the_caller(tmp_path: Path) -> None:
+    time = Time()
+    async with api_server(refusal(503, "ServiceUnavailable", Retry_After="31")) as server:
+        connection = await connect(server, tmp_path, time)
+        with pytest.raises(Throttled) as caught:
+            await connection.request("GET", "/x")
+        await connection.aclose()
+    assert caught.value.retry_after == 31.0
+    assert time.slept == []
+
+
+async def test_waits_are_bounded_in_number(tmp_path: Path) -> None:
+    time = Time()
+    async with api_server(otherwise=refusal(429, "TooManyRequests", Retry_After="1")) as server:
+        connection = await connect(server, tmp_path, time)
+        with pytest.raises(Throttled):
+            await connection.request("GET", "/x", timeout=1000)
+        await connection.aclose()
+    assert len(server.requests) == 11
+
+
+async def test_a_write_that_may_have_been_done_is_not_sent_again(tmp_path: Path) -> None:
+    async with api_server(refusal(504, "Timeout", Retry_After="1")) as server:
+        connection = await connect(server, tmp_path, Time())
+        with pytest.raises(Throttled):
+            await connection.request("POST", "/x", body=b"{}")
+        await connection.aclose()
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("header", ["-1", "1e9", "soon", "Wed, 21 Oct 2026 07:28:00 GMT", "9" * 400, "²"])
+async def test_a_senseless_retry_after_is_none(tmp_path: Path, header: str) -> None:
+    async with api_server(refusal(429, "TooManyRequests", Retry_After=header)) as server:
+        connection = await connect(server, tmp_path, Time())
+        with pytest.raises(Throttled) as caught:
+            await connection.request("GET", "/x")
+        await connection.aclose()
+    assert caught.value.retry_after is None
+
+
+async def test_a_silent_server_costs_a_request_its_limit_and_no_more(tmp_path: Path) -> None:
+    async with api_server(otherwise=hang) as server:
+        connection = await connect(server, tmp_path)
+        with pytest.raises(Unreachable, match=r"no answer within 0.1 s"):
+            await connection.request("GET", "/x", timeout=0.1)
+        with pytest.raises(Unreachable) as caught:
+            await read(connection, silence=0.1)
+        await connection.aclose()
+    assert caught.value.reason == "Silent"
+    assert connection.requests == {("GET", 0): 1, ("WATCH", 0): 1}
+
+
+async def test_a_watch_that_falls_silent_is_dead(tmp_path: Path) -> None:
+    async with api_server(stream(b"one", b"two", then="stall")) as server:
+        connection = await connect(server, tmp_path)
+        seen: list[bytes] = []
+        with pytest.raises(Unreachable) as caught:
+            await read_into(seen, connection, silence=0.3)
+        await connection.aclose()
+    assert seen == [b"one", b"two"]
+    assert caught.value.reason == "Silent"
+
+
+async def test_nobody_there_is_unreachable(tmp_path: Path) -> None:
+    async with api_server() as server:
+        pass
+    connection = await connect(server, tmp_path)
+    with pytest.raises(Unreachable):
+        await connection.request("GET", "/x")
+    with pytest.raises(Unreachable):
+        await read(connection)
+    await connection.aclose()
+    with pytest.raises(Unreachable, match="closed"):
+        await connection.request("GET", "/x")
+
+
+async def test_a_server_that_slams_the_door_is_unreachable(tmp_path: Path) -> None:
+    async with api_server(otherwise=slam) as server:
+        connection = await connect(server, tmp_path)
+        for call in (connection.request("GET", "/x"), connection.request("POST", "/x", body=b"{}"), read(connection)):
+            with pytest.raises(Unreachable):
+                await call
+        await connection.aclose()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"HTTP/9.9 what\r\n\r\n", b"\x00\x01\x02\r\n\r\n", b"SSH-2.0-x\r\n", b"HTTP/1.1 200 OK\r\n" + b"a" * 99_999],
+)
+async def test_what_is_not_http_is_unreachable(tmp_path: Path, head: bytes) -> None:
+    async def garbage(_request: Request, reply: Reply) -> None:
+        await reply.raw(head)
+        reply.writer.close()
+
+    async with api_server(otherwise=garbage) as server:
+        connection = await connect(server, tmp_path)
+        with pytest.raises(Unreachable):
+            await connection.request("GET", "/x")
+        with pytest.raises(Unreachable):
+            await read(connection)
+        await connection.aclose()
+
+
+async def test_lines_are_whole_however_they_were_cut_on_the_way(tmp_path: Path) -> None:
+    async with api_server(chunks(b"fir", b"st\nsec", b"ond", b"\n\n\nth", b"ird\n")) as server:
+        connection = await connect(server, tmp_path)
+        assert await read(connection) == [b"first", b"second", b"third"]
+        await connection.aclose()
+
+
+async def test_half_a_line_at_the_end_is_no_line(tmp_path: Path) -> None:
+    async with api_server(chunks(b'{"a":1}\n{"b"', b":2}")) as server:
+        connection = await connect(server, tmp_path)
+        seen: list[bytes] = []
+        with pytest.raises(Unreachable) as caught:
+            await read_into(seen, connection)
+        await connection.aclose()
+    assert seen == [b'{"a":1}']
+    assert caught.value.reason == "Truncated"
+
+
+async def test_a_connection_that_breaks_in_a_watch_is_unreachable(tmp_path: Path) -> None:
+    async with api_server(stream(b"one", then="reset")) as server:
+        connection = await connect(server, tmp_path)
+        with pytest.raises(Unreachable):
+            await read(connection)
+        await connection.aclose()
+
+
+async def test_an_object_of_five_megabytes_passes_and_one_without_end_does_not(tmp_path: Path) -> None:
+    large = b"x" * 5_000_000
+    endless = [b"y" * 2**20] * 17
+    async with api_server(stream(large, b"after"), chunks(*endless)) as server:
+        connection = await connect(server, tmp_path)
+        assert await read(connection) == [large, b"after"]
+        with pytest.raises(Unreachable) as caught:
+            await read(connection)
+        await connection.aclose()
+    assert caught.value.reason == "TooLong"
+
+
+async def test_an_answer_cut_short_is_unreachable(tmp_path: Path) -> None:
+    async def short(_request: Request, reply: Reply) -> None:
+        await reply.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        reply.writer.close()
+
+    async with api_server(short) as server:
+        connection = await connect(server, tmp_path)
+        with pytest.raises(Unreachable):
+            await connection.request("GET", "/x")
+        await connection.aclose()
+
+
+async def test_a_refusal_cut_short_is_still_that_refusal(tmp_path: Path) -> None:
+    async def short(_request: Request, reply: Reply) -> None:
+        await reply.raw(b"HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\nhalf")
+        reply.writer.close()
+
+    async with api_server(short) as server:
+        connection = await connect(server, tmp_path)
+        with pytest.raises(Conflict):
+            await connection.request("PUT", "/x", body=b"{}")
+        await connection.aclose()
+
+
+async def test_an_answer_without_measure_is_not_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.kube.connection.LARGEST_ANSWER", 1000)
+    async with api_server(answer(200, b"x" * 1000), answer(200, b"x" * 1001)) as server:
+        connection = await connect(server, tmp_path)
+        await connection.request("GET", "/x")
+        with pytest.raises(Unreachable, match="more than 1000 bytes"):
+            await connection.request("GET", "/x")
+        await connection.aclose()
+
+
+async def test_leaving_a_watch_early_closes_it(tmp_path: Path) -> None:
+    async with api_server(stream(b"one", b"two", then="stall"), answer(200, {})) as server:
+        connection = await connect(server, tmp_path)
+        async with connection.lines("/w", params={}, silence=5) as lines:
+            assert await anext(lines) == b"one"
+        await connection.request("GET", "/x")
+        await connection.aclose()
+
+
+async def test_a_path_stays_a_path(tmp_path: Path) -> None:
+    async with api_server(otherwise=answer(200, {})) as server:
+        connection = await connect(server, tmp_path)
+        await connection.request("GET", "/api/v1/pods/a?b#c d", params={"x": "1"})
+        for path in ("/api/v1/../secrets", "api", "/./x", ""):
+            with pytest.raises(Invalid, match="not a path"):
+                await connection.request("GET", path)
+        await connection.aclose()
+    (request,) = server.requests
+    assert request.path == "/api/v1/pods/a%3Fb%23c%20d"
+    assert request.params == {"x": "1"}
+
+
+async def test_a_server_behind_a_prefix_keeps_it(tmp_path: Path) -> None:
+    async with api_server(answer(200, {})) as server:
+        file = server.kubeconfig(tmp_path)
+        file.write_text(file.read_text().replace(server.url, server.url + "/k8s/clusters/c-1/"))
+        connection = await Connection.from_settings(file)
+        await connection.request("GET", "/api")
+        await connection.aclose()
+    assert server.requests[0].path == "/k8s/clusters/c-1/api"
+
+
+async def test_a_cancelled_request_is_cancelled_and_nothing_else(tmp_path: Path) -> None:
+    arrived = asyncio.Event()
+
+    async def note(request: Request, reply: Reply) -> None:
+        arrived.set()
+        await hang(request, reply)
+
+    async with api_server(otherwise=note) as server:
+        connection = await connect(server, tmp_path)
+        task = asyncio.create_task(connection.request("GET", "/x"), name="request")
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await connection.aclose()
+
+
+async def test_cookies_and_redirects_are_not_followed(tmp_path: Path) -> None:
+    async with api_server(
+        answer(200, {}, Set_Cookie="a=b"), answer(302, {}, Location="http://127.0.0.1:1/steal"), answer(200, {})
+    ) as server:
+        connection = await connect(server, tmp_path)
+        await connection.request("GET", "/1")
+        with pytest.raises(ApiError) as caught:
+            await connection.request("GET", "/2")
+        await connection.request("GET", "/3")
+        await connection.aclose()
+    assert caught.value.status == 302
+    assert "cookie" not in server.requests[2].headers
+
+
+def test_status_codes_of_the_body_do_not_replace_those_of_http() -> None:
+    error = error_from_answer(404, {}, json.dumps({"code": 410, "reason": "NotFound"}).encode(), "GET /x")
+    assert type(error) is NotFound

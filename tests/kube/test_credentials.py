@@ -1,0 +1,345 @@
+"""Credentials that end, rotate, break and come back while the daemon runs."""
+
+import asyncio
+import base64
+import json
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.api.errors import ApiError, Forbidden, Unreachable
+from muster.kube.connection import Connection
+from muster.kube.credentials import Credentials
+from muster.kube.kubeconfig import InCluster, KubeConfig, Reading, Source, choose_source
+from tests.fakes.apiserver import Reply, Request, Step, answer, api_server, refusal, stream
+from tests.fakes.certificates import Authority
+
+
+class Time:
+    """A clock moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def only(token: Callable[[], str]) -> Step:
+    """Let in who shows ``token``."""
+
+    async def step(request: Request, reply: Reply) -> None:
+        welcome = request.headers.get("authorization") == f"Bearer {token()}"
+        await (answer(200, {}) if welcome else refusal(401, "Unauthorized"))(request, reply)
+
+    return step
+
+
+def connect(source: Source, time: Time, wall: Callable[[], float] = lambda: 0.0) -> Connection:
+    return Connection(Credentials(source, clock=time, wall=wall), clock=time)
+
+
+async def test_a_refused_token_is_read_again_and_the_request_sent_once_more(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("one\n")
+    async with api_server(otherwise=only(token.read_text)) as server:
+        connection = connect(KubeConfig(str(server.kubeconfig(tmp_path, {"tokenFile": "token"}))), Time())
+        await connection.credentials.current()
+        token.write_text("two")
+        await connection.request("POST", "/x", body=b"{}")
+        await connection.request("POST", "/x", body=b"{}")
+        await connection.aclose()
+    shown = [request.headers["authorization"] for request in server.requests]
+    assert shown == ["Bearer one", "Bearer two", "Bearer two"]
+    assert [request.body for request in server.requests] == [b"{}"] * 3
+
+
+async def test_a_watch_is_opened_again_with_new_credentials(tmp_path: Path) -> None:
+    async with api_server(refusal(401, "Unauthorized"), stream(b"x")) as server:
+        connection = connect(KubeConfig(str(server.kubeconfig(tmp_path))), Time())
+        async with connection.lines("/w", params={}, silence=5) as lines:
+            assert [line async for line in lines] == [b"x"]
+        await connection.aclose()
+    assert connection.requests == {("WATCH", 401): 1, ("WATCH", 200): 1}
+
+
+async def test_who_stays_refused_is_forbidden_and_does_not_hammer_the_source(tmp_path: Path) -> None:
+    time = Time()
+    async with api_server(otherwise=refusal(401, "Unauthorized")) as server:
+        connection = connect(KubeConfig(str(server.kubeconfig(tmp_path))), time)
+        for _ in range(20):
+            with pytest.raises(Forbidden):
+                await connection.request("GET", "/x")
+        assert connection.credentials.readings == 2
+        time.now += 11
+        with pytest.raises(Forbidden):
+            await connection.request("GET", "/x")
+        assert connection.credentials.readings == 3
+        await connection.aclose()
+
+
+async def test_a_rotated_token_is_noticed_before_anybody_refuses_the_old_one(tmp_path: Path) -> None:
+    time = Time()
+    (tmp_path / "token").write_text("one")
+    async with api_server(otherwise=only(lambda: (tmp_path / "token").read_text())) as server:
+        connection = connect(KubeConfig(str(server.kubeconfig(tmp_path, {"tokenFile": "token"}))), time)
+        await connection.request("GET", "/x")
+        (tmp_path / "token").write_text("longer")
+        time.now += 11
+        await connection.request("GET", "/x")
+        await connection.aclose()
+    assert connection.requests == {("GET", 200): 2}
+
+
+async def test_a_source_that_breaks_meanwhile_leaves_what_we_hold(tmp_path: Path) -> None:
+    time = Time()
+    async with api_server(otherwise=only(lambda: "secret")) as server:
+        file = server.kubeconfig(tmp_path)
+        connection = connect(KubeConfig(str(file)), time)
+        await connection.request("GET", "/x")
+        file.write_text("{half")
+        time.now += 11
+        await connection.request("GET", "/x")
+        await connection.aclose()
+
+
+async def test_many_refused_at_once_make_one_reading(tmp_path: Path) -> None:
+    allowed = "secret"
+    async with api_server(otherwise=only(lambda: allowed)) as server:
+        file = server.kubeconfig(tmp_path)
+        connection = connect(KubeConfig(str(file)), Time())
+        await connection.request("GET", "/x")
+        allowed = "fresh"
+        server.kubeconfig(tmp_path, {"token": "fresh"})
+        await asyncio.gather(*(connection.request("GET", "/x") for _ in range(20)))
+        assert connection.credentials.readings == 2
+        await connection.aclose()
+
+
+def plugin(directory: Path, status: dict[str, Any]) -> dict[str, Any]:
+    """An exec credential plugin that counts its runs and prints ``status`` with the run's number for %d."""
+    script = directory / "plugin"
+    credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+    script.write_text(
+        f"#!/bin/sh\ncd {directory}; echo >> runs; n=$(wc -l < runs)\nprintf '{json.dumps(credential)}' $n\n"
+    )
+    script.chmod(0o700)
+    return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(script)}}
+
+
+async def test_a_plugin_is_run_again_before_its_token_ends_and_after_a_refusal(tmp_path: Path) -> None:
+    time, wall, allowed = Time(), 1_900_000_000.0, "run-1"
+    user = plugin(tmp_path, {"token": "run-%d", "expirationTimestamp": "2030-03-17T18:03:20Z"})  # wall + 1000
+    async with api_server(otherwise=only(lambda: allowed)) as server:
+        connection = connect(KubeConfig(str(server.kubeconfig(tmp_path, user))), time, lambda: wall)
+        await connection.request("GET", "/x")
+        time.now += 800
+        wall += 800
+        await connection.request("GET", "/x")
+        assert connection.credentials.readings == 1
+        time.now += 150
+        wall += 150
+        allowed = "run-2"
+        await connection.request("GET", "/x")
+        assert connection.requests == {("GET", 200): 3}
+        allowed = "run-3"
+        time.now += 5
+        await connection.request("GET", "/x")
+        await connection.aclose()
+    assert connection.requests == {("GET", 200): 4, ("GET", 401): 1}
+    assert connection.credentials.readings == 3
+
+
+async def test_a_plugin_that_hangs_hangs_once_and_costs_each_request_its_limit(tmp_path: Path) -> None:
+    script = tmp_path / "plugin"
+    script.write_text(f"#!/bin/sh\necho >> {tmp_path}/runs\nexec sleep 0.3\n")
+    script.chmod(0o700)
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(script)}}
+    async with api_server(otherwise=answer(200, {})) as server:
+        connection = connect(KubeConfig(str(server.kubeconfig(tmp_path, user))), Time())
+        with pytest.raises(Unreachable, match="no answer within"):
+            await connection.request("GET", "/x", timeout=0.05)
+        with pytest.raises(Unreachable, match="not opened within"):
+            async with connection.lines("/x", params={}, silence=0.05):
+                pass
+        with pytest.raises(ApiError, match="failed to decode process output"):  # it has ended, and said nothing
+            await connection.request("GET", "/x", timeout=5)
+        await connection.aclose()
+    assert (tmp_path / "runs").read_text() == "\n"
+
+
+async def test_closing_does_not_wait_for_a_plugin(tmp_path: Path) -> None:
+    started = asyncio.Event()
+
+    class Endless:
+        async def read(self) -> Reading:
+            started.set()
+            await asyncio.Event().wait()
+            raise AssertionError("cancelled before")
+
+    connection = connect(Endless(), Time())
+    asking = asyncio.create_task(connection.request("GET", "/x"), name="request")
+    await started.wait()
+    await connection.aclose()
+    with pytest.raises(Unreachable, match="closed"):  # the asker itself was not cancelled
+        await asking
+
+
+async def test_client_certificates_and_a_ca_that_rotates(tmp_path: Path) -> None:
+    old, new = Authority("old"), Authority("new")
+    time = Time()
+    ca, (cert, key) = tmp_path / "ca.crt", old.issue("me").write(tmp_path, "client")
+    ca.write_bytes(old.certificate)
+    user = {"client-certificate": cert.name, "client-key": key.name}
+    cluster = {"certificate-authority": ca.name}
+
+    def listening(authority: Authority) -> ssl.SSLContext:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=authority.certificate.decode())
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_cert_chain(*authority.issue("localhost").write(tmp_path, "server"))
+        return context
+
+    async with api_server(otherwise=answer(200, {}), tls=listening(old)) as server:
+        connection = connect(KubeConfig(str(server.kubeconfig(tmp_path, user, cluster))), time)
+        await connection.request("GET", "/x")
+        first = await connection.credentials.current()
+        assert await connection.credentials.renew(first) is not first
+        assert (await connection.credentials.current()).tls is first.tls  # nothing changed: the context stays
+    async with api_server(otherwise=answer(200, {}), tls=listening(new)) as server:
+        server.kubeconfig(tmp_path, user, cluster)
+        time.now += 11
+        with pytest.raises(Unreachable, match="certificate verify failed"):
+            await connection.request("GET", "/x")
+        ca.write_bytes(new.certificate)
+        new.issue("me").write(tmp_path, "client")
+        time.now += 11
+        await connection.request("GET", "/x")
+        await connection.aclose()
+    assert (await connection.credentials.current()).tls is not first.tls
+
+
+async def test_inline_certificates_insecure_servers_and_server_names(tmp_path: Path) -> None:
+    authority = Authority()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*authority.issue("kubernetes.default").write(tmp_path, "server"))
+    inline = base64.b64encode(authority.certificate).decode()
+    async with api_server(otherwise=answer(200, {}), tls=context) as server:
+        for cluster, works in (
+            ({"certificate-authority-data": inline}, True),
+            ({"certificate-authority-data": inline, "tls-server-name": "kubernetes.default"}, True),
+            ({"certificate-authority-data": inline, "tls-server-name": "other.example"}, False),
+            ({"insecure-skip-tls-verify": True}, True),
+            ({}, False),
+        ):
+            connection = connect(KubeConfig(str(server.kubeconfig(tmp_path, None, cluster))), Time())
+            if works:
+                await connection.request("GET", "/x")
+            else:
+                with pytest.raises(Unreachable):
+                    await connection.request("GET", "/x")
+            await connection.aclose()
+
+
+async def test_the_service_account_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority, time = Authority(), Time()
+    (tmp_path / "ca.crt").write_bytes(authority.certificate)
+    (tmp_path / "token").write_text("one\n")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*authority.issue("kubernetes").write(tmp_path, "server"))
+    allowed = "one"
+    async with api_server(otherwise=only(lambda: allowed), tls=context) as server:
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", server.url.rpartition(":")[2])
+        monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")  # for the pod's own errands, not for its API server
+        connection = connect(InCluster(tmp_path), time)
+        await connection.request("GET", "/x")
+        (tmp_path / "token").write_text("two, at once")
+        allowed = "two, at once"
+        await connection.request("GET", "/x")
+        await connection.aclose()
+    assert connection.requests == {("GET", 200): 2, ("GET", 401): 1}
+
+
+async def test_the_proxy_of_the_kubeconfig_and_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with api_server(otherwise=answer(200, {})) as proxy:
+        proxy_url, proxy.url = proxy.url, "http://api.example"
+        monkeypatch.setenv("http_proxy", proxy_url)
+        connection = connect(KubeConfig(str(proxy.kubeconfig(tmp_path))), Time())
+        await connection.request("GET", "/env")
+        await connection.aclose()
+        monkeypatch.delenv("http_proxy")
+        connection = connect(KubeConfig(str(proxy.kubeconfig(tmp_path, None, {"proxy-url": proxy_url}))), Time())
+        await connection.request("GET", "/file")
+        await connection.aclose()
+    assert [request.path for request in proxy.requests] == ["/env", "/file"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "there is no kubeconfig"),
+        ("", "cannot be used"),
+        ("[]", "cannot be used"),
+        ("{", "cannot be used"),
+        ("clusters: 3", "cannot be used"),
+        ("current-context: x\ncontexts: []\nclusters: []\nusers: []", "Expected object with name x"),
+        ("\x00", "cannot be used"),
+    ],
+)
+async def test_a_kubeconfig_that_cannot_be_used_says_what_to_do(tmp_path: Path, text: str | None, says: str) -> None:
+    file = tmp_path / "kubeconfig"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(ApiError, match=says) as caught:
+        await Connection.from_settings(file)
+    assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("server", ["", "ftp://x", "127.0.0.1:6443", "https://"])
+async def test_an_address_that_is_none(tmp_path: Path, server: str) -> None:
+    async with api_server() as fake:
+        fake.url = server
+        with pytest.raises(ApiError, match="no address of an API server"):
+            await Connection.from_settings(
+                fake.kubeconfig(tmp_path, {"token": "t"}, {"insecure-skip-tls-verify": True})
+            )
+
+
+async def test_a_token_with_a_line_break_is_never_sent(tmp_path: Path) -> None:
+    async with api_server() as server:
+        with pytest.raises(ApiError, match="characters that no token has"):
+            await Connection.from_settings(server.kubeconfig(tmp_path, {"token": "a\r\nX-Remote-User: admin"}))
+
+
+async def test_certificates_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_text("nonsense")
+    async with api_server() as server:
+        server.url = "https://127.0.0.1:1"
+        file = server.kubeconfig(tmp_path, {"token": "t"}, {"certificate-authority": "ca.crt"})
+        with pytest.raises(ApiError, match=r"ca\.crt cannot be used"):
+            await Connection.from_settings(file)
+
+
+async def test_no_service_account_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    with pytest.raises(ApiError, match="automountServiceAccountToken"):
+        await InCluster(tmp_path).read()
+
+
+def test_what_is_named_wins_over_what_is_found() -> None:
+    pod, env = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, {"KUBECONFIG": "/a:/b"}
+    home = KubeConfig(str(Path("~/.kube/config").expanduser()))
+    file = Path("/named")
+    assert choose_source(file, "c", in_cluster=None, environ=pod | env) == KubeConfig("/named", "c")
+    assert choose_source(None, None, in_cluster=None, environ=pod | env) == KubeConfig("/a:/b")
+    assert choose_source(None, None, in_cluster=None, environ=pod) == InCluster()
+    assert choose_source(None, None, in_cluster=False, environ=pod) == home
+    assert choose_source(None, "c", in_cluster=None, environ=pod) == KubeConfig(home.paths, "c")
+    assert choose_source(file, None, in_cluster=True, environ={}) == InCluster()
+    assert choose_source(None, None, in_cluster=None, environ={}) == home

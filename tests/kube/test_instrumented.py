@@ -1,0 +1,49 @@
+"""Requests are measured where they leave: by verb, resource and outcome."""
+
+import asyncio
+
+import pytest
+
+from muster.api.errors import NotFound
+from muster.kube.instrumented import MeasuredTransport, labels
+from muster.kube.paths import core, experiment
+from tests.fakes.api import FakeApi
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "told"),
+    [
+        ("POST", "/api/v1/namespaces/team/pods", ("create", "pods")),
+        ("DELETE", "/api/v1/namespaces/team/pods/run-0", ("delete", "pods")),
+        ("GET", "/api/v1/pods", ("list", "pods")),
+        ("GET", "/api/v1/namespaces/team/pods", ("list", "pods")),
+        ("GET", "/api/v1/namespaces/team", ("get", "namespaces")),
+        ("GET", "/apis/muster.dev/v1alpha1/experiments", ("list", "experiments")),
+        ("GET", "/apis/muster.dev/v1alpha1/namespaces/team/experiments/run", ("get", "experiments")),
+        ("PUT", "/apis/muster.dev/v1alpha1/namespaces/team/experiments/run/status", ("update", "experiments/status")),
+        ("PUT", "/apis/coordination.k8s.io/v1/namespaces/muster/leases/musterd", ("update", "leases")),
+        ("OPTIONS", "/version", ("other", "other")),
+    ],
+)
+def test_the_path_says_what_is_asked(method: str, path: str, told: tuple[str, str]) -> None:
+    assert labels(method, path) == told
+
+
+async def test_each_request_is_told_once_with_how_it_ended() -> None:
+    api, told = FakeApi(), list[tuple[str, str, str, float]]()
+    measured = MeasuredTransport(api, lambda *seen: told.append(seen), iter(range(100)).__next__)
+    api.put(experiment("team", "run"), {"spec": {}})
+    await measured.request("GET", experiment("team", "run"))
+    with pytest.raises(NotFound):
+        await measured.request("GET", core("team", "pods", "nobody"))
+    api.gate.clear()
+    asked = asyncio.create_task(measured.request("GET", core("team", "pods")), name="asked")
+    await api.crowd(1)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert told == [
+        ("get", "experiments", "ok", 1),
+        ("get", "pods", "NotFound", 1),
+        ("list", "pods", "cancelled", 1),
+    ]

@@ -1,0 +1,66 @@
+"""kubernetes_asyncio costs what we use of it, and is whole for everybody else."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_reading_a_kubeconfig_loads_no_models() -> None:
+    program = """
+import sys
+from muster.kube.lazy_import import defer_kubernetes_asyncio
+defer_kubernetes_asyncio()
+from kubernetes_asyncio.client import Configuration
+from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+from kubernetes_asyncio.config.incluster_config import InClusterConfigLoader
+print(sum(name.startswith("kubernetes_asyncio.client.models.") for name in sys.modules), Configuration.__name__)
+"""
+    assert run(program) == "0 Configuration"
+
+
+def test_importing_the_connection_does_not_import_it_at_all() -> None:
+    program = "import sys, muster.kube.connection; print('kubernetes_asyncio' in sys.modules)"
+    assert run(program) == "False"
+
+
+def test_the_rest_of_it_is_still_there_for_others() -> None:
+    program = """
+from muster.kube.lazy_import import defer_kubernetes_asyncio
+defer_kubernetes_asyncio()
+defer_kubernetes_asyncio()
+from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+import kubernetes_asyncio
+from kubernetes_asyncio import client, config, watch
+from kubernetes_asyncio.client import ApiClient, CoreV1Api, V1Pod
+from kubernetes_asyncio.client.models import V1Job
+from kubernetes_asyncio.client.exceptions import ApiException
+assert client.V1Pod is V1Pod and client.models.V1Pod is V1Pod and client.ApiClient is ApiClient
+assert V1Pod().to_dict()["kind"] is None and kubernetes_asyncio.__version__ == client.__version__
+try:
+    client.V1Nonsense
+except AttributeError as error:
+    print(error)
+"""
+    assert run(program) == "module 'kubernetes_asyncio.client' has no attribute 'V1Nonsense'"
+
+
+def test_who_imported_it_before_keeps_it() -> None:
+    program = """
+import kubernetes_asyncio
+from muster.kube.lazy_import import defer_kubernetes_asyncio
+before = kubernetes_asyncio.client
+defer_kubernetes_asyncio()
+import sys
+print(sys.modules["kubernetes_asyncio.client"] is before, before.V1Pod.__name__)
+"""
+    assert run(program) == "True V1Pod"

@@ -1,0 +1,143 @@
+"""What is scraped is declared, what is declared is scraped, and the page in docs/ says the same."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families as plain_families
+
+from muster.metrics import docs
+from muster.metrics.catalogue import CATALOGUE
+from muster.metrics.collector import ExperimentCollector, Subject
+from muster.metrics.exposition import OPENMETRICS, look, write
+from muster.metrics.instruments import Instruments
+from muster.metrics.leadership import LeadershipCollector
+from muster.metrics.row import Type
+from muster.metrics.watch import WatchCollector
+from muster.state.plan import Clock, ClockAction, ClockName
+from muster.state.policies.deadline import ends
+from muster.state.record import Cause, Phase
+from muster.state.roll import RankState
+from tests.builders import NOW, answer, plan, pod, record, view
+
+DECLARED = {row.family: row for row in CATALOGUE}
+
+
+class Watch:
+    """A reflector's figures."""
+
+    def __init__(self, synced: bool = True, age: float = 1.0) -> None:
+        self.synced = synced
+        self.age = age
+        self.reconnects = Counter(ended=3, silent=1)
+        self.relists = 1
+        self.events = Counter(ADDED=10)
+        self.decode_errors = 2
+
+    def staleness(self, now: float) -> float:
+        return now - NOW + self.age
+
+
+class Leader:
+    """An elector's figures."""
+
+    identity = "musterd-0_1f\ud800"
+
+    def __init__(self, leading: bool = True, renewal_age: float | None = 1.5) -> None:
+        self.leading = leading
+        self.transitions = Counter(acquired=2, expired=1)
+        self.renewal_age = renewal_age
+
+
+def everything() -> Instruments:
+    """A daemon to which everything that is measured has happened once."""
+    instruments = Instruments("1.2.3", tracked_pods=lambda: 4, queue_depth=lambda: 1)
+    cause = Cause(0, "Evicted", "", NOW, disruption=True)
+    instruments.transition(plan(), record(), record(phase=Phase.RESTARTING, disruptions=1, cause=cause))
+    instruments.transition(plan(), record(), record(phase=Phase.SUCCEEDED, reason="Completed"))
+    for n in range(300):
+        instruments.probed("jax", f"state-{n}", 0.01)
+    instruments.request("create", "pods", "ok", 0.02)
+    instruments.retried("create", "pods")
+    instruments.decision(0.0002)
+    instruments.queued(0.01)
+    instruments.lagged(0.001)
+    clocks = {ClockName.TOTAL: Clock(600, ClockAction.FAIL)}
+    now = record(phase=Phase.ASSEMBLING, started_at=NOW)
+    subject = Subject(plan(clocks=clocks), now, view(pod(), heard=answer(*[RankState.ARRIVED] * 4)))
+    instruments.registry.register(ExperimentCollector(lambda: [subject], lambda: NOW, ends))
+    instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW))
+    instruments.registry.register(LeadershipCollector(Leader()))
+    return instruments
+
+
+def test_every_series_is_declared_with_exactly_its_labels_and_every_row_is_scraped() -> None:
+    body, content_type = write(look(everything().registry), f"text/html, {OPENMETRICS};version=1.0.0;q=0.6")
+    assert content_type.startswith(OPENMETRICS)
+    sampled = set()
+    for family in text_string_to_metric_families(body.decode()):
+        row = DECLARED[family.name]
+        assert (family.type, family.documentation, family.unit) == (row.type, row.help, row.unit)
+        for sample in family.samples:
+            labels = set(sample.labels) - ({"le"} if row.type is Type.HISTOGRAM else set())
+            assert labels == set(row.labels), sample
+            suffixes = ("_bucket", "_sum", "_count") if row.type is Type.HISTOGRAM else ("",)
+            assert sample.name in {row.name + suffix for suffix in suffixes}
+            sampled.add(row.name)
+    assert sampled == {row.name for row in CATALOGUE}
+
+
+def test_a_sparing_way_of_writing_changes_no_byte() -> None:
+    seen = look(everything().registry)
+    body, _ = write(seen, OPENMETRICS)
+    assert body == openmetrics.generate_latest(seen)  # type: ignore[no-untyped-call]
+
+
+def test_a_scraper_that_does_not_ask_for_openmetrics_gets_plain_text() -> None:
+    body, content_type = write(look(everything().registry), "text/plain; version=nonsense, */*")
+    assert content_type == "text/plain; version=0.0.4; charset=utf-8"
+    assert {sample.name for family in plain_families(body.decode()) for sample in family.samples} >= {
+        row.name for row in CATALOGUE if row.type is not Type.HISTOGRAM
+    }
+
+
+def test_names_follow_the_conventions() -> None:
+    assert len(DECLARED) == len(CATALOGUE)
+    for row in CATALOGUE:
+        assert re.fullmatch(r"muster_[a-z_]+", row.name)
+        assert row.name.endswith("_total") is (row.type is Type.COUNTER)
+        assert row.name.endswith("_info") is (row.type is Type.INFO)
+        assert not row.unit or row.name.endswith(f"_{row.unit}")
+        assert bool(row.buckets) is (row.type is Type.HISTOGRAM)
+        assert row.buckets == tuple(sorted(row.buckets))
+        assert row.help.endswith(".")
+        if row.type in (Type.COUNTER, Type.HISTOGRAM):
+            assert not {"namespace", "experiment", "pod"} & set(row.labels), "a series per experiment would never end"
+
+
+def test_two_watches_of_one_resource_are_as_good_as_the_worse() -> None:
+    instruments = everything()
+    watches = [("pods", Watch()), ("pods", Watch(synced=False, age=50.0)), ("services", Watch())]
+    seen = look(WatchCollector(lambda: watches, lambda: NOW))
+    samples = {(s.name, *s.labels.values()): s.value for family in seen.collect() for s in family.samples}
+    assert samples["muster_watch_staleness_seconds", "pods"] == 50
+    assert samples["muster_watch_synced", "pods"] == 0
+    assert samples["muster_watch_synced", "services"] == 1
+    assert samples["muster_watch_reconnects_total", "pods", "ended"] == 6
+    assert samples["muster_watch_decode_errors_total", "pods"] == 4
+    assert instruments.registry.get_sample_value("muster_tracked_pods") == 4
+
+
+def test_a_standby_says_0_and_has_no_renewal_to_speak_of() -> None:
+    standby = Leader(leading=False, renewal_age=None)
+    samples = {s.name: s.value for family in LeadershipCollector(standby).collect() for s in family.samples}
+    assert samples == {"muster_leader": 0, "muster_leader_transitions_total": 1}
+
+
+@pytest.mark.drift
+def test_the_page_in_docs_is_the_catalogues() -> None:
+    path = Path(__file__).parents[2] / "docs" / "metrics.md"
+    assert path.read_text() == docs.page(), "run `python -m muster.metrics.docs > docs/metrics.md`"

@@ -1,0 +1,190 @@
+"""What a scrape says about experiments, and what hostile ones can do to it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from muster.metrics.collector import ExperimentCollector, Subject
+from muster.metrics.exposition import OPENMETRICS, look, write
+from muster.state.plan import Clock, ClockAction, ClockName, Plan, ProbeKind
+from muster.state.policies.deadline import ends
+from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
+from muster.state.roll import CoordinatorState, RankState
+from tests.builders import NOW, answer, plan, pod, record, view
+
+ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
+ONE = {"namespace": "team", "experiment": "run"}
+Scrape = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def scrape(subjects: Iterable[Subject], cap: int = 20_000) -> Scrape:
+    """Everything an OpenMetrics scraper understands; a duplicate or a syntax error fails the test."""
+    collector = ExperimentCollector(lambda: subjects, lambda: NOW, ends, cap)
+    body, _ = write(look(collector), OPENMETRICS)
+    found: Scrape = {}
+    for family in text_string_to_metric_families(body.decode()):
+        for sample in family.samples:
+            key = sample.name, frozenset(sample.labels.items())
+            assert key not in found
+            found[key] = sample.value
+    return found
+
+
+def value(found: Scrape, name: str, labels: Mapping[str, str]) -> float | None:
+    return found.get((name, frozenset(labels.items())))
+
+
+def names(found: Scrape, experiment: str = "run") -> set[str]:
+    return {name.removeprefix("muster_experiment_") for name, labels in found if ("experiment", experiment) in labels}
+
+
+def test_an_assembling_gang_shows_who_is_there() -> None:
+    clocks = {ClockName.ASSEMBLY: Clock(60, ClockAction.FAIL), ClockName.TOTAL: Clock(600, ClockAction.FAIL)}
+    stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "3/4 ranks arrived", 1, NOW)
+    now = record(
+        phase=Phase.ASSEMBLING, epoch=2, started_at=NOW - 100, assembling_at=NOW - 70, conditions=(stuck,), restarts=1
+    )
+    heard = answer(ARRIVED, ARRIVED, MISSING, ARRIVED)
+    seen = view(pod(0, epoch=2), pod(1, epoch=2), pod(3, epoch=2), pod(2), heard=heard, epoch=2)
+    found = scrape([Subject(plan(clocks=clocks), now, seen)])
+
+    def gauge(name: str, **labels: str) -> float | None:
+        return value(found, f"muster_experiment_{name}", ONE | labels)
+
+    assert gauge("info", operator="jax", phase="Assembling") == 1
+    assert (gauge("ranks_expected"), gauge("ranks_arrived"), gauge("ranks_missing")) == (4, 3, 1)
+    assert gauge("members_ready") == 3  # the pod of an older epoch is none of this gang
+    assert gauge("epoch") == 2
+    assert gauge("coordinator_state", state="serving") == 1
+    assert gauge("coordinator_probe_latency_seconds") == 0.004
+    assert gauge("stuck", reason="RanksMissing") == 1
+    assert gauge("clock_remaining_seconds", clock="total") == 500
+    assert gauge("clock_remaining_seconds", clock="assembly") == -10  # passed, and seen to be
+    assert gauge("clock_remaining_seconds", clock="terminating") is None
+    assert value(found, "muster_experiments", {"operator": "jax", "phase": "Assembling"}) == 1
+    assert value(found, "muster_experiments", {"operator": "jax", "phase": "Failed"}) == 0
+
+
+def test_before_the_first_probe_nobody_has_arrived_and_nothing_is_said_of_the_coordinator() -> None:
+    found = scrape([Subject(plan(), record(), view())])
+    assert value(found, "muster_experiment_ranks_missing", ONE) == 4
+    assert value(found, "muster_experiment_stuck", ONE | {"reason": "NotStuck"}) == 0
+    assert not {"coordinator_state", "coordinator_probe_latency_seconds"} & names(found)
+
+
+def test_a_daemon_that_has_just_started_repeats_what_was_persisted() -> None:
+    found = scrape([Subject(plan(), record(phase=Phase.RUNNING, roll=RollCall(4, 4)), view())])
+    assert value(found, "muster_experiment_ranks_arrived", ONE) == 4
+
+
+def test_a_coordinator_that_falls_silent_does_not_unsay_who_had_arrived() -> None:
+    seen = view(heard=answer(ARRIVED, ARRIVED, ARRIVED, MISSING))
+    seen.observe_probe(answer(coordinator=CoordinatorState.TIMEOUT, expected=None), 0)
+    found = scrape([Subject(plan(), record(phase=Phase.ASSEMBLING), seen)])
+    assert value(found, "muster_experiment_ranks_arrived", ONE) == 3
+    assert value(found, "muster_experiment_coordinator_state", ONE | {"state": "timeout"}) == 1
+
+
+def test_the_answer_of_an_older_epoch_says_nothing_of_this_one() -> None:
+    seen = view(heard=answer(*[RankState.CONNECTED] * 4), epoch=0)
+    found = scrape([Subject(plan(), record(epoch=1), seen)])
+    assert value(found, "muster_experiment_ranks_arrived", ONE) == 0
+    assert "coordinator_state" not in names(found)
+
+
+def test_without_a_roll_a_member_has_arrived_when_its_pod_is_ready() -> None:
+    seen = view(pod(0), pod(1), pod(2, ready=False))
+    found = scrape([Subject(plan(probe=ProbeKind.NONE, operator="pytorch"), record(phase=Phase.ASSEMBLING), seen)])
+    assert value(found, "muster_experiment_ranks_arrived", ONE) == 2
+    assert value(found, "muster_experiment_ranks_missing", ONE) == 2
+
+
+def test_a_coordinator_that_speaks_of_rank_0_only_leaves_the_roll_open() -> None:
+    heard = answer(ARRIVED, protocol="v1-task0", expected=None)
+    found = scrape([Subject(plan(), record(phase=Phase.ASSEMBLING), view(heard=heard))])
+    assert "ranks_expected" in names(found)
+    assert not {"ranks_arrived", "ranks_missing"} & names(found)
+
+
+def test_more_ranks_than_members_never_make_a_negative_count() -> None:
+    found = scrape([Subject(plan(size=1), record(), view(heard=answer(ARRIVED, ARRIVED)))])
+    assert value(found, "muster_experiment_ranks_arrived", ONE) == 1
+    assert value(found, "muster_experiment_ranks_missing", ONE) == 0
+
+
+def test_a_suspended_experiment_misses_nobody_and_a_finished_one_is_only_named() -> None:
+    assert not {
+        name for name in names(scrape([Subject(plan(), record(phase=Phase.SUSPENDED), view())])) if "rank" in name
+    }
+    assert names(scrape([Subject(plan(), record(phase=Phase.SUCCEEDED), view())])) == {"info"}
+
+
+def test_the_series_of_a_deleted_experiment_are_gone_with_the_next_scrape() -> None:
+    here = {"a": Subject(plan(name="a"), record(), view()), "b": Subject(plan(name="b"), record(), view())}
+    subjects = here.values()
+    assert names(scrape(subjects), "a")
+    del here["a"]
+    after = scrape(subjects)
+    assert not names(after, "a")
+    assert names(after, "b")
+    assert value(after, "muster_experiments", {"operator": "jax", "phase": "Pending"}) == 1
+
+
+@pytest.mark.parametrize("evil", ["\ud800", "a\0b", "\x1b[31m", 'a"b\\c\n# EOF\n', "x" * 100_000, "\u202etxt", ""])
+def test_no_name_breaks_the_scrape(evil: str) -> None:
+    stuck = Condition(ConditionType.STUCK, True, evil, "", 1, NOW)
+    hostile = plan(namespace=evil, name=evil, operator=evil)
+    found = scrape([Subject(hostile, record(conditions=(stuck,)), view()), Subject(plan(), record(), view())])
+    assert value(found, "muster_experiment_epoch", ONE) == 0
+    for _, labels in found:
+        assert all(text.isprintable() and len(text) <= 253 for _, text in labels)
+
+
+def test_names_that_print_alike_are_counted_and_not_doubled() -> None:
+    twins = [Subject(plan(name=name), record(), view()) for name in ("a\0", "a\1")]
+    found = scrape(twins)
+    assert value(found, "muster_experiments_unreported", {"reason": "duplicate"}) == 1
+    assert value(found, "muster_experiments", {"operator": "jax", "phase": "Pending"}) == 2
+
+
+def test_an_experiment_that_cannot_be_read_is_left_out_alone() -> None:
+    def poisoned(plan: Plan, record: Record) -> dict[ClockName, float]:
+        if plan.name == "bad":
+            raise KeyError(plan.name)
+        return {}
+
+    subjects = [Subject(plan(name=name), record(), view()) for name in ("bad", "run")]
+    subjects.append(Subject(plan(name="huge"), record(epoch=10**400), view()))
+    collector = ExperimentCollector(lambda: subjects, lambda: NOW, poisoned)
+    body, _ = write(look(collector), "")
+    assert b'muster_experiments_unreported{reason="unreadable"} 2.0' in body
+    assert b'experiment="run"' in body
+    assert b'experiment="bad"' not in body
+
+
+def test_the_cap_keeps_whole_experiments_and_the_unfinished_first() -> None:
+    done = [Subject(plan(name=f"done-{n}"), record(phase=Phase.SUCCEEDED), view()) for n in range(5)]
+    live = [Subject(plan(name=f"live-{n}"), record(), view()) for n in range(5)]
+    each = len(names(scrape(live[:1]), "live-0"))
+    found = scrape([*done, *live], cap=3 * each + each // 2)
+    assert all(len(names(found, f"live-{n}")) == each for n in range(3))
+    assert not names(found, "live-3")
+    assert not names(found, "done-0")
+    assert value(found, "muster_experiments_unreported", {"reason": "cap"}) == 7
+
+
+def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
+    base, now, seen = plan(), record(), view(heard=answer(*[ARRIVED] * 4))
+    subjects = [
+        Subject(replace(base, namespace=f"n\0{n}", name=f"\ud800{n}\x1b", operator=f"op-{n}\udfff"), now, seen)
+        for n in range(100_000)
+    ]
+    found = scrape(subjects)
+    each = [key for key in found if any(name == "experiment" for name, _ in key[1])]
+    assert 19_000 < len(each) <= 20_000
+    assert len(found) - len(each) <= 33 * 7 + 3
+    assert sum(count for (name, _), count in found.items() if name == "muster_experiments") == 100_000
+    reported = len({labels for name, labels in each if name == "muster_experiment_epoch"})
+    assert value(found, "muster_experiments_unreported", {"reason": "cap"}) == 100_000 - reported

@@ -1,0 +1,99 @@
+"""What is counted, and that it is counted once."""
+
+from math import inf, nan
+
+import pytest
+from prometheus_client import Counter
+
+from muster.metrics.catalogue import LABEL_SETS
+from muster.metrics.exposition import Bounded, label
+from muster.metrics.instruments import Instruments
+from muster.metrics.row import Metric, Type
+from muster.state.record import Cause, Phase
+from tests.builders import NOW, plan, record
+
+
+@pytest.fixture
+def instruments() -> Instruments:
+    return Instruments("1.2.3", tracked_pods=lambda: 7, queue_depth=lambda: 2)
+
+
+def read(instruments: Instruments, name: str, **labels: str) -> float | None:
+    return instruments.registry.get_sample_value(name, labels)
+
+
+def test_leaving_a_phase_observes_how_long_it_lasted(instruments: Instruments) -> None:
+    before = record(phase=Phase.ASSEMBLING, phase_at=NOW)
+    instruments.transition(plan(), before, record(phase=Phase.RUNNING, phase_at=NOW + 42))
+    where = {"operator": "jax", "phase": "Assembling"}
+    assert read(instruments, "muster_phase_duration_seconds_sum", **where) == 42
+    assert read(instruments, "muster_phase_duration_seconds_bucket", **where, le="30.0") == 0
+    assert read(instruments, "muster_phase_duration_seconds_bucket", **where, le="60.0") == 1
+
+
+def test_a_write_that_changes_no_phase_observes_nothing(instruments: Instruments) -> None:
+    instruments.transition(plan(), record(), record(message="2/4 ranks arrived"))
+    assert read(instruments, "muster_phase_duration_seconds_count", operator="jax", phase="Pending") is None
+
+
+def test_a_restart_is_counted_by_its_cause(instruments: Instruments) -> None:
+    cause = Cause(0, "OOMKilled", "", NOW, rank=2, exit_code=137)
+    after = record(phase=Phase.RESTARTING, epoch=1, restarts=1, cause=cause)
+    instruments.transition(plan(), record(phase=Phase.RUNNING), after)
+    instruments.transition(plan(), after, record(phase=Phase.PENDING, epoch=1, restarts=1, cause=cause))
+    assert read(instruments, "muster_gang_restarts_total", operator="jax", reason="OOMKilled") == 1
+    assert read(instruments, "muster_disruptions_total", operator="jax", reason="OOMKilled") is None
+
+
+def test_a_disruption_is_a_restart_and_a_disruption(instruments: Instruments) -> None:
+    cause = Cause(0, "PreemptionByScheduler", "", NOW, disruption=True)
+    instruments.transition(plan(), record(), record(phase=Phase.RESTARTING, epoch=1, disruptions=1, cause=cause))
+    where = {"operator": "jax", "reason": "PreemptionByScheduler"}
+    assert read(instruments, "muster_gang_restarts_total", **where) == 1
+    assert read(instruments, "muster_disruptions_total", **where) == 1
+
+
+def test_an_outcome_is_counted_once_even_if_the_first_record_is_the_last(instruments: Instruments) -> None:
+    end = record(phase=Phase.FAILED, reason="InvalidSpec")
+    instruments.transition(plan(), None, end)
+    instruments.transition(plan(), end, record(phase=Phase.FAILED, reason="InvalidSpec", message="seen again"))
+    where = {"operator": "jax", "outcome": "Failed", "reason": "InvalidSpec"}
+    assert read(instruments, "muster_outcomes_total", **where) == 1
+    assert read(instruments, "muster_phase_duration_seconds_count", operator="jax", phase="Failed") is None
+
+
+@pytest.mark.parametrize("odd", [nan, inf, -5.0])
+def test_a_clock_that_jumped_spoils_no_sum(instruments: Instruments, odd: float) -> None:
+    instruments.decision(odd)
+    instruments.decision(0.25)
+    assert read(instruments, "muster_decision_duration_seconds_sum") == 0.25
+    assert read(instruments, "muster_decision_duration_seconds_count") == 2
+
+
+def test_invented_reasons_end_in_one_series(instruments: Instruments) -> None:
+    for n in range(LABEL_SETS + 50):
+        instruments.transition(plan(), None, record(phase=Phase.FAILED, reason=f"Reason\ud800{n}"))
+    other = {"operator": "_other", "outcome": "_other", "reason": "_other"}
+    assert read(instruments, "muster_outcomes_total", **other) == 50
+    assert read(instruments, "muster_label_sets_folded_total", metric="muster_outcomes_total") == 50
+    instruments.transition(plan(), None, record(phase=Phase.FAILED, reason="Reason\ud8003"))
+    known = {"operator": "jax", "outcome": "Failed", "reason": "Reason\N{REPLACEMENT CHARACTER}3"}
+    assert read(instruments, "muster_outcomes_total", **known) == 2
+
+
+def test_a_full_instrument_still_knows_the_series_it_has() -> None:
+    folded = Counter("folded", "", ["metric"], registry=None)
+    row = Metric("things_total", Type.COUNTER, "", ("kind",))
+    bounded = Bounded(row, Counter("things", "", ["kind"], registry=None), folded, limit=1)
+    first = bounded.at("a")
+    assert bounded.at("b") is not first
+    assert bounded.at("b") is bounded.at("c")
+    assert bounded.at("a") is first
+
+
+def test_a_label_is_printable_and_short() -> None:
+    assert label("trainer-worker") == "trainer-worker"
+    assert label("zürich") == "zürich"
+    assert label("a\nb\0\ud800") == "a b\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"
+    assert len(label("x" * 1000)) == 253
+    assert label("x" * 1000).endswith("…")

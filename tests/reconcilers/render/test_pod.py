@@ -1,0 +1,243 @@
+"""A pod holds what the plan says in the places meant for it, and nothing else."""
+
+import json
+from dataclasses import replace
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.reconcilers.render.encode import Unrenderable
+from muster.reconcilers.render.pod import PodTemplate, render_pod
+from muster.state.plan import Coordinator, Env, Group, Plan, ProbeKind, Shape, Source, Toleration, Volume
+from tests.fakes.plans import UID, gang
+
+EVERY_SOURCE = (
+    Env("HOST", Source.COORDINATOR_HOST),
+    Env("ADDRESS", Source.LITERAL, "$(HOST):1234"),
+    Env("RANK", Source.RANK),
+    Env("EPOCH", Source.EPOCH),
+    Env("JOB_INDEX", Source.JOB_INDEX),
+    Env("POD_INDEX", Source.POD_INDEX),
+    Env("JOB_GLOBAL_INDEX", Source.JOB_GLOBAL_INDEX),
+    Env("POD_IP", Source.POD_IP),
+)
+HOSTILE = [
+    'echo "quoted" \\ back',
+    'x", "privileged": true, "y": "',
+    "first\nsecond\r\n\tthird",
+    "\0name\0 \0rank\0",
+    "\\u0000name\\u0000",
+    "$(HOST) $$ `id` ${PATH}",
+    "\u2028\u2029\x7f 🦆 é",
+    "{name} %s {{rank}}",
+]
+
+
+def full(**changes: object) -> Plan:
+    """A plan that uses every field, with a second group whose jobs are counted on."""
+    shape = Shape(
+        requests={"cpu": "4", "memory": "16Gi"},
+        limits={"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "8"},
+        shm_bytes=1 << 30,
+        node_selector={"gpu": "h100"},
+        tolerations=(Toleration("gpu", "Exists", "", "NoSchedule"), Toleration("", "Exists", "", "")),
+    )
+    groups = (
+        Group("head", 1, 1, Shape(), 0, 0, EVERY_SOURCE),
+        Group("worker", 2, 3, shape, 1, 1, EVERY_SOURCE),
+    )
+    facts: dict[str, object] = {
+        "groups": groups,
+        "pre_stop": ("python3", "-c", "save()"),
+        "ptrace": True,
+        "volumes": (Volume("data", "/data"), Volume("data", "/again")),
+        "grace": 7,
+    }
+    return gang(**{**facts, **changes})
+
+
+def container_of(pod: dict) -> dict:
+    (container,) = pod["spec"]["containers"]
+    return container
+
+
+def variables(pod: dict) -> dict[str, object]:
+    return {env["name"]: env.get("value", env.get("valueFrom")) for env in container_of(pod)["env"]}
+
+
+def test_a_member_is_named_labelled_and_owned():
+    plan = full()
+    member = plan.member(5)
+    pod = render_pod(plan, member, 3)
+    assert pod["metadata"]["name"] == plan.pod_name(member, 3)
+    assert pod["metadata"]["namespace"] == "lab"
+    assert pod["metadata"]["labels"] == {
+        "app.kubernetes.io/managed-by": "muster",
+        "muster.dev/experiment": "moe",
+        "muster.dev/experiment-uid": UID,
+        "muster.dev/group": "worker",
+        "muster.dev/job-index": "1",
+        "muster.dev/pod-index": "1",
+        "muster.dev/rank": "5",
+        "muster.dev/epoch": "3",
+    }
+    (owner,) = pod["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"]) == ("Experiment", "moe", UID)
+    assert owner["controller"] is True
+    assert owner["blockOwnerDeletion"] is True
+
+
+def test_a_member_answers_to_a_name_of_its_epoch():
+    plan = full()
+    spec = render_pod(plan, plan.member(0), 2)["spec"]
+    assert f"{spec['hostname']}.{spec['subdomain']}" == plan.coordinator_host(2)
+    assert spec["hostname"] != render_pod(plan, plan.member(0), 3)["spec"]["hostname"]
+
+
+def test_every_source_of_the_environment_is_resolved_in_the_given_order():
+    plan = full()
+    pod = render_pod(plan, plan.member(5), 1)
+    assert list(variables(pod)) == [env.name for env in EVERY_SOURCE]
+    assert variables(pod) == {
+        "HOST": plan.coordinator_host(1),
+        "ADDRESS": "$(HOST):1234",
+        "RANK": "5",
+        "EPOCH": "1",
+        "JOB_INDEX": "1",
+        "POD_INDEX": "1",
+        "JOB_GLOBAL_INDEX": "2",
+        "POD_IP": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}},
+    }
+    assert {env.source for env in EVERY_SOURCE} == set(Source), "a source this test forgot"
+
+
+def test_of_a_variable_given_twice_the_last_stays_at_its_place():
+    env = (Env("RANK", Source.LITERAL, "forged"), Env("A", Source.LITERAL, "1"), Env("RANK", Source.RANK))
+    plan = gang(env=env)
+    assert list(variables(render_pod(plan, plan.member(2), 0)).items()) == [("A", "1"), ("RANK", "2")]
+
+
+def test_the_pod_takes_no_more_rights_than_an_ml_image_needs():
+    plan = gang()
+    spec = render_pod(plan, plan.member(0), 0)["spec"]
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["enableServiceLinks"] is False
+    assert spec["restartPolicy"] == "Never"
+    security = container_of({"spec": spec})["securityContext"]
+    assert security["allowPrivilegeEscalation"] is False
+    assert security["privileged"] is False
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert security["seccompProfile"] == {"type": "RuntimeDefault"}
+
+
+def test_ptrace_is_one_capability_for_those_who_ask():
+    plan = gang(ptrace=True)
+    security = container_of(render_pod(plan, plan.member(0), 0))["securityContext"]
+    assert security["capabilities"] == {"drop": ["ALL"], "add": ["SYS_PTRACE"]}
+
+
+def test_resources_volumes_and_placement_are_the_groups_own():
+    plan = full()
+    spec = render_pod(plan, plan.member(1), 0)["spec"]
+    container = container_of({"spec": spec})
+    assert container["resources"]["limits"]["nvidia.com/gpu"] == "8"
+    assert spec["volumes"] == [
+        {"name": "claim-0", "persistentVolumeClaim": {"claimName": "data"}},
+        {"name": "claim-1", "persistentVolumeClaim": {"claimName": "data"}},
+        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1073741824"}},
+    ]
+    assert [(mount["name"], mount["mountPath"]) for mount in container["volumeMounts"]] == [
+        ("claim-0", "/data"),
+        ("claim-1", "/again"),
+        ("shm", "/dev/shm"),
+    ]
+    assert spec["nodeSelector"] == {"gpu": "h100"}
+    assert spec["tolerations"] == [
+        {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"},
+        {"operator": "Exists"},
+    ]
+    assert spec["terminationGracePeriodSeconds"] == 7
+    assert container["lifecycle"] == {"preStop": {"exec": {"command": ["python3", "-c", "save()"]}}}
+
+
+def test_no_field_that_could_reach_the_node_is_ever_there():
+    plan = full()
+    spec = render_pod(plan, plan.member(1), 0)["spec"]
+    assert set(spec) == {
+        "hostname",
+        "subdomain",
+        "restartPolicy",
+        "automountServiceAccountToken",
+        "enableServiceLinks",
+        "terminationGracePeriodSeconds",
+        "securityContext",
+        "containers",
+        "volumes",
+        "nodeSelector",
+        "tolerations",
+    }
+    assert set(container_of({"spec": spec})) == {
+        "name",
+        "image",
+        "command",
+        "env",
+        "resources",
+        "securityContext",
+        "volumeMounts",
+        "lifecycle",
+    }
+
+
+def test_the_template_renders_what_render_pod_encodes_to():
+    plan = full()
+    for group in plan.groups:
+        template = PodTemplate(plan, group, 4)
+        for offset in range(group.size):
+            member = group.member(offset)
+            assert template.render(member) == msgspec.json.encode(render_pod(plan, member, 4))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_stays_text_in_both_renderings(text: str):
+    plan = full(command=text, image=text, name=text, pre_stop=(text,))
+    group = replace(plan.groups[1], name=text, env=(Env(text, Source.LITERAL, text), Env("RANK", Source.RANK)))
+    plan = replace(plan, groups=(plan.groups[0], group))
+    pod = json.loads(PodTemplate(plan, group, 0).render(group.member(4)))
+    assert pod == render_pod(plan, group.member(4), 0)
+    assert container_of(pod)["image"] == text
+    assert variables(pod) == {text: text, "RANK": "5"}
+    assert "privileged" not in pod["spec"]
+
+
+@given(st.text(), st.text(), st.integers(0, 2**31))
+def test_whatever_is_in_the_plan_the_two_renderings_agree(text: str, name: str, epoch: int):
+    env = (Env(text, Source.LITERAL, name), *EVERY_SOURCE)
+    plan = gang(2, name=name, command=text, env=env)
+    member = plan.member(1)
+    template = PodTemplate(plan, plan.groups[0], epoch)
+    assert template.render(member) == msgspec.json.encode(render_pod(plan, member, epoch))
+
+
+def test_half_a_surrogate_pair_is_refused_by_name():
+    plan = gang(command="echo \ud83e")
+    with pytest.raises(Unrenderable, match=r"group 'worker' of experiment lab/moe .* surrogate"):
+        PodTemplate(plan, plan.groups[0], 0)
+
+
+def test_a_member_the_plan_does_not_have_is_an_error():
+    plan, other = full(), gang(20)
+    with pytest.raises(ValueError, match="has no member"):
+        render_pod(plan, other.member(19), 0)
+    with pytest.raises(ValueError, match="has no member"):
+        render_pod(plan, other.member(0), 0)
+    with pytest.raises(ValueError, match="not of group 'head'"):
+        PodTemplate(plan, plan.groups[0], 0).render(plan.member(1))
+
+
+def test_without_a_coordinator_its_host_is_empty():
+    plan = gang(coordinator=None, env=(Env("HOST", Source.COORDINATOR_HOST),))
+    assert variables(render_pod(plan, plan.member(0), 0)) == {"HOST": ""}
+    far = gang(coordinator=Coordinator(3, 1, ProbeKind.NONE), env=(Env("HOST", Source.COORDINATOR_HOST),))
+    assert variables(render_pod(far, far.member(0), 0)) == {"HOST": far.coordinator_host(0)}

@@ -1,0 +1,20 @@
+"""The Service that names the members."""
+
+from muster.reconcilers.render.service import render_service
+from tests.fakes.plans import UID, gang
+
+
+def test_the_service_is_headless_and_names_members_before_they_are_ready():
+    service = render_service(gang())
+    assert service["metadata"]["name"] == "moe"
+    assert service["metadata"]["ownerReferences"][0]["uid"] == UID
+    assert service["spec"] == {
+        "clusterIP": "None",
+        "publishNotReadyAddresses": True,
+        "selector": {"muster.dev/experiment-uid": UID},
+        "ports": [{"name": "coordinator", "protocol": "TCP", "port": 1234, "targetPort": 1234}],
+    }
+
+
+def test_without_a_coordinator_there_is_no_port():
+    assert "ports" not in render_service(gang(coordinator=None))["spec"]

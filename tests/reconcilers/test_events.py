@@ -1,0 +1,115 @@
+"""Every line of the story becomes one Event, and no failure of that is anybody else's trouble."""
+
+import pytest
+
+from muster.api.errors import AlreadyExists, Forbidden, Throttled, Unreachable
+from muster.reconcilers.events import announce
+from muster.reconcilers.refs import ExperimentRef
+from muster.state.record import Line
+from tests.fakes.api import FakeApi
+from tests.fakes.plans import UID
+
+REF = ExperimentRef("lab", "moe", UID)
+RESTART = Line(1_700_000_000.25, 1, "Restarting", "moe-worker-0-1 exited with 1", warning=True)
+RUNNING = Line(1_700_000_060.0, 1, "Running", "4/4 ranks arrived")
+
+
+class ChangePrinter:
+    """Announces, and keeps what was reported."""
+
+    def __init__(self) -> None:
+        self.api = FakeApi()
+        self.reported: list[tuple[Line, Exception]] = []
+
+    async def tell(self, *lines: Line) -> None:
+        await announce(
+            self.api, REF, lines, instance="musterd-0", report=lambda line, error: self.reported.append((line, error))
+        )
+
+    @property
+    def events(self) -> list[dict]:
+        return list(self.api.objects.values())
+
+
+async def test_a_line_becomes_an_event_of_the_experiment():
+    teller = ChangePrinter()
+    await teller.tell(RESTART, RUNNING)
+    warning, normal = teller.events
+    assert (warning["type"], normal["type"]) == ("Warning", "Normal")
+    assert warning["reason"] == "Restarting"
+    assert warning["message"] == RESTART.message
+    assert warning["firstTimestamp"] == warning["lastTimestamp"] == "2023-11-14T22:13:20Z"
+    assert (warning["reportingComponent"], warning["reportingInstance"]) == ("muster", "musterd-0")
+    assert warning["involvedObject"] == {
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "Experiment",
+        "namespace": "lab",
+        "name": "moe",
+        "uid": UID,
+    }
+    assert warning["metadata"]["name"].startswith("moe.")
+
+
+async def test_a_line_told_twice_is_one_event():
+    teller = ChangePrinter()
+    await teller.tell(RESTART)
+    await teller.tell(RESTART)
+    assert len(teller.events) == 1
+    assert teller.reported == []
+
+
+async def test_two_lines_of_one_instant_are_two_events():
+    teller = ChangePrinter()
+    await teller.tell(RESTART, Line(RESTART.at, 1, RESTART.reason, "something else"))
+    assert len(teller.events) == 2
+
+
+@pytest.mark.parametrize("message", ["x" * 5000, "é" * 5000, "🦆" * 5000])
+async def test_a_long_message_is_cut_between_characters(message: str):
+    teller = ChangePrinter()
+    await teller.tell(Line(1.0, 0, "Failed", message))
+    (event,) = teller.events
+    told = event["message"]
+    assert 1018 <= len(told.encode()) <= 1024
+    assert message.startswith(told.removesuffix("…"))
+
+
+async def test_hostile_text_is_told_as_text():
+    teller = ChangePrinter()
+    await teller.tell(Line(1.0, 0, "Failed", 'a", "type": "Normal\n\0\ud800', warning=True))
+    (event,) = teller.events
+    assert event["type"] == "Warning"
+    assert event["message"] == 'a", "type": "Normal\n\0?'
+
+
+async def test_a_refused_event_is_reported_and_the_next_one_told():
+    teller = ChangePrinter()
+    no = Forbidden("no events here", status=403)
+    teller.api.fail("POST", no)
+    await teller.tell(RESTART, RUNNING)
+    assert teller.reported == [(RESTART, no)]
+    assert [event["reason"] for event in teller.events] == ["Running"]
+
+
+@pytest.mark.parametrize("error", [Throttled("busy", status=429), Unreachable("reset")])
+async def test_a_busy_server_is_not_asked_for_the_rest(error: Exception):
+    teller = ChangePrinter()
+    teller.api.fail("POST", error)
+    await teller.tell(RESTART, RUNNING)
+    assert [line for line, _ in teller.reported] == [RESTART, RUNNING]
+    assert len(teller.api.requests) == 1
+
+
+@pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e18, -1e18])
+async def test_a_time_beyond_the_calendar_is_reported(at: float):
+    teller = ChangePrinter()
+    await teller.tell(Line(at, 0, "Odd", "odd"), RUNNING)
+    assert [line.reason for line, _ in teller.reported] == ["Odd"]
+    assert len(teller.events) == 1
+
+
+async def test_an_event_that_is_there_already_is_success():
+    teller = ChangePrinter()
+    teller.api.fail("POST", AlreadyExists("again", status=409))
+    await teller.tell(RESTART)
+    assert teller.reported == []

@@ -1,0 +1,56 @@
+"""The status write persists what was decided about the Experiment that was looked at, or nothing."""
+
+import pytest
+
+from muster.api.errors import Conflict, NotFound, Unreachable
+from muster.kube.paths import experiment
+from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.status import write_status
+from tests.fakes.api import FakeApi
+from tests.fakes.plans import UID, gang, submitted
+
+REF = ExperimentRef("lab", "moe", UID)
+PATH = experiment("lab", "moe")
+
+
+async def test_only_the_status_changes_and_the_new_version_is_told():
+    api = FakeApi()
+    submitted(api, gang(), suspend=False)
+    assert await write_status(api, REF, {"epoch": 3}, 1) == 2
+    assert api.objects[PATH]["status"] == {"epoch": 3}
+    assert api.objects[PATH]["spec"] == {"suspend": False}
+    (request,) = api.requests
+    assert (request.method, request.path) == ("PUT", f"{PATH}/status")
+    assert request.body["kind"] == "Experiment"
+
+
+async def test_a_status_decided_on_old_facts_is_not_written():
+    api = FakeApi()
+    submitted(api, gang())
+    submitted(api, gang(), suspend=True)
+    with pytest.raises(Conflict):
+        await write_status(api, REF, {"epoch": 1}, 1)
+    assert "status" not in api.objects[PATH]
+
+
+async def test_another_experiment_of_that_name_is_left_alone():
+    api = FakeApi()
+    submitted(api, gang())
+    with pytest.raises(Conflict):
+        await write_status(api, ExperimentRef("lab", "moe", "earlier"), {"epoch": 1}, 1)
+
+
+async def test_an_experiment_that_is_gone_says_so():
+    with pytest.raises(NotFound):
+        await write_status(FakeApi(), REF, {}, 1)
+
+
+async def test_a_write_whose_answer_was_lost_meets_itself():
+    api = FakeApi()
+    submitted(api, gang())
+    api.fail("PUT", Unreachable("Gateway Timeout", status=504), after=True)
+    with pytest.raises(Unreachable):
+        await write_status(api, REF, {"epoch": 1}, 1)
+    with pytest.raises(Conflict):
+        await write_status(api, REF, {"epoch": 1}, 1)
+    assert api.objects[PATH]["status"] == {"epoch": 1}

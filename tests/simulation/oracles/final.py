@@ -1,0 +1,303 @@
+"""What must be true in the end, of every plan.
+
+Every plan is compared with its scenario's own statement of its end, and with the run of the same scenario in which
+nothing went wrong (Sieve's oracle: the same end state, the same objects created and deleted). Where a fault may rightly
+change something, the mask says why.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from muster.api.names import LABEL_EXPERIMENT
+from muster.api.values.timestamps import seconds_of
+from tests.simulation.oracles.histories import History, history
+from tests.simulation.oracles.invariants import OVER
+from tests.simulation.plans.masks import CONVERGE, PROMPT, aged, averted, blind, misled, unmet, unwitnessed
+from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
+from tests.simulation.scenario import Dies, End
+from tests.simulation.world.process import Stage
+from tests.simulation.world.world import EPOCH, World
+
+MILESTONES = ("Scheduled", "CoordinatorReady", "Assembled")
+"""Conditions on the way."""
+DISRUPTIONS = ("disruption", "deletion")
+ONCE = ("Started", "GangRestart", "Restarted", "Scheduled", "Assembling", "CoordinatorReady", "Running")
+"""Turns that can happen once per epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a plan came to. ``summary`` is what is compared with the clean run."""
+
+    plan: Plan
+    violations: tuple[str, ...]
+    summary: dict[str, Any]
+    ended: float
+    history: History | None = None
+    """Everything that happened, where it is the clean run or was not compared with one."""
+
+
+def play(plan: Plan, clean: Result | None = None) -> Result:
+    """Play a plan and judge it; without a clean run to compare with, by its scenario's own statement alone."""
+    world = World(plan)
+    world.play()
+    summary = _summary(world)
+    violations = (*world.violations, *_judge(world, summary, clean))
+    return Result(plan, violations, summary, _ended(world), history(world) if clean is None else None)
+
+
+def _summary(world: World) -> dict[str, Any]:
+    changes = world.api.history.changes
+    made = Counter(change.path for change in changes if change.kind == "ADDED" and change.resource != "events")
+    gone = Counter(change.path for change in changes if change.kind == "DELETED" and change.resource != "events")
+    return {
+        "experiments": {name: _status(world, name) for name in world.scenario.ends},
+        "created": dict(sorted(made.items())),
+        "deleted": dict(sorted(gone.items())),
+        "left": {pod["metadata"]["name"]: pod["status"]["phase"] for pod in world.objects("pods")},
+    }
+
+
+def _status(world: World, name: str) -> dict[str, Any] | None:
+    obj = world.named(name)
+    if obj is None:
+        return None
+    status = obj.get("status") or {}
+    cause = status.get("cause")
+    return {
+        "phase": status.get("phase"),
+        "reason": status.get("reason"),
+        "epoch": status.get("epoch"),
+        "restarts": status.get("restarts"),
+        "disruptions": status.get("disruptions"),
+        "cause": (cause.get("reason"), cause.get("rank")) if cause else None,
+        "conditions": {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions", ())},
+    }
+
+
+def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Iterator[str]:
+    for name, end in world.scenario.ends.items():
+        yield from _end(world, name, end, summary["experiments"][name])
+        yield from _accounts(world, name, summary["experiments"][name])
+    yield from _objects(world, summary, clean)
+    yield from _rest(world, clean)
+    yield from _stories(world)
+    yield from _repeated(world, clean)
+
+
+def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> Iterator[str]:
+    """The end that the scenario states."""
+    if status is None:
+        if end.phase:
+            yield f"{name} is gone; it should be {end.phase}"
+        return
+    plan = world.plan
+    wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
+    if averted(world, name):
+        wanted = {"phase": "Succeeded", "reason": "AllMembersSucceeded"}
+    # Who deletes a pod ends an epoch: then _accounts alone says what is right.
+    if not (plan.has(*STRANGERS) or unwitnessed(world, name)):
+        wanted |= {"restarts": end.restarts, "disruptions": end.disruptions}
+        if not unmet(world, name):  # an epoch that nobody was told to begin has no end
+            wanted["epoch"] = end.epoch
+        if not misled(plan):
+            rank = end.cause[1] if end.cause else None
+            rank = rank % plan.size if rank is not None else None
+            wanted["cause"] = (end.cause[0], rank) if end.cause else None
+    got = {key: status[key] for key in wanted}
+    if got != wanted:
+        yield f"{name} ends as {got}; it should be {wanted}"
+    if end.clock is not None:
+        yield from _clock(world, name, end)
+
+
+def _clock(world: World, name: str, end: End) -> Iterator[str]:
+    obj = world.named(name)
+    status = obj["status"] if obj else {}
+    late = seconds_of(status.get("finishTime")) - seconds_of(status.get(end.since)) - (end.clock or 0.0)
+    allowed = PROMPT + sum(fault.seconds for fault in world.plan.faults)
+    if not -0.001 <= late <= allowed:
+        yield f"{name} is ended {late:.3f} s after its clock has run out"
+
+
+def _accounts(world: World, name: str, status: dict[str, Any] | None) -> Iterator[str]:
+    """Each epoch that ended, ended for one reason, and is counted once as what it was."""
+    if status is None or not status["phase"]:
+        return
+    doubtful = unwitnessed(world, name)
+    failed = doubtful | {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind == "failure"}
+    disrupted = {
+        epoch for _, kind, called, epoch, _ in world.facts if called == name and kind in DISRUPTIONS
+    } | doubtful
+    others = world.scenario.ends[name].free
+    ended = range(status["epoch"])
+    causeless = [epoch for epoch in ended if epoch not in failed | disrupted]
+    if len(causeless) > others:
+        yield f"{name}: epochs {causeless} ended for no reason"
+    sure = sum(epoch in failed and epoch not in disrupted for epoch in ended)
+    most = sum(epoch in failed for epoch in ended)
+    if not sure - others <= status["restarts"] <= most + others:  # a clock may have been faster
+        yield f"{name}: {status['restarts']} restarts are counted, {most} failures were injected"
+    free = sum(epoch in disrupted and epoch not in failed for epoch in ended)
+    most = sum(epoch in disrupted for epoch in ended)
+    if not free - others <= status["disruptions"] <= most:
+        yield f"{name}: {status['disruptions']} disruptions are counted, {most} were injected"
+
+
+def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Iterator[str]:
+    """No object is made twice; and the same ones are made, deleted and left as when nothing goes wrong.
+
+    A pod that a stranger deleted before its program ran may be made again in the same epoch, for nobody has met it. And
+    a create of a dead leader that comes late makes what it makes: no precondition can fence it.
+    """
+    doubtful = any(unwitnessed(world, name) for name in world.scenario.ends)
+    unborn = Counter(p.path for p in world.kubelet.processes.values() if p.stage is Stage.WAITING)
+    for path, times in summary["created"].items():
+        if times > 1 + unborn[path] * world.plan.has("delete-pod") + (path in world.landed) + doubtful:
+            yield f"{path} is created {times} times"
+    yield from _left(world, summary)
+    if clean is None or doubtful or world.plan.has(*STRANGERS):  # a deletion may make an epoch that the clean run lacks
+        return
+    if extra := set(summary["created"]) - set(clean.summary["created"]):
+        yield f"created, though nobody asked for it: {sorted(extra)[:4]}"
+    # People act at a second of the clock, whatever the faults have put off until then; and of a gang that is taken down
+    # the survivors may end by themselves before they are deleted, and are then kept for their logs.
+    if not world.scenario.people and world.scenario.end.phase != "Failed":
+        for what in ("created", "deleted", "left"):
+            got, wanted = summary[what], clean.summary[what]
+            if misled(world.plan):
+                got, wanted = _per_epoch(got), _per_epoch(wanted)
+                if any(isinstance(event, Dies) and event.start for event in world.scenario.befalls):
+                    # A member that dies at its start may end its epoch before the others were made.
+                    got = _with_unborn(got, wanted, summary["created"], clean.summary["created"])
+            if got != wanted:
+                yield f"{what}: {_difference(wanted, got)}"
+    for name, status in summary["experiments"].items():
+        wanted = clean.summary["experiments"][name]
+        if not status or not wanted:
+            continue
+        # A daemon that hears of everything minutes late never sees the gang assemble, and says so; and people may end
+        # an experiment before it has come that far.
+        unseen = MILESTONES if blind(world.plan) or world.scenario.people else ()
+        differs = {key for key, said in status["conditions"].items() if wanted["conditions"].get(key) != said}
+        if differs.difference(unseen):
+            yield f"{name}: conditions: {_difference(wanted['conditions'], status['conditions'])}"
+
+
+def _per_epoch(objects: dict[str, Any]) -> dict[str, int]:
+    """How many objects of each kind and epoch, by the suffix that all names of an epoch share: the pod of the cause is
+    kept, and of a daemon that was misled about the cause it may be another one's."""
+    return dict(Counter(f"{name.rpartition('/')[0]} {name.rsplit('-', 1)[-1]}" for name in objects))
+
+
+def _with_unborn(
+    got: dict[str, int], wanted: dict[str, int], made: dict[str, Any], meant: dict[str, Any]
+) -> dict[str, int]:
+    """Counts of epochs, made good for members that were never made: as many may be lacking, and no more."""
+    born, intended = _by_suffix(_per_epoch(made)), _by_suffix(_per_epoch(meant))
+    counts = dict(got)
+    for key, number in wanted.items():
+        suffix = _suffix(key)
+        if 0 < number - counts.get(key, 0) <= intended.get(suffix, 0) - born.get(suffix, 0):
+            counts[key] = number
+    return counts
+
+
+def _by_suffix(counts: dict[str, int]) -> dict[str, int]:
+    return {_suffix(key): number for key, number in counts.items()}
+
+
+def _suffix(key: str) -> str:
+    """Of a key of ``_per_epoch``: the epoch without the kind."""
+    return key.rpartition(" ")[2]
+
+
+def _repeated(world: World, clean: Result | None) -> Iterator[str]:
+    """Events that come twice, and nothing else, are as if they came once: the same happens at the same time."""
+    disturbed = world.plan.shuffle or {fault.kind for fault in world.plan.faults} != {"double"}
+    if clean is None or clean.history is None or disturbed:
+        return
+    if history(world).digest != clean.history.digest:
+        yield "what comes twice makes a difference"
+
+
+def _left(world: World, summary: dict[str, Any]) -> Iterator[str]:
+    """What is over has nothing running, and what is gone has nothing left."""
+    for pod in world.objects("pods"):
+        name, phase = pod["metadata"]["name"], pod.get("status", {}).get("phase", "Pending")
+        status = summary["experiments"][pod["metadata"]["labels"][LABEL_EXPERIMENT]]
+        if status is None:
+            yield f"{name} is left though its Experiment is gone"
+        elif status["phase"] in OVER and phase not in OVER:
+            yield f"{name} is {phase} though its Experiment is {status['phase']}"
+
+
+def _difference(wanted: dict[str, Any], got: dict[str, Any]) -> str:
+    keys = [key for key in {**wanted, **got} if wanted.get(key) != got.get(key)]
+    return "; ".join(f"{key}: {got.get(key)} instead of {wanted.get(key)}" for key in keys[:4])
+
+
+def _ended(world: World) -> float:
+    """When the last experiment was finished or gone, in seconds from the beginning."""
+    latest = 0.0
+    for obj in world.experiments():
+        latest = max(latest, seconds_of((obj.get("status") or {}).get("finishTime")) - EPOCH)
+    return latest
+
+
+def _rest(world: World, clean: Result | None) -> Iterator[str]:
+    """Once the world is left alone the daemon soon has nothing left to do."""
+    own = {write.committed for write in world.writes}
+    changes = [change.at for change in world.api.history.changes if change.version not in own]
+    faults = [at + fault.seconds for fault, at in world.struck.items()]
+    people = [EPOCH + step.second for step in world.scenario.people]
+    last = max([*changes, *faults, *people])
+    written = world.writes[-1].at if world.writes else 0.0
+    if written > last + world.scenario.patience + aged(world):
+        yield f"the last write comes {written - last:.1f} s after everything else has come to rest"
+    if clean is not None and not world.plan.has(*STRANGERS):
+        late = _ended(world) - clean.ended - sum(fault.seconds for fault in world.plan.faults)
+        if late > CONVERGE:
+            yield f"it ends {late:.1f} s later than the faults explain"
+
+
+def _stories(world: World) -> Iterator[str]:
+    """Each line of the story is told once; and, unless an Event's own write went wrong, each is told."""
+    plan = world.plan
+    events = [change.after for change in world.api.history.changes if change.resource == "events"]
+    told = Counter((event["involvedObject"]["uid"], event["reason"], event["message"]) for event in events)
+    lines = {(uid, reason, message) for (uid, _, reason, message) in world.invariants.told}
+    for obj in world.experiments():
+        story = (obj.get("status") or {}).get("story", ())
+        turns = Counter((line.get("epoch", 0), line["reason"]) for line in story)
+        twice = [turn for turn, times in turns.items() if times > 1 and turn[1] in ONCE]
+        if twice:
+            yield f"{obj['metadata']['name']}: the story tells twice of {twice}"
+    hit = [fault for fault in plan.faults if fault.kind in COUNTED_IN_WRITES and _is_event(world, fault.at)]
+    if not hit and not plan.has(*CRASHES):
+        there = {obj["metadata"]["uid"] for obj in world.experiments()}  # of what is deleted nothing more need be told
+        for uid, reason, message in sorted(line for line in lines - set(told) if line[0] in there):
+            yield f"no Event tells of {reason}: {message} ({uid[-4:]})"
+    yield from _counters(world)
+
+
+def _is_event(world: World, number: int) -> bool:
+    return number <= len(world.writes) and world.writes[number - 1].resource == "events"
+
+
+def _counters(world: World) -> Iterator[str]:
+    """Restarts and outcomes are counted once each; a crash may swallow a count, never double it."""
+    restarts = outcomes = ended = finished = 0.0
+    for life in world.lives:
+        restarts += life.count("muster_gang_restarts")
+        outcomes += life.count("muster_outcomes")
+    for status in world.statuses():
+        ended += status["restarts"] + status["disruptions"]
+        finished += status["phase"] in ("Succeeded", "Failed")
+    exact = not world.plan.has(*CRASHES)
+    if restarts > ended or (exact and restarts < ended):
+        yield f"{restarts:g} gang restarts are counted, {ended:g} happened"
+    if outcomes > finished or (exact and outcomes < finished):
+        yield f"{outcomes:g} outcomes are counted, {finished:g} experiments are finished"

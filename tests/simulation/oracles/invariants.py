@@ -1,0 +1,134 @@
+"""What must hold at every instant, judged on what is true and not on what the daemon believes."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from muster.api.names import LABEL_EPOCH, LABEL_UID
+from tests.fakes.history import Change, Object
+from tests.simulation.world.process import Process
+
+if TYPE_CHECKING:
+    from tests.simulation.world.world import World
+
+OVER = ("Succeeded", "Failed")
+
+
+class Invariants:
+    """Hears of everything that happens, and calls what must not."""
+
+    def __init__(self, world: "World") -> None:
+        self.world = world
+        self.told: dict[tuple[str, int, str, str], int] = {}
+        """Lines of the story that a persisted status holds, by (uid, epoch, reason, message)."""
+
+    # Processes
+
+    def started(self, process: Process) -> None:
+        """No two epochs of one experiment run, and no rank twice."""
+        for other in self.world.kubelet.processes.values():
+            if other is process or not other.running or other.experiment != process.experiment:
+                continue
+            if other.epoch != process.epoch:
+                self._wrong(f"two epochs run: {process.name} (epoch {process.epoch}) beside {other.name}")
+            elif other.rank == process.rank:
+                self._wrong(f"rank {process.rank} runs twice: {process.name} and {other.name}")
+
+    def serves(self, coordinator: Process) -> None:
+        """Nobody who is still about may know this coordinator's address but its own gang."""
+        for other in self.world.kubelet.processes.values():
+            if other.running and other.meets_at == coordinator.host:
+                self.arrives(other, coordinator)
+
+    def arrives(self, process: Process, coordinator: Process) -> None:
+        """A member reaches the coordinator of its own epoch and no other."""
+        if (process.experiment, process.epoch) != (coordinator.experiment, coordinator.epoch):
+            self._wrong(f"{process.name} of epoch {process.epoch} reaches the coordinator {coordinator.name}")
+
+    # Changes, whoever made them
+
+    def changed(self, change: Change) -> None:
+        """A change was committed."""
+        if change.resource == "experiments" and change.kind == "MODIFIED" and change.before is not None:
+            self._status(change, change.before.get("status"), change.after.get("status"))
+
+    def _status(self, change: Change, before: Object | None, after: Object | None) -> None:
+        if after is None or before == after:
+            return
+        uid = change.after["metadata"]["uid"]
+        for line in after.get("story", ()):
+            self.told.setdefault((uid, line.get("epoch", 0), line["reason"], line.get("message", "")), change.version)
+        if not before:
+            return
+        if after["epoch"] not in (before["epoch"], before["epoch"] + 1):
+            self._wrong(f"epoch {before['epoch']} is followed by epoch {after['epoch']}")
+        ended = after["restarts"] + after["disruptions"]
+        if ended - before["restarts"] - before["disruptions"] > after["epoch"] - before["epoch"]:
+            self._wrong("a restart is counted without a new epoch")
+        if before["phase"] in OVER and after["phase"] != before["phase"]:
+            self._wrong(f"{before['phase']} is not for ever: {after['phase']} follows")
+        if _said(before) == _said(after):
+            self._wrong(f"a status is written that says nothing new (resourceVersion {change.version})")
+
+    # What the daemon did
+
+    def wrote(self, method: str, path: str, body: bytes) -> None:
+        """A write of the daemon was carried out."""
+        resource = path.split("/")[5]
+        if resource == "pods" and method == "POST":
+            self._created(msgspec.json.decode(body))
+        elif resource == "pods" and method == "DELETE":
+            self._deleted(path)
+        elif resource == "events":
+            self._announced(msgspec.json.decode(body))
+
+    def _created(self, pod: Object) -> None:
+        labels = pod["metadata"]["labels"]
+        name, uid, epoch = pod["metadata"]["name"], labels[LABEL_UID], int(labels[LABEL_EPOCH])
+        status = self._persisted(uid)
+        if status is None:
+            return  # the Experiment was deleted while the request was on its way; the collector takes the pod
+        if status.get("epoch") != epoch:
+            self._wrong(f"{name} of epoch {epoch} is created while epoch {status.get('epoch')} is persisted")
+        if status.get("phase") in (*OVER, "Suspended"):
+            self._wrong(f"{name} is created for an experiment that is {status['phase']}")
+        for other in self._pods(uid):
+            if int(other["metadata"]["labels"][LABEL_EPOCH]) != epoch and _phase(other) not in OVER:
+                self._wrong(f"{name} is created beside {other['metadata']['name']}, which may still run")
+
+    def _deleted(self, path: str) -> None:
+        """Only what the persisted record has given up."""
+        process = next((p for p in self.world.kubelet.processes.values() if p.path == path), None)
+        status = self._persisted(process.experiment) if process else None
+        if process and status and process.epoch == status["epoch"] and status["phase"] not in (*OVER, "Suspended"):
+            self._wrong(f"{process.name} is deleted before its epoch's end is persisted")
+
+    def _announced(self, event: Object) -> None:
+        uid = event["involvedObject"]["uid"]
+        if not any(
+            key[0] == uid and key[2] == event["reason"] and key[3][:200] == event["message"][:200] for key in self.told
+        ):
+            self._wrong(f"the Event {event['reason']} tells what no status says: {event['message']}")
+
+    # Looking things up
+
+    def _persisted(self, uid: str) -> Object | None:
+        for obj in self.world.experiments():
+            if obj["metadata"]["uid"] == uid:
+                return obj.get("status") or {}
+        return None
+
+    def _pods(self, uid: str) -> list[Object]:
+        pods = self.world.objects("pods")
+        return [pod for pod in pods if pod["metadata"]["labels"].get(LABEL_UID) == uid]
+
+    def _wrong(self, what: str) -> None:
+        self.world.violate(what)
+
+
+def _phase(pod: Object) -> str:
+    return str(pod.get("status", {}).get("phase", "Pending"))
+
+
+def _said(status: Object) -> Object:
+    return {key: value for key, value in status.items() if key != "updateTime"}

@@ -1,0 +1,36 @@
+"""The garbage collector: what an owner leaves behind goes after it."""
+
+from typing import TYPE_CHECKING
+
+from tests.fakes.history import Change, Object
+
+if TYPE_CHECKING:
+    from tests.simulation.world.world import World
+
+COLLECT = 0.5
+"""Seconds after which it follows a deletion."""
+
+
+class Collector:
+    """Deletes what belongs to Experiments that are gone."""
+
+    def __init__(self, world: "World") -> None:
+        self.world = world
+
+    def changed(self, change: Change) -> None:
+        """An owner went, or something came whose owner may have gone before."""
+        if change.kind == "DELETED" and change.resource == "experiments":
+            self.world.later(COLLECT, self._collect, change.after["metadata"]["uid"])
+        elif change.kind == "ADDED":
+            self._orphaned(change.after)
+
+    def _orphaned(self, obj: Object) -> None:
+        for owner in obj["metadata"].get("ownerReferences", ()):
+            if all(each["metadata"]["uid"] != owner["uid"] for each in self.world.experiments()):
+                self.world.later(COLLECT, self._collect, owner["uid"])
+
+    def _collect(self, uid: str) -> None:
+        api = self.world.api
+        for path, obj in list(api.objects.items()):
+            if any(owner["uid"] == uid for owner in obj["metadata"].get("ownerReferences", ())):
+                api.delete(path)

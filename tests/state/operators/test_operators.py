@@ -1,0 +1,300 @@
+"""From a spec to a plan: each operator says only what is special about its framework."""
+
+from typing import Any
+
+import pytest
+
+from muster.api.manifest.experiment import parse_experiment
+from muster.state.operators.planning import PlanError, plan_of
+from muster.state.plan import (
+    Backoff,
+    Clock,
+    ClockAction,
+    ClockName,
+    Coordinator,
+    Env,
+    Group,
+    Member,
+    Plan,
+    ProbeKind,
+    Shape,
+    Source,
+    StartupOrder,
+    Toleration,
+    Volume,
+)
+
+SMALL = {"cpus": 1, "memory": 1}
+LITERAL = Source.LITERAL
+IDENTITY = (
+    Env("MUSTER_EXPERIMENT", LITERAL, "run"),
+    Env("MUSTER_EXPERIMENT_UID", LITERAL, "uid-1"),
+    Env("MUSTER_EPOCH", Source.EPOCH),
+    Env("MUSTER_RANK", Source.RANK),
+)
+
+
+def planned(operator: str = "jax", types: Any = None, deleted: bool = False, **spec: Any) -> Plan:
+    metadata = {"uid": "uid-1", "name": "run", "namespace": "team", "generation": 3, "resourceVersion": "7"}
+    if deleted:
+        metadata["deletionTimestamp"] = "2026-01-31T12:00:00Z"
+    said = {
+        "operator": operator,
+        "image": "example.org/train:1",
+        "command": "python train.py",
+        "types": types or {"worker": {"count": 4, "resources": SMALL}},
+    }
+    return plan_of(parse_experiment({"metadata": metadata, "spec": said | spec}))
+
+
+def literals(group: Group) -> dict[str, str]:
+    return {env.name: env.value for env in group.env if env.source is LITERAL}
+
+
+def sources(group: Group) -> dict[str, Source]:
+    return {env.name: env.source for env in group.env if env.source is not LITERAL}
+
+
+def shaped(**resources: Any) -> Shape:
+    (group,) = planned(types={"worker": {"resources": resources}}).groups
+    return group.shape
+
+
+# --- the frameworks ----------------------------------------------------------------------------------------------
+
+
+def test_jax_ranks_find_rank_zero_by_address() -> None:
+    run = planned()
+    (group,) = run.groups
+    assert group.env == (
+        *IDENTITY,
+        Env("JAXOPERATOR_COORDINATOR_HOST", Source.COORDINATOR_HOST),
+        Env("JAXOPERATOR_COORDINATOR_ADDRESS", LITERAL, "$(JAXOPERATOR_COORDINATOR_HOST):1234"),
+        Env("JAXOPERATOR_NUM_PROCESSES", LITERAL, "4"),
+        Env("JAXOPERATOR_PROCESS_ID", Source.RANK),
+        Env("JAX_COORDINATOR_ADDRESS", LITERAL, "$(JAXOPERATOR_COORDINATOR_ADDRESS)"),
+        Env("MUSTER_POD_IP", Source.POD_IP),
+        Env("JAX_COORDINATOR_BIND_ADDRESS", LITERAL, "$(MUSTER_POD_IP):1234"),
+    )
+    assert run.coordinator == Coordinator(0, 1234, ProbeKind.JAX)
+
+
+@pytest.mark.parametrize(("count", "probe"), [(0, ProbeKind.NONE), (1, ProbeKind.NONE), (2, ProbeKind.JAX)])
+def test_a_single_jax_process_has_nobody_to_wait_for(count: int, probe: ProbeKind) -> None:
+    run = planned(types={"worker": {"count": count, "resources": SMALL}})
+    assert run.coordinator == Coordinator(0, 1234, probe)
+
+
+@pytest.mark.parametrize(("operator", "port"), [("pytorch", 23456), ("xgboost", 9999)])
+def test_pytorch_and_xgboost_meet_at_the_master(operator: str, port: int) -> None:
+    types = {"master": {"count": 1, "resources": SMALL}, "worker": {"count": 3, "resources": SMALL}}
+    run = planned(operator, types)
+    assert [(group.name, group.first_rank, group.first_job) for group in run.groups] == [
+        ("master", 0, 0),
+        ("worker", 1, 1),
+    ]
+    for group in run.groups:
+        assert group.env == (
+            *IDENTITY,
+            Env("MASTER_ADDR", Source.COORDINATOR_HOST),
+            Env("MASTER_PORT", LITERAL, str(port)),
+            Env("WORLD_SIZE", LITERAL, "4"),
+            Env("RANK", Source.RANK),
+        )
+    assert run.coordinator == Coordinator(0, port, ProbeKind.NONE)
+
+
+def test_a_jobset_is_groups_of_jobs_of_pods_that_meet_nowhere() -> None:
+    types = {
+        "driver": {"count": 2, "resources": SMALL},
+        "actor": {"count": 3, "completions": 4, "parallelisms": 2, "resources": SMALL},
+    }
+    run = planned("jobset", types)
+    assert run.coordinator is None
+    driver, actor = run.groups
+    assert (driver.replicas, driver.completions, driver.parallelism, driver.first_rank, driver.first_job) == (
+        2,
+        1,
+        1,
+        0,
+        0,
+    )
+    assert (actor.replicas, actor.completions, actor.parallelism, actor.first_rank, actor.first_job) == (3, 4, 2, 2, 2)
+    assert (actor.name, run.size, run.together) == ("actor", 14, 2 + 6)
+    assert actor.env == (
+        *IDENTITY,
+        Env("JOB_COMPLETION_INDEX", Source.POD_INDEX),
+        Env("JOB_INDEX", Source.JOB_INDEX),
+        Env("GLOBAL_REPLICAS", LITERAL, "5"),
+        Env("JOB_GLOBAL_INDEX", Source.JOB_GLOBAL_INDEX),
+        Env("REPLICATED_JOB_NAME", LITERAL, "actor"),
+        Env("REPLICATED_JOB_REPLICAS", LITERAL, "3"),
+    )
+    assert literals(driver)["REPLICATED_JOB_REPLICAS"] == "2"
+    assert sources(driver)["JOB_INDEX"] is Source.JOB_INDEX
+
+
+def test_ranks_go_on_from_group_to_group() -> None:
+    types = {name: {"count": 2, "completions": 3, "resources": SMALL} for name in ("a", "b", "c")}
+    run = planned("jobset", types)
+    assert [group.first_rank for group in run.groups] == [0, 6, 12]
+    assert [group.first_job for group in run.groups] == [0, 2, 4]
+    assert run.member(17) == Member("c", 1, 2, 17)
+
+
+def test_what_is_not_run_by_this_release_is_said() -> None:
+    ray = {"Head": {"resources": SMALL}, "Workers": []}
+    with pytest.raises(PlanError) as caught:
+        planned("kuberay", ray)
+    assert str(caught.value) == (
+        "spec.operator: kuberay experiments are not run by this release; it runs jax, pytorch, xgboost, jobset"
+    )
+
+
+# --- the whole plan ----------------------------------------------------------------------------------------------
+
+
+def test_a_plain_spec_is_a_plain_plan() -> None:
+    run = planned()
+    (group,) = run.groups
+    assert run == Plan(
+        uid="uid-1", namespace="team", name="run", generation=3, operator="jax", image="example.org/train:1",
+        command="python train.py", groups=(group,), coordinator=Coordinator(0, 1234, ProbeKind.JAX),
+        startup=StartupOrder.ALL_AT_ONCE, limit=run.limit, backoff=Backoff(5.0, 300.0, 2.0),
+        clocks={ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT)}, suspend=False, cancel=False, deleting=False,
+        grace=30, pre_stop=(), ptrace=False, volumes=(),
+    )  # fmt: skip
+    assert (group.name, group.replicas, group.completions, group.parallelism) == ("worker", 1, 4, 4)
+    assert (group.first_rank, group.first_job) == (0, 0)
+
+
+def test_everything_that_can_be_said_is_in_the_plan() -> None:
+    run = planned(
+        deleted=True,
+        suspend=True,
+        cancel=True,
+        startup={"order": "CoordinatorFirst"},
+        restartPolicy={"backoffLimit": 7, "backoff": {"initial": "2s", "max": "1m", "factor": 3}},
+        timeout="1h",
+        clocks={
+            "pending": {"after": "10m", "action": "Restart"},
+            "assembly": {"after": "5m", "action": "Fail"},
+            "terminating": {"after": "30s", "action": "Restart"},
+        },
+        gracefulTermination={"terminationGracePeriodSeconds": 90, "shutdownCommand": ["sh", "-c", "save"]},
+        securityContext={"ptrace": True},
+        storage={"attachExistingPVCs": [{"name": "data", "mountPoint": "/mnt/data"}]},
+        tensorboard={"enabled": True, "usePVC": {"enabled": True, "name": "logs"}},
+    )
+    assert (run.deleting, run.suspend, run.cancel, run.ptrace) == (True, True, True, True)
+    assert (run.startup, run.limit, run.backoff) == (StartupOrder.COORDINATOR_FIRST, 7, Backoff(2, 60, 3))
+    assert run.clocks == {
+        ClockName.TOTAL: Clock(3600, ClockAction.FAIL),
+        ClockName.PENDING: Clock(600, ClockAction.RESTART),
+        ClockName.ASSEMBLY: Clock(300, ClockAction.FAIL),
+        ClockName.TERMINATING: Clock(30, ClockAction.RESTART),
+    }
+    assert (run.grace, run.pre_stop) == (90, ("sh", "-c", "save"))
+    assert run.volumes == (Volume("data", "/mnt/data"), Volume("logs", "/tensorboard"))
+
+
+def test_a_shutdown_command_alone_keeps_the_usual_grace() -> None:
+    run = planned(gracefulTermination={"shutdownCommand": ["save"]})
+    assert (run.grace, run.pre_stop) == (30, ("save",))
+
+
+def test_a_grace_of_zero_is_a_grace() -> None:
+    assert planned(gracefulTermination={"terminationGracePeriodSeconds": 0}).grace == 0
+
+
+@pytest.mark.parametrize(
+    ("tensorboard", "mounted"),
+    [
+        ({"enabled": True, "usePVC": {"enabled": True, "name": "logs"}}, True),
+        ({"enabled": False, "usePVC": {"enabled": True, "name": "logs"}}, False),
+        ({"enabled": True, "usePVC": {"enabled": False, "name": "logs"}}, False),
+        ({"enabled": True}, False),
+    ],
+)
+def test_tensorboards_claim_is_mounted_where_it_is_wanted(tensorboard: dict[str, Any], mounted: bool) -> None:
+    volumes = (Volume("logs", "/tensorboard"),) if mounted else ()
+    assert planned(tensorboard=tensorboard).volumes == volumes
+
+
+def test_equal_specs_give_equal_plans() -> None:
+    assert planned() == planned()
+    assert hash(planned().groups[0].env) == hash(planned().groups[0].env)
+
+
+# --- what is refused ---------------------------------------------------------------------------------------------
+
+
+def test_a_shared_volume_is_refused_rather_than_left_out() -> None:
+    with pytest.raises(PlanError) as caught:
+        planned(storage={"sharedVolume": {"mountPoint": "/mnt/s", "sizeGB": 5}})
+    assert str(caught.value) == (
+        "spec.storage.sharedVolume: this release makes no volumes; attach an existing claim instead"
+    )
+
+
+def test_a_debug_server_is_refused_unless_it_is_off() -> None:
+    with pytest.raises(PlanError) as caught:
+        planned(debug={"vscode": {"enabled": True}})
+    assert str(caught.value) == ("spec.debug: this release starts no debug servers; remove it or set enabled to false")
+    assert planned(debug={}).size == 4
+    assert planned(debug={"vscode": {"enabled": False}}).size == 4
+
+
+# --- the shape of a pod ------------------------------------------------------------------------------------------
+
+
+def test_memory_is_requested_and_limited_alike_and_cpus_may_burst() -> None:
+    assert shaped(cpus=2, cpuLimitRatio=1.5, memory=4) == Shape(
+        requests={"cpu": "2", "memory": "4G"}, limits={"cpu": "3", "memory": "4G"}
+    )
+
+
+def test_devices_are_requested_and_limited_and_placed() -> None:
+    gpu = {"gpu": {"count": 8, "product": "NVIDIA-H100"}}
+    shape = shaped(
+        **SMALL, cpuLimitRatio=1, accelerators=gpu, rdma={"devices": ["sriov_a", "sriov_b"]}, shmSizeGB=2,
+        extraSelectors={"zone": "a"},
+    )  # fmt: skip
+    devices = {"nvidia.com/gpu": "8", "rdma/sriov_a": "1", "rdma/sriov_b": "1"}
+    assert shape == Shape(
+        requests={"cpu": "1", "memory": "1G"} | devices, limits={"cpu": "1", "memory": "1G"} | devices,
+        shm_bytes=2_000_000_000, node_selector={"zone": "a", "nvidia.com/gpu.product": "NVIDIA-H100"},
+    )  # fmt: skip
+
+
+def test_gpus_of_any_model_need_no_label() -> None:
+    assert shaped(**SMALL, accelerators={"gpu": {"count": 1}}).node_selector == {}
+
+
+def test_no_gpus_ask_for_no_model() -> None:
+    shape = shaped(**SMALL, accelerators={"gpu": {"count": 0, "product": "NVIDIA-H100"}})
+    assert (shape.node_selector, "nvidia.com/gpu" in shape.requests) == ({}, False)
+
+
+def test_a_tpu_slice_is_a_job_of_its_hosts() -> None:
+    tpu = {"type": "tpu-v5-lite-podslice", "topology": "4x4", "tpuChipsCount": 4}
+    asked = SMALL | {"accelerators": {"tpu": tpu}, "extraSelectors": {"zone": "a"}}
+    (group,) = planned(types={"worker": {"count": 2, "resources": asked}}).groups
+    assert (group.replicas, group.completions) == (2, 4)
+    assert group.shape.requests["google.com/tpu"] == group.shape.limits["google.com/tpu"] == "4"
+    assert group.shape.node_selector == {
+        "zone": "a",
+        "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
+        "cloud.google.com/gke-tpu-topology": "4x4",
+    }
+
+
+def test_tolerations_say_nothing_with_empty_words() -> None:
+    shape = shaped(
+        **SMALL,
+        extraTolerations=[
+            {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+            {"operator": "Exists"},
+        ],
+    )
+    assert shape.tolerations == (Toleration("gpu", "Equal", "yes", "NoSchedule"), Toleration("", "Exists", "", ""))

@@ -1,0 +1,124 @@
+"""The barrier: nothing of an epoch runs beside another one."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.actions import DeletePods
+from muster.state.context import Case
+from muster.state.plan import Clock, ClockAction, ClockName
+from muster.state.pod import Pod, PodPhase
+from muster.state.policies import barrier
+from muster.state.record import Cause
+from tests.builders import NOW, plan, pod, record, view
+
+
+def case(*pods: Pod, clock: Clock | None = None, now: float = NOW, **facts: Any) -> Case:
+    clocks = {ClockName.TERMINATING: clock} if clock else {}
+    return Case(plan(clocks=clocks), record(epoch=2, **facts), view(*pods), now)
+
+
+def ended(rank: int, epoch: int = 1, **changes: Any) -> Pod:
+    return pod(rank, epoch=epoch, phase=PodPhase.FAILED, **changes)
+
+
+def test_only_live_pods_of_other_epochs_stand_in_the_way() -> None:
+    assert barrier.clear(case(pod(0, epoch=2), ended(1)))
+    assert not barrier.clear(case(pod(0, epoch=1)))
+    assert not barrier.clear(case(pod(0, epoch=3)))
+    assert not barrier.clear(case(pod(0, epoch=1, terminating=True)))
+
+
+def test_what_is_left_of_other_epochs_is_deleted_and_this_one_is_not_touched() -> None:
+    running, dead = pod(0, epoch=1), ended(1)
+    assert barrier.sweep(case(running, dead, pod(0, epoch=2), ended(3, epoch=2))) == [
+        DeletePods((running,), 2, "they belong to an older epoch"),
+        DeletePods((dead,), 0, "they have ended and belong to an older epoch"),
+    ]
+
+
+def test_what_is_going_already_is_not_asked_again() -> None:
+    assert barrier.sweep(case(pod(0, epoch=1, terminating=True), ended(1, terminating=True))) == []
+
+
+def test_the_pod_of_the_cause_is_kept_for_its_logs() -> None:
+    kept, other = ended(1), ended(2)
+    cause = Cause(1, "Error", "", NOW, uid=kept.uid)
+    assert barrier.sweep(case(kept, other, cause=cause)) == [
+        DeletePods((other,), 0, "they have ended and belong to an older epoch")
+    ]
+
+
+CUT_OFF = pod(0, epoch=1, terminating=True)
+FORCED = DeletePods((CUT_OFF,), 0, "their terminating clock has run out, and its action is Restart")
+
+
+@pytest.mark.parametrize(
+    ("clock", "ending_at", "now", "forced"),
+    [
+        (Clock(60, ClockAction.RESTART), NOW, NOW + 60, True),
+        (Clock(60, ClockAction.RESTART), NOW, NOW + 61, True),
+        (Clock(60, ClockAction.RESTART), NOW, NOW + 59.9, False),
+        (Clock(60, ClockAction.RESTART), None, NOW + 999, False),
+        (Clock(60, ClockAction.ALERT), NOW, NOW + 999, False),
+        (Clock(60, ClockAction.FAIL), NOW, NOW + 999, False),
+        (None, NOW, NOW + 999, False),
+    ],
+)
+def test_force_is_used_only_where_the_spec_says_so_and_in_time(
+    clock: Clock | None, ending_at: float | None, now: float, forced: bool
+) -> None:
+    actions = barrier.sweep(case(CUT_OFF, clock=clock, now=now, ending_at=ending_at))
+    assert actions == ([FORCED] if forced else [])
+
+
+def test_force_takes_all_that_linger_in_one_go() -> None:
+    late = pod(1, epoch=0)
+    clock = Clock(60, ClockAction.RESTART)
+    (action,) = barrier.sweep(case(CUT_OFF, late, clock=clock, now=NOW + 60, ending_at=NOW))
+    assert action == DeletePods((CUT_OFF, late), 0, FORCED.why)
+
+
+def test_dismissed_every_live_pod_goes_with_its_own_grace() -> None:
+    mine, old = pod(0, epoch=2), pod(1, epoch=1)
+    gone = case(mine, old, ended(2), pod(3, epoch=2, terminating=True))
+    assert barrier.dismiss(gone) == [DeletePods((mine, old), None, "the experiment does not run any more")]
+    assert barrier.dismiss(case(ended(0), pod(3, epoch=2, terminating=True))) == []
+
+
+def test_what_the_api_server_has_promised_to_delete_is_not_asked_for_again() -> None:
+    """A pod that has ended goes at once, and its watch event comes later than the answer."""
+    dead, running = ended(1), pod(0, epoch=1)
+    seen = case(dead, running)
+    seen.view.mark_deleting((dead,), 0)
+    seen.view.mark_deleting((running,), 30)
+    assert barrier.sweep(seen) == [DeletePods((running,), 2, "they belong to an older epoch")], "sooner is another wish"
+    seen.view.mark_deleting((running,), 2)
+    assert barrier.sweep(seen) == []
+    assert barrier.dismiss(seen) == []
+
+
+def test_a_gang_that_goes_in_its_own_time_is_asked_to_once() -> None:
+    member = pod(0, epoch=2)
+    seen = case(member)
+    seen.view.mark_deleting((member,), None)
+    assert barrier.dismiss(seen) == []
+
+
+def test_force_is_used_once() -> None:
+    clock = Clock(60, ClockAction.RESTART)
+    seen = case(CUT_OFF, clock=clock, now=NOW + 60, ending_at=NOW)
+    seen.view.mark_deleting((CUT_OFF,), None)
+    assert barrier.sweep(seen) == [FORCED]
+    seen.view.mark_deleting((CUT_OFF,), 0)
+    assert barrier.sweep(seen) == []
+
+
+def test_a_promise_is_forgotten_with_its_pod() -> None:
+    dead = ended(1)
+    seen = case(dead).view
+    seen.mark_deleting((dead,), 0)
+    seen.change(dead, None)
+    assert seen.dismissed == {}
+    seen.mark_deleting((dead,), 0)
+    assert seen.dismissed == {}, "it had gone before the answer was read"

@@ -1,0 +1,168 @@
+"""Clocks: which one runs, when it passes, and what then."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.context import Case, Fail, ReadFirst, Restart
+from muster.state.plan import Clock, ClockAction, ClockName
+from muster.state.pod import Pod
+from muster.state.policies import deadline
+from muster.state.record import Cause, Phase
+from muster.state.roll import RankState
+from muster.state.view import LiveRead
+from tests.builders import NOW, answer, plan, pod, record, view
+
+TOTAL, PENDING, ASSEMBLY, TERMINATING = ClockName
+FAIL, RESTART, ALERT = ClockAction
+ALL = {TOTAL: Clock(100, FAIL), PENDING: Clock(10, ALERT), ASSEMBLY: Clock(20, ALERT), TERMINATING: Clock(30, ALERT)}
+
+
+LATELY = LiveRead(NOW + 1000, version=7)
+
+
+def case(
+    *pods: Pod,
+    clocks: dict[ClockName, Clock],
+    now: float = NOW,
+    limit: int = 3,
+    look: LiveRead | None = LATELY,
+    **facts: Any,
+) -> Case:
+    seen = view(*pods)
+    seen.look = look
+    return Case(plan(clocks=clocks, limit=limit), record(**facts), seen, now)
+
+
+OLD = pod(0, epoch=1)
+STARTED: dict[str, Any] = {"started_at": NOW, "epoch_at": NOW + 1, "assembling_at": NOW + 2, "ending_at": NOW + 3}
+T, P, A, E = {TOTAL: NOW + 100}, {PENDING: NOW + 11}, {ASSEMBLY: NOW + 22}, {TERMINATING: NOW + 33}
+
+
+@pytest.mark.parametrize(
+    ("facts", "running"),
+    [
+        ({}, {}),
+        (STARTED, T | P | A | E),
+        (STARTED | {"scheduled_at": NOW}, T | A | E),
+        (STARTED | {"scheduled_at": NOW, "assembled_at": NOW}, T | E),
+        (STARTED | {"assembled_at": NOW}, T | P | E),
+        (STARTED | {"ending_at": None}, T | P | A),
+        (STARTED | {"phase": Phase.SUSPENDED}, E),
+        (STARTED | {"phase": Phase.FAILED}, E),
+        (STARTED | {"phase": Phase.SUCCEEDED}, E),
+        (STARTED | {"phase": Phase.RESTARTING}, T | P | A | E),
+    ],
+)
+def test_each_clock_runs_from_its_own_time_until_its_own_end(
+    facts: dict[str, Any], running: dict[ClockName, float]
+) -> None:
+    assert deadline.ends(plan(clocks=ALL), record(**facts)) == running
+
+
+def test_a_clock_that_is_not_asked_for_does_not_run() -> None:
+    assert deadline.ends(plan(), record(**STARTED)) == {}
+
+
+def test_a_clock_passes_on_the_dot_and_in_the_order_of_the_names() -> None:
+    assert deadline.passed(case(clocks=ALL, now=NOW + 10.9, **STARTED)) == []
+    assert deadline.passed(case(clocks=ALL, now=NOW + 11, **STARTED)) == [PENDING]
+    assert deadline.passed(case(clocks=ALL, now=NOW + 1000, **STARTED)) == [TOTAL, PENDING, ASSEMBLY, TERMINATING]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (TOTAL, "DeadlineExceeded"),
+        (PENDING, "PendingDeadlineExceeded"),
+        (ASSEMBLY, "AssemblyDeadlineExceeded"),
+        (TERMINATING, "TerminatingDeadlineExceeded"),
+    ],
+)
+def test_a_clock_that_fails_ends_it_under_its_own_name(name: ClockName, reason: str) -> None:
+    verdict = deadline.judge(case(clocks={name: Clock(5, FAIL)}, now=NOW + 50, **STARTED))
+    assert isinstance(verdict, Fail)
+    assert (verdict.reason, verdict.cause) == (reason, None)
+
+
+def test_before_its_time_a_clock_says_nothing() -> None:
+    assert deadline.judge(case(clocks=ALL, **STARTED)) is None
+    assert deadline.alerts(case(clocks=ALL, **STARTED)) == []
+
+
+def test_a_clock_that_restarts_spends_the_budget() -> None:
+    clocks = {PENDING: Clock(10, RESTART)}
+    here = case(pod(0), clocks=clocks, now=NOW + 11, epoch=2, **STARTED)
+    cause = Cause(2, "PendingDeadlineExceeded", "0/4 members got a node within 10 s", NOW + 11)
+    assert deadline.judge(here) == Restart(cause)
+    broke = case(clocks=clocks, now=NOW + 11, limit=0, **STARTED)
+    verdict = deadline.judge(broke)
+    assert isinstance(verdict, Fail)
+    assert verdict.reason == "BackoffLimitExceeded"
+
+
+def test_the_total_is_over_whatever_its_action() -> None:
+    here = case(clocks={TOTAL: Clock(2.5, RESTART)}, now=NOW + 3, **STARTED)
+    assert deadline.judge(here) == Fail("DeadlineExceeded", "the experiment did not finish within 2.5 s")
+
+
+def test_a_clock_that_alerts_hides_no_other() -> None:
+    clocks = {PENDING: Clock(1, ALERT), ASSEMBLY: Clock(1, FAIL)}
+    verdict = deadline.judge(case(clocks=clocks, now=NOW + 50, **STARTED))
+    assert isinstance(verdict, Fail)
+    assert verdict.reason == "AssemblyDeadlineExceeded"
+
+
+def test_alerts_name_what_passed_and_ends_nothing() -> None:
+    here = case(OLD, pod(1), clocks=ALL | {TOTAL: Clock(100, ALERT)}, now=NOW + 1000, **STARTED)
+    assert deadline.judge(here) is None
+    assert deadline.alerts(here) == [
+        ("DeadlineExceeded", "the experiment did not finish within 100 s"),
+        ("PendingDeadlineExceeded", "1/4 members got a node within 10 s"),
+        ("AssemblyDeadlineExceeded", "the coordinator did not serve within 20 s"),
+        ("TerminatingDeadlineExceeded", f"1 pod of an older epoch ({OLD.name} on node node-0) did not end within 30 s"),
+    ]
+
+
+def test_what_fails_or_restarts_is_no_alert() -> None:
+    clocks = {PENDING: Clock(1, FAIL), ASSEMBLY: Clock(1, RESTART)}
+    assert deadline.alerts(case(clocks=clocks, now=NOW + 50, **STARTED)) == []
+
+
+def test_restart_means_force_for_pods_that_do_not_end_so_it_is_an_alert_and_no_verdict() -> None:
+    here = case(clocks={TERMINATING: Clock(30, RESTART)}, now=NOW + 50, **STARTED)
+    assert deadline.judge(here) is None
+    assert [reason for reason, _ in deadline.alerts(here)] == ["TerminatingDeadlineExceeded"]
+
+
+def test_the_assembly_clock_names_who_is_missing() -> None:
+    ranks = (RankState.ARRIVED, RankState.MISSING, RankState.ARRIVED, RankState.MISSING)
+    seen = view(pod(1), heard=answer(*ranks))
+    seen.look = LATELY
+    here = Case(plan(clocks={ASSEMBLY: Clock(20, FAIL)}), record(**STARTED), seen, NOW + 22)
+    verdict = deadline.judge(here)
+    assert isinstance(verdict, Fail)
+    why = "running, but it has not called the coordinator"
+    absent = plan().member(3)
+    assert absent is not None
+    assert verdict.message == (
+        f"2/4 ranks arrived, missing ranks 1 ({pod(1).name}, {why}); 3 ({plan().pod_name(absent, 0)}, no pod yet) "
+        "within 20 s"
+    )
+
+
+@pytest.mark.parametrize("action", [FAIL, RESTART])
+def test_a_clock_ends_nothing_before_somebody_has_looked_past_the_cache(action: ClockAction) -> None:
+    late = case(pod(0), clocks={PENDING: Clock(10, action)}, now=NOW + 50, look=None, **STARTED)
+    assert deadline.judge(late) == ReadFirst()
+    late.view.look = LiveRead(NOW + 10.9, version=7)
+    assert deadline.judge(late) == ReadFirst(), "that was before it ran out"
+    late.view.look = LiveRead(NOW + 11, version=7)
+    assert isinstance(deadline.judge(late), Fail | Restart)
+
+
+@pytest.mark.parametrize(
+    "clocks", [{}, {TOTAL: Clock(500, FAIL)}, {PENDING: Clock(5, ALERT)}, {TERMINATING: Clock(5, RESTART)}]
+)
+def test_where_no_clock_ends_anything_nobody_needs_to_look(clocks: dict[ClockName, Clock]) -> None:
+    assert deadline.judge(case(clocks=clocks, now=NOW + 100, look=None, **STARTED)) is None

@@ -1,0 +1,170 @@
+"""Failure: the first member that fails ends the epoch, and what was done to it costs nothing."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.context import Case, Fail, ReadFirst, Restart
+from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.policies import failure
+from muster.state.record import Cause
+from muster.state.view import LiveRead
+from tests.builders import NOW, plan, pod, record, view
+
+
+def crashed(rank: int, code: int = 1, at: float = NOW - 5, **changes: Any) -> Pod:
+    return pod(rank, phase=PodPhase.FAILED, exit=Exit("main", code, 0, "Error", "", at), **changes)
+
+
+def case(*pods: Pod, lost: int = -1, limit: int = 3, looked: int | None = 1, **facts: Any) -> Case:
+    seen = view(*pods)
+    seen.lost = lost
+    seen.look = None if looked is None else LiveRead(NOW, looked)
+    return Case(plan(limit=limit), record(**facts), seen, NOW)
+
+
+def first(*pods: Pod, **facts: Any) -> Cause:
+    cause = failure.first_cause(case(*pods, **facts))
+    assert cause is not None
+    return cause
+
+
+def test_a_healthy_gang_has_no_cause() -> None:
+    healthy = case(*(pod(rank) for rank in range(4)), scheduled_at=NOW)
+    assert failure.first_cause(healthy) is None
+    assert failure.judge(healthy) is None
+
+
+def test_the_earliest_failure_is_the_cause() -> None:
+    assert first(crashed(0, at=NOW - 1), crashed(1, at=NOW - 3), crashed(2, at=NOW - 2)).rank == 1
+
+
+def test_of_the_same_second_an_abort_comes_last_and_then_the_lowest_rank() -> None:
+    assert first(crashed(0, code=134), crashed(3), crashed(2)).rank == 2
+    assert first(crashed(3, code=134), crashed(1, code=134)).rank == 1
+
+
+def test_a_failure_without_a_time_comes_after_those_with_one() -> None:
+    silent = pod(0, phase=PodPhase.FAILED)
+    assert first(silent, crashed(3)).rank == 3
+    timeless = crashed(1, at=0)  # of some ends a kubelet does not know the time
+    assert first(timeless, crashed(3)).rank == 3
+
+
+def test_a_disruption_goes_before_the_failures_it_brought_about() -> None:
+    cause = first(crashed(0, at=NOW - 9), pod(2, disruption="Preempted", terminating=True))
+    assert (cause.rank, cause.reason, cause.disruption) == (2, "Preempted", True)
+
+
+def test_the_earliest_disrupted_member_is_named() -> None:
+    pods = [crashed(rank, at=NOW - rank, disruption="Evicted") for rank in (1, 2, 3)]
+    assert first(*pods).rank == 3
+
+
+def test_an_announced_disruption_is_not_one_yet() -> None:
+    assert failure.first_cause(case(pod(2, disruption="Preempted"))) is None
+
+
+def test_a_failure_that_nobody_deleted_goes_before_a_deleted_one() -> None:
+    cause = first(crashed(0, at=NOW - 9, terminating=True), crashed(2, at=NOW - 1))
+    assert cause.rank == 2
+
+
+def test_somebody_deleted_a_member() -> None:
+    cause = first(pod(1, terminating=True))
+    assert (cause.rank, cause.reason, cause.disruption) == (1, "PodDeleted", True)
+    assert first(crashed(3, terminating=True)).rank == 3
+    assert first(crashed(3, terminating=True), pod(1, terminating=True)).rank == 3
+
+
+def test_a_cause_is_of_the_records_epoch_and_of_now() -> None:
+    cause = first(pod(1, epoch=2, terminating=True), epoch=2)
+    assert (cause.epoch, cause.at) == (2, NOW)
+    assert first(pod(1, epoch=2, disruption="Evicted", terminating=True), epoch=2).epoch == 2
+    silent = first(pod(1, epoch=2, phase=PodPhase.FAILED), epoch=2)
+    assert (silent.epoch, silent.at) == (2, NOW)
+    early = first(pod(1, epoch=2, disruption="Evicted", terminating=True), epoch=2)
+    assert early.at == NOW
+
+
+def test_what_older_epochs_still_do_is_nothing() -> None:
+    assert failure.first_cause(case(crashed(0, epoch=0), epoch=1)) is None
+
+
+def test_a_member_that_is_gone_counts_once_the_live_api_has_said_so() -> None:
+    gone = Cause(1, "PodDeleted", "a member's pod is gone", NOW, disruption=True)
+    assert failure.first_cause(case(lost=1, epoch=1, scheduled_at=NOW)) == gone
+    assert failure.first_cause(case(lost=0, epoch=1, scheduled_at=NOW)) is None
+    assert failure.first_cause(case(lost=1, epoch=1)) is None  # not complete: simply created again
+
+
+@pytest.mark.parametrize(("restarts", "limit", "restarted"), [(0, 1, True), (1, 2, True), (1, 1, False), (0, 0, False)])
+def test_the_budget_decides(restarts: int, limit: int, restarted: bool) -> None:
+    verdict = failure.judge(case(crashed(2), restarts=restarts, limit=limit))
+    assert isinstance(verdict, Restart if restarted else Fail)
+    assert verdict.cause is not None
+    assert verdict.cause.rank == 2
+
+
+def test_disruptions_need_no_budget() -> None:
+    verdict = failure.judge(case(pod(2, terminating=True), restarts=9, limit=0))
+    assert isinstance(verdict, Restart)
+
+
+@pytest.mark.parametrize("limit", [0, 3])
+def test_nothing_is_charged_before_somebody_has_looked_past_the_cache(limit: int) -> None:
+    """Of a preemption the cache may have missed the one event that tells of it."""
+    broken = (crashed(1, resource_version=40), crashed(2, resource_version=50))
+    assert failure.judge(case(*broken, limit=limit, looked=None)) == ReadFirst()
+    assert failure.judge(case(*broken, limit=limit, looked=39)) == ReadFirst()
+    assert isinstance(failure.judge(case(*broken, limit=limit, looked=40)), Restart if limit else Fail)
+
+
+def test_a_disruption_waits_for_no_look() -> None:
+    """It costs nothing, whatever else has happened."""
+    assert isinstance(failure.judge(case(crashed(0), pod(2, terminating=True), looked=None)), ReadFirst)
+    assert isinstance(failure.judge(case(crashed(0), pod(2, terminating=True, disruption="X"), looked=None)), Restart)
+    assert isinstance(failure.judge(case(pod(2, terminating=True), looked=None)), Restart)
+
+
+@pytest.mark.parametrize(("limit", "used"), [(0, "no restarts allowed"), (2, "all 2 restarts used")])
+def test_the_end_says_what_was_spent_and_on_what(limit: int, used: str) -> None:
+    cause = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
+    verdict = failure.spend(case(limit=limit, restarts=limit), cause)
+    assert verdict == Fail("BackoffLimitExceeded", f"{used}; rank 2 (p-2) exited 1: boom", cause)
+
+
+def test_survivors_of_a_member_that_is_gone_are_not_the_cause() -> None:
+    """A daemon that was away while a member was preempted finds the others aborted and that one's pod gone."""
+    aborted = [pod(rank, phase=PodPhase.FAILED, exit=Exit("main", 134, 6, "Error", "", NOW)) for rank in range(3)]
+    assert failure.first_cause(case(*aborted, scheduled_at=NOW)) is None
+    cause = failure.first_cause(case(*aborted, lost=0, scheduled_at=NOW))
+    assert cause is not None
+    assert (cause.reason, cause.disruption) == ("PodDeleted", True)
+    failed = pod(0, phase=PodPhase.FAILED, exit=Exit("main", 1, 0, "Error", "", NOW))
+    cause = failure.first_cause(case(failed, *aborted[1:], scheduled_at=NOW))
+    assert cause is not None
+    assert (cause.rank, cause.disruption) == (0, False)
+
+
+def test_an_abort_is_the_cause_where_nobody_is_missing_of_whom_it_could_have_died() -> None:
+    """The program aborted by itself; and where the kubelet does not say when, it is as if just now."""
+    others = [pod(rank, epoch=2) for rank in (0, 1, 3)]
+    cause = first(crashed(2, code=134, at=0.0, epoch=2), *others, epoch=2, scheduled_at=NOW)
+    assert (cause.rank, cause.exit_code, cause.disruption) == (2, 134, False)
+    assert (cause.epoch, cause.at) == (2, NOW)
+
+
+def test_a_deleted_pod_that_has_ended_of_it_is_a_disruption_all_the_same() -> None:
+    """What a daemon sees that was away, or whose watch was renewed, between the deletion and the end."""
+
+    def ended(code: int, reason: str = "Error") -> Cause:
+        killed = pod(3, terminating=True, phase=PodPhase.FAILED, exit=Exit("main", code, 0, reason, "", NOW))
+        survivors = [pod(rank, phase=PodPhase.FAILED, exit=Exit("main", 134, 6, "Error", "", NOW)) for rank in range(3)]
+        cause = failure.first_cause(case(*survivors, killed, scheduled_at=NOW))
+        assert cause is not None
+        return cause
+
+    assert [(ended(code).rank, ended(code).disruption) for code in (143, 137)] == [(3, True), (3, True)]
+    assert not ended(137, "OOMKilled").disruption
+    assert not ended(1).disruption

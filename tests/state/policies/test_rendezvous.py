@@ -1,0 +1,274 @@
+"""Rendezvous: who has arrived, who is missing, and when nothing moves any more."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.context import Case
+from muster.state.plan import Clock, ClockAction, ClockName, Group, Plan, ProbeKind, Shape
+from muster.state.pod import Pod, PodPhase
+from muster.state.policies import rendezvous
+from muster.state.policies.rendezvous import FIRST_SERVE, QUIET, Assembly
+from muster.state.record import Condition, ConditionType, RollCall
+from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
+from muster.state.view import Refusal, View
+from tests.builders import NOW, answer, plan, pod, record, view
+
+ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING
+CALLING = "running, but it has not called the coordinator"
+RUN = plan()
+
+
+def gang(*missing: int) -> list[Pod]:
+    return [pod(rank) for rank in range(4) if rank not in missing]
+
+
+def assess(seen: View, *, run: Plan = RUN, after: float = 0.0, **facts: Any) -> Assembly:
+    return rendezvous.assess(Case(run, record(**facts), seen, NOW + after))
+
+
+# --- a framework that cannot be asked ----------------------------------------------------------------------------
+
+PASSIVE = plan(probe=ProbeKind.NONE)
+
+
+@pytest.mark.parametrize("run", [PASSIVE, plan(coordinator=None)])
+def test_without_a_roll_ready_members_are_the_gang(run: Plan) -> None:
+    assert assess(view(*gang()), run=run) == Assembly(True, True, 4, (), "4/4 members are ready", None, None)
+    assert assess(view(pod(2)), run=run) == Assembly(False, True, 1, (), "1/4 members are ready", None, None)
+    assert assess(view(), run=run) == Assembly(False, False, 0, (), "0/4 members are ready", None, None)
+
+
+def test_a_member_that_is_done_has_arrived_too() -> None:
+    done = pod(0, phase=PodPhase.SUCCEEDED)
+    assert assess(view(done, *gang(0)), run=PASSIVE).complete
+    assert assess(view(done), run=PASSIVE).arrived == 1
+
+
+def test_one_that_is_not_ready_is_named_with_its_reason() -> None:
+    idle = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_reason="ImagePullBackOff")
+    assert assess(view(idle, *gang(2)), run=PASSIVE) == Assembly(
+        False, True, 3, (), f"3/4 members are ready; rank 2 ({idle.name}, Pending: ImagePullBackOff)", None, None
+    )
+    unready = pod(2, ready=False)
+    assert assess(view(unready, *gang(2)), run=PASSIVE).message == "3/4 members are ready"
+
+
+def test_nobody_idle_is_named_once_the_gang_is_there() -> None:
+    spare = pod(9, ready=False, started=False)
+    assert assess(view(spare, *gang()), run=PASSIVE).message == "4/4 members are ready"
+    crowd = view(*gang(), pod(7), pod(8))
+    assert assess(crowd, run=PASSIVE) == Assembly(True, True, 4, (), "4/4 members are ready", None, None)
+
+
+def test_a_gang_that_runs_in_turn_is_there_when_all_places_are_taken() -> None:
+    group = Group("worker", 1, 4, Shape(), first_rank=0, parallelism=2)
+    run = plan(groups=(group,), coordinator=None)
+    assert assess(view(pod(0), pod(1)), run=run) == Assembly(True, True, 2, (), "2/2 members are ready", None, None)
+
+
+# --- before the coordinator serves -------------------------------------------------------------------------------
+
+
+def test_no_pod_no_process() -> None:
+    wait = "waiting for the coordinator's process: rank 0 "
+    assert assess(view(pod(1))) == Assembly(False, False, 0, (), f"{wait}(no pod, no pod yet)", None, None)
+    pulling = pod(0, started=False, phase=PodPhase.PENDING, waiting_reason="ErrImagePull")
+    told = f"{wait}({pulling.name}, Pending: ErrImagePull)"
+    assert assess(view(pulling), after=999, assembling_at=NOW) == Assembly(False, False, 0, (), told, None, None)
+
+
+ADDRESS = RUN.coordinator_address(0)
+WAITING = f"waiting for the coordinator to serve at {ADDRESS} (rank 0, {pod(0).name}, running"
+
+
+def test_a_process_may_take_a_minute_to_open_its_port() -> None:
+    seen = view(pod(0))
+    assert assess(seen) == Assembly(False, False, 0, (), f"{WAITING})", None, None)
+    early = assess(seen, after=59.9, assembling_at=NOW)
+    assert early == Assembly(False, False, 0, (), f"{WAITING})", None, NOW + FIRST_SERVE)
+    late = assess(seen, after=60, assembling_at=NOW)
+    assert late.stuck == ("CoordinatorNotServing", f"{WAITING}), for 60 s")
+    assert (late.message, late.look_again, FIRST_SERVE) == (f"{WAITING})", None, 60.0)
+
+
+def test_what_the_port_says_is_told() -> None:
+    refused = view(pod(0), heard=RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
+    assert assess(refused).message == f"{WAITING}, port refused)"
+
+
+def test_the_address_is_that_of_the_records_epoch() -> None:
+    told = assess(view(pod(0, epoch=3)), epoch=3).message
+    assert RUN.coordinator_address(3) in told
+
+
+# --- the roll ----------------------------------------------------------------------------------------------------
+
+
+def test_a_complete_roll() -> None:
+    full = assess(view(*gang(), heard=answer(*[CONNECTED] * 4)))
+    assert full == Assembly(True, True, 4, (), "4/4 ranks arrived", None, None)
+
+
+def test_a_missing_rank_is_named_and_called_stuck_only_after_a_while() -> None:
+    seen = view(*gang(), heard=answer(ARRIVED, ARRIVED, MISSING, ARRIVED))
+    message = f"3/4 ranks arrived; missing rank 2 ({pod(2).name}, {CALLING})"
+    assert assess(seen) == Assembly(False, True, 3, (2,), message, None, NOW + QUIET)
+    assert assess(seen, after=5.9).look_again == NOW + 6
+    assert assess(seen, after=6) == Assembly(False, True, 3, (2,), message, ("RanksMissing", message), None)
+
+
+def test_everybody_there_but_not_let_through_yet_is_not_stuck() -> None:
+    seen = view(*gang(), heard=answer(*[ARRIVED] * 4))
+    assert assess(seen) == Assembly(False, True, 4, (), "4/4 ranks arrived", None, NOW + QUIET)
+    assert assess(seen, after=60) == Assembly(False, True, 4, (), "4/4 ranks arrived", None, None)
+
+
+def test_a_run_that_passed_is_complete_whoever_registers_anew() -> None:
+    seen = view(*gang(), heard=answer(*[CONNECTED] * 4))
+    seen.observe_probe(answer(ARRIVED, MISSING, MISSING, ARRIVED, at=NOW + 1), 0)
+    here = assess(seen, after=60)
+    assert (here.complete, here.message, here.stuck) == (True, "2/4 ranks arrived", None)
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_another_count_than_the_gangs_is_stuck_at_once(count: int) -> None:
+    here = assess(view(*gang(), heard=answer(*[ARRIVED] * 4, expected=count)))
+    why = f"the coordinator waits for {count} processes, the gang has 4 members"
+    assert (here.stuck, here.look_again) == (("ProcessCountMismatch", why), None)
+
+
+def test_a_coordinator_that_does_not_say_its_count_is_believed() -> None:
+    assert assess(view(*gang(), heard=answer(*[ARRIVED] * 4, expected=None))).stuck is None
+
+
+ZERO_ONLY = "; this version of jax tells of rank 0 only"
+
+
+def test_one_that_tells_of_rank_zero_only_says_nothing_of_the_others() -> None:
+    said = answer(CONNECTED, expected=1, protocol="v1-task0")
+    full = f"4/4 members are ready{ZERO_ONLY}"
+    assert assess(view(*gang(), heard=said), after=60) == Assembly(True, True, 4, (), full, None, None)
+    three = f"3/4 members are ready{ZERO_ONLY}"
+    assert assess(view(*gang(3), heard=said)) == Assembly(False, True, 3, (), three, None, None)
+    nobody = answer(MISSING, expected=1, protocol="v1-task0")
+    assert assess(view(*gang(), heard=nobody)) == Assembly(False, True, 4, (), full, None, None)
+
+
+def test_one_that_told_of_rank_zero_only_can_fall_silent_as_well() -> None:
+    seen = view(*gang(), heard=answer(CONNECTED, expected=1, protocol="v1-task0"))
+    seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
+    full = f"4/4 members are ready{ZERO_ONLY}"
+    assert assess(seen, after=6.9) == Assembly(True, False, 4, (), full, None, NOW + 7)
+    gone = ("CoordinatorUnreachable", "the coordinator served and does not any more: refused")
+    assert assess(seen, after=7) == Assembly(True, False, 4, (), full, gone, None)
+    left = view(*gang(), heard=answer(LEFT, expected=1, protocol="v1-task0"))
+    left.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
+    assert assess(left, after=60) == Assembly(True, False, 4, (), full, None, None)
+
+
+def test_a_coordinator_that_fell_silent_is_stuck_after_a_while() -> None:
+    seen = view(*gang(), heard=answer(*[CONNECTED] * 4))
+    seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
+    early = assess(seen, after=2)
+    assert (early.complete, early.coordinator_ready, early.stuck, early.look_again) == (True, False, None, NOW + 7)
+    why = "the coordinator served and does not any more: "
+    assert assess(seen, after=7).stuck == ("CoordinatorUnreachable", f"{why}refused")
+    assert assess(seen, after=7).look_again is None
+    seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT, detail="no answer"), 0)
+    assert assess(seen, after=9).stuck == ("CoordinatorUnreachable", f"{why}timeout, no answer")
+
+
+def test_a_closed_port_is_no_alarm_while_ranks_leave_in_good_order() -> None:
+    seen = view(*gang(), heard=answer(LEFT, CONNECTED, CONNECTED, CONNECTED))
+    seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
+    assert assess(seen, after=60).stuck is None
+
+
+def test_a_rank_the_coordinator_gave_up_is_told_with_its_text() -> None:
+    lost = (RankError(3, 14, "heartbeat timeout"), RankError(1, 13, "barrier"))
+    seen = view(*gang(), heard=answer(CONNECTED, RankState.FAILED, CONNECTED, RankState.FAILED, errors=lost))
+    assert assess(seen).stuck == ("RankFailed", "the coordinator gave up rank 3: heartbeat timeout")
+    seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
+    assert assess(seen, after=2).stuck is None
+
+
+def test_more_ranks_than_members_are_told_as_they_are() -> None:
+    here = assess(view(*gang(), heard=answer(*[ARRIVED] * 6, expected=4)), after=60)
+    assert (here.arrived, here.message, here.stuck) == (6, "6/4 ranks arrived", None)
+
+
+# --- what else is stuck ------------------------------------------------------------------------------------------
+
+CLOCKED = plan(clocks={ClockName.ASSEMBLY: Clock(5, ClockAction.ALERT)})
+
+
+def test_a_passed_clock_is_more_definite_than_the_roll() -> None:
+    seen = view(*gang(), heard=answer(ARRIVED, ARRIVED, MISSING, ARRIVED))
+    here = assess(seen, run=CLOCKED, after=5, assembling_at=NOW)
+    missing = f"missing rank 2 ({pod(2).name}, {CALLING})"
+    why = f"3/4 ranks arrived, {missing} within 5 s"
+    assert here == Assembly(
+        complete=False, coordinator_ready=True, arrived=3, missing=(2,),
+        message=f"{why}; 3/4 ranks arrived; {missing}", stuck=("AssemblyDeadlineExceeded", why), look_again=NOW + 6,
+    )  # fmt: skip
+
+
+def test_a_refusal_is_told_before_any_clock() -> None:
+    seen = view(*gang(), heard=answer(*[CONNECTED] * 4))
+    seen.refusal = Refusal("QuotaExceeded", "no more pods", final=False)
+    here = assess(seen, run=CLOCKED, after=5, assembling_at=NOW)
+    assert here == Assembly(
+        complete=True, coordinator_ready=True, arrived=4, missing=(), message="no more pods; 4/4 ranks arrived",
+        stuck=("QuotaExceeded", "no more pods"), look_again=None,
+    )  # fmt: skip
+
+
+def test_at_rest_nobody_gathers() -> None:
+    quiet = rendezvous.at_rest(Case(RUN, record(), view(), NOW))
+    assert quiet == Assembly(False, False, 0, (), "", None, None)
+    clocks = {ClockName.TERMINATING: Clock(5, ClockAction.ALERT)}
+    old = pod(1, epoch=0, node="")
+    late = rendezvous.at_rest(Case(plan(clocks=clocks), record(epoch=1, ending_at=NOW), view(old), NOW + 5))
+    why = f"1 pod of an older epoch ({old.name}) did not end within 5 s"
+    assert late == Assembly(False, False, 0, (), why, ("TerminatingDeadlineExceeded", why), None)
+
+
+# --- a daemon that has just begun --------------------------------------------------------------------------------
+
+
+def began(ready: bool = True, **facts: Any) -> Assembly:
+    kinds = (ConditionType.COORDINATOR_READY, ready, "so"), (ConditionType.ASSEMBLED, False, "3/4 ranks arrived")
+    stuck = (ConditionType.STUCK, facts.pop("stuck", True), "rank 2")
+    conditions = tuple(Condition(kind, status, "Why", words, 1, NOW) for kind, status, words in (*kinds, stuck))
+    roll = facts.pop("roll", RollCall(4, 3, (2,)))
+    return assess(view(*gang()), **{"conditions": conditions, "roll": roll, **facts})
+
+
+def test_a_daemon_that_has_not_asked_yet_says_what_is_persisted() -> None:
+    told = "3/4 ranks arrived"
+    assert began() == Assembly(False, True, 3, (2,), told, ("Why", "rank 2"), None)
+    assert began(stuck=False) == Assembly(False, True, 3, (2,), told, None, None)
+    assert began(assembled_at=NOW).complete
+    only = (Condition(ConditionType.COORDINATOR_READY, True, "Why", "so", 1, NOW),)
+    assert began(conditions=only) == Assembly(False, True, 3, (2,), "", None, None)
+
+
+def test_where_nothing_was_heard_before_it_waits_for_the_coordinator() -> None:
+    for here in (began(ready=False), began(roll=None), began(conditions=())):
+        assert here == Assembly(False, False, 0, (), f"{WAITING})", None, None)
+
+
+def test_what_it_hears_goes_before_what_is_persisted() -> None:
+    conditions = (Condition(ConditionType.COORDINATOR_READY, True, "Why", "so", 1, NOW),)
+    seen = view(*gang(), heard=answer(*[CONNECTED] * 4))
+    assert assess(seen, conditions=conditions, roll=RollCall(4, 3, (2,))).arrived == 4
+
+
+def test_an_alert_that_is_persisted_is_not_told_twice_in_one_line() -> None:
+    seen = view(*gang())
+    seen.refusal = Refusal("Quota", "no more pods", final=False)
+    told = Condition(ConditionType.ASSEMBLED, False, "Why", "no more pods; 3/4 ranks arrived", 1, NOW)
+    ready = Condition(ConditionType.COORDINATOR_READY, True, "Why", "so", 1, NOW)
+    here = assess(seen, conditions=(ready, told), roll=RollCall(4, 3, (2,)))
+    assert here.message == "no more pods; 3/4 ranks arrived"

@@ -1,0 +1,146 @@
+"""Startup: which members are created now, in which order, and how many at once."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.actions import ConfirmLaunch, CreatePods, EnsureService
+from muster.state.context import Case
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind, Shape, StartupOrder
+from muster.state.pod import Pod, PodPhase
+from muster.state.policies import startup
+from muster.state.policies.startup import WAVE
+from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from tests.builders import NOW, answer, plan, pod, record, view
+
+FIRST = StartupOrder.COORDINATOR_FIRST
+
+
+def case(run: Plan, *pods: Pod, confirmed: int = 0, service: bool = True, heard: RollAnswer | None = None,
+         **facts: Any) -> Case:  # fmt: skip
+    seen = view(*pods, heard=heard)
+    seen.confirmed, seen.service = confirmed, service
+    return Case(run, record(**facts), seen, NOW)
+
+
+def created(here: Case) -> list[int]:
+    """Ranks that are asked for; nothing else may be asked."""
+    actions = startup.launch(here)
+    if not actions:
+        return []
+    (create,) = actions
+    assert isinstance(create, CreatePods)
+    assert create.epoch == here.record.epoch
+    assert [member.rank for member in create.members] == [
+        member.rank for member in here.plan.members() if member in create.members
+    ]
+    return [member.rank for member in create.members]
+
+
+def test_nothing_is_created_before_the_live_api_has_confirmed_this_epoch() -> None:
+    assert startup.launch(case(plan(), confirmed=-1)) == [ConfirmLaunch(0)]
+    assert startup.launch(case(plan(), confirmed=0, epoch=1)) == [ConfirmLaunch(1)]
+
+
+def test_the_service_comes_before_the_members_that_need_their_names() -> None:
+    service, create = startup.launch(case(plan(size=2), service=False))
+    assert service == EnsureService()
+    assert create == CreatePods(0, tuple(plan(size=2).members()))
+
+
+def test_only_the_absent_are_created() -> None:
+    assert created(case(plan(), pod(0), pod(2))) == [1, 3]
+    assert created(case(plan(), *(pod(rank) for rank in range(4)))) == []
+
+
+def test_a_complete_gang_is_not_filled_up_again() -> None:
+    assert created(case(plan(), pod(0), scheduled_at=NOW)) == []
+
+
+def test_nothing_is_asked_of_the_api_when_everybody_is_there() -> None:
+    assert startup.launch(case(plan(), *(pod(rank) for rank in range(4)), confirmed=-1)) == []
+
+
+def test_a_gang_that_is_there_still_gets_the_service_it_lacks() -> None:
+    """But not for an experiment that is being deleted, whose Service the garbage collector took: so it asks first."""
+    here = [pod(rank) for rank in range(4)]
+    assert startup.launch(case(plan(), *here, confirmed=-1, service=False)) == [ConfirmLaunch(0)]
+    assert startup.launch(case(plan(), *here, service=False)) == [EnsureService()]
+
+
+def test_a_very_large_gang_is_created_in_waves() -> None:
+    run = plan(size=600)
+    assert WAVE == 256
+    assert created(case(run)) == list(range(256))
+    assert created(case(run, *(pod(rank) for rank in range(256)))) == list(range(256, 512))
+    assert created(case(run, *(pod(rank) for rank in range(512)))) == list(range(512, 600))
+
+
+# --- the gate ----------------------------------------------------------------------------------------------------
+
+
+def test_the_coordinator_comes_first_and_alone() -> None:
+    run = plan(startup=FIRST, coordinator=Coordinator(2, 1234, ProbeKind.JAX))
+    assert created(case(run)) == [2]
+    assert created(case(run, pod(2))) == []
+    assert created(case(run, pod(2), heard=answer(RankState.MISSING))) == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("heard", "opens"),
+    [
+        (None, False),
+        (RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED), False),
+        (answer(RankState.ARRIVED), True),
+    ],
+)
+def test_a_coordinator_that_can_be_asked_opens_the_gate_by_serving(heard: RollAnswer | None, opens: bool) -> None:
+    assert startup.gate_open(case(plan(startup=FIRST), pod(0), heard=heard)) is opens
+
+
+@pytest.mark.parametrize(
+    ("pods", "opens"), [((), False), ((pod(0, ready=False),), False), ((pod(0),), True), ((pod(1),), False)]
+)
+def test_one_that_cannot_opens_it_by_being_ready(pods: tuple[Pod, ...], opens: bool) -> None:
+    assert startup.gate_open(case(plan(startup=FIRST, probe=ProbeKind.NONE), *pods)) is opens
+
+
+def test_without_a_coordinator_or_an_order_the_gate_stands_open() -> None:
+    assert startup.gate_open(case(plan(startup=FIRST, coordinator=None)))
+    assert startup.gate_open(case(plan()))
+    assert created(case(plan(startup=FIRST, coordinator=None))) == [0, 1, 2, 3]
+
+
+# --- one after another -------------------------------------------------------------------------------------------
+
+
+def in_turn(replicas: int = 2, completions: int = 3, parallelism: int = 1) -> Plan:
+    group = Group("worker", replicas, completions, Shape(), first_rank=0, parallelism=parallelism)
+    return plan(groups=(group,), coordinator=None)
+
+
+def test_each_job_runs_so_many_members_at_a_time() -> None:
+    assert created(case(in_turn())) == [0, 3]
+    assert created(case(in_turn(parallelism=2))) == [0, 1, 3, 4]
+
+
+def test_a_member_that_ended_makes_room_for_the_next_of_its_job() -> None:
+    done, runs = pod(0, job=0, phase=PodPhase.SUCCEEDED), pod(3, job=1)
+    assert created(case(in_turn(), done, runs)) == [1]
+    assert created(case(in_turn(), done, runs, scheduled_at=NOW)) == [1]  # complete says nothing of the later members
+    assert created(case(in_turn(), pod(0, job=0), runs)) == []
+    assert created(case(in_turn(), pod(0, job=0))) == [3]
+
+
+def test_a_group_beside_it_that_runs_all_at_once_does() -> None:
+    groups = (
+        Group("server", 1, 2, Shape(), first_rank=0),
+        Group("worker", 1, 3, Shape(), first_rank=2, parallelism=1),
+    )
+    assert created(case(plan(groups=groups, coordinator=None))) == [0, 1, 2]
+
+
+def test_the_places_are_those_of_the_whole_gang() -> None:
+    stranger = pod(77, job=7, group="worker")  # holds a place, whoever it is
+    assert created(case(in_turn(), stranger)) == [0]
+    assert created(case(in_turn(), *(pod(70 + n, job=7) for n in range(5)))) == []

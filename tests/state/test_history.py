@@ -1,0 +1,139 @@
+"""The story: one line per turn, from the difference of two records, and never more than sixty-four."""
+
+import pytest
+
+from muster.state.history import KEPT_FIRST, append, tell
+from muster.state.record import STORY_LINES, Cause, Condition, ConditionType, Line, Phase, Record
+from tests.builders import NOW, record
+
+RAN = record(phase=Phase.RUNNING)
+
+
+def lines(before: Record | None, after: Record) -> list[tuple[str, str, bool]]:
+    told = tell(before, after, NOW + 3)
+    assert all((line.at, line.epoch) == (NOW + 3, after.epoch) for line in told)
+    return [(line.reason, line.message, line.warning) for line in told]
+
+
+def condition(kind: ConditionType, status: bool, reason: str = "Because", message: str = "so") -> Condition:
+    return Condition(kind, status, reason, message, 1, NOW)
+
+
+def test_it_begins() -> None:
+    assert lines(None, record(size=4)) == [("Started", "calling 4 members", False)]
+    assert lines(None, record(phase=Phase.SUSPENDED)) == [("Suspended", "created suspended", False)]
+
+
+def test_it_may_begin_and_end_at_once() -> None:
+    after = record(phase=Phase.SUCCEEDED, size=0, reason="AllMembersSucceeded", message="no members were asked for")
+    assert lines(None, after) == [
+        ("Started", "calling 0 members", False),
+        ("AllMembersSucceeded", "no members were asked for", False),
+    ]
+
+
+def test_nothing_happened_is_no_line() -> None:
+    assert lines(record(), record(ready=2, message="2/4")) == []
+
+
+@pytest.mark.parametrize(("disruption", "kind"), [(False, "restart 3"), (True, "disruption, not counted")])
+def test_a_restart_names_its_cause_and_says_whether_it_counts(disruption: bool, kind: str) -> None:
+    cause = Cause(1, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1, disruption=disruption)
+    before = record(phase=Phase.RUNNING, epoch=1)
+    after = record(phase=Phase.RESTARTING, epoch=2, restarts=3, cause=cause)
+    assert lines(before, after) == [("GangRestart", f"epoch 1 ended, {kind}: rank 2 (p-2) exited 1: boom", True)]
+
+
+def test_a_restart_out_of_a_restart_is_told_too() -> None:
+    cause = Cause(1, "NodeLost", "", NOW, disruption=True)
+    before = record(phase=Phase.RESTARTING, epoch=1)
+    after = record(phase=Phase.RESTARTING, epoch=2, cause=cause)
+    assert lines(before, after) == [("GangRestart", "epoch 1 ended, disruption, not counted: the gang NodeLost", True)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        (RAN, record(phase=Phase.SUSPENDED, epoch=1), ("Suspended", "the gang is taken down", False)),
+        (record(phase=Phase.SUSPENDED, epoch=1), record(epoch=1), ("Resumed", "epoch 1 begins", False)),
+        (record(phase=Phase.RESTARTING, epoch=2), record(epoch=2), ("Restarted", "epoch 2 begins", False)),
+        (record(), record(phase=Phase.ASSEMBLING), ("Assembling", "the first process runs", False)),
+        (record(), record(phase=Phase.RUNNING, message="4/4 arrived"), ("Running", "4/4 arrived", False)),
+        (RAN, record(phase=Phase.FAILED, reason="Cancelled", message="by spec"), ("Cancelled", "by spec", True)),
+        (RAN, record(phase=Phase.SUCCEEDED, reason="Done", message="all"), ("Done", "all", False)),
+        (record(phase=Phase.SUSPENDED), record(phase=Phase.FAILED, reason="R", message="x"), ("R", "x", True)),
+    ],
+)
+def test_each_turn_has_its_line(before: Record, after: Record, line: tuple[str, str, bool]) -> None:
+    assert lines(before, after) == [line]
+
+
+def test_a_suspension_that_follows_an_old_failure_is_no_restart() -> None:
+    cause = Cause(0, "Error", "", NOW)
+    before = record(phase=Phase.RUNNING, epoch=1, cause=cause)
+    after = record(phase=Phase.SUSPENDED, epoch=2, cause=cause)
+    assert lines(before, after) == [("Suspended", "the gang is taken down", False)]
+
+
+def test_a_step_back_to_pending_has_no_words() -> None:
+    assert lines(record(phase=Phase.ASSEMBLING), record(phase=Phase.PENDING)) == []
+
+
+def test_an_end_is_told_once() -> None:
+    over = record(phase=Phase.FAILED, reason="Cancelled", message="x")
+    assert lines(over, over) == []
+
+
+@pytest.mark.parametrize("kind", [ConditionType.SCHEDULED, ConditionType.COORDINATOR_READY])
+def test_a_condition_that_becomes_true_is_told_once(kind: ConditionType) -> None:
+    off, on = record(conditions=(condition(kind, False),)), record(conditions=(condition(kind, True),))
+    assert lines(record(), on) == [(kind.value, "so", False)]
+    assert lines(off, on) == [(kind.value, "so", False)]
+    assert lines(on, on) == []
+    assert lines(on, off) == []
+    renamed = record(conditions=(condition(kind, True, "OtherReason"),))
+    assert lines(on, renamed) == []
+
+
+def test_stuck_is_told_with_its_reason_and_so_is_its_end() -> None:
+    stuck = record(conditions=(condition(ConditionType.STUCK, True, "RanksMissing", "rank 2"),))
+    other = record(conditions=(condition(ConditionType.STUCK, True, "CoordinatorUnreachable", "gone"),))
+    free = record(conditions=(condition(ConditionType.STUCK, False, "NotStuck", ""),))
+    assert lines(free, stuck) == [("Stuck", "RanksMissing: rank 2", True)]
+    assert lines(stuck, other) == [("Stuck", "CoordinatorUnreachable: gone", True)]
+    assert lines(stuck, free) == [("NotStuck", "", False)]
+    assert lines(stuck, stuck) == []
+    assert lines(record(), free) == []
+    assert lines(free, record(conditions=(condition(ConditionType.STUCK, False, "Fine"),))) == []
+
+
+def test_other_conditions_are_not_told() -> None:
+    assert lines(record(), record(conditions=(condition(ConditionType.ASSEMBLED, True),))) == []
+
+
+def test_one_step_may_turn_several_things_in_a_fixed_order() -> None:
+    flips = (
+        condition(ConditionType.STUCK, True, "RanksMissing", "rank 2"),
+        condition(ConditionType.COORDINATOR_READY, True),
+        condition(ConditionType.SCHEDULED, True),
+    )
+    told = lines(record(), record(phase=Phase.ASSEMBLING, conditions=flips))
+    assert [reason for reason, _, _ in told] == ["Assembling", "Scheduled", "CoordinatorReady", "Stuck"]
+
+
+def test_what_flips_as_it_ends_is_not_told() -> None:
+    on = (condition(ConditionType.STUCK, True),)
+    after = record(phase=Phase.FAILED, reason="Cancelled", message="x", conditions=on)
+    assert lines(record(), after) == [("Cancelled", "x", True)]
+
+
+def test_a_long_story_keeps_its_beginning_and_its_end() -> None:
+    told = tuple(Line(float(i), 0, f"R{i}", "") for i in range(100))
+    story: tuple[Line, ...] = ()
+    for line in told:
+        story = append(story, (line,))
+        assert len(story) <= STORY_LINES
+    assert (STORY_LINES, KEPT_FIRST) == (64, 8)
+    assert story == told[:8] + told[-56:]
+    assert append(told[:60], told[60:64]) == told[:64]
+    assert append(told[:60], told[60:65]) == told[:8] + told[9:65]

@@ -1,0 +1,23 @@
+"""An experiment that cannot be planned fails at once and says why."""
+
+from muster.state.invalid_spec import refuse
+from muster.state.record import Condition, ConditionType, Line, Phase, Record
+from tests.builders import NOW
+
+
+def test_its_first_record_is_its_last() -> None:
+    why = "spec.image: missing"
+    assert refuse(4, why, NOW) == Record(
+        generation=4,
+        phase=Phase.FAILED,
+        phase_at=NOW,
+        reason="InvalidSpec",
+        message=why,
+        finished_at=NOW,
+        updated_at=NOW,
+        conditions=(
+            Condition(ConditionType.FAILED, True, "InvalidSpec", why, 4, NOW),
+            Condition(ConditionType.FINISHED, True, "InvalidSpec", why, 4, NOW),
+        ),
+        story=(Line(NOW, 0, "InvalidSpec", why, warning=True),),
+    )

@@ -1,0 +1,156 @@
+"""Sentences for people: what ended an epoch, and why a member is not there."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.context import Case
+from muster.state.messages import (
+    cause_of,
+    enumerate_missing,
+    expected_name,
+    of_lingering,
+    sentence,
+    why_idle,
+    why_missing,
+)
+from muster.state.plan import Member
+from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.record import Cause
+from tests.builders import NOW, plan, pod, record, view
+
+KILLED = Exit("main", 137, 9, "OOMKilled", "out of memory", NOW - 5)
+
+
+def case(*pods: Pod) -> Case:
+    return Case(plan(), record(), view(*pods), NOW)
+
+
+# --- causes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_container_is_the_cause_with_all_that_is_known_of_it() -> None:
+    dead = pod(2, phase=PodPhase.FAILED, exit=KILLED)
+    assert cause_of(dead, 4, NOW) == Cause(
+        epoch=4, reason="OOMKilled", message="out of memory", at=NOW - 5, pod=dead.name, uid=dead.uid, group="worker",
+        rank=2, container="main", node="node-2", exit_code=137, signal=9, disruption=False,
+    )  # fmt: skip
+
+
+def test_an_exit_without_reason_or_time_is_an_error_of_now() -> None:
+    cause = cause_of(pod(exit=Exit("side", 3, 0, "", "", 0.0)), 0, NOW)
+    assert (cause.reason, cause.message, cause.at, cause.container) == ("Error", "", NOW, "side")
+
+
+def test_a_disruption_goes_before_the_exit_it_brought_about() -> None:
+    cause = cause_of(pod(disruption="Evicted", waiting_message="low on disk", exit=KILLED), 0, NOW)
+    assert (cause.reason, cause.message, cause.disruption, cause.exit_code) == ("Evicted", "low on disk", True, 137)
+
+
+def test_a_pod_that_somebody_deletes_is_disrupted() -> None:
+    cause = cause_of(pod(terminating=True), 0, NOW)
+    assert cause == Cause(
+        epoch=0, reason="PodDeleted", message="the pod was deleted while its gang was at work", at=NOW,
+        pod=pod().name, uid=pod().uid, group="worker", rank=0, container="", node="node-0", exit_code=None, signal=0,
+        disruption=True,
+    )  # fmt: skip
+
+
+def test_a_pod_that_failed_and_is_deleted_has_failed() -> None:
+    cause = cause_of(pod(terminating=True, exit=KILLED), 0, NOW)
+    assert (cause.reason, cause.disruption) == ("OOMKilled", False)
+
+
+def test_a_pod_that_ended_well_and_is_deleted_was_deleted() -> None:
+    cause = cause_of(pod(terminating=True, exit=Exit("main", 0, 0, "Completed", "", NOW)), 0, NOW)
+    assert (cause.reason, cause.disruption, cause.exit_code) == ("PodDeleted", True, 0)
+
+
+def test_a_pod_declared_failed_says_why_where_it_can() -> None:
+    told = cause_of(pod(phase=PodPhase.FAILED, waiting_reason="DeadlineExceeded", waiting_message="too long"), 0, NOW)
+    assert (told.reason, told.message, told.exit_code) == ("DeadlineExceeded", "too long", None)
+    silent = cause_of(pod(phase=PodPhase.FAILED), 0, NOW)
+    assert (silent.reason, silent.message) == ("PodFailed", "")
+
+
+def test_a_pod_that_shows_nothing_is_a_failed_container() -> None:
+    cause = cause_of(pod(), 0, NOW)
+    assert (cause.reason, cause.message, cause.disruption) == ("ContainerFailed", "", False)
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        (Cause(0, "OOMKilled", "", NOW, pod="p-2", rank=2, exit_code=137, signal=9, node="a"),
+         "rank 2 (p-2) exited 137 (signal 9), OOMKilled on node a"),
+        (Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1: boom"),
+        (Cause(0, "ContainerFailed", "", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1"),
+        (Cause(0, "", "", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1"),
+        (Cause(0, "Evicted", "", NOW, pod="p-2", rank=2, exit_code=0, node="a"),
+         "rank 2 (p-2) ended: Evicted on node a"),
+        (Cause(0, "PodDeleted", "a member's pod is gone", NOW), "the gang PodDeleted: a member's pod is gone"),
+    ],
+)  # fmt: skip
+def test_a_cause_reads_as_one_line(cause: Cause, text: str) -> None:
+    assert sentence(cause) == text
+
+
+# --- who is not there --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"phase": PodPhase.PENDING, "waiting_reason": "Unschedulable", "waiting_message": "0/8 nodes have gpu"},
+         "Pending: Unschedulable, 0/8 nodes have gpu"),
+        ({"phase": PodPhase.PENDING, "scheduled": False}, "Pending: not scheduled yet"),
+        ({"phase": PodPhase.PENDING}, "Pending: ContainerCreating"),
+        ({"waiting_reason": "CrashLoopBackOff"}, "Running: CrashLoopBackOff"),
+    ],
+)  # fmt: skip
+def test_an_idle_pod_says_why(changes: dict[str, Any], text: str) -> None:
+    assert why_idle(pod(**changes)) == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"exit": KILLED}, "failed, OOMKilled 137"),
+        ({"exit": Exit("main", 3, 0, "", "", 0.0)}, "failed, exit 3"),
+        ({"phase": PodPhase.FAILED}, "failed"),
+        ({"phase": PodPhase.SUCCEEDED}, "ended without calling the coordinator"),
+        ({"terminating": True}, "being deleted"),
+        ({}, "running, but it has not called the coordinator"),
+        ({"started": False, "phase": PodPhase.PENDING, "waiting_reason": "ErrImagePull"}, "Pending: ErrImagePull"),
+    ],
+)  # fmt: skip
+def test_a_missing_rank_is_explained_by_its_pod(changes: dict[str, Any], why: str) -> None:
+    lost = pod(2, **changes)
+    assert why_missing(case(lost), 2) == f"rank 2 ({lost.name}, {why})"
+
+
+def test_a_rank_without_a_pod_is_named_by_the_pod_it_will_have() -> None:
+    here = case()
+    assert why_missing(here, 2) == f"rank 2 ({plan().pod_name(Member('worker', 0, 2, 2), 0)}, no pod yet)"
+    assert why_missing(here, 9) == "rank 9 (no such member, no pod yet)"
+    assert expected_name(here, None) == "no such member"
+
+
+def test_the_first_three_are_explained_and_the_others_counted() -> None:
+    here = case(*(pod(rank) for rank in range(4)))
+    why = "running, but it has not called the coordinator"
+    named = [f"{rank} ({pod(rank).name}, {why})" for rank in range(4)]
+    assert enumerate_missing(here, (2,), 1) == f"missing rank {named[2]}"
+    assert enumerate_missing(here, (0, 1), 2) == f"missing ranks {named[0]}; {named[1]}"
+    assert enumerate_missing(here, (0, 1, 2), 3) == f"missing ranks {named[0]}; {named[1]}; {named[2]}"
+    assert enumerate_missing(here, (0, 1, 2, 3), 90) == f"missing ranks {named[0]}; {named[1]}; {named[2]} and 87 more"
+    assert enumerate_missing(here, (0, 1), 2, shown=1) == f"missing ranks {named[0]} and 1 more"
+
+
+def test_pods_of_older_epochs_are_counted_and_the_first_is_named() -> None:
+    first, second = pod(0, epoch=1), pod(1, epoch=2, node="")
+    assert of_lingering(case()) == "pods of older epochs"
+    assert of_lingering(case(first)) == f"1 pod of an older epoch ({first.name} on node node-0)"
+    assert of_lingering(case(second)) == f"1 pod of an older epoch ({second.name})"
+    assert of_lingering(case(first, second)) == f"2 pods of older epochs (first: {first.name} on node node-0)"
+    assert of_lingering(case(second, first)) == f"2 pods of older epochs (first: {second.name})"

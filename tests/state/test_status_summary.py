@@ -1,0 +1,187 @@
+"""The picture: what a person sees, and when it is worth a write."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from muster.state.context import Case
+from muster.state.plan import Clock, ClockAction, ClockName, Plan, ProbeKind
+from muster.state.pod import Pod, PodPhase
+from muster.state.policies.rendezvous import Assembly
+from muster.state.record import Cause, Condition, ConditionType, Phase, Record, RollCall
+from muster.state.status_summary import PICTURE_PAUSE, due, paint
+from tests.builders import NOW, plan, pod, record, view
+
+REST = Assembly(False, False, 0, (), "", None, None)
+"""What is known of a gang that does not gather."""
+HERE = Assembly(False, True, 3, (2,), "3/4 ranks arrived", None, None)
+TIMED = plan(clocks={ClockName.TOTAL: Clock(99.5, ClockAction.FAIL)})
+CAUSE = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
+
+
+def painted(assembly: Assembly = REST, *pods: Pod, run: Plan | None = None, **facts: Any) -> Record:
+    return paint(Case(run or plan(), record(**facts), view(*pods), NOW), assembly)
+
+
+def words(assembly: Assembly = REST, *pods: Pod, **facts: Any) -> tuple[str, str]:
+    here = painted(assembly, *pods, **facts)
+    return here.reason, here.message
+
+
+def test_it_is_of_the_newest_generation_and_of_this_epochs_address() -> None:
+    run = plan(generation=5, size=6)
+    here = painted(HERE, run=run, epoch=2)
+    assert (here.generation, here.size, here.coordinator) == (5, 6, run.coordinator_address(2))
+    assert [each.type for each in here.conditions] == list(ConditionType)
+
+
+# --- counts ------------------------------------------------------------------------------------------------------
+
+
+def test_where_there_is_a_roll_it_counts() -> None:
+    here = painted(HERE, pod(0))
+    assert (here.ready, here.roll) == (3, RollCall(4, 3, (2,)))
+
+
+@pytest.mark.parametrize("run", [plan(probe=ProbeKind.NONE), plan(coordinator=None)])
+def test_elsewhere_ready_and_done_members_do(run: Plan) -> None:
+    here = painted(HERE, pod(0), pod(1, phase=PodPhase.SUCCEEDED), pod(2, ready=False), run=run)
+    assert (here.ready, here.roll) == (2, None)
+
+
+def test_where_nobody_gathers_the_last_roll_stays() -> None:
+    here = painted(REST, pod(0), roll=RollCall(4, 4), phase=Phase.SUSPENDED)
+    assert (here.ready, here.roll) == (1, RollCall(4, 4))
+
+
+def test_how_it_ended_stays_whoever_removes_the_pods() -> None:
+    over: dict[str, Any] = {"phase": Phase.SUCCEEDED, "ready": 4, "roll": RollCall(4, 4), "reason": "R", "message": "m"}
+    later = painted(REST, finished_at=NOW - 1, **over)
+    assert (later.ready, later.roll, later.reason, later.message) == (4, RollCall(4, 4), "R", "m")
+    assert painted(REST, pod(0), finished_at=NOW, **over).ready == 4
+
+
+# --- the deadline ------------------------------------------------------------------------------------------------
+
+
+def test_the_deadline_is_told_in_whole_seconds_never_too_early() -> None:
+    assert painted(HERE, run=TIMED, started_at=NOW).deadline == NOW + 100
+    assert painted(HERE, run=TIMED, started_at=NOW + 0.2).deadline == NOW + 100
+
+
+def test_without_a_running_total_there_is_no_deadline_but_how_it_ended_stays() -> None:
+    assert painted(HERE, started_at=NOW).deadline is None
+    assert painted(HERE, run=TIMED).deadline is None
+    assert painted(HERE, started_at=NOW, deadline=NOW + 7).deadline is None
+    assert painted(REST, run=TIMED, started_at=NOW, deadline=NOW + 7, phase=Phase.FAILED).deadline == NOW + 7
+
+
+# --- one line ----------------------------------------------------------------------------------------------------
+
+
+def test_finished_it_says_how() -> None:
+    assert words(REST, phase=Phase.FAILED, reason="Cancelled", message="by spec.cancel") == (
+        "Cancelled", "by spec.cancel",
+    )  # fmt: skip
+
+
+def test_suspended_it_says_what_to_do() -> None:
+    told = "suspended by spec.suspend; set it to false to go on"
+    assert words(REST, pod(0, epoch=3), phase=Phase.SUSPENDED, cause=CAUSE) == ("Suspended", told)
+
+
+def test_what_is_stuck_goes_before_everything_else() -> None:
+    stuck = replace(HERE, stuck=("RanksMissing", "rank 2"), message="3/4; rank 2")
+    assert words(stuck, pod(0, epoch=3)) == ("RanksMissing", "3/4; rank 2")
+    assert words(stuck, phase=Phase.RUNNING) == ("RanksMissing", "3/4; rank 2")
+
+
+def test_old_pods_are_waited_for_by_name() -> None:
+    old = pod(0, epoch=0)
+    waiting = f"waiting for 1 pod of an older epoch ({old.name} on node node-0) to end"
+    assert words(HERE, old, epoch=1) == ("AwaitingOldPods", waiting)
+    after = f"{waiting}; rank 2 (p-2) exited 1: boom"
+    assert words(REST, old, epoch=1, phase=Phase.RESTARTING, cause=CAUSE) == ("AwaitingOldPods", after)
+
+
+def test_the_backoff_is_told_with_its_cause() -> None:
+    told = "epoch 1 starts after the back-off"
+    assert words(REST, epoch=1, phase=Phase.RESTARTING) == ("BackingOff", told)
+    assert words(REST, epoch=1, phase=Phase.RESTARTING, cause=CAUSE)[1] == f"{told}; rank 2 (p-2) exited 1: boom"
+
+
+def test_pods_are_created_then_scheduled_then_started() -> None:
+    idle: dict[str, Any] = {"phase": PodPhase.PENDING, "started": False, "ready": False}
+    placed = [pod(rank, **idle) for rank in range(4)]
+    unplaced = pod(3, scheduled=False, **idle)
+    assert words(HERE) == ("CreatingPods", "0/4 pods are there")
+    assert words(HERE, *placed[:3]) == ("CreatingPods", "3/4 pods are there")
+    why = f"rank 3 ({unplaced.name}, Pending: not scheduled yet)"
+    assert words(HERE, *placed[:2], unplaced) == ("Pending", f"2/4 members have a node; {why}")
+    assert words(HERE, *placed, scheduled_at=NOW) == ("Pending", "4 members start")
+
+
+def test_then_ranks_are_awaited_and_the_roll_is_complete() -> None:
+    assert words(HERE, phase=Phase.ASSEMBLING) == ("AwaitingRanks", "3/4 ranks arrived")
+    assert words(HERE, phase=Phase.RUNNING) == ("RollComplete", "3/4 ranks arrived")
+    assert words(REST, phase=Phase.ASSEMBLING) == ("AwaitingRanks", "")
+    assert words(REST, phase=Phase.RUNNING) == ("RollComplete", "")
+
+
+# --- when it is written ------------------------------------------------------------------------------------------
+
+FACT = record(updated_at=NOW + 20)
+
+
+def test_what_was_never_written_and_every_new_fact_is_written_at_once() -> None:
+    assert due(None, FACT, NOW + 20) == (True, None)
+    assert due(FACT, replace(FACT, epoch=1), NOW + 20) == (True, None)
+
+
+def test_what_has_not_changed_is_not_written() -> None:
+    assert due(FACT, FACT, NOW + 9999) == (False, None)
+
+
+def test_counts_and_messages_wait_five_times_as_long_as_the_phase_is_old() -> None:
+    told = replace(FACT, message="3/4")
+    assert due(FACT, told, NOW + 21) == (False, NOW + 120)
+    assert due(FACT, told, NOW + 119.9) == (False, NOW + 120)
+    assert due(FACT, told, NOW + 120) == (True, NOW + 120)
+
+
+def test_but_at_least_half_a_minute() -> None:
+    fresh = record(updated_at=NOW + 1)
+    assert due(fresh, replace(fresh, ready=3), NOW + 1) == (False, NOW + 31)
+    assert PICTURE_PAUSE == 30.0
+    new_phase = replace(record(updated_at=NOW - 50), message="x")
+    assert due(record(updated_at=NOW - 50), new_phase, NOW) == (False, NOW + 30)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"generation": 2}, {"phase": Phase.RUNNING}, {"reason": "x"}, {"epoch": 1}, {"restarts": 1}, {"disruptions": 1},
+        {"started_at": NOW}, {"epoch_at": NOW}, {"scheduled_at": NOW}, {"assembling_at": NOW}, {"assembled_at": NOW},
+        {"ending_at": NOW}, {"resume_at": NOW}, {"finished_at": NOW}, {"deadline": NOW}, {"coordinator": "x"},
+        {"cause": CAUSE}, {"conditions": (Condition(ConditionType.FAILED, True, "x", "", 1, NOW),)},
+    ],
+)  # fmt: skip
+def test_each_fact_is_a_fact(changes: dict[str, Any]) -> None:
+    assert replace(FACT, **changes).facts != FACT.facts
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"message": "x"}, {"ready": 1}, {"size": 9}, {"roll": RollCall(4, 1)}, {"phase_at": NOW + 1}, {"updated_at": NOW}],
+)
+def test_the_rest_is_picture(changes: dict[str, Any]) -> None:
+    assert replace(FACT, **changes).facts == FACT.facts
+
+
+def test_of_a_condition_only_the_message_and_the_generation_are_picture() -> None:
+    was = Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 1, NOW)
+    before = record(conditions=(was,))
+    assert record(conditions=(replace(was, message="rank 3", generation=2),)).facts == before.facts
+    assert record(conditions=(replace(was, status=False),)).facts != before.facts
+    assert record(conditions=(replace(was, reason="Other"),)).facts != before.facts

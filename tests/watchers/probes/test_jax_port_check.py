@@ -1,0 +1,237 @@
+"""What is behind a port, with real sockets on loopback."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from muster.state.roll import CoordinatorState
+from muster.watchers.probes.jax import JaxProbe
+from muster.watchers.probes.jax.port_check import Address, look
+from tests.fakes.coordinator import FakeCoordinator
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+SHORT = 0.4
+
+
+class Quiet(BaseHTTPRequestHandler):
+    """Python's own web server, without its log."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name is the base class's
+        """Say nothing."""
+
+
+@asynccontextmanager
+async def listener(talk: Talk) -> AsyncIterator[str]:
+    """A server on loopback that treats each connection so."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await talk(reader, writer)
+        except ConnectionError:
+            pass  # the prober went away, as it does
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+def saying(first: bytes) -> Talk:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(24)
+        writer.write(first)
+        await writer.drain()
+        await reader.read()
+
+    return talk
+
+
+async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(100)
+
+
+async def state_at(address: str) -> tuple[CoordinatorState, str]:
+    sight = await look(Address.parse(address), SHORT)
+    return sight.state, sight.detail
+
+
+@pytest.fixture
+def closed_port() -> str:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+async def test_nobody_listens(closed_port: str) -> None:
+    assert await state_at(closed_port) == (CoordinatorState.REFUSED, "connection refused")
+
+
+async def test_a_listener_that_says_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        state, detail = await state_at(f"127.0.0.1:{mute.getsockname()[1]}")
+    assert state is CoordinatorState.SILENT
+    assert "stayed silent for 0.4 s" in detail
+
+
+async def test_a_network_that_swallows_everything() -> None:
+    # A full backlog is how loopback plays a host that does not answer: the kernel drops further SYNs.
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        address = full.getsockname()
+        crowd = [socket.socket() for _ in range(4)]
+        try:
+            for one in crowd:
+                one.setblocking(False)
+                one.connect_ex(address)
+            await asyncio.sleep(0.05)
+            state, detail = await state_at(f"127.0.0.1:{address[1]}")
+        finally:
+            for one in crowd:
+                one.close()
+    assert (state, detail) == (CoordinatorState.TIMEOUT, "no connection within 0.4 s")
+
+
+async def test_an_address_the_network_does_not_know() -> None:
+    state, detail = await state_at("255.255.255.255:80")
+    assert state is CoordinatorState.TIMEOUT
+    assert detail.startswith("no connection: ")
+
+
+async def test_a_coordinator_speaks_http2() -> None:
+    async with FakeCoordinator(4) as coordinator:
+        assert await state_at(coordinator.address) == (CoordinatorState.SERVING, "speaks HTTP/2")
+
+
+async def test_settings_that_come_byte_by_byte_are_still_settings() -> None:
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for byte in b"\x00\x00\x00\x04\x00\x00\x00\x00\x00":
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(0.002)
+
+    async with listener(drip) as address:
+        assert (await state_at(address))[0] is CoordinatorState.SERVING
+
+
+async def test_pythons_own_web_server() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            state, detail = await state_at(f"127.0.0.1:{server.server_port}")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert state is CoordinatorState.OTHER_PROTOCOL
+    assert "HTTP/1 server" in detail
+
+
+@pytest.mark.parametrize(
+    ("first", "state", "words"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", CoordinatorState.OTHER_PROTOCOL, "HTTP/1 server answers: HTTP/1.1 400"),
+        (b"SSH-2.0-OpenSSH\x1b[2J\r\n", CoordinatorState.OTHER_PROTOCOL, "something else answers: 'SSH-2.0"),
+        (b"\x15\x03\x01\x00\x02\x02\x46", CoordinatorState.TLS, "wants TLS"),
+        (b"\x00\x00\x00\x04\x00\x00\x00\x00\x01", CoordinatorState.OTHER_PROTOCOL, "something else"),
+        (b"\x00", CoordinatorState.SILENT, "silent"),
+    ],
+)
+async def test_the_first_bytes_decide(first: bytes, state: CoordinatorState, words: str) -> None:
+    async with listener(saying(first)) as address:
+        found, detail = await state_at(address)
+    assert found is state
+    assert words in detail
+    assert detail.isprintable()
+
+
+async def test_a_tls_server_that_hangs_up_on_the_preface_is_found_by_a_hello() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if (await reader.readexactly(1)) == b"\x16":
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)  # without a certificate it answers with an alert
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            incoming.write(b"\x16" + await reader.read(4096))
+            with pytest.raises(ssl.SSLError):
+                context.wrap_bio(incoming, outgoing, server_side=True).do_handshake()
+            writer.write(outgoing.read())
+            await writer.drain()
+
+    async with listener(talk) as address:
+        assert await state_at(address) == (CoordinatorState.TLS, "the port wants TLS")
+
+
+async def test_a_server_that_hangs_up_on_everything() -> None:
+    async with listener(hang_up) as address:
+        state, detail = await state_at(address)
+    assert state is CoordinatorState.OTHER_PROTOCOL
+    assert "hangs up" in detail
+
+
+async def test_a_process_that_is_being_killed_hangs_up_once_and_is_then_gone() -> None:
+    async def last_words(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server.close()
+        writer.close()
+
+    server = await asyncio.start_server(last_words, "127.0.0.1", 0)
+    state, detail = await state_at(f"127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    assert (state, detail) == (CoordinatorState.REFUSED, "connection refused")
+
+
+@pytest.mark.parametrize("talk", [hang_up, saying(b"HTTP/1.1 200 OK\r\n\r\n"), saying(b"\x15\x03\x03\x00\x02\x02\x28")])
+async def test_the_probe_says_the_same_of_such_a_port(talk: Talk) -> None:
+    async with listener(talk) as address:
+        probe = JaxProbe(address, clock=lambda: 7.0, deadline=SHORT)
+        answer = await probe.snapshot()
+        await probe.close()
+        sight = await state_at(address)
+    assert (answer.coordinator, answer.detail) == sight
+    assert (answer.at, answer.ranks, answer.expected, answer.protocol) == (7.0, (), None, "")
+
+
+async def test_a_server_that_stops_after_its_settings() -> None:
+    async with listener(saying(b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")) as address:
+        probe = JaxProbe(address, clock=lambda: 7.0, deadline=SHORT)
+        answer = await probe.snapshot()
+        await probe.close()
+    assert answer.coordinator is CoordinatorState.TIMEOUT
+    assert "speaks HTTP/2, but the call got no answer: DEADLINE_EXCEEDED" in answer.detail
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "10.0.0.1",
+        "10.0.0.1:",
+        "10.0.0.1:0",
+        "10.0.0.1:-1",
+        "10.0.0.1:65536",
+        "10.0.0.1:\N{ARABIC-INDIC DIGIT THREE}",
+        "[10.0.0.1]:80",
+        "::1:80",
+        "host:80",
+        "\x1b[2J:80",
+    ],
+)
+def test_an_address_that_is_none_is_refused_before_anything_is_sent(address: str) -> None:
+    with pytest.raises(ValueError, match="address") as refusal:
+        Address.parse(address)
+    with pytest.raises(ValueError, match="address"):
+        Address.parse(f"{address}{'9' * 9999}")
+    assert len(str(refusal.value)) < 200
+    assert str(refusal.value).isprintable()
+
+
+async def test_an_ipv6_coordinator() -> None:
+    assert Address.parse("[fd00::1]:1234") == Address("fd00::1", 1234, True)
+    with socket.socket(socket.AF_INET6) as taken:
+        taken.bind(("::1", 0))
+        address = f"[::1]:{taken.getsockname()[1]}"
+    assert (await state_at(address))[0] is CoordinatorState.REFUSED

@@ -1,0 +1,146 @@
+"""Nothing but the permitted calls can leave the package."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import muster.watchers.probes.jax
+from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
+from muster.watchers.probes.jax.protobuf import fields, signed
+from muster.watchers.probes.jax.rpc import Method, Question, Seen
+
+PACKAGE = Path(muster.watchers.probes.jax.__file__).parent
+ROOM = PACKAGE.parent.parent
+SOURCES = {path.relative_to(ROOM).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOM.rglob("*.py"))}
+
+PERMITTED = {
+    "/xla.coordination.CoordinationService/WatchTasks",
+    "/xla.coordination.CoordinationService/TryGetKeyValue",
+    "/xla.coordination.CoordinationService/GetKeyValueDir",
+    "/tensorflow.CoordinationService/WatchJobState",
+    "/tensorflow.CoordinationService/GetJobState",
+    "/tensorflow.CoordinationService/GetTaskState",
+    "/tensorflow.CoordinationService/TryGetKeyValue",
+    "/tensorflow.CoordinationService/GetKeyValueDir",
+}
+CALL_MAKERS = {"unary_unary", "unary_stream", "stream_unary", "stream_stream"}
+
+
+def places(wanted: str) -> list[str]:
+    """The files that use this name as an attribute or a function."""
+    return [
+        name
+        for name, tree in SOURCES.items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Attribute) and node.attr == wanted)
+        or (isinstance(node, ast.Name) and node.id == wanted and isinstance(node.ctx, ast.Load))
+    ]
+
+
+def test_the_list_of_methods_is_the_permitted_one() -> None:
+    assert {method.value for method in Method} == PERMITTED
+
+
+def test_only_one_file_knows_the_name_of_a_method() -> None:
+    docs = {
+        id(node.body[0].value)
+        for tree in SOURCES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    names = [
+        (name, node.value)
+        for name, tree in SOURCES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and "CoordinationService" in node.value
+        and id(node) not in docs
+    ]
+    assert {name for name, _ in names} == {"probes/jax/rpc.py"}
+    assert {value for _, value in names} == PERMITTED
+    assert len(names) == len(PERMITTED)
+
+
+def test_only_one_place_makes_a_call_and_its_method_is_the_enums() -> None:
+    assert [name for maker in CALL_MAKERS for name in places(maker)] == ["probes/jax/rpc.py"]
+    calls = [
+        node
+        for node in ast.walk(SOURCES["probes/jax/rpc.py"])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unary_unary"
+    ]
+    assert [ast.unparse(call.args[0]) for call in calls] == ["question.method.value"]
+
+
+def test_nothing_gets_round_the_one_place_by_name() -> None:
+    tricks = {"getattr", "setattr", "eval", "exec", "__import__", "import_module", "object.__setattr__"}
+    assert [name for trick in tricks for name in places(trick) if name.startswith("probes/jax/")] == []
+
+
+def test_a_version_is_only_ever_taken_from_an_answer() -> None:
+    made = [
+        (name, [ast.unparse(argument) for argument in node.args])
+        for name, tree in SOURCES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Seen"
+    ]
+    assert made == [("probes/jax/task_list.py", ["self.incarnation", "listed.version"])]
+
+
+@given(
+    st.sampled_from(Method),
+    st.integers(0, (1 << 64) - 1) | st.just(0),
+    st.none() | st.builds(Seen, st.integers(0, (1 << 64) - 1), st.integers(0, 1 << 40)),
+    st.text(max_size=10),
+)
+def test_whatever_is_asked_for_no_dangerous_bytes_result(
+    method: Method, incarnation: int, seen: Seen | None, key: str
+) -> None:
+    try:
+        body = Question(method, incarnation, seen, key).encode()
+    except ValueError:
+        return  # refused before anything was encoded
+    request: dict[int, Any] = dict(fields(body))
+    if method is Method.V2_WATCH_TASKS:
+        assert request[2] == (seen.version if seen else (1 << 64) - 1)
+        assert dict(fields(request[1])) == {3: seen.incarnation if seen else incarnation}
+    elif method is Method.V1_WATCH_JOB_STATE:
+        assert request == {1: b"jax_worker", 2: (1 << 64) - 1}
+        assert signed(request[2]) == -1
+    elif method is Method.V1_GET_TASK_STATE:
+        assert list(request) == [1]
+        assert dict(fields(request[1])) == {1: b"jax_worker", 2: 0}
+    elif method is Method.V1_GET_JOB_STATE:
+        assert request == {1: b"jax_worker"}
+
+
+@pytest.mark.parametrize("method", [method for method in Method if method is not Method.V2_WATCH_TASKS])
+def test_only_the_new_generation_can_be_asked_to_wait(method: Method) -> None:
+    with pytest.raises(ValueError, match="cannot wait for changes"):
+        Question(method, 5, Seen(5, 3), "key")
+
+
+def test_a_version_of_another_life_cannot_be_sent() -> None:
+    with pytest.raises(ValueError, match="another life"):
+        Question(Method.V2_WATCH_TASKS, 6, Seen(5, 3))
+
+
+def test_the_ladder_goes_from_new_to_old_and_keeps_the_rung_that_bore() -> None:
+    ladder = ProtocolNegotiation()
+    assert [rung.roll for rung in ladder.climb()] == [
+        Method.V2_WATCH_TASKS,
+        Method.V1_WATCH_JOB_STATE,
+        Method.V1_GET_JOB_STATE,
+        Method.V1_GET_TASK_STATE,
+    ]
+    ladder.keep(Generation.V1_JOB)
+    assert ladder.climb()[0] is Generation.V1_JOB
+    assert set(ladder.climb()) == set(Generation)
+    ladder.forget()
+    assert ladder.climb()[0] is Generation.V2

@@ -1,0 +1,119 @@
+"""What a task list means, and the answer policies read."""
+
+import pytest
+
+from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
+from muster.watchers.probes.jax.generations import Generation
+from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
+from muster.watchers.probes.jax.task_list import MAX_ERRORS, Life, summary
+
+M, A, C, F, L = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED, RankState.FAILED, RankState.LEFT
+DISCONNECTED, CONNECTED, ERROR = 2, 3, 4
+
+
+def task(rank: int, state: int = DISCONNECTED, incarnation: int = 0, text: bytes = b"") -> bytes:
+    body = integer_field(1, rank) + integer_field(2, state) + fixed64_field(6, incarnation)
+    return bytes_field(1, body + (integer_field(3, 13) + bytes_field(4, text) if text else b""))
+
+
+def listed(*tasks: bytes, version: int = 1) -> bytes:
+    return b"".join(tasks) + integer_field(2, version)
+
+
+def read(life: Life, *tasks: bytes) -> tuple[RankState, ...]:
+    return life.read(listed(*tasks), Generation.V2).ranks
+
+
+def test_a_life_from_the_first_arrival_to_the_end() -> None:
+    life = Life(5)
+    assert read(life, task(1), task(0, incarnation=10)) == (A, M)
+    # Half way through the pass one is connected and the other not yet: it has not left, it has not been in.
+    assert read(life, task(0, CONNECTED, 10), task(1, incarnation=11)) == (C, A)
+    assert read(life, task(0, CONNECTED, 10), task(1, CONNECTED, 11)) == (C, C)
+    assert read(life, task(0, CONNECTED, 10), task(1, incarnation=11)) == (C, L)
+    assert read(life, task(0, incarnation=10), task(1, incarnation=11)) == (L, L)
+
+
+def test_a_recovered_rank_has_not_left() -> None:
+    life = Life(5)
+    read(life, task(0, CONNECTED, 10), task(1, CONNECTED, 11))
+    assert read(life, task(0, CONNECTED, 10), task(1, ERROR, 11)) == (C, F)
+    assert read(life, task(0, CONNECTED, 10), task(1, DISCONNECTED, 12)) == (C, A)
+
+
+def test_states_of_a_later_version_are_read_as_nothing_known() -> None:
+    assert read(Life(5), task(0, 9, 10), task(1, 0), task(2, 1)) == (M, M, M)
+
+
+def test_a_rank_beyond_the_number_of_entries_makes_no_long_list() -> None:
+    reading = Life(5).read(listed(task(0, CONNECTED, 1), task(900_000, CONNECTED, 2)), Generation.V2)
+    assert reading.ranks == (C, M)
+    assert "1 entries with an impossible rank were dropped" in summary(reading, 2)
+
+
+def test_the_version_is_kept_for_waiting_only_where_lives_can_be_told_apart() -> None:
+    life, old = Life(5), Life()
+    life.read(listed(task(0), version=3), Generation.V2)
+    old.read(listed(task(0), version=3), Generation.V1_WATCH)
+    assert life.seen is not None
+    assert (life.seen.incarnation, life.seen.version) == (5, 3)
+    assert old.seen is None
+
+
+def test_a_job_at_rest_is_not_decoded_again() -> None:
+    life = Life(5)
+    body = listed(task(0, CONNECTED, 10))
+    assert life.read(body, Generation.V2) is life.read(bytes(bytearray(body)), Generation.V2)
+
+
+def test_the_one_different_text_is_among_the_few_that_are_kept() -> None:
+    tasks = [task(rank, ERROR, 1, b"another task failed") for rank in range(500)]
+    tasks[400] = task(400, ERROR, 1, b"\x1b[2Jheartbeat timeout")
+    reading = Life(5).read(listed(*tasks), Generation.V2)
+    assert len(reading.errors) == MAX_ERRORS
+    assert reading.errors[:2] == (
+        RankError(0, 13, "another task failed"),
+        RankError(400, 13, "\ufffd[2Jheartbeat timeout"),
+    )
+
+
+def test_the_oldest_protocol_speaks_of_rank_zero_only() -> None:
+    life = Life()
+    v1 = bytes_field(1, bytes_field(1, integer_field(2, 0)) + integer_field(2, CONNECTED))
+    reading = life.read(v1, Generation.V1_RANK_ZERO)
+    assert (reading.ranks, reading.expected) == ((C,), None)
+    assert "does not tell about the other ranks" in summary(reading, 4)
+
+
+def test_an_empty_list_is_a_coordinator_that_knows_nobody() -> None:
+    reading = Life(5).read(b"", Generation.V2)
+    assert (reading.ranks, reading.expected) == ((), 0)
+    assert Life().read(b"", Generation.V1_RANK_ZERO).ranks == (M,)
+
+
+def test_the_line_for_people_names_who_is_missing_and_a_wrong_count() -> None:
+    tasks = [task(rank, incarnation=int(rank < 2)) for rank in range(12)]
+    line = summary(Life(5).read(listed(*tasks), Generation.V2), 16)
+    assert line == (
+        "2/12 ranks arrived; missing ranks 2, 3, 4, 5, 6, 7, 8, 9 and 2 more; "
+        "process count mismatch: process 0 was told 12, the experiment has 16"
+    )
+
+
+def answer(*ranks: RankState, protocol: str = "v2") -> RollAnswer:
+    return RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, ranks=ranks, protocol=protocol)
+
+
+def test_an_answer_tells_ranks_apart() -> None:
+    one = answer(A, M, C, F, L)
+    assert one.coordinator.serving
+    assert one.arrived == {0, 2, 3, 4}
+    assert (one.missing, one.failed, one.left) == ((1,), (3,), (4,))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "passed"), [((), False), ((A, M), False), ((A, A), False), ((C, A), True), ((F, F), True), ((L, L), True)]
+)
+def test_one_rank_beyond_the_rendezvous_proves_that_it_has_passed(ranks: tuple[RankState, ...], passed: bool) -> None:
+    assert answer(*ranks).passed is passed
+    assert not answer(*ranks, protocol="v1-task0").passed

@@ -1,0 +1,136 @@
+"""Pods of experiments: from a watch line to the flat record that decisions are made from."""
+
+from socket import AF_INET, AF_INET6, inet_pton
+from sys import intern
+
+from muster.api.names import GROUP, KIND, LABEL_MANAGED_BY, MANAGER
+from muster.api.values.printable import MESSAGE, clean, small_number, word
+from muster.api.values.timestamps import seconds_of
+from muster.kube.listwatch.decoder import Projection, version_of
+from muster.state.pod import Pod, PodPhase
+from muster.watchers.pods.containers import first_exit, survey, waiting_of
+from muster.watchers.pods.document import Condition, Labels, Owner, PodDocument, Status
+
+PATH = "/api/v1/pods"
+SELECTOR = f"{LABEL_MANAGED_BY}={MANAGER}"
+"""Label selector of every object we made."""
+
+# Asking the class for a member takes longer than the comparison does, and every event asks four times.
+_SUCCEEDED, _FAILED, _UNKNOWN = PodPhase.SUCCEEDED, PodPhase.FAILED, PodPhase.UNKNOWN
+_PHASES = {phase.value: phase for phase in PodPhase}
+_OWNERS = ((KIND, f"{GROUP}/"), ("JobSet", "jobset.x-k8s.io/"))
+"""Kinds whose pods we make ourselves, each with the API group it must come from."""
+
+NODE_REASONS = frozenset(
+    (
+        "Evicted",
+        "NodeLost",
+        "NodeShutdown",
+        "Shutdown",
+        "Terminated",
+        "Preempting",
+        "Preempted",
+        "UnexpectedAdmissionError",
+        "NodeAffinity",
+    )
+)
+"""PodStatus.reason of failures that the node, not the program, brought about (k/k pkg/kubelet: eviction, nodeshutdown,
+preemption, lifecycle admission). The kubelet's ``OutOf<resource>`` belongs here as well."""
+
+_EMPTY = Status()
+_UNLABELLED = Labels()
+
+
+def flatten(document: PodDocument) -> Pod:
+    """The record of a pod. Raises ValueError for one without uid, name or resourceVersion."""
+    metadata, spec, status = document.metadata, document.spec, document.status or _EMPTY
+    if not metadata.uid or not metadata.name:
+        raise ValueError("a pod without uid or name")
+    phase = _PHASES.get(status.phase or "Pending", _UNKNOWN)
+    labels = metadata.labels or _UNLABELLED
+    node = word(spec.nodeName) if spec is not None and spec.nodeName else ""
+    ready = scheduled = disrupted = None
+    for condition in status.conditions or ():
+        kind = condition.type
+        if kind == "Ready":
+            ready = condition
+        elif kind == "PodScheduled":
+            scheduled = condition
+        elif kind == "DisruptionTarget":
+            disrupted = condition
+    containers = survey(status)
+    reason, message = _waiting(scheduled, status, phase, containers.waiting)
+    disruption = _disruption(disrupted, status, phase)
+    if disruption and not message and disrupted is not None:
+        message = clean(disrupted.message, MESSAGE)
+    leaving = metadata.deletionTimestamp
+    return Pod(
+        uid=metadata.uid,
+        name=metadata.name,
+        namespace=word(metadata.namespace),
+        resource_version=version_of(metadata.resourceVersion),
+        owner=_owner(metadata.ownerReferences),
+        group=word(labels.group),
+        job=small_number(labels.job),
+        index=small_number(labels.pod),
+        rank=small_number(labels.rank),
+        epoch=small_number(labels.epoch),
+        phase=phase,
+        ready=ready is not None and ready.status == "True",
+        terminating=leaving is not None,
+        delete_by=seconds_of(leaving) if leaving is not None else 0.0,
+        scheduled=bool(node) or (scheduled is not None and scheduled.status == "True"),
+        node=node,
+        ip=_address(status.podIP),
+        started=containers.started,
+        waiting_reason=reason,
+        waiting_message=intern(message),
+        exit=first_exit(spec, status, phase) if containers.ended else None,
+        disruption=disruption,
+    )
+
+
+DECODER: Projection[PodDocument, Pod] = Projection("Pod", PodDocument, flatten)
+
+
+def _address(text: str | None) -> str:
+    """An IP address as it is, nothing for anything else: it is where the coordinator will be asked."""
+    if not text:
+        return ""
+    try:
+        inet_pton(AF_INET6 if ":" in text else AF_INET, text)
+    except (OSError, ValueError):
+        return ""
+    return text
+
+
+def _owner(references: list[Owner] | None) -> str:
+    """uid of the controlling object, if it is of a kind whose pods we make. Labels can be copied, a controller
+    reference is kept by the API server: so a pod of somebody's Deployment that carries our labels stays a stranger."""
+    for reference in references or ():
+        if reference.controller:
+            for kind, group in _OWNERS:
+                if reference.kind == kind and (reference.apiVersion or "").startswith(group):
+                    return intern(reference.uid or "")
+            return ""
+    return ""
+
+
+def _waiting(scheduled: Condition | None, status: Status, phase: PodPhase, waits: bool) -> tuple[str, str]:
+    """Why the pod does not run; for a failed pod the reason of the pod itself, where it has one."""
+    if phase is _SUCCEEDED:
+        return "", ""
+    if phase is _FAILED:
+        return word(status.reason), clean(status.message, MESSAGE)
+    if scheduled is not None and scheduled.status == "False":
+        return word(scheduled.reason), clean(scheduled.message, MESSAGE)
+    return waiting_of(status) if waits else ("", "")
+
+
+def _disruption(condition: Condition | None, status: Status, phase: PodPhase) -> str:
+    if condition is not None and condition.status == "True":
+        return word(condition.reason) or "DisruptionTarget"
+    reason = status.reason or ""
+    if phase is _FAILED and (reason in NODE_REASONS or reason.startswith("OutOf")):
+        return word(reason)
+    return ""

@@ -1,0 +1,58 @@
+"""The channel to one coordinator, and how it is set up."""
+
+import grpc
+import grpc.aio
+
+from muster.watchers.probes.jax.port_check import Address
+from muster.watchers.probes.jax.rpc import NoAnswer
+
+MAX_ANSWER = 4 * 1024 * 1024
+"""Bytes: 16,384 ranks take 0.3 MB; an answer beyond this is refused by gRPC before it is read."""
+
+_OPTIONS = (
+    ("grpc.enable_http_proxy", 0),  # a proxy in the daemon's environment knows no pod
+    ("grpc.use_local_subchannel_pool", 1),  # a new channel is a new connection, with its own back-off
+    ("grpc.initial_reconnect_backoff_ms", 500),
+    ("grpc.min_reconnect_backoff_ms", 500),
+    ("grpc.max_reconnect_backoff_ms", 5000),
+    ("grpc.max_receive_message_length", MAX_ANSWER),
+    ("grpc.max_metadata_size", 64 * 1024),
+    ("grpc.per_message_decompression", 0),  # a coordinator never compresses; a hostile one would, a thousandfold
+    ("grpc.enable_retries", 0),
+    ("grpc.service_config_disable_resolution", 1),
+    # No keepalive: the coordinator takes pings between calls for abuse and closes the connection (too_many_pings).
+)
+
+
+class Channel:
+    """A channel, opened when first needed and replaced when it is of no more use."""
+
+    def __init__(self, address: Address) -> None:
+        self._target = f"ipv6:[{address.host}]:{address.port}" if address.v6 else f"ipv4:{address.host}:{address.port}"
+        self._channel: grpc.aio.Channel | None = None
+        self.closed = False
+
+    @property
+    def connected(self) -> bool:
+        """Whether the connection stands; once it was lost, another coordinator may be at its other end."""
+        return self._channel is not None and self._channel.get_state() is grpc.ChannelConnectivity.READY
+
+    @property
+    def channel(self) -> grpc.aio.Channel:
+        """The channel to ask on. Raises `NoAnswer` once the line is closed."""
+        if self.closed:
+            raise NoAnswer(grpc.StatusCode.CANCELLED, "the probe is closed")
+        if self._channel is None:
+            self._channel = grpc.aio.insecure_channel(self._target, options=_OPTIONS)
+        return self._channel
+
+    async def renew(self) -> None:
+        """Let the next question open a new connection at once, without the back-off of the last failure."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            await channel.close()
+
+    async def close(self) -> None:
+        """Drop the connection and whatever is asked on it, for good."""
+        self.closed = True
+        await self.renew()
