@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.plans.families import FAMILIES
-from tests.simulation.scenario import scenarios
+from tests.simulation.scenarios.catalogue import scenarios
 
 TESTS = Path(__file__).parents[1]
 PAGE = (TESTS.parent / "docs" / "failure-model.md").read_text()

@@ -9,7 +9,7 @@ from tests.planted.scenarios_extra import town
 from tests.simulation import runner
 from tests.simulation.plans import families
 from tests.simulation.plans.plan import parse
-from tests.simulation.scenario import scenarios
+from tests.simulation.scenarios.catalogue import scenarios
 
 ENOUGH = 3
 """Violated plans of one hunt after which a bug is caught beyond doubt."""

@@ -8,7 +8,8 @@ from unittest.mock import patch
 from muster.kube.paths import core
 from tests.simulation.oracles import final as oracles
 from tests.simulation.plans.plan import Plan
-from tests.simulation.scenario import At, End, Scenario, scenarios
+from tests.simulation.scenarios.catalogue import scenarios
+from tests.simulation.scenarios.scenario import At, End, Scenario
 from tests.simulation.world.user_actions import NAMESPACE, People
 from tests.simulation.world.world import World
 

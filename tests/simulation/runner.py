@@ -13,7 +13,7 @@ from tests.simulation.plans.beginnings import parting
 from tests.simulation.plans.families import RANDOM, clean, plans, random_plan
 from tests.simulation.plans.places import recorded
 from tests.simulation.plans.plan import Plan, parse
-from tests.simulation.scenario import scenarios
+from tests.simulation.scenarios.catalogue import scenarios
 
 NICE = 5
 """What runs beside the plans on real time goes first: these cannot be late."""

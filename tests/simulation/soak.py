@@ -20,7 +20,7 @@ from tests.fakes.history import collections_of
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.own_writes import OwnWrites
 from tests.simulation.plans.plan import Plan
-from tests.simulation.scenario import EVER, Dies, End, Scenario
+from tests.simulation.scenarios.scenario import EVER, Dies, End, Scenario
 from tests.simulation.world.process import Process
 from tests.simulation.world.user_actions import NAMESPACE, People
 from tests.simulation.world.world import World

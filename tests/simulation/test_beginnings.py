@@ -7,7 +7,7 @@ from tests.simulation.oracles.final import play
 from tests.simulation.plans.beginnings import lasting, parting
 from tests.simulation.plans.places import recorded
 from tests.simulation.plans.plan import Fault, Plan, parse
-from tests.simulation.scenario import scenarios
+from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.world.world import EPOCH
 
 

@@ -7,7 +7,7 @@ from tests.simulation.oracles.final import play
 from tests.simulation.oracles.histories import NOBODY
 from tests.simulation.plans.places import SEEN, Places, recorded
 from tests.simulation.plans.plan import Fault, Plan
-from tests.simulation.scenario import scenarios
+from tests.simulation.scenarios.catalogue import scenarios
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.simulation.oracles.histories import History, history
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.masks import CONVERGE, PROMPT, aged, averted, blind, misled, unmet, unwitnessed
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
-from tests.simulation.scenario import Dies, End
+from tests.simulation.scenarios.scenario import Dies, End
 from tests.simulation.world.process import Stage
 from tests.simulation.world.world import EPOCH, World
 

@@ -11,7 +11,8 @@ from math import inf
 
 from tests.simulation.oracles.histories import History, Step
 from tests.simulation.plans.plan import Fault
-from tests.simulation.scenario import Scenario, scenarios
+from tests.simulation.scenarios.catalogue import scenarios
+from tests.simulation.scenarios.scenario import Scenario
 
 CHANGES_THE_RUN = ("delete-pod", "edit-spec")
 """What is never over: another epoch runs from then on, or another command in the next one."""

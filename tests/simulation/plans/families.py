@@ -12,7 +12,8 @@ from tests.simulation.oracles.final import Result, play
 from tests.simulation.plans.beginnings import lasting
 from tests.simulation.plans.places import LARGE, Places, changes_seen, recorded
 from tests.simulation.plans.plan import EVERY, LOSSES, REFUSALS, Fault, Plan
-from tests.simulation.scenario import Scenario, scenarios
+from tests.simulation.scenarios.catalogue import scenarios
+from tests.simulation.scenarios.scenario import Scenario
 
 Family = Callable[[Places], Iterator[tuple[Fault, ...]]]
 

@@ -4,7 +4,8 @@ from muster.kube.paths import experiment
 from muster.state.status_summary import PICTURE_GROWTH
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import CRASHES, Plan
-from tests.simulation.scenario import NodeLost, Preempted, scenarios
+from tests.simulation.scenarios.catalogue import scenarios
+from tests.simulation.scenarios.scenario import NodeLost, Preempted
 from tests.simulation.world.user_actions import NAMESPACE, SUBMITTED
 from tests.simulation.world.world import World
 

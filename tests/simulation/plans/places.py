@@ -13,7 +13,7 @@ from tests.simulation.oracles.final import Result
 from tests.simulation.oracles.histories import History, Step
 from tests.simulation.plans import answers
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, EVERY, Fault
-from tests.simulation.scenario import Scenario
+from tests.simulation.scenarios.scenario import Scenario
 
 SEEN = ("experiments", "pods", "services")
 """What the daemon watches."""

@@ -1,1 +1,1 @@
-"""One file per scenario; each holds one ``SCENARIO``."""
+"""Scenarios: the model of a row (``scenario``), one table per subject, and all rows by name (``catalogue``)."""

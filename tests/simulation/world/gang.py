@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from muster.state.actions import ProbeTarget
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
-from tests.simulation.scenario import Absent, Dies, NodeLost, Preempted
+from tests.simulation.scenarios.scenario import Absent, Dies, NodeLost, Preempted
 from tests.simulation.world.process import Process
 
 if TYPE_CHECKING:

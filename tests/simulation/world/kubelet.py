@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from muster.api.names import CONTAINER
 from tests.fakes.history import Change, Object
-from tests.simulation.scenario import NodeLost, Preempted, SlowImage, Unschedulable
+from tests.simulation.scenarios.scenario import NodeLost, Preempted, SlowImage, Unschedulable
 from tests.simulation.world.process import Process, Stage, process_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from muster.kube.paths import experiment
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import Fault
-from tests.simulation.scenario import At
+from tests.simulation.scenarios.scenario import At
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World

@@ -14,7 +14,8 @@ from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import Invariants
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, DOWN, STRANGERS, Fault, Plan
-from tests.simulation.scenario import Scenario, scenarios
+from tests.simulation.scenarios.catalogue import scenarios
+from tests.simulation.scenarios.scenario import Scenario
 from tests.simulation.world.daemon_run import OURS, Life, task_factory
 from tests.simulation.world.error_log import listening
 from tests.simulation.world.faulty_transport import Door

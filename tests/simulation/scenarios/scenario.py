@@ -1,15 +1,12 @@
-"""What a scenario is made of: a gang, what befalls it, what people do to it, and how it must end.
+"""A scenario: a gang, the incidents its members meet, what users do, and how it must end.
 
-A scenario is one small file in ``scenarios`` that holds one ``SCENARIO``. Ranks may be counted from the end (-1 is the
-last). What befalls a member happens once per epoch it is stated for, so many seconds after the epoch's gang has come
-together (``start=True``: after the member's own program started).
+A scenario is one row in the ``SCENARIOS`` of a table beside this file. Ranks may be counted from the end (-1 is the
+last). An incident happens once per epoch in its ``epochs``, ``after`` seconds from the instant the gang is assembled
+(``start=True``: from the start of the member's program).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 EVER = range(1_000_000)
@@ -136,11 +133,3 @@ class Scenario:
     def ends(self) -> dict[str, End]:
         """All experiments and their ends."""
         return {"run": self.end, **self.others}
-
-
-@cache
-def scenarios() -> dict[str, Scenario]:
-    """All scenarios by name, in the order of their files' names."""
-    package = import_module("tests.simulation.scenarios")
-    found = [import_module(f"{package.__name__}.{module.name}").SCENARIO for module in iter_modules(package.__path__)]
-    return {scenario.name: scenario for scenario in found}

@@ -1,0 +1,17 @@
+"""All scenarios by name."""
+
+from functools import cache
+
+from tests.simulation.scenarios import arrivals, clocks, disruptions, failures, user_actions
+from tests.simulation.scenarios.scenario import Scenario
+
+TABLES = (arrivals, failures, disruptions, clocks, user_actions)
+
+
+@cache
+def scenarios() -> dict[str, Scenario]:
+    """Every row of every table, sorted by name: plans and seeds depend on this order."""
+    rows = [row for table in TABLES for row in table.SCENARIOS]
+    by_name = {row.name: row for row in sorted(rows, key=lambda row: row.name)}
+    assert len(by_name) == len(rows), "two scenarios have one name"
+    return by_name
