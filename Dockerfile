@@ -12,7 +12,7 @@ COPY reconcilers reconcilers
 COPY metrics metrics
 COPY daemon daemon
 RUN python3 -m venv /opt/muster \
- && /opt/muster/bin/pip install --no-cache-dir --constraint constraints.txt '.[fast]' \
+ && /opt/muster/bin/pip install --no-cache-dir --constraint constraints.txt '.[daemon,fast]' \
  && /opt/muster/bin/pip uninstall --yes pip
 
 FROM ${BASE}

@@ -9,7 +9,6 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Coroutine
-from importlib import metadata
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 
+import muster
 from muster.api.errors import ApiError
 from muster.daemon import logs
 from muster.daemon.app import Daemon
@@ -58,7 +58,7 @@ async def serve(settings: Settings) -> int:
         monotonic=uninterrupted,
         random=SystemRandom(),
         instance=f"{socket.gethostname()}-{os.getpid()}",
-        version=metadata.version("musterd"),
+        version=muster.__version__,
         settle=settle_memory,
     )
     connection.retried = daemon.retried

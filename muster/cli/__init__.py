@@ -9,12 +9,13 @@ from collections.abc import Sequence
 
 import click
 
+from muster import __version__
 from muster.cli.exits import INTERRUPTED
 from muster.cli.verbs import Muster
 
 
 @click.group(cls=Muster, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="musterd", message="muster %(version)s")
+@click.version_option(__version__, message="muster %(version)s")
 def muster() -> None:
     """Run distributed ML experiments on Kubernetes, and see who is missing.
 

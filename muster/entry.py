@@ -1,0 +1,32 @@
+"""The console scripts ``muster`` and ``musterd``: check that their extra is installed, then run them."""
+
+import sys
+
+from muster import extras
+
+UNAVAILABLE = 69
+"""Exit status where an extra is missing: EX_UNAVAILABLE of sysexits.h, "a support program or file does not exist"."""
+
+
+def muster() -> None:
+    """Run the command line (extra ``cli``)."""
+    _require("muster", "cli")
+    from muster.cli import main
+
+    main()
+
+
+def musterd() -> None:
+    """Run the daemon (extra ``daemon``)."""
+    _require("musterd", "daemon")
+    from muster.daemon.main import main
+
+    main()
+
+
+def _require(command: str, extra: str) -> None:
+    """Exit with one line on standard error if a module of the extra is missing."""
+    problem = extras.problem(extra)
+    if problem is not None:
+        sys.stderr.write(f"{command}: {problem}\n")
+        sys.exit(UNAVAILABLE)

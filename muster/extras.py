@@ -1,0 +1,26 @@
+"""Which extra of the distribution ``musterd`` brings which modules, and what to say where one is missing.
+
+The core (``muster.api``, ``muster.client``, ``muster.jax``) needs no extra. The commands do; they call ``problem``
+before they import anything else, so that a missing extra is one line and not a traceback.
+"""
+
+from importlib.util import find_spec
+
+_CLI = ("click", "rich")
+_DAEMON = ("grpc", "prometheus_client", "pydantic_settings", "structlog")
+
+MODULES = {
+    "cli": _CLI,
+    "daemon": _DAEMON,
+    "local": (*_CLI, *_DAEMON, "celpy", "cryptography", "jsonpatch", "openapi_schema_validator"),
+}
+"""The modules that each extra brings and that its code cannot do without. pyroute2 (extra ``local``) is absent: where
+it is not installed, the local cluster runs without network namespaces and says so."""
+
+
+def problem(extra: str) -> str | None:
+    """Which modules of the extra are missing and how to install them, in one line; None if nothing is missing."""
+    missing = [module for module in MODULES[extra] if find_spec(module) is None]
+    if not missing:
+        return None
+    return f"not installed: {', '.join(missing)}; run: pip install 'musterd[{extra}]'"

@@ -1,0 +1,112 @@
+"""The core runs without any extra; a command whose extra is missing says which one, in one line."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from muster.entry import UNAVAILABLE
+from muster.extras import MODULES, problem
+from tests.packaging.conftest import ROOT, Environment
+
+pytestmark = pytest.mark.xdist_group("packaging")
+
+OPTIONAL = {"pyroute2"}
+"""Modules of extras that the code does without."""
+
+IMPORT_THE_CORE = """
+import importlib, pkgutil
+for package in ("muster.api", "muster.client", "muster.jax"):
+    module = importlib.import_module(package)
+    for found in pkgutil.walk_packages(module.__path__, package + "."):
+        importlib.import_module(found.name)
+"""
+
+
+def blocked(code: str, *modules: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a process where these modules cannot be imported."""
+    block = "".join(f"sys.modules[{module!r}] = None\n" for module in modules)
+    program = [sys.executable, "-c", f"import sys\n{block}{code}"]
+    return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_core_imports_without_any_module_of_an_extra() -> None:
+    done = blocked(IMPORT_THE_CORE, *MODULES["local"])
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "extra", "module"),
+    [
+        ("muster", "cli", "rich"),
+        ("muster", "cli", "click"),
+        ("musterd", "daemon", "grpc"),
+        ("musterd", "daemon", "prometheus_client"),
+        ("musterd", "daemon", "structlog"),
+    ],
+)
+def test_a_command_without_its_extra_says_which_to_install(command: str, extra: str, module: str) -> None:
+    done = blocked(f"sys.argv = [{command!r}, '--help']\nfrom muster.entry import {command}\n{command}()", module)
+    assert done.returncode == UNAVAILABLE
+    assert done.stderr == f"{command}: not installed: {module}; run: pip install 'musterd[{extra}]'\n"
+    assert done.stdout == ""
+
+
+def test_nothing_is_said_where_the_extra_is_installed() -> None:
+    assert [problem(extra) for extra in MODULES] == [None, None, None]
+
+
+def test_the_table_of_modules_is_that_of_the_distribution() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extra, listed in MODULES.items():
+        requirements = list(closure(project["optional-dependencies"], extra))
+        assert requirements
+        for requirement in requirements:
+            assert modules_of(requirement) & {*listed, *OPTIONAL}, f"{extra}: no module of {requirement} is listed"
+        brought = set().union(*map(modules_of, requirements))
+        assert set(listed) <= brought, extra
+
+
+def closure(extras: dict[str, list[str]], name: str) -> Iterator[str]:
+    """The requirements of an extra, with those of the extras it includes."""
+    for requirement in extras[name]:
+        included = re.fullmatch(r"musterd\[(.*)\]", requirement)
+        if included is None:
+            yield requirement
+            continue
+        for other in included[1].split(","):
+            yield from closure(extras, other)
+
+
+def modules_of(requirement: str) -> set[str]:
+    """The top-level modules that a requirement installs."""
+    wanted = normal(re.split(r"[><=\[ ]", requirement)[0])
+    return {module for module, names in packages_distributions().items() if wanted in map(normal, names)}
+
+
+def normal(name: str) -> str:
+    """A distribution's name in its normal form (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.timeout(300)
+def test_the_wheel_without_extras_serves_the_sdk_and_names_the_extra_of_each_command(
+    wheel: Path, bare: Callable[[str], Environment]
+) -> None:
+    environment = bare("msgspec")
+    installed = environment.install(str(wheel))
+    assert installed.returncode == 0, installed.stderr
+    done = environment.python(IMPORT_THE_CORE)
+    assert done.returncode == 0, done.stderr
+    for absent in MODULES["local"]:
+        assert environment.python(f"import {absent}").returncode != 0, absent
+    for command, extra in (("muster", "cli"), ("musterd", "daemon")):
+        shown = environment.run(command, "--help")
+        assert shown.returncode == UNAVAILABLE, shown.stderr
+        missing = ", ".join(MODULES[extra])
+        assert shown.stderr == f"{command}: not installed: {missing}; run: pip install 'musterd[{extra}]'\n"
