@@ -40,6 +40,7 @@ lint: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/deptry .
 
 simulate: $(READY) ## Prove decisions under faults: every plan (of those that are the same, one), and RUNS random ones (nightly: RUNS=100000, and FULL=1 for all)
 	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212 $(if $(FULL),--full)
