@@ -15,10 +15,10 @@ from tests.planted.hunting import Catch
 from tests.simulation.plans.families import FAMILIES
 
 HASH_SEED = "0"
-"""Sets of strings are walked in an order that differs from process to process; here it must not."""
-CLEAN = "the daemon as it is"
+"""The iteration order of a set of strings differs between processes; here it must not."""
+CLEAN = "the undamaged daemon"
 PORTION = 8
-"""Plans of the undamaged daemon that are played in one go."""
+"""Plans of the undamaged daemon per task."""
 
 Case = Bug | Pair
 CASES: tuple[Case, ...] = (*BUGS, *PAIRS)
@@ -26,7 +26,7 @@ Results = dict[str, list[Catch]]
 
 
 def main() -> int:
-    """Hunt what the command line says; 1 if a bug is not caught, or the undamaged daemon fails."""
+    """Play the hunts that the command line asks for; 1 if a bug is not caught, or the undamaged daemon fails."""
     if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
         os.environ["PYTHONHASHSEED"] = HASH_SEED
         os.execv(sys.executable, [sys.executable, "-m", "tests.planted", *sys.argv[1:]])
@@ -36,19 +36,19 @@ def main() -> int:
         cases = [case for case in cases if isinstance(case, Pair)]
     began = time.monotonic()
     for each in {hunt for case in cases for hunt in case.hunts}:
-        _lines(each)  # before the processes fork
+        _lines(each)  # fills the cache before the processes fork
     with multiprocessing.get_context("fork").Pool(arguments.processes) as pool:
         results = _hunt(pool, cases, arguments.enough)
-        innocent, blamed = _acquit(pool, results)
+        passed, failed = _play_undamaged(pool, results)
     _show(results, detailed=bool(arguments.only))
-    for line, found in blamed:
+    for line, found in failed:
         _say(f"the undamaged daemon fails: python -m tests.simulation --replay '{line}'\n    {found}")
     escaped = [name for name, caught in results.items() if not any(each.violated for each in caught)]
     for name in escaped:
         _say(f"NOT CAUGHT: {name}")
-    _say(f"{CLEAN}: {innocent} plans, {len(blamed)} violations; {time.monotonic() - began:.0f} s")
+    _say(f"{CLEAN}: {passed} plans, {len(failed)} violations; {time.monotonic() - began:.0f} s")
     _say(f"bugs {len(results)}, caught {len(results) - len(escaped)}")
-    return 1 if escaped or blamed else 0
+    return 1 if escaped or failed else 0
 
 
 def _arguments() -> argparse.Namespace:
@@ -71,32 +71,32 @@ def _bugs(name: str) -> Sequence[Bug]:
     return (pair.first, pair.second) if pair else [bug for bug in BUGS if bug.name == name]
 
 
-def _track(task: tuple[str, Hunt, int]) -> tuple[str, Catch]:
+def _play_hunt(task: tuple[str, Hunt, int]) -> tuple[str, Catch]:
     name, hunt, enough = task
-    return name, hunting.track(_bugs(name), hunt, _lines(hunt), enough)
+    return name, hunting.play_until_caught(_bugs(name), hunt, _lines(hunt), enough)
 
 
 def _hunt(pool: "multiprocessing.pool.Pool", cases: Sequence[Case], enough: int) -> Results:
     tasks = [(case.name, hunt, enough) for case in cases for hunt in case.hunts]
     results: Results = {case.name: [] for case in cases}
-    for name, caught in pool.imap(_track, tasks):
+    for name, caught in pool.imap(_play_hunt, tasks):
         results[name].append(caught)
     return results
 
 
 def _judge(lines: Sequence[str]) -> list[tuple[str, str]]:
-    return [(line, found[0]) for line in lines if (found := hunting.verdict((), line))]
+    return [(line, found[0]) for line in lines if (found := hunting.violations_of((), line))]
 
 
-def _acquit(pool: "multiprocessing.pool.Pool", results: Results) -> tuple[int, list[tuple[str, str]]]:
-    """The undamaged daemon on every plan that caught a bug: how many, and those that it fails."""
+def _play_undamaged(pool: "multiprocessing.pool.Pool", results: Results) -> tuple[int, list[tuple[str, str]]]:
+    """Play the undamaged daemon on every plan that caught a bug: the number of plans, and those that it fails."""
     lines = sorted({line for caught in results.values() for each in caught for line, _ in each.violated})
     portions = [lines[start : start + PORTION] for start in range(0, len(lines), PORTION)]
     return len(lines), [each for found in pool.imap(_judge, portions) for each in found]
 
 
 def _show(results: Results, *, detailed: bool) -> None:
-    """The matrix: violated plans of those played."""
+    """Print the matrix: violated plans of those played."""
     families = [name for name in FAMILIES if any(c.hunt.family == name for each in results.values() for c in each)]
     wide = max(map(len, results), default=0)
     _say(f"{'violated/played':{wide}}  {_row(families)}")

@@ -1,4 +1,4 @@
-"""What a planted bug is: a name, a way to bend the product while a plan is played, and the plans that hunt for it."""
+"""A planted bug: a name, patches that are applied while a plan is played, and the plans that hunt for it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """The plans of one family for one scenario: at most ``most`` of them, spread evenly over all there are."""
+    """Plans of one family for one scenario, at most ``most`` of them, drawn at random with a fixed seed."""
 
     family: str
     scenario: str
@@ -22,19 +22,19 @@ Swaps = Sequence[AbstractContextManager[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """One mistake. ``bend`` is called anew for every plan, so what it remembers is remembered for one plan."""
+    """One bug. ``patches`` is called again for every plan, so its state lasts for one plan."""
 
     name: str
     about: str
-    bend: Callable[[], Swaps]
+    patches: Callable[[], Swaps]
     hunts: tuple[Hunt, ...]
     shown_by: str = ""
-    """What a violation must say to count, where the bug by its nature offends another oracle as well."""
+    """Text that a violation must contain to count, where the bug by its nature violates another oracle as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two mistakes at once: guards that stand in for each other."""
+    """Two bugs at once: guards that cover for each other."""
 
     first: Bug
     second: Bug
@@ -47,24 +47,24 @@ class Pair:
 
 
 def bug(*hunts: Hunt, shown_by: str = "") -> Callable[[Callable[[], Swaps]], Bug]:
-    """Make a bug of a function: its name is the bug's, its docstring says what the mistake is."""
+    """Make a bug of a function: the function's name is the bug's, and its docstring says what the bug is."""
 
-    def make(bend: Callable[[], Swaps]) -> Bug:
-        return Bug(bend.__name__.replace("_", "-"), bend.__doc__ or "", bend, hunts, shown_by)
+    def make(patches: Callable[[], Swaps]) -> Bug:
+        return Bug(patches.__name__.replace("_", "-"), patches.__doc__ or "", patches, hunts, shown_by)
 
     return make
 
 
 def swap(owner: Any, name: str, value: Any) -> AbstractContextManager[Any]:
-    """``owner.name`` is ``value`` while the bug is planted. Raises AttributeError where there is no such name."""
+    """Replace ``owner.name`` while the bug is planted. Raises AttributeError where there is no such name."""
     return patch.object(owner, name, value)
 
 
 @contextmanager
 def planted(bugs: Sequence[Bug]) -> Iterator[None]:
-    """The product with these mistakes in it. The second bends what the first has left."""
+    """Apply the patches of all these bugs; later ones see the effect of earlier ones."""
     with ExitStack() as stack:
         for each in bugs:
-            for change in each.bend():
+            for change in each.patches():
                 stack.enter_context(change)
         yield

@@ -1,4 +1,4 @@
-"""Every bug there is, and the pairs that are planted together."""
+"""All bugs, and the pairs that are planted together."""
 
 from tests.planted import deciding, watching, writing
 from tests.planted.bug import Bug, Hunt, Pair

@@ -1,4 +1,4 @@
-"""Mistakes in what is decided: epochs, failures, the barrier, clocks."""
+"""Bugs in decisions: epochs, failures, the barrier, clocks."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.planted.bug import Hunt, Swaps, bug, swap
 
 @bug(Hunt("crash", "member-fails"), Hunt("two-crashes", "member-fails"), Hunt("stale", "member-fails"))
 def epoch_in_memory() -> Swaps:
-    """Epoch and restarts are counted in memory: a new daemon does not read them back."""
+    """Epoch and restarts are counted in memory only: a new daemon does not read them back."""
     take, write = ExperimentIndex._take, Controller._write
 
     def forgetful(self: ExperimentIndex, entry: Entry, reading: Any) -> None:
@@ -42,7 +42,7 @@ def epoch_in_memory() -> Swaps:
 
 @bug(Hunt("clean", "member-fails"), Hunt("clean", "coordinator-fails"), Hunt("hold", "member-fails"))
 def failures_by_edge() -> Swaps:
-    """Each pod that turns to Failed is one failure, whatever epoch it is of and whatever it died of."""
+    """Each pod that turns to Failed is one failure, whatever its epoch and its cause."""
     edges: dict[int, tuple[View, list[Pod]]] = {}
     change, judge = View.change, failure.judge
 
@@ -63,32 +63,32 @@ def failures_by_edge() -> Swaps:
 
 @bug(Hunt("clean", "node-lost-blocks"), Hunt("clean", "survivors-hang"), Hunt("crash", "node-lost-blocks", most=10))
 def no_barrier() -> Swaps:
-    """An epoch begins while pods of another may still run."""
+    """An epoch begins while pods of another one may still run."""
     return [swap(barrier, "clear", lambda case: True)]
 
 
 @bug(Hunt("hold", "unschedulable-restarts"))
 def late_cache_believed() -> Swaps:
-    """A clock that has run out ends what the cache shows, and nobody asks what has happened meanwhile."""
+    """An expired clock ends what the cache shows, without a live read of what has happened meanwhile."""
     return [swap(deadline, "unsure", lambda case, name: False)]
 
 
 @bug(Hunt("drop", "two-fail"))
 def charged_unseen() -> Swaps:
-    """The first failure that the cache shows is charged, and nobody asks what came before it."""
+    """The first failure in the cache is charged, without a live read of what came before it."""
     return [swap(failure, "unsure", lambda case, cause: False)]
 
 
 @bug(Hunt("crash", "never-arrives-fails"), Hunt("crash", "total-passes"), Hunt("crash", "unschedulable-fails"))
 def deadline_in_a_timer() -> Swaps:
-    """A clock runs from when this daemon first saw it run, and not from the persisted time."""
+    """A clock starts when this daemon first sees it, instead of at the persisted time."""
     firsts: dict[tuple[int, str, int], float] = {}
     looking: list[tuple[View, float]] = []
     views: list[View] = []
     ends, decide = deadline.ends, machine.decide
 
     def deciding(plan_: Plan, record: Record | None, view: View, now: float) -> machine.Decision:
-        views.append(view)  # kept, so that no other view is ever taken for it
+        views.append(view)  # keeps it alive, so that its id is never reused
         looking[:] = [(view, now)]
         return decide(plan_, record, view, now)
 

@@ -1,4 +1,4 @@
-"""A scenario that planted bugs need and the daemon's own do not: somebody else's object has our name."""
+"""A scenario that only planted bugs need: an object of the experiment's name belongs to another owner."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,45 +9,45 @@ from muster.kube.paths import core
 from tests.simulation.oracles import final as oracles
 from tests.simulation.plans.plan import Plan
 from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.scenario import At, End, Scenario
-from tests.simulation.world.user_actions import NAMESPACE, People
+from tests.simulation.scenarios.scenario import End, Scenario, UserAction
+from tests.simulation.world.user_actions import NAMESPACE, Users
 from tests.simulation.world.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Service(At):
-    """Somebody makes a Service of that name."""
+class CreateService(UserAction):
+    """A user creates a Service of that name."""
 
     name: str = "run"
 
 
-class Neighbours(People):
-    """People who make Services, too."""
+class ExtraUsers(Users):
+    """Users who can create Services."""
 
-    def step(self, step: At) -> None:
-        if isinstance(step, Service):
+    def step(self, step: UserAction) -> None:
+        if isinstance(step, CreateService):
             path = core(NAMESPACE, "services", step.name)
             self.world.api.put(path, {"kind": "Service", "metadata": {"namespace": NAMESPACE, "name": step.name}})
         else:
             super().step(step)
 
 
-class Town(World):
-    """A world in which they live."""
+class ExtraWorld(World):
+    """A world with these users."""
 
     def __init__(self, plan: Plan, *, say: Callable[[str], None] | None = None) -> None:
         super().__init__(plan, say=say)
-        self.people = Neighbours(self)
+        self.users = ExtraUsers(self)
 
 
-TAKEN = Scenario("name-taken", End("Failed", "NameTaken"), sizes=(4,), people=(Service(0.5),))
-"""There is a Service of the experiment's name already, and it is nobody's: the experiment fails and says so."""
+NAME_TAKEN = Scenario("name-taken", End("Failed", "NameTaken"), sizes=(4,), user_actions=(CreateService(0.5),))
+"""A Service of the experiment's name exists already and has another owner: the experiment fails and says so."""
 
 
 @contextmanager
-def town() -> Iterator[None]:
-    """Plans are played there."""
+def extra_scenarios() -> Iterator[None]:
+    """Play plans in ``ExtraWorld``, with ``name-taken`` among the scenarios."""
     with ExitStack() as stack:
-        stack.enter_context(patch.dict(scenarios(), {TAKEN.name: TAKEN}))
-        stack.enter_context(patch.object(oracles, "World", Town))
+        stack.enter_context(patch.dict(scenarios(), {NAME_TAKEN.name: NAME_TAKEN}))
+        stack.enter_context(patch.object(oracles, "World", ExtraWorld))
         yield

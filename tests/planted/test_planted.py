@@ -1,4 +1,4 @@
-"""The simulation notices mistakes: five of the planted bugs here; ``python -m tests.planted`` plays all of them."""
+"""The simulation catches planted bugs: five of them here; ``python -m tests.planted`` plays all."""
 
 import pytest
 
@@ -18,13 +18,13 @@ CAUGHT = [
 
 
 @pytest.mark.parametrize(("bug", "hunt"), CAUGHT, ids=[bug.name for bug, _ in CAUGHT])
-def test_a_planted_bug_is_caught_where_the_daemon_as_it_is_has_none(bug: Bug, hunt: Hunt) -> None:
-    caught = hunting.track([bug], hunt, hunting.lines(hunt), enough=1)
-    assert caught.violated, f"{len(caught.played)} plans, and {bug.name} was not noticed"
-    assert not hunting.verdict([], caught.violated[0][0])
+def test_a_planted_bug_is_caught_and_the_undamaged_daemon_passes(bug: Bug, hunt: Hunt) -> None:
+    caught = hunting.play_until_caught([bug], hunt, hunting.lines(hunt), enough=1)
+    assert caught.violated, f"{bug.name} was not caught by {len(caught.played)} plans"
+    assert not hunting.violations_of([], caught.violated[0][0])
 
 
-def test_a_bug_is_gone_when_its_plan_is_over() -> None:
+def test_patches_are_removed_after_the_plan() -> None:
     with planted([writing.blind_write]):
         assert vars(conductor)["write_status"] is not write_status
     assert vars(conductor)["write_status"] is write_status
@@ -36,7 +36,7 @@ def test_the_plans_of_a_hunt_are_always_the_same() -> None:
     assert len(set(hunting.lines(hunt))) == 10
 
 
-def test_every_bug_has_a_name_a_reason_and_plans() -> None:
+def test_every_bug_has_a_name_a_description_and_plans() -> None:
     assert len({bug.name for bug in BUGS}) == len(BUGS) >= 12
     assert all(bug.about and bug.hunts for bug in BUGS)
     assert all(pair.hunts for pair in PAIRS)

@@ -1,4 +1,4 @@
-"""Mistakes in what is seen: caches that are late, mixed up, or out of order."""
+"""Bugs in what the daemon sees: caches that are late, mixed up, or out of order."""
 
 import asyncio
 from collections.abc import Iterable
@@ -15,14 +15,14 @@ from muster.state.record import Line, Record
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 FOR_EVER = 1 << 62
-"""A resourceVersion that is beyond all others."""
+"""A resourceVersion later than all others."""
 BACKLOG = 1.0
-"""Seconds an event of the first watch waits for its turn."""
+"""Seconds for which an event of the first watch is queued."""
 
 
 @bug(Hunt("hold", "member-fails"), Hunt("drop", "member-fails"), Hunt("clean", "member-fails"))
 def own_writes_unread() -> Swaps:
-    """A step is taken on what the caches show, whether or not they have seen our own last writes."""
+    """A step decides on the caches, whether or not they contain the daemon's own last writes."""
     write = Controller._write
 
     async def forgotten(self: Controller, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
@@ -40,7 +40,7 @@ def own_writes_unread() -> Swaps:
 
 @bug(Hunt("drop", "survivors-hang"), Hunt("drop", "member-fails"))
 def old_generation() -> Swaps:
-    """Events wait in their watch's queue, which a new list does not empty, and nothing looks at how old they are."""
+    """Events are queued per watch; a new list does not empty the queue, and their age is not checked."""
     apply = Reflector._apply
 
     def queued(self: Reflector[Any], event: Event[Any]) -> None:
@@ -58,7 +58,7 @@ def old_generation() -> Swaps:
 
 @bug(Hunt("stale", "side-by-side", size=1, most=250))
 def pods_before_record() -> Swaps:
-    """A record that another life wrote is judged with pods from before it was written."""
+    """A status that another run wrote is judged with pods from before it was written."""
     return [swap(Controller, "_outdated", lambda conductor, entry: False)]
 
 
@@ -68,7 +68,7 @@ def _never(self: Tombstones, uid: str, version: int) -> bool:
 
 @bug(Hunt("stranger", "coordinator-first"), Hunt("stranger", "happy"))
 def cache_by_name() -> Swaps:
-    """Objects are told apart by name: one that was deleted and made again is the one that died."""
+    """Objects are identified by name: one that was deleted and created again is taken for the deleted one."""
     buried: dict[int, tuple[Store[Any], set[tuple[str, str]]]] = {}
 
     def key(obj: Any) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Mistakes in what is written: names, preconditions, the order of writes, and who is asked before."""
+"""Bugs in writes: names, preconditions, the order of writes, and live reads before them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +15,7 @@ from muster.reconcilers.native import create, engine, service
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render import pod as pods
+from muster.reconcilers.render.environment import Place
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, DeletePods
@@ -26,17 +27,17 @@ from tests.planted.bug import Hunt, Swaps, bug, swap
 
 @bug(Hunt("late-write", "member-fails"), Hunt("late-write", "happy"), shown_by="runs twice")
 def random_names() -> Swaps:
-    """Each create of a pod has a name of its own, as with generateName: a create sent twice makes two pods.
+    """Each create of a pod has a new name, as with generateName: a create that is sent twice makes two pods.
 
-    The first name is the one that is always used, and only a rank that runs twice shows the bug: that names differ
-    from those of the run in which nothing goes wrong is no wonder here.
+    Only a rank that runs twice counts: names that differ from those of the clean run prove nothing here.
     """
     place, asked = pods._place, dict[str, int]()
 
-    def anywhere(plan: Plan, group: Group, member: Member, epoch: int) -> pods.Place:
+    def anywhere(plan: Plan, group: Group, member: Member, epoch: int) -> Place:
         known = place(plan, group, member, epoch)
-        count = asked[known.name] = asked.get(known.name, -1) + 1
-        return replace(known, name=f"{known.name}{count}") if count else known
+        name = str(known.name)
+        count = asked[name] = asked.get(name, -1) + 1
+        return replace(known, name=f"{name}{count}") if count else known
 
     return [swap(pods, "_place", anywhere)]
 
@@ -53,7 +54,7 @@ def no_live_check() -> Swaps:
 
 @bug(Hunt("drop", "happy"), Hunt("drop", "member-fails"))
 def loss_taken_for_granted() -> Swaps:
-    """A pod that the cache lacks is gone."""
+    """A pod that is missing in the cache is taken for gone."""
 
     async def yes(calls: Calls, action: ConfirmLoss, plan: Plan) -> Outcome:
         return Outcome(lost=True)
@@ -62,7 +63,7 @@ def loss_taken_for_granted() -> Swaps:
 
 
 class _Blind:
-    """A transport on which every status is written whatever it was meanwhile."""
+    """A transport that removes the resourceVersion from status writes."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -75,7 +76,7 @@ class _Blind:
 
 @bug(Hunt("late-write", "member-fails"), Hunt("stale", "member-fails"), Hunt("crash", "member-fails"))
 def blind_write() -> Swaps:
-    """A status is written without the resourceVersion it was decided on."""
+    """A status is written without the resourceVersion on which it was decided."""
 
     async def blindly(transport: Any, ref: ExperimentRef, status: Mapping[str, object], version: int) -> int:
         blind: Any = _Blind(transport)
@@ -86,14 +87,15 @@ def blind_write() -> Swaps:
 
 @bug(Hunt("clean", "member-fails"), Hunt("clean", "survivors-hang"))
 def deleted_before_persisted() -> Swaps:
-    """Old pods are deleted first, and the epoch that gave them up is persisted afterwards."""
+    """Old pods are deleted first, and the end of their epoch is persisted afterwards."""
     persist = Controller._persist
 
     async def afterwards(self: Controller, entry: Entry, decision: Decision) -> bool:
         assert entry.plan is not None
         for action in decision.actions:
             if isinstance(action, DeletePods):
-                self._fold(entry, await self._engine.carry_out(action, entry.plan, decision.record))
+                outcome = await self._engine.carry_out(action, entry.plan, decision.record)
+                self._fold(entry, outcome, decision.record.epoch)
         return await persist(self, entry, decision)
 
     return [swap(Controller, "_persist", afterwards)]
@@ -101,7 +103,7 @@ def deleted_before_persisted() -> Swaps:
 
 @bug(Hunt("clean", "happy"), Hunt("clean", "member-fails"))
 def status_written_twice() -> Swaps:
-    """A step writes the status, and then once more with a new time."""
+    """A step writes the status twice, the second time with a new time only."""
     write = Controller._write
 
     async def twice(self: Controller, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
@@ -113,7 +115,7 @@ def status_written_twice() -> Swaps:
 
 @bug(Hunt("error", "happy"), Hunt("crash", "happy"), Hunt("error", "member-fails"))
 def told_before_written() -> Swaps:
-    """An Event tells of a turn before the status that holds it is written."""
+    """An Event is written before the status that contains its line."""
     persist = Controller._persist
 
     async def beforehand(self: Controller, entry: Entry, decision: Decision) -> bool:
@@ -125,7 +127,7 @@ def told_before_written() -> Swaps:
 
 @bug(Hunt("clean", "name-taken"), Hunt("crash", "name-taken"))
 def anybody_is_us() -> Swaps:
-    """What exists under our name is taken for ours, whoever owns it."""
+    """An object of our name is taken for ours, whatever its owner."""
 
     async def ours(calls: Calls, plan: Plan, kind: str, name: str) -> int:
         return 0

@@ -1,15 +1,16 @@
-"""The simulation: the whole daemon in a world in which time, the API server and every misfortune are made.
+"""The simulation: the whole daemon on virtual time, against an API server in memory, with injected faults.
 
 Theory of operation
 ===================
-The real ``muster.daemon.app.Daemon`` runs unmodified on an event loop whose time is virtual. It talks through a
-``door`` to an API server in memory (``tests.fakes.api``), where scheduler, kubelets and programs (``kubelet``,
-``gang``) carry its pods through their lives. A ``plan`` is one line of text: a scenario, a size, and what goes wrong.
+The real ``muster.daemon.app.Daemon`` runs unmodified on an event loop whose time is virtual (``world.virtual_loop``).
+Its transport (``world.faulty_transport``) leads to an API server in memory (``tests.fakes.api``), where a scheduler,
+kubelets and programs (``world.kubelet``, ``world.gang``) take its pods from creation to end. A plan is one line of
+text: a scenario, a gang size, and the faults to inject.
 
-Nothing is random but what a seed says. So a plan has one history, a run in which nothing goes wrong tells where faults
-can strike (at every write, every event, every resourceVersion), and ``families`` lists all the plans that follow. Each
-is judged while it runs (``invariants``) and at its end (``oracles``).
+Nothing is random except what the plan's seed decides, so one plan has one history. A run without faults shows where
+faults can be injected (at every write, event and resourceVersion), and ``plans.families`` lists the plans that follow.
+Each plan is judged while it runs (``oracles.invariants``) and when it has ended (``oracles.final``).
 
     python -m tests.simulation                        every plan, and 5,000 random ones
-    python -m tests.simulation --replay 'happy:n=4:crash-after=3'    one plan, told step by step
+    python -m tests.simulation --replay 'happy:n=4:crash-after=3'    one plan, printed step by step
 """

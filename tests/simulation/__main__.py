@@ -1,4 +1,4 @@
-"""``python -m tests.simulation``: every plan, or one."""
+"""``python -m tests.simulation``: play all plans, or replay one."""
 
 import argparse
 import os
@@ -16,14 +16,14 @@ from tests.simulation.soak import soak
 from tests.simulation.world.world import World
 
 HASH_SEED = "0"
-"""Sets of strings are walked in an order that differs from process to process; here it must not."""
+"""The iteration order of a set of strings differs between processes; here it must not."""
 
 STEP = 1000
-"""Plans after which it is said how far it is."""
+"""Progress is printed after this many plans."""
 
 
 def main() -> int:
-    """Run what the command line says; 1 if anything is violated."""
+    """Run as the command line says; 1 if there is a violation."""
     if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
         os.environ["PYTHONHASHSEED"] = HASH_SEED
         os.execv(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]])
@@ -34,16 +34,16 @@ def main() -> int:
     began = time.monotonic()
     named = [family for family in families if family != RANDOM]
     soaking = partial(_soak, arguments.soak) if arguments.soak else None
-    with real(arguments.real, _say) as reality:
+    with real(arguments.real, _say) as real_runs:
         fixed = exhaustive(named, arguments.size, arguments.scenario or (), full=arguments.full)
         drawn = random(arguments.runs, arguments.seed) if RANDOM in families else ()
         tasks = [*islice(fixed, 0, None, arguments.every), *drawn]
         played = partial(_progress, len(tasks))
-        tally = run(tasks, processes=arguments.processes, heard=_tell, played=played, aside=soaking)
+        tally = run(tasks, processes=arguments.processes, on_violation=_tell, on_played=played, beside=soaking)
         for family, number in tally.plans.items():
             _say(f"  {family:12} {number:6} plans, {tally.violations[family]} violations")
-    tally.plans["real"] += reality.plans
-    tally.violations["real"] += reality.violations
+    tally.plans["real"] += real_runs.plans
+    tally.violations["real"] += real_runs.violations
     _say(f"{time.monotonic() - began:.0f} s, seeds {arguments.seed} to {arguments.seed + arguments.runs - 1}")
     _say(f"plans {tally.plans.total()}, violations {tally.violations.total()}")
     return 1 if tally.violations.total() else 0
@@ -53,15 +53,15 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--runs", type=int, default=5000, help="random plans (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first random plan (default: %(default)s)")
-    parser.add_argument("--full", action="store_true", help="play those that are the same, too, and all variants")
-    parser.add_argument("--every", type=int, default=1, help="only every so manieth of the plans that are not random")
+    parser.add_argument("--full", action="store_true", help="play equivalent plans and all variants, too")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth plan that is not random")
     parser.add_argument("--family", action="append", choices=[*FAMILIES, RANDOM], help="only this family; repeatable")
     parser.add_argument("--scenario", action="append", help="only this scenario; repeatable")
     parser.add_argument("--size", type=int, action="append", help="only gangs of this size; repeatable")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: one per processor")
-    parser.add_argument("--soak", type=int, default=0, metavar="N", help="beside them, N experiments that come and go")
-    parser.add_argument("--real", type=int, default=0, metavar="N", help="beside them, N plans of tests.faults")
-    parser.add_argument("--replay", metavar="PLAN", help="play this one plan and tell what happens")
+    parser.add_argument("--soak", type=int, default=0, metavar="N", help="also create and delete N experiments")
+    parser.add_argument("--real", type=int, default=0, metavar="N", help="also play N plans of tests.faults")
+    parser.add_argument("--replay", metavar="PLAN", help="play one plan and print what happens")
     arguments = parser.parse_args()
     arguments.size = arguments.size or [1, 4, 16]
     return arguments

@@ -1,4 +1,4 @@
-"""Beside the plans on virtual time: those that ``tests.faults`` plays with real processes, which mostly wait."""
+"""Plays plans of ``tests.faults`` (real processes, which mostly wait) beside the plans on virtual time."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ _END = re.compile(r"^plans (\d+), violations (\d+)", re.MULTILINE)
 
 @dataclass(slots=True)
 class Real:
-    """What came of them, once ``real`` is left."""
+    """The counts, valid after the ``real`` block."""
 
     plans: int = 0
     violations: int = 0
@@ -21,7 +21,7 @@ class Real:
 
 @contextmanager
 def real(runs: int, say: Callable[[str], None]) -> Iterator[Real]:
-    """Play so many meanwhile; what is not well is said in the end. A run without an end counts as a violation."""
+    """Play ``runs`` plans while the block runs, then report what is not ok. A run without an end is a violation."""
     came = Real()
     if not runs:
         yield came

@@ -1,4 +1,4 @@
-"""Plays many plans on all processors, and shrinks what goes wrong."""
+"""Plays many plans on all processors, and reduces a violated plan to the faults it needs."""
 
 import gc
 import multiprocessing
@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from tests.simulation.oracles.final import Result, play
-from tests.simulation.plans.beginnings import parting
 from tests.simulation.plans.families import RANDOM, clean, plans, random_plan
-from tests.simulation.plans.places import recorded
+from tests.simulation.plans.fault_points import recorded
 from tests.simulation.plans.plan import Plan, parse
+from tests.simulation.plans.shared_prefixes import first_difference
 from tests.simulation.scenarios.catalogue import scenarios
 
 NICE = 5
-"""What runs beside the plans on real time goes first: these cannot be late."""
-GARBAGE = 100_000
-"""Objects after which garbage is looked for in a world that lives long."""
+"""Plans on real time run beside these and have priority: only they can be late."""
+GC_THRESHOLD = 100_000
+"""Threshold of the garbage collector's youngest generation: a world is long-lived, so collecting early is useless."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """How many plans were played, and how many of them broke, by family."""
+    """Plans played and plans violated, by family."""
 
     plans: Counter[str] = field(default_factory=Counter)
     violations: Counter[str] = field(default_factory=Counter)
@@ -31,17 +31,17 @@ class Tally:
 
 @cache
 def reference(scenario: str, size: int) -> Result:
-    """The clean run to compare with, once per process."""
+    """The clean run of a scenario, which plans are compared with; played once per process."""
     return clean(scenarios()[scenario], size)
 
 
 def judge(plan: Plan) -> Result:
-    """Play a plan against its clean run."""
+    """Play a plan and compare it with its clean run."""
     return play(plan, reference(plan.scenario, plan.size))
 
 
 def shrink(plan: Plan) -> Plan:
-    """The plan without every fault, and every disorder, that it fails without."""
+    """Remove faults and shuffling as long as the plan still fails."""
     smaller = [plan.without(fault) for fault in plan.faults]
     if plan.shuffle:
         smaller.insert(0, Plan(plan.scenario, plan.size, plan.faults))
@@ -54,34 +54,35 @@ def shrink(plan: Plan) -> Plan:
 def exhaustive(
     families: Iterable[str], sizes: Collection[int], names: Collection[str] = (), *, full: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Family and line of every plan."""
+    """Family and text of every plan."""
     chosen = [scenario for scenario in scenarios().values() if not names or scenario.name in names]
     for scenario in chosen:
         for size in (size for size in scenario.sizes if size in sizes):
             unharmed = reference(scenario.name, size)
-            parts = 0.0 if full else parting(scenario, size, lambda *run: recorded(reference(*run)))
+            until = 0.0 if full else first_difference(scenario, size, lambda *run: recorded(reference(*run)))
             for family in families:
-                for plan in plans(family, scenario, unharmed, parting=parts, full=full):
+                for plan in plans(family, scenario, unharmed, until=until, full=full):
                     yield family, str(plan)
 
 
 def random(runs: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Family and line of so many random plans."""
+    """Family and text of ``runs`` random plans."""
     for number in range(runs):
         yield RANDOM, f"?{seed + number}"
 
 
-def _settle() -> None:
-    """What a process does before its first plan."""
+def _init_worker() -> None:
+    """Runs once in each process of the pool."""
     os.nice(NICE)
-    gc.freeze()  # what is there already stays, and need not be looked through
-    gc.set_threshold(GARBAGE)
+    gc.freeze()  # objects that exist already are never garbage here
+    gc.set_threshold(GC_THRESHOLD)
 
 
 def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...]]:
-    """Play one plan. A world is one knot: before its end no garbage is found, after it all is.
+    """Play one plan without garbage collection, then collect.
 
-    It is among what is young: what has outlived an earlier plan is kept for all, and need not be looked through.
+    A world is one cycle of references, so there is no garbage before it ends. Only the two younger generations are
+    collected: what has survived an earlier plan is kept for all plans.
     """
     gc.disable()
     try:
@@ -104,23 +105,23 @@ def run(
     tasks: Iterable[tuple[str, str]],
     *,
     processes: int,
-    heard: Callable[[str, tuple[str, ...]], None],
-    played: Callable[[Tally], None] = lambda tally: None,
-    aside: Callable[[], list[str]] | None = None,
+    on_violation: Callable[[str, tuple[str, ...]], None],
+    on_played: Callable[[Tally], None] = lambda tally: None,
+    beside: Callable[[], list[str]] | None = None,
 ) -> Tally:
-    """Play all of them. ``heard`` is told of each that breaks, as it breaks; ``played``, after each, how things stand.
+    """Play all tasks. ``on_violation`` is called for each violated plan, ``on_played`` after each plan.
 
-    ``aside`` is run beside them, and what it finds is told in the end.
+    ``beside`` runs in the same pool; its violations are counted at the end.
     """
     tally = Tally()
-    with multiprocessing.get_context("fork").Pool(processes, _settle) as pool:
-        beside = pool.apply_async(aside) if aside else None
+    with multiprocessing.get_context("fork").Pool(processes, _init_worker) as pool:
+        besides = pool.apply_async(beside) if beside else None
         for family, line, violations in pool.imap_unordered(_work, tasks, chunksize=8):
             tally.plans[family] += 1
             if violations:
                 tally.violations[family] += 1
-                heard(line, violations)
-            played(tally)
-        if beside is not None and (found := beside.get()):
+                on_violation(line, violations)
+            on_played(tally)
+        if besides is not None and (found := besides.get()):
             tally.violations["soak"] += len(found)
     return tally

@@ -1,7 +1,7 @@
-"""The soak: thousands of experiments come, fail and go, in virtual time, under one life of the daemon.
+"""The soak: thousands of experiments are created, fail and are deleted, in virtual time, in one run of the daemon.
 
 They come in waves of fifty. A third fails for good, a third fails once and then succeeds, a third is deleted while it
-runs. When a wave has gone, nothing of it may stay: no memory, task, watch, series, file or entry.
+runs. After a wave nothing of it may be left: no memory, task, watch, series, file or entry.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ from tests.fakes.history import collections_of
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.own_writes import OwnWrites
 from tests.simulation.plans.plan import Plan
-from tests.simulation.scenarios.scenario import EVER, Dies, End, Scenario
+from tests.simulation.scenarios.scenario import EVERY_EPOCH, End, Fails, Scenario
 from tests.simulation.world.process import Process
-from tests.simulation.world.user_actions import NAMESPACE, People
+from tests.simulation.world.user_actions import NAMESPACE, Users
 from tests.simulation.world.world import World
 
 WAVE = 50
 GROWTH = 1.05
-"""The memory at the end, over that when warm."""
-LIFE = 300.0
-"""Seconds a wave may take."""
-ROOMS = ("muster", "state", "watchers", "reconcilers", "metrics", "daemon")
+"""Allowed ratio of the memory at the end to the memory when warm."""
+WAVE_LIMIT = 300.0
+"""Seconds within which a wave must be over."""
+ROOMS = ("muster",)
 NOT_HELD = (type, ModuleType, CodeType, FrameType, AsyncGeneratorType, asyncio.AbstractEventLoop)
-"""Where the search for what is held ends. (The generators are the streams of the world's API server.)"""
+"""The search for reachable objects stops at these. (The generators are the watch streams of the fake API server.)"""
 SOAK = Scenario("soak", End("Succeeded"), spec={"restartPolicy": {"backoffLimit": 1}}, run=5.0)
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What the daemon holds when there is nothing to do. ``memory`` in bytes, without what the world itself holds."""
+    """What the daemon holds when it is idle. ``memory`` is in bytes, without what the world itself holds."""
 
     memory: int
     tasks: int
@@ -50,38 +50,38 @@ class Footprint:
     entries: int
 
 
-class Crowd(People):
-    """People who come in waves."""
+class WaveUsers(Users):
+    """Users who submit only when the soak says so."""
 
-    def invite(self) -> None:
-        """Nobody comes by himself."""
+    def schedule(self) -> None:
+        """Nothing is scheduled in advance."""
 
 
 class Soak(World):
-    """A world in which wave follows wave."""
+    """A world in which one wave follows another."""
 
     def __init__(self, experiments: int) -> None:
         super().__init__(Plan("happy", 1))
         self.scenario = SOAK
-        self.people = Crowd(self)
+        self.users = WaveUsers(self)
         self.footprints: list[Footprint] = []
-        """At three fifths, when it is warm, and in the end. Of each kind the last 4,096 dead are remembered, in a table
-        that has its full size after 5,461."""
+        """After three fifths of the waves (warm) and at the end. The daemon remembers the last 4,096 deleted uids of
+        each kind, in a table that has its full size after 5,461."""
         self.ended = dict.fromkeys(OVER, 0)
         self._waves = experiments // WAVE
         self._forgotten = 0
 
-    def befalls(self, process: Process, *kinds: type[T]) -> list[T]:
-        """Two of three fail: one of them in every epoch."""
-        epochs = (EVER, range(1), range(0))[_number(process.called) % 3]
-        dies: Any = Dies(rank=0, epochs=epochs, after=2.0, experiment=process.called)
-        return [dies] if Dies in kinds and process.epoch in epochs else []
+    def incidents_of(self, process: Process, *kinds: type[T]) -> list[T]:
+        """Two of three experiments fail; one of these two fails in every epoch."""
+        epochs = (EVERY_EPOCH, range(1), range(0))[_number(process.experiment_name) % 3]
+        fails: Any = Fails(rank=0, epochs=epochs, after=2.0, experiment=process.experiment_name)
+        return [fails] if Fails in kinds and process.epoch in epochs else []
 
     async def _rest(self) -> None:
         for wave in range(self._waves):
             names = [f"run-{wave * WAVE + each}" for each in range(WAVE)]
             for name in names:
-                self.people.submit(name)
+                self.users.submit(name)
             await asyncio.sleep(4.0)
             for name in names:
                 if _number(name) % 3 == 2:
@@ -90,21 +90,21 @@ class Soak(World):
             for obj in self.experiments():
                 self.ended[obj["status"]["phase"]] += 1
                 self.api.delete(experiment(NAMESPACE, obj["metadata"]["name"]))
-            await asyncio.sleep(60.0)  # what is collected takes its grace, and the daemon hears of it
+            await asyncio.sleep(60.0)  # pods get their grace period, and the daemon sees them go
             self._forget()
             if wave + 1 in (self._waves * 3 // 5, self._waves):
                 self.footprints.append(self._footprint())
 
     async def _over(self) -> None:
-        end = self.loop.time() + LIFE
+        end = self.loop.time() + WAVE_LIMIT
         while any((obj.get("status") or {}).get("phase") not in OVER for obj in self.experiments()):
             if self.loop.time() > end:
-                self.violate(f"a wave is not over after {LIFE:g} s")
+                self.violate(f"a wave is not over after {WAVE_LIMIT:g} s")
                 return
             await asyncio.sleep(1.0)
 
     def _forget(self) -> None:
-        """The world itself keeps everything that ever happened, for its oracles. Here that would be what grows."""
+        """Drop the world's own history, which it keeps for its oracles and which would grow here."""
         changes = self.api.history.changes
         for change in changes[self._forgotten :]:
             change.kind, change.path, change.before, change.after = "DELETED", "", None, {}
@@ -115,12 +115,13 @@ class Soak(World):
             del self.api.objects[path]
         if self.api.objects:
             self.violate(f"objects are left: {sorted(self.api.objects)[:4]}")
-        for kept in (self.api.requests, self.writes, self.facts, self.invariants.told, self.kubelet.processes):
+        lists = (self.api.requests, self.writes, self.incident_log, self.invariants.story_lines, self.kubelet.processes)
+        for kept in lists:
             kept.clear()
-        self.lives[-1].door.own = OwnWrites(self)
+        self.runs[-1].transport.own = OwnWrites(self)
 
     def _footprint(self) -> Footprint:
-        daemon = self.lives[-1].daemon
+        daemon = self.runs[-1].daemon
         assert daemon is not None
         series = sum(not line.startswith(b"#") for line in generate_latest(daemon.instruments.registry).splitlines())
         return Footprint(
@@ -134,7 +135,7 @@ class Soak(World):
 
 
 def soak(experiments: int) -> Soak:
-    """Play it; what is wrong with it is in ``violations``."""
+    """Play the soak; the result's ``violations`` say what is wrong."""
     world = Soak(experiments)
     world.play()
     if not world.violations:
@@ -143,10 +144,10 @@ def soak(experiments: int) -> Soak:
 
 
 def held_by(daemon: Daemon) -> int:
-    """Bytes of everything that can be reached from the daemon and from the variables of our modules.
+    """Bytes of everything reachable from the daemon and from the variables of Muster's modules.
 
-    Caches of functions count, too: each is bounded (``tests/fuzz/test_poison.py``), and full when it is warm. What the
-    world holds does not.
+    Function caches count: each is bounded (``tests/fuzz/test_poison.py``) and full when warm. What the world holds does
+    not count.
     """
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] in ROOMS]
     todo: list[Any] = [daemon, *(value for module in modules for value in vars(module).values())]
@@ -165,7 +166,7 @@ def held_by(daemon: Daemon) -> int:
 
 
 def leaks(warm: Footprint, last: Footprint) -> list[str]:
-    """What there is more of in the end than when all was warm."""
+    """What has grown since the daemon was warm."""
     found = []
     if last.memory > warm.memory * GROWTH:
         found.append(f"memory has grown from {warm.memory:,} to {last.memory:,} bytes")

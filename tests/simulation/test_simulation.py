@@ -1,4 +1,4 @@
-"""The simulation itself, and the part of it that every change has to pass; ``make simulate`` plays all of it."""
+"""The simulation itself, and the share of its plans that ``make test`` plays; ``make simulate`` plays all of them."""
 
 import asyncio
 import gc
@@ -24,7 +24,7 @@ from tests.simulation.world.world import World
 
 CORE = [scenario.name for scenario in scenarios().values() if scenario.core]
 EVERY = 67
-"""Every so manieth plan is played here: a prime, so that no family and no scenario is left out for long."""
+"""Every Nth plan is played here: a prime, so that no family and no scenario is left out for long."""
 
 
 @pytest.fixture
@@ -37,17 +37,17 @@ def loop() -> Iterator[VirtualLoop]:
 # Time
 
 
-def test_an_hour_passes_in_no_time(loop: VirtualLoop) -> None:
+def test_an_hour_of_virtual_time_takes_no_time(loop: VirtualLoop) -> None:
     loop.run_until_complete(asyncio.sleep(3600))
     assert loop.time() == 3600
 
 
-def test_who_waits_for_nothing_is_told(loop: VirtualLoop) -> None:
+def test_a_task_that_waits_for_nothing_is_a_deadlock(loop: VirtualLoop) -> None:
     with pytest.raises(Deadlock, match="nothing is left to wait for"):
         loop.run_until_complete(asyncio.Event().wait())
 
 
-def test_a_loop_without_end_is_noticed(loop: VirtualLoop) -> None:
+def test_a_loop_that_never_rests_is_detected(loop: VirtualLoop) -> None:
     def again() -> None:
         loop.call_soon(again)
 
@@ -63,7 +63,7 @@ def test_threads_and_sockets_are_refused(loop: VirtualLoop) -> None:
         loop.run_until_complete(asyncio.open_connection("127.0.0.1", 9))
 
 
-def test_timers_of_one_instant_run_as_they_were_set_and_cancelled_ones_never(loop: VirtualLoop) -> None:
+def test_timers_of_one_instant_run_in_order_and_cancelled_ones_never(loop: VirtualLoop) -> None:
     seen: list[int] = []
     timers = [loop.call_at(5.0, seen.append, number) for number in range(50)]
     loop.call_at(4.0, timers[7].cancel)
@@ -71,7 +71,7 @@ def test_timers_of_one_instant_run_as_they_were_set_and_cancelled_ones_never(loo
     assert seen == [number for number in range(50) if number != 7]
 
 
-def test_a_call_that_fails_is_a_violation_and_not_the_end() -> None:
+def test_a_callback_that_raises_is_a_violation_and_does_not_end_the_world() -> None:
     world = World(parse("happy:n=1"))
     world.loop.call_later(3.0, [].pop)
     world.play()
@@ -79,7 +79,7 @@ def test_a_call_that_fails_is_a_violation_and_not_the_end() -> None:
     assert world.loop.time() > 600.0
 
 
-def test_a_shuffled_loop_depends_on_its_seed_alone() -> None:
+def test_the_order_of_a_shuffled_loop_depends_on_its_seed_alone() -> None:
     def order(seed: int) -> list[int]:
         loop = VirtualLoop(Random(seed))
         seen: list[int] = []
@@ -99,19 +99,19 @@ def test_a_shuffled_loop_depends_on_its_seed_alone() -> None:
 # Plans
 
 
-def test_a_plan_is_its_line() -> None:
+def test_a_plan_and_its_line_convert_into_each_other() -> None:
     faults = tuple(Fault(kind, number, "3") for number, kind in enumerate(KINDS, 1))
     for plan in (Plan("happy", 4), Plan("happy", 16, faults, 7, shuffle=True)):
         assert parse(str(plan)) == plan
     assert str(parse("happy:n=4:crash-after=17")) == "happy:n=4:crash-after=17"
-    with pytest.raises(ValueError, match="no fault"):
+    with pytest.raises(ValueError, match="not a fault"):
         parse("happy:n=4:crashafter=17")
     for never in ("crash-after=0", "drop=0", "double=-1"):
         with pytest.raises(ValueError, match="never happens"):
             parse(f"happy:n=4:{never}")
 
 
-def test_every_family_has_plans_and_every_kind_of_fault_a_family() -> None:
+def test_every_family_has_plans_and_every_kind_of_fault_has_a_family() -> None:
     kinds = set()
     for family in FAMILIES:
         tasks = [line for _, line in runner.exhaustive([family], [4], CORE)]
@@ -128,11 +128,11 @@ def test_the_same_plan_has_the_same_history(line: str) -> None:
     assert play(parse(line)).history == play(parse(line)).history
 
 
-def test_events_that_come_twice_must_make_the_very_same_history() -> None:
+def test_events_that_come_twice_make_the_same_history() -> None:
     plan, clean = parse("happy:n=1:double=0"), runner.reference("happy", 1)
     assert play(plan, clean).violations == ()
     another = replace(clean, history=runner.reference("member-fails", 1).history)
-    assert play(plan, another).violations == ("what comes twice makes a difference",)
+    assert play(plan, another).violations == ("events that come twice make a difference",)
 
 
 def test_another_seed_has_another_history() -> None:
@@ -162,15 +162,15 @@ def test_histories_do_not_depend_on_the_order_of_sets() -> None:
 # Oracles
 
 
-def test_what_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scenario that states another end than it has: the smallest lie there is."""
+def test_a_wrong_end_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scenario states another number of restarts than it has."""
     happy = scenarios()["happy"]
     lie: Scenario = replace(happy, end=replace(happy.end, restarts=1))
     monkeypatch.setitem(scenarios(), "happy", lie)
     assert any("restarts" in violation for violation in play(Plan("happy", 1)).violations)
 
 
-def test_a_plan_is_shrunk_to_what_it_fails_by(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_violated_plan_is_reduced_to_the_fault_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(plan: Plan) -> object:
         return replace(empty, violations=("bad",) * plan.has("drop"))
 
@@ -180,7 +180,7 @@ def test_a_plan_is_shrunk_to_what_it_fails_by(monkeypatch: pytest.MonkeyPatch) -
     assert str(runner.shrink(plan)) == "happy:n=1:drop=5"
 
 
-def test_a_replay_tells_everything() -> None:
+def test_a_replay_prints_incidents_and_phases() -> None:
     told: list[str] = []
     World(parse("member-fails:n=1:crash-after=9"), say=told.append).play()
     text = "\n".join(told)
@@ -188,39 +188,39 @@ def test_a_replay_tells_everything() -> None:
     assert "Succeeded" in text
 
 
-# What it has found
+# Bugs that it has found
 
 FOUND = {
-    "happy:n=1:edit-spec=2": "a status write was answered after the watch had brought what followed it, which set the "
+    "happy:n=1:edit-spec=2": "a status write was answered after the watch had delivered a later version, which set the "
     "known version back: every later write met Conflict, for ever",
-    "happy:n=4:refuse=3/403": "the Service was refused once and never asked for again, for all pods were there",
-    "happy:n=4:lose=17/504": "an answer was lost, and with it the Event and the count of what had been written",
-    "happy:n=4:crash-after=16": "a new life unsaid the roll until it was answered, and told of the coordinator twice",
-    "preempted:n=4:crash-before=17": "a member went while nobody looked, and its survivors' deaths were charged",
-    "preempted:n=4:hold=7/120": "a pod that had run and was gone before the gang was seen whole was made again",
-    "preempted:n=1:stale=4/4": "the same, where an earlier life had made the pods",
-    "preempted:n=4:stale=2/2:drop=24:seed=11378:shuffle": "a watch lost the one event that told of a preemption, and a "
-    "survivor's death was charged",
-    "side-by-side:n=1:stale=20/11": "a new life heard of its predecessor's record before the pods that it was written "
-    "of, unsaid that they were ready, and told of it twice",
+    "happy:n=4:refuse=3/403": "a refused Service was never created, because all pods existed",
+    "happy:n=4:lose=17/504": "with a lost answer, the Event and the counter of that write were lost",
+    "happy:n=4:crash-after=16": "a restarted daemon withdrew the roll until the first probe, and repeated an Event",
+    "preempted:n=4:crash-before=17": "a member was removed while no daemon ran, and its survivors' aborts were charged",
+    "preempted:n=4:hold=7/120": "a pod that had run and was gone before all pods were seen was created again",
+    "preempted:n=1:stale=4/4": "the same, where an earlier daemon had created the pods",
+    "preempted:n=4:stale=2/2:drop=24:seed=11378:shuffle": "a watch lost the one event that showed a preemption, and a "
+    "survivor's abort was charged",
+    "side-by-side:n=1:stale=20/11": "a restarted daemon received a status before the pods that it was decided on, "
+    "withdrew that they were ready, and repeated the Event",
     "side-by-side:n=4:stale=50/18:seed=814:shuffle": "in the same way an ended pod seemed to run still, and was "
-    "deleted with the log of what had failed",
-    "node-lost:n=4:stale=22/28": "that a member was gone was heard when the watch had brought the next epoch, and was "
-    "taken for that one's loss",
-    "gives-up:n=4:expire=22:delete-pod=21/3": "a pod that was deleted, and was seen only when that had ended it, was "
+    "deleted with the log of the failure",
+    "node-lost:n=4:stale=22/28": "the loss of a member was confirmed after the watch had delivered the next epoch, and "
+    "was taken for a loss in that epoch",
+    "gives-up:n=4:expire=22:delete-pod=21/3": "a deleted pod was seen for the first time when it had ended, and was "
     "charged as a failure",
-    "unschedulable-restarts:n=4:hold=47/120": "a clock ran out over a gang that had found its nodes, run and succeeded "
-    "while the watch hung, and the gang was started again",
-    "happy:n=1:stale=10/3:delete-pod=11/0:refuse=2/409:crash-before=8": "a launch was confirmed, though the status it "
-    "was decided on was old: a pod that was gone after it had run was made again",
-    "crashes-at-start:n=4:drop=52:lose=30/reset:seed=1732:shuffle": "of a write whose answer was lost too many vain "
-    "repetitions were remembered, and it was not",
+    "unschedulable-restarts:n=4:hold=47/120": "a clock expired for a gang that had been scheduled, run and succeeded "
+    "while the watch was silent, and the gang was restarted",
+    "happy:n=1:stale=10/3:delete-pod=11/0:refuse=2/409:crash-before=8": "a launch decided on an old status was "
+    "confirmed: a pod that was gone after it had run was created again",
+    "crashes-at-start:n=4:drop=52:lose=30/reset:seed=1732:shuffle": "after a lost answer the retries were remembered "
+    "instead of the write",
 }
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nothing_outlives_its_world(family: str) -> None:
-    """Not a frame of the daemon's: what held one here would hold one in a daemon for as long as it lives."""
+    """Not even a frame of the daemon's: what keeps one alive here would leak one in production."""
     tasks = [line for _, line in runner.exhaustive([family], [1, 4], ["happy"])]
     world = World(parse(tasks[len(tasks) // 2]))
     world.play()
@@ -231,11 +231,11 @@ def test_nothing_outlives_its_world(family: str) -> None:
 
 
 @pytest.mark.parametrize("line", FOUND)
-def test_what_was_wrong_once_is_right(line: str) -> None:
+def test_a_bug_that_was_found_once_does_not_return(line: str) -> None:
     assert not runner.judge(parse(line)).violations, FOUND[line]
 
 
-# All of it, in part
+# A share of all plans
 
 
 @pytest.mark.timeout(600)

@@ -1,8 +1,8 @@
-"""What must be true in the end, of every plan.
+"""What must be true at the end of every plan.
 
-Every plan is compared with its scenario's own statement of its end, and with the run of the same scenario in which
-nothing went wrong (Sieve's oracle: the same end state, the same objects created and deleted). Where a fault may rightly
-change something, the mask says why.
+Each plan is compared with the end that its scenario states, and with the run of the same scenario without faults (the
+oracle of Sieve: the same end state, the same objects created and deleted). Where a fault may rightly change something,
+a mask says why (``plans/masks.py``).
 """
 
 from collections import Counter
@@ -14,33 +14,42 @@ from muster.api.names import LABEL_EXPERIMENT
 from muster.api.values.timestamps import seconds_of
 from tests.simulation.oracles.histories import History, history
 from tests.simulation.oracles.invariants import OVER
-from tests.simulation.plans.masks import CONVERGE, PROMPT, aged, averted, blind, misled, unmet, unwitnessed
-from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES, STRANGERS, Plan
-from tests.simulation.scenarios.scenario import Dies, End
+from tests.simulation.plans.masks import (
+    CONVERGE,
+    PROMPT,
+    acted_on_before_seen,
+    cause_may_differ,
+    events_come_too_late,
+    extra_refresh_delay,
+    incident_averted,
+    unrecorded_epochs,
+)
+from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES, FOREIGN_CHANGES, Plan
+from tests.simulation.scenarios.scenario import End, Fails
 from tests.simulation.world.process import Stage
 from tests.simulation.world.world import EPOCH, World
 
 MILESTONES = ("Scheduled", "CoordinatorReady", "Assembled")
-"""Conditions on the way."""
+"""Conditions that a run to its end passes."""
 DISRUPTIONS = ("disruption", "deletion")
 ONCE = ("Started", "GangRestart", "Restarted", "Scheduled", "Assembling", "CoordinatorReady", "Running")
-"""Turns that can happen once per epoch."""
+"""Reasons that the story may contain once per epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a plan came to. ``summary`` is what is compared with the clean run."""
+    """The outcome of a plan. ``summary`` is what is compared with the clean run."""
 
     plan: Plan
     violations: tuple[str, ...]
     summary: dict[str, Any]
     ended: float
     history: History | None = None
-    """Everything that happened, where it is the clean run or was not compared with one."""
+    """Every step, if this is the clean run or was not compared with one."""
 
 
 def play(plan: Plan, clean: Result | None = None) -> Result:
-    """Play a plan and judge it; without a clean run to compare with, by its scenario's own statement alone."""
+    """Play a plan and judge it; without ``clean``, by what its scenario states alone."""
     world = World(plan)
     world.play()
     summary = _summary(world)
@@ -61,7 +70,7 @@ def _summary(world: World) -> dict[str, Any]:
 
 
 def _status(world: World, name: str) -> dict[str, Any] | None:
-    obj = world.named(name)
+    obj = world.experiment_named(name)
     if obj is None:
         return None
     status = obj.get("status") or {}
@@ -88,21 +97,21 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
 
 
 def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> Iterator[str]:
-    """The end that the scenario states."""
+    """The experiment ends as its scenario states."""
     if status is None:
         if end.phase:
-            yield f"{name} is gone; it should be {end.phase}"
+            yield f"{name} no longer exists; it should be {end.phase}"
         return
     plan = world.plan
     wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
-    if averted(world, name):
+    if incident_averted(world, name):
         wanted = {"phase": "Succeeded", "reason": "AllMembersSucceeded"}
-    # Who deletes a pod ends an epoch: then _accounts alone says what is right.
-    if not (plan.has(*STRANGERS) or unwitnessed(world, name)):
+    # A deleted pod ends an epoch: then only _accounts can say what is right.
+    if not (plan.has(*FOREIGN_CHANGES) or unrecorded_epochs(world, name)):
         wanted |= {"restarts": end.restarts, "disruptions": end.disruptions}
-        if not unmet(world, name):  # an epoch that nobody was told to begin has no end
+        if not acted_on_before_seen(world, name):  # the daemon cannot end an epoch that it was never asked to begin
             wanted["epoch"] = end.epoch
-        if not misled(plan):
+        if not cause_may_differ(plan):
             rank = end.cause[1] if end.cause else None
             rank = rank % plan.size if rank is not None else None
             wanted["cause"] = (end.cause[0], rank) if end.cause else None
@@ -114,31 +123,30 @@ def _end(world: World, name: str, end: End, status: dict[str, Any] | None) -> It
 
 
 def _clock(world: World, name: str, end: End) -> Iterator[str]:
-    obj = world.named(name)
+    obj = world.experiment_named(name)
     status = obj["status"] if obj else {}
     late = seconds_of(status.get("finishTime")) - seconds_of(status.get(end.since)) - (end.clock or 0.0)
     allowed = PROMPT + sum(fault.seconds for fault in world.plan.faults)
     if not -0.001 <= late <= allowed:
-        yield f"{name} is ended {late:.3f} s after its clock has run out"
+        yield f"{name} ends {late:.3f} s after its clock expired"
 
 
 def _accounts(world: World, name: str, status: dict[str, Any] | None) -> Iterator[str]:
-    """Each epoch that ended, ended for one reason, and is counted once as what it was."""
+    """Each epoch ended for one reason, and is counted once under that reason."""
     if status is None or not status["phase"]:
         return
-    doubtful = unwitnessed(world, name)
-    failed = doubtful | {epoch for _, kind, called, epoch, _ in world.facts if called == name and kind == "failure"}
-    disrupted = {
-        epoch for _, kind, called, epoch, _ in world.facts if called == name and kind in DISRUPTIONS
-    } | doubtful
-    others = world.scenario.ends[name].free
+    doubtful = unrecorded_epochs(world, name)
+    incidents = [(kind, epoch) for _, kind, experiment, epoch, _ in world.incident_log if experiment == name]
+    failed = doubtful | {epoch for kind, epoch in incidents if kind == "failure"}
+    disrupted = doubtful | {epoch for kind, epoch in incidents if kind in DISRUPTIONS}
+    others = world.scenario.ends[name].other_ends
     ended = range(status["epoch"])
     causeless = [epoch for epoch in ended if epoch not in failed | disrupted]
     if len(causeless) > others:
-        yield f"{name}: epochs {causeless} ended for no reason"
+        yield f"{name}: epochs {causeless} ended without a reason"
     sure = sum(epoch in failed and epoch not in disrupted for epoch in ended)
     most = sum(epoch in failed for epoch in ended)
-    if not sure - others <= status["restarts"] <= most + others:  # a clock may have been faster
+    if not sure - others <= status["restarts"] <= most + others:  # a clock may have expired first
         yield f"{name}: {status['restarts']} restarts are counted, {most} failures were injected"
     free = sum(epoch in disrupted and epoch not in failed for epoch in ended)
     most = sum(epoch in disrupted for epoch in ended)
@@ -147,55 +155,55 @@ def _accounts(world: World, name: str, status: dict[str, Any] | None) -> Iterato
 
 
 def _objects(world: World, summary: dict[str, Any], clean: Result | None) -> Iterator[str]:
-    """No object is made twice; and the same ones are made, deleted and left as when nothing goes wrong.
+    """No object is created twice, and the same objects are created, deleted and left as in the clean run.
 
-    A pod that a stranger deleted before its program ran may be made again in the same epoch, for nobody has met it. And
-    a create of a dead leader that comes late makes what it makes: no precondition can fence it.
+    A pod that a user deleted before its program ran may be created again in the same epoch: no member has met it. And
+    a create of a killed leader that is carried out late takes effect: no precondition can prevent it.
     """
-    doubtful = any(unwitnessed(world, name) for name in world.scenario.ends)
-    unborn = Counter(p.path for p in world.kubelet.processes.values() if p.stage is Stage.WAITING)
+    doubtful = any(unrecorded_epochs(world, name) for name in world.scenario.ends)
+    not_started = Counter(p.path for p in world.kubelet.processes.values() if p.stage is Stage.WAITING)
     for path, times in summary["created"].items():
-        if times > 1 + unborn[path] * world.plan.has("delete-pod") + (path in world.landed) + doubtful:
+        if times > 1 + not_started[path] * world.plan.has("delete-pod") + (path in world.created_late) + doubtful:
             yield f"{path} is created {times} times"
     yield from _left(world, summary)
-    if clean is None or doubtful or world.plan.has(*STRANGERS):  # a deletion may make an epoch that the clean run lacks
-        return
+    if clean is None or doubtful or world.plan.has(*FOREIGN_CHANGES):
+        return  # a deleted pod may cause an epoch that the clean run lacks
     if extra := set(summary["created"]) - set(clean.summary["created"]):
-        yield f"created, though nobody asked for it: {sorted(extra)[:4]}"
-    # People act at a second of the clock, whatever the faults have put off until then; and of a gang that is taken down
-    # the survivors may end by themselves before they are deleted, and are then kept for their logs.
-    if not world.scenario.people and world.scenario.end.phase != "Failed":
+        yield f"created, but not in the clean run: {sorted(extra)[:4]}"
+    # Users act at a fixed second, whatever a fault has delayed until then. And survivors of a gang that is taken down
+    # may end by themselves before they are deleted; then they are kept for their logs.
+    if not world.scenario.user_actions and world.scenario.end.phase != "Failed":
         for what in ("created", "deleted", "left"):
             got, wanted = summary[what], clean.summary[what]
-            if misled(world.plan):
+            if cause_may_differ(world.plan):
                 got, wanted = _per_epoch(got), _per_epoch(wanted)
-                if any(isinstance(event, Dies) and event.start for event in world.scenario.befalls):
-                    # A member that dies at its start may end its epoch before the others were made.
-                    got = _with_unborn(got, wanted, summary["created"], clean.summary["created"])
+                if any(isinstance(event, Fails) and event.start for event in world.scenario.incidents):
+                    # A member that fails at its start may end its epoch before the others were created.
+                    got = _with_uncreated(got, wanted, summary["created"], clean.summary["created"])
             if got != wanted:
                 yield f"{what}: {_difference(wanted, got)}"
     for name, status in summary["experiments"].items():
         wanted = clean.summary["experiments"][name]
         if not status or not wanted:
             continue
-        # A daemon that hears of everything minutes late never sees the gang assemble, and says so; and people may end
-        # an experiment before it has come that far.
-        unseen = MILESTONES if blind(world.plan) or world.scenario.people else ()
+        # A daemon that receives everything minutes late never sees the gang assemble, and its conditions say so;
+        # and users may end an experiment before it has come that far.
+        unseen = MILESTONES if events_come_too_late(world.plan) or world.scenario.user_actions else ()
         differs = {key for key, said in status["conditions"].items() if wanted["conditions"].get(key) != said}
         if differs.difference(unseen):
             yield f"{name}: conditions: {_difference(wanted['conditions'], status['conditions'])}"
 
 
 def _per_epoch(objects: dict[str, Any]) -> dict[str, int]:
-    """How many objects of each kind and epoch, by the suffix that all names of an epoch share: the pod of the cause is
-    kept, and of a daemon that was misled about the cause it may be another one's."""
+    """Objects per kind and epoch, by the suffix that all names of an epoch share. The pod of the cause is kept, and
+    if the cause may differ, so may the pod."""
     return dict(Counter(f"{name.rpartition('/')[0]} {name.rsplit('-', 1)[-1]}" for name in objects))
 
 
-def _with_unborn(
+def _with_uncreated(
     got: dict[str, int], wanted: dict[str, int], made: dict[str, Any], meant: dict[str, Any]
 ) -> dict[str, int]:
-    """Counts of epochs, made good for members that were never made: as many may be lacking, and no more."""
+    """``got``, completed for members that were never created, but for no more than these."""
     born, intended = _by_suffix(_per_epoch(made)), _by_suffix(_per_epoch(meant))
     counts = dict(got)
     for key, number in wanted.items():
@@ -210,28 +218,28 @@ def _by_suffix(counts: dict[str, int]) -> dict[str, int]:
 
 
 def _suffix(key: str) -> str:
-    """Of a key of ``_per_epoch``: the epoch without the kind."""
+    """The epoch in a key of ``_per_epoch``, without the kind."""
     return key.rpartition(" ")[2]
 
 
 def _repeated(world: World, clean: Result | None) -> Iterator[str]:
-    """Events that come twice, and nothing else, are as if they came once: the same happens at the same time."""
+    """If the only fault is that events come twice, the run is the same as the clean run."""
     disturbed = world.plan.shuffle or {fault.kind for fault in world.plan.faults} != {"double"}
     if clean is None or clean.history is None or disturbed:
         return
     if history(world).digest != clean.history.digest:
-        yield "what comes twice makes a difference"
+        yield "events that come twice make a difference"
 
 
 def _left(world: World, summary: dict[str, Any]) -> Iterator[str]:
-    """What is over has nothing running, and what is gone has nothing left."""
+    """A finished experiment has no running pod, and a deleted one has no pod at all."""
     for pod in world.objects("pods"):
         name, phase = pod["metadata"]["name"], pod.get("status", {}).get("phase", "Pending")
         status = summary["experiments"][pod["metadata"]["labels"][LABEL_EXPERIMENT]]
         if status is None:
-            yield f"{name} is left though its Experiment is gone"
+            yield f"{name} exists although its Experiment is gone"
         elif status["phase"] in OVER and phase not in OVER:
-            yield f"{name} is {phase} though its Experiment is {status['phase']}"
+            yield f"{name} is {phase} although its Experiment is {status['phase']}"
 
 
 def _difference(wanted: dict[str, Any], got: dict[str, Any]) -> str:
@@ -240,7 +248,7 @@ def _difference(wanted: dict[str, Any], got: dict[str, Any]) -> str:
 
 
 def _ended(world: World) -> float:
-    """When the last experiment was finished or gone, in seconds from the beginning."""
+    """When the last experiment was finished, in seconds from the beginning."""
     latest = 0.0
     for obj in world.experiments():
         latest = max(latest, seconds_of((obj.get("status") or {}).get("finishTime")) - EPOCH)
@@ -248,38 +256,38 @@ def _ended(world: World) -> float:
 
 
 def _rest(world: World, clean: Result | None) -> Iterator[str]:
-    """Once the world is left alone the daemon soon has nothing left to do."""
+    """When nothing changes any more, the daemon soon stops writing."""
     own = {write.committed for write in world.writes}
     changes = [change.at for change in world.api.history.changes if change.version not in own]
-    faults = [at + fault.seconds for fault, at in world.struck.items()]
-    people = [EPOCH + step.second for step in world.scenario.people]
+    faults = [at + fault.seconds for fault, at in world.injected.items()]
+    people = [EPOCH + step.second for step in world.scenario.user_actions]
     last = max([*changes, *faults, *people])
     written = world.writes[-1].at if world.writes else 0.0
-    if written > last + world.scenario.patience + aged(world):
-        yield f"the last write comes {written - last:.1f} s after everything else has come to rest"
-    if clean is not None and not world.plan.has(*STRANGERS):
+    if written > last + world.scenario.settle_within + extra_refresh_delay(world):
+        yield f"the last write comes {written - last:.1f} s after every other change"
+    if clean is not None and not world.plan.has(*FOREIGN_CHANGES):
         late = _ended(world) - clean.ended - sum(fault.seconds for fault in world.plan.faults)
         if late > CONVERGE:
             yield f"it ends {late:.1f} s later than the faults explain"
 
 
 def _stories(world: World) -> Iterator[str]:
-    """Each line of the story is told once; and, unless an Event's own write went wrong, each is told."""
+    """Each line of the story appears once and has its Event, unless the write of an Event failed."""
     plan = world.plan
     events = [change.after for change in world.api.history.changes if change.resource == "events"]
     told = Counter((event["involvedObject"]["uid"], event["reason"], event["message"]) for event in events)
-    lines = {(uid, reason, message) for (uid, _, reason, message) in world.invariants.told}
+    lines = {(uid, reason, message) for (uid, _, reason, message) in world.invariants.story_lines}
     for obj in world.experiments():
         story = (obj.get("status") or {}).get("story", ())
         turns = Counter((line.get("epoch", 0), line["reason"]) for line in story)
         twice = [turn for turn, times in turns.items() if times > 1 and turn[1] in ONCE]
         if twice:
-            yield f"{obj['metadata']['name']}: the story tells twice of {twice}"
+            yield f"{obj['metadata']['name']}: the story has these lines twice: {twice}"
     hit = [fault for fault in plan.faults if fault.kind in COUNTED_IN_WRITES and _is_event(world, fault.at)]
     if not hit and not plan.has(*CRASHES):
-        there = {obj["metadata"]["uid"] for obj in world.experiments()}  # of what is deleted nothing more need be told
+        there = {obj["metadata"]["uid"] for obj in world.experiments()}  # a deleted Experiment needs no Events
         for uid, reason, message in sorted(line for line in lines - set(told) if line[0] in there):
-            yield f"no Event tells of {reason}: {message} ({uid[-4:]})"
+            yield f"there is no Event for {reason}: {message} ({uid[-4:]})"
     yield from _counters(world)
 
 
@@ -288,11 +296,11 @@ def _is_event(world: World, number: int) -> bool:
 
 
 def _counters(world: World) -> Iterator[str]:
-    """Restarts and outcomes are counted once each; a crash may swallow a count, never double it."""
+    """Restarts and outcomes are counted once each; a crash may lose a count but never double it."""
     restarts = outcomes = ended = finished = 0.0
-    for life in world.lives:
-        restarts += life.count("muster_gang_restarts")
-        outcomes += life.count("muster_outcomes")
+    for run in world.runs:
+        restarts += run.count("muster_gang_restarts")
+        outcomes += run.count("muster_outcomes")
     for status in world.statuses():
         ended += status["restarts"] + status["disruptions"]
         finished += status["phase"] in ("Succeeded", "Failed")

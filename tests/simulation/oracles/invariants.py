@@ -1,4 +1,4 @@
-"""What must hold at every instant, judged on what is true and not on what the daemon believes."""
+"""What must hold at every instant, judged by the true state and not by what the daemon knows."""
 
 from typing import TYPE_CHECKING
 
@@ -15,40 +15,40 @@ OVER = ("Succeeded", "Failed")
 
 
 class Invariants:
-    """Hears of everything that happens, and calls what must not."""
+    """Is called for everything that happens, and records violations."""
 
     def __init__(self, world: "World") -> None:
         self.world = world
-        self.told: dict[tuple[str, int, str, str], int] = {}
-        """Lines of the story that a persisted status holds, by (uid, epoch, reason, message)."""
+        self.story_lines: dict[tuple[str, int, str, str], int] = {}
+        """Lines of the story in persisted statuses, by (uid, epoch, reason, message)."""
 
     # Processes
 
     def started(self, process: Process) -> None:
-        """No two epochs of one experiment run, and no rank twice."""
+        """Two epochs of one experiment never run at once, and no rank runs twice."""
         for other in self.world.kubelet.processes.values():
             if other is process or not other.running or other.experiment != process.experiment:
                 continue
             if other.epoch != process.epoch:
-                self._wrong(f"two epochs run: {process.name} (epoch {process.epoch}) beside {other.name}")
+                self._violate(f"two epochs run: {process.name} (epoch {process.epoch}) beside {other.name}")
             elif other.rank == process.rank:
-                self._wrong(f"rank {process.rank} runs twice: {process.name} and {other.name}")
+                self._violate(f"rank {process.rank} runs twice: {process.name} and {other.name}")
 
     def serves(self, coordinator: Process) -> None:
-        """Nobody who is still about may know this coordinator's address but its own gang."""
+        """No running process of another gang has this coordinator's address."""
         for other in self.world.kubelet.processes.values():
-            if other.running and other.meets_at == coordinator.host:
+            if other.running and other.coordinator_host == coordinator.host:
                 self.arrives(other, coordinator)
 
     def arrives(self, process: Process, coordinator: Process) -> None:
-        """A member reaches the coordinator of its own epoch and no other."""
+        """A member reaches the coordinator of its own epoch only."""
         if (process.experiment, process.epoch) != (coordinator.experiment, coordinator.epoch):
-            self._wrong(f"{process.name} of epoch {process.epoch} reaches the coordinator {coordinator.name}")
+            self._violate(f"{process.name} of epoch {process.epoch} reaches the coordinator {coordinator.name}")
 
-    # Changes, whoever made them
+    # Changes of objects, by anybody
 
     def changed(self, change: Change) -> None:
-        """A change was committed."""
+        """An object was changed."""
         if change.resource == "experiments" and change.kind == "MODIFIED" and change.before is not None:
             self._status(change, change.before.get("status"), change.after.get("status"))
 
@@ -57,20 +57,21 @@ class Invariants:
             return
         uid = change.after["metadata"]["uid"]
         for line in after.get("story", ()):
-            self.told.setdefault((uid, line.get("epoch", 0), line["reason"], line.get("message", "")), change.version)
+            key = (uid, line.get("epoch", 0), line["reason"], line.get("message", ""))
+            self.story_lines.setdefault(key, change.version)
         if not before:
             return
         if after["epoch"] not in (before["epoch"], before["epoch"] + 1):
-            self._wrong(f"epoch {before['epoch']} is followed by epoch {after['epoch']}")
+            self._violate(f"epoch {before['epoch']} is followed by epoch {after['epoch']}")
         ended = after["restarts"] + after["disruptions"]
         if ended - before["restarts"] - before["disruptions"] > after["epoch"] - before["epoch"]:
-            self._wrong("a restart is counted without a new epoch")
+            self._violate("a restart is counted without a new epoch")
         if before["phase"] in OVER and after["phase"] != before["phase"]:
-            self._wrong(f"{before['phase']} is not for ever: {after['phase']} follows")
-        if _said(before) == _said(after):
-            self._wrong(f"a status is written that says nothing new (resourceVersion {change.version})")
+            self._violate(f"{before['phase']} is final, but {after['phase']} follows")
+        if _without_update_time(before) == _without_update_time(after):
+            self._violate(f"a status write changes nothing (resourceVersion {change.version})")
 
-    # What the daemon did
+    # Writes of the daemon
 
     def wrote(self, method: str, path: str, body: bytes) -> None:
         """A write of the daemon was carried out."""
@@ -87,30 +88,29 @@ class Invariants:
         name, uid, epoch = pod["metadata"]["name"], labels[LABEL_UID], int(labels[LABEL_EPOCH])
         status = self._persisted(uid)
         if status is None:
-            return  # the Experiment was deleted while the request was on its way; the collector takes the pod
+            return  # the Experiment was deleted meanwhile; the garbage collector takes the pod
         if status.get("epoch") != epoch:
-            self._wrong(f"{name} of epoch {epoch} is created while epoch {status.get('epoch')} is persisted")
+            self._violate(f"{name} of epoch {epoch} is created while epoch {status.get('epoch')} is persisted")
         if status.get("phase") in (*OVER, "Suspended"):
-            self._wrong(f"{name} is created for an experiment that is {status['phase']}")
+            self._violate(f"{name} is created for an experiment that is {status['phase']}")
         for other in self._pods(uid):
             if int(other["metadata"]["labels"][LABEL_EPOCH]) != epoch and _phase(other) not in OVER:
-                self._wrong(f"{name} is created beside {other['metadata']['name']}, which may still run")
+                self._violate(f"{name} is created beside {other['metadata']['name']}, which may still run")
 
     def _deleted(self, path: str) -> None:
-        """Only what the persisted record has given up."""
+        """Pods are deleted only after the end of their epoch was persisted."""
         process = next((p for p in self.world.kubelet.processes.values() if p.path == path), None)
         status = self._persisted(process.experiment) if process else None
         if process and status and process.epoch == status["epoch"] and status["phase"] not in (*OVER, "Suspended"):
-            self._wrong(f"{process.name} is deleted before its epoch's end is persisted")
+            self._violate(f"{process.name} is deleted before its epoch's end is persisted")
 
     def _announced(self, event: Object) -> None:
         uid = event["involvedObject"]["uid"]
-        if not any(
-            key[0] == uid and key[2] == event["reason"] and key[3][:200] == event["message"][:200] for key in self.told
-        ):
-            self._wrong(f"the Event {event['reason']} tells what no status says: {event['message']}")
+        told = (event["reason"], event["message"][:200])
+        if not any((key[0], key[2], key[3][:200]) == (uid, *told) for key in self.story_lines):
+            self._violate(f"the Event {event['reason']} is in no persisted status: {event['message']}")
 
-    # Looking things up
+    # Look-ups
 
     def _persisted(self, uid: str) -> Object | None:
         for obj in self.world.experiments():
@@ -122,7 +122,7 @@ class Invariants:
         pods = self.world.objects("pods")
         return [pod for pod in pods if pod["metadata"]["labels"].get(LABEL_UID) == uid]
 
-    def _wrong(self, what: str) -> None:
+    def _violate(self, what: str) -> None:
         self.world.violate(what)
 
 
@@ -130,5 +130,5 @@ def _phase(pod: Object) -> str:
     return str(pod.get("status", {}).get("phase", "Pending"))
 
 
-def _said(status: Object) -> Object:
+def _without_update_time(status: Object) -> Object:
     return {key: value for key, value in status.items() if key != "updateTime"}

@@ -1,7 +1,7 @@
-"""What a daemon was answered, it knows: no life of it may act as though its own write had not been carried out.
+"""Read your own writes: no run of the daemon acts as if a write that was answered had not been carried out.
 
-Preconditions make most such acts harmless, so nothing else notices them; but each is a decision on a picture that is
-older than the daemon's own last step, and the next one may not be harmless.
+Preconditions make most such acts harmless, so no other oracle notices them. But each is a decision on a state older
+than the daemon's own last step, and the next one may not be harmless.
 """
 
 from typing import TYPE_CHECKING
@@ -19,32 +19,32 @@ DECODER = msgspec.json.Decoder(Object)
 
 
 class OwnWrites:
-    """The answered writes of one life."""
+    """The answered writes of one run."""
 
     def __init__(self, world: "World") -> None:
         self._world = world
         self._made: dict[str, str] = {}
-        """The uid of each object made, by path."""
+        """The uid of each created object, by path."""
         self._deleted: set[tuple[str, bytes]] = set()
         self._written: dict[str, int] = {}
-        """The resourceVersion that each object had after our last update of it."""
+        """The resourceVersion of each object after the daemon's last update of it."""
 
     def sends(self, method: str, path: str, body: bytes | None) -> None:
-        """A write is on its way."""
+        """A write is sent."""
         match method:
             case "POST":
                 made = _path_of(path, body)
                 there = self._world.api.objects.get(made)
                 known = there is not None and self._made.get(made) == there["metadata"]["uid"]
-                if known and not self._world.plan.has("drop"):  # (who lost the event cannot know what it told of)
-                    self._world.violate(f"{made} is made again, though its create was answered")
+                if known and not self._world.plan.has("drop"):  # (a daemon that lost the event cannot know the pod)
+                    self._world.violate(f"{made} is created again although its create was answered")
             case "DELETE" if (path, body or b"") in self._deleted:
-                self._world.violate(f"{path} is deleted again, though its delete was answered")
+                self._world.violate(f"{path} is deleted again although its delete was answered")
             case "PUT" if _version(body) < self._written.get(path, 0):
-                self._world.violate(f"{path} is written on what it was before our own last write to it")
+                self._world.violate(f"{path} is written with a resourceVersion older than the daemon's own last write")
 
     def answered(self, method: str, path: str, body: bytes | None, answer: Answer) -> None:
-        """It was carried out, and the daemon is told."""
+        """A write was carried out, and its answer reaches the daemon."""
         match method:
             case "POST":
                 self._made[_path_of(path, body)] = _metadata(answer.body).uid

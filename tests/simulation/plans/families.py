@@ -1,6 +1,6 @@
-"""Every plan there is, family by family, but for those that others stand for (``docs/adr/0022``).
+"""All plans, by family, without those that are equivalent to another one (``docs/adr/0022``).
 
-They are worked out from the run in which nothing goes wrong.
+They are derived from the run without faults.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,90 +9,90 @@ from operator import attrgetter
 from random import Random
 
 from tests.simulation.oracles.final import Result, play
-from tests.simulation.plans.beginnings import lasting
-from tests.simulation.plans.places import LARGE, Places, changes_seen, recorded
+from tests.simulation.plans.fault_points import LARGE, FaultPoints, changes_seen, recorded
 from tests.simulation.plans.plan import EVERY, LOSSES, REFUSALS, Fault, Plan
+from tests.simulation.plans.shared_prefixes import effect_seconds
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.scenario import Scenario
 
-Family = Callable[[Places], Iterator[tuple[Fault, ...]]]
+Family = Callable[[FaultPoints], Iterator[tuple[Fault, ...]]]
 
 Strikes = Sequence[tuple[str, str]]
-"""Kinds of faults, and how they strike."""
+"""Kinds of faults, each with its ``how``."""
 
 
-def _each(places_of: Callable[[Places], Sequence[int]], always: Strikes, varied: Strikes = ()) -> Family:
-    """Each of these faults at each of these places; and each of its variants, where faults are varied."""
+def _each(points_of: Callable[[FaultPoints], Sequence[int]], always: Strikes, varied: Strikes = ()) -> Family:
+    """The ``always`` faults at each place, and the ``varied`` ones where faults are varied."""
 
-    def family(places: Places) -> Iterator[tuple[Fault, ...]]:
-        for at in places_of(places):
-            for kind, how in (*always, *varied) if places.varied else always:
+    def family(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
+        for at in points_of(points):
+            for kind, how in (*always, *varied) if points.varied else always:
                 yield (Fault(kind, at, how),)
 
     return family
 
 
-def _crashes(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Before every write, and after it."""
-    yield from ((Fault("crash-before", at),) for at in places.writes)
-    yield from ((Fault("crash-after", at),) for at in places.turns_of_writes)
+def _crashes(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
+    """A crash before every write, and after it."""
+    yield from ((Fault("crash-before", at),) for at in points.writes)
+    yield from ((Fault("crash-after", at),) for at in points.turns_of_writes)
 
 
-def _errors(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Every error at every write."""
-    for at in places.writes:
-        for kind, how in places.answers(at):
+def _errors(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
+    """Every distinct error at every write."""
+    for at in points.writes:
+        for kind, how in points.failures_of(at):
             yield (Fault(kind, at, how),)
 
 
-def _stale(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Every earlier list, found by a new life."""
-    for version in places.versions:
-        for number in _lives(places, places.after(version)):
+def _stale(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
+    """Every earlier list, as the first list of a daemon that is started again."""
+    for version in points.versions:
+        for number in _restarts(points, points.after(version)):
             yield (Fault("stale", number, str(version)),)
 
 
-def _lives(places: Places, later: Sequence[int]) -> Sequence[int]:
-    """After which of these writes that life begins: in core scenarios after every fourth (with a single member after
-    each), elsewhere after the sixth, and where faults are varied after the first, too."""
-    if places.scenario.core and places.size < LARGE:
-        return later[:: min(places.size, 4)]
+def _restarts(points: FaultPoints, later: Sequence[int]) -> Sequence[int]:
+    """The writes after which that daemon is started: in core scenarios every fourth (with a single member each),
+    elsewhere the sixth, and where faults are varied the first, too."""
+    if points.scenario.core and points.size < LARGE:
+        return later[:: min(points.size, 4)]
     few = list(dict.fromkeys([*later[:6][-1:], *later[:1]]))
-    return few if places.varied else few[:1]
+    return few if points.varied else few[:1]
 
 
-def _strangers(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Somebody edits the first pod or deletes the last one; or (varied) deletes the first one, or edits the spec."""
-    every = [("edit-pod", 0), ("delete-pod", places.size - 1), *[("delete-pod", 0)] * places.varied]
-    for version in places.turns_of_changes:
+def _foreign_changes(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
+    """A user edits the first pod or deletes the last one; or (varied) deletes the first one, or edits the spec."""
+    every = [("edit-pod", 0), ("delete-pod", points.size - 1), *[("delete-pod", 0)] * points.varied]
+    for version in points.turns_of_changes:
         for kind, rank in dict.fromkeys(every):
-            if places.pod(rank, version):
+            if points.pod(rank, version):
                 yield (Fault(kind, version, str(rank)),)
-        if places.varied:
+        if points.varied:
             yield (Fault("edit-spec", version),)
 
 
-def _doubled(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """All events come twice; none of them must change anything, so none is doubled alone."""
+def _doubled(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
+    """All events come twice. Nothing may change, so no event is doubled alone unless ``full``."""
     yield (Fault("double", EVERY),)
-    if places.full:
-        yield from ((Fault("double", version),) for version in places.versions)
+    if points.full:
+        yield from ((Fault("double", version),) for version in points.versions)
 
 
-def _pairs(places: Places) -> Iterator[tuple[Fault, ...]]:
-    """Two crashes after writes, in the core scenarios: the second one anywhere in the run that the first one makes."""
-    if places.scenario.core:
-        for at in places.turns_of_writes:
+def _pairs(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
+    """Core scenarios: a crash after a write, and a second one anywhere in the run that follows from the first."""
+    if points.scenario.core:
+        for at in points.turns_of_writes:
             first = Fault("crash-after", at)
-            crashed = Places(places.scenario, play(replace(places.plan, faults=(first,))), full=places.full)
+            crashed = FaultPoints(points.scenario, play(replace(points.plan, faults=(first,))), full=points.full)
             yield from ((first, Fault("crash-after", later)) for later in crashed.turns_of_writes if later > at)
 
 
-WRITES: Callable[[Places], Sequence[int]] = attrgetter("writes")
-EVENTS: Callable[[Places], Sequence[int]] = attrgetter("versions")
+WRITES: Callable[[FaultPoints], Sequence[int]] = attrgetter("writes")
+EVENTS: Callable[[FaultPoints], Sequence[int]] = attrgetter("versions")
 
 FAMILIES: dict[str, Family] = {
-    "clean": lambda places: iter([()]),
+    "clean": lambda points: iter([()]),
     "crash": _crashes,
     "error": _errors,
     "late-write": _each(WRITES, [("late", "20")], [("late", "2")]),
@@ -102,33 +102,33 @@ FAMILIES: dict[str, Family] = {
     "double": _doubled,
     "relist": _each(EVENTS, [("expire", "")]),
     "stale": _stale,
-    "stranger": _strangers,
+    "stranger": _foreign_changes,
     "two-crashes": _pairs,
 }
 RANDOM = "random"
 
 
 def clean(scenario: Scenario, size: int) -> Result:
-    """The run in which nothing goes wrong."""
+    """Play the run without faults."""
     return play(Plan(scenario.name, size))
 
 
 def plans(
-    family: str, scenario: Scenario, reference: Result, *, parting: float = 0.0, full: bool = False
+    family: str, scenario: Scenario, reference: Result, *, until: float = 0.0, full: bool = False
 ) -> Iterator[Plan]:
     """The plans of a family for one scenario at one size.
 
-    Without those of faults that are over at the wall second ``parting``: until then another scenario's run is the same.
+    Plans whose faults are over at the wall-clock second ``until`` are left out: another scenario has the same ones.
     """
-    places = Places(scenario, reference, full=full)
-    for faults in FAMILIES[family](places):
-        if parting and faults and max(places.second(fault) + lasting(fault) for fault in faults) < parting:
+    points = FaultPoints(scenario, reference, full=full)
+    for faults in FAMILIES[family](points):
+        if until and faults and max(points.second(fault) + effect_seconds(fault) for fault in faults) < until:
             continue
         yield replace(reference.plan, faults=faults)
 
 
 def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:
-    """Two to four faults of any kind, anywhere, under a shuffled schedule."""
+    """Two to four faults of any kind, anywhere, with a shuffled loop."""
     random = Random(f"plan/{seed}")
     scenario = random.choice(list(scenarios().values()))
     size = random.choice([size for size in scenario.sizes if size < LARGE] or list(scenario.sizes))

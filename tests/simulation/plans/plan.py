@@ -1,47 +1,47 @@
-"""A plan: a scenario at one size, and everything that goes wrong in it, as one line of text that replays it.
+"""A plan: a scenario, a gang size and the faults to inject, as one line of text that replays it.
 
 ``member-fails:n=4:crash-after=17`` is the scenario ``member-fails`` with a gang of 4, in which the daemon is killed
-right after its 17th write. Faults are counted in what does not depend on time: writes of the daemon (from 1, over all
-its lives), and resourceVersions.
+right after its 17th write. Faults are placed by what does not depend on time: the number of a write of the daemon
+(from 1, over all its runs), or a resourceVersion.
 """
 
 from dataclasses import dataclass, replace
 
 from muster.api.errors import ApiError, Unreachable, error_of
 
-DOWN = 5.0
-"""Seconds between a crash and the next life."""
-BEHIND = 10.0
-"""Seconds for which the watches of a daemon that began with a stale list stay where that list was."""
-REPAIR = 5.0
-"""Seconds after which a dropped event is made up for by a list, because the watch was renewed and its version gone."""
+RESTART_DELAY = 5.0
+"""Seconds between a crash and the next start."""
+STALE_FOR = 10.0
+"""Seconds for which the watches of a daemon that began with a stale list deliver nothing newer."""
+RELIST_AFTER = 5.0
+"""Seconds after a dropped event at which its watch ends, and a new list shows what was lost."""
 RETRY_AFTER = 2.0
 EVERY = 0
-"""In the place of a resourceVersion: all of them. Only what is doubled may be."""
+"""In place of a resourceVersion: all of them (``double`` only)."""
 
 KINDS = {
-    "crash-before": "the daemon dies with its nth write not carried out",
-    "crash-after": "the daemon dies with its nth write carried out and unanswered",
-    "late": "the daemon dies at its nth write, which is carried out some seconds later, when the next life is at work",
-    "stale": "the daemon dies after its nth write, and its next life begins with lists of an older resourceVersion",
+    "crash-before": "the daemon is killed at its nth write, which is not carried out",
+    "crash-after": "the daemon is killed at its nth write, which is carried out but not answered",
+    "late": "the daemon is killed at its nth write, which is carried out seconds later, when the next daemon runs",
+    "stale": "the daemon is killed after its nth write, and the next one begins with lists of an older resourceVersion",
     "refuse": "the nth write is answered with an error and not carried out",
     "lose": "the nth write is carried out, but answered with an error",
-    "hold": "one kind's events from a resourceVersion on come some seconds late",
-    "drop": "an event is lost, and made up for by a list some seconds later",
+    "hold": "the events of one kind, from a resourceVersion on, come some seconds late",
+    "drop": "an event is lost; a list shows what was lost some seconds later",
     "double": "an event comes twice; 0: each event does",
-    "expire": "a watch ends with 410 in the place of an event",
-    "delete-pod": "somebody deletes the pod of a rank at a resourceVersion",
-    "edit-pod": "somebody annotates the pod of a rank at a resourceVersion",
-    "edit-spec": "somebody changes the command in the spec at a resourceVersion",
+    "expire": "a watch ends with 410 in place of an event",
+    "delete-pod": "a user deletes the pod of a rank at a resourceVersion",
+    "edit-pod": "a user annotates the pod of a rank at a resourceVersion",
+    "edit-spec": "a user changes the command in the spec at a resourceVersion",
 }
 CRASHES = ("crash-before", "crash-after", "late", "stale")
-STRANGERS = ("delete-pod", "edit-pod", "edit-spec")
+FOREIGN_CHANGES = ("delete-pod", "edit-pod", "edit-spec")
 COUNTED_IN_WRITES = (*CRASHES, "refuse", "lose")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that goes wrong. ``at`` counts writes or is a resourceVersion; ``how`` depends on the kind."""
+    """One fault. ``at`` is the number of a write or a resourceVersion; the meaning of ``how`` depends on the kind."""
 
     kind: str
     at: int
@@ -50,26 +50,26 @@ class Fault:
     def __str__(self) -> str:
         return f"{self.kind}={self.at}" + (f"/{self.how}" if self.how else "")
 
-    def meets(self, version: int) -> bool:
-        """Whether it befalls the event of that resourceVersion."""
+    def applies_to(self, version: int) -> bool:
+        """Whether the event of that resourceVersion is meant."""
         return self.at in (version, EVERY)
 
     @property
     def seconds(self) -> float:
-        """For how long it may keep the daemon from its work."""
+        """For how many seconds it can delay the daemon's work."""
         match self.kind:
             case "crash-before" | "crash-after":
-                return DOWN
+                return RESTART_DELAY
             case "late":
-                return DOWN + float(self.how)
+                return RESTART_DELAY + float(self.how)
             case "stale":
-                return DOWN + BEHIND
+                return RESTART_DELAY + STALE_FOR
             case "refuse" | "lose":
-                return 10.0  # waits between attempts double from 50 ms, and a refusal is tried again after 5 s
+                return 10.0  # delays between attempts double from 50 ms, and a refused create is repeated after 5 s
             case "hold":
-                return float(self.how) + 70.0 * (float(self.how) > 70)  # a silent watch is opened anew, and waits again
+                return float(self.how) + 70.0 * (float(self.how) > 70)  # a silent watch is reopened, and waits again
             case "drop":
-                return REPAIR + 2.0
+                return RELIST_AFTER + 2.0
             case "expire":
                 return 2.0
         return 1.0
@@ -77,7 +77,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``seed`` feeds what is random in the daemon and, with ``shuffle``, in the loop and in every delay."""
+    """``seed`` feeds the daemon's random numbers and, with ``shuffle``, the loop and every delay."""
 
     scenario: str
     size: int
@@ -91,7 +91,7 @@ class Plan:
         return ":".join(parts)
 
     def has(self, *kinds: str) -> bool:
-        """Whether a fault of one of these kinds is in it."""
+        """Whether it has a fault of one of these kinds."""
         return any(fault.kind in kinds for fault in self.faults)
 
     def without(self, fault: Fault) -> "Plan":
@@ -100,7 +100,7 @@ class Plan:
 
 
 def parse(text: str) -> Plan:
-    """A plan from its line. Raises ValueError for what is no plan."""
+    """Read a plan from its line. Raises ValueError for anything that is not a plan."""
     name, *parts = text.strip().split(":")
     plan = Plan(name, 4)
     for part in parts:
@@ -118,7 +118,7 @@ def parse(text: str) -> Plan:
                     raise ValueError(f"{part!r} in {text!r} never happens: writes and resourceVersions begin at 1")
                 plan = replace(plan, faults=(*plan.faults, Fault(key, int(at), how)))
             case _:
-                raise ValueError(f"{part!r} in {text!r} is no fault; there are n, seed, shuffle, {', '.join(KINDS)}")
+                raise ValueError(f"{part!r} in {text!r} is not a fault; use n, seed, shuffle, {', '.join(KINDS)}")
     return plan
 
 
@@ -127,7 +127,7 @@ LOSSES = ("504", "reset")
 
 
 def error(how: str, request: str) -> ApiError:
-    """The answer that a ``refuse`` or ``lose`` fault gives."""
+    """The answer to a write that a ``refuse`` or ``lose`` fault is injected into."""
     if how == "reset":
         return Unreachable("connection reset by peer", reason="Reset", request=request)
     status = int(how)

@@ -1,6 +1,6 @@
 """Gangs that assemble, late or not at all, while no clock ends them."""
 
-from tests.simulation.scenarios.scenario import Absent, Dies, End, Scenario, SlowImage
+from tests.simulation.scenarios.scenario import End, Fails, NeverArrives, Scenario, SlowImage
 
 SCENARIOS = (
     # All members arrive, run and exit 0.
@@ -11,15 +11,15 @@ SCENARIOS = (
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
         sizes=(4,),
         spec={"startup": {"order": "CoordinatorFirst"}},
-        befalls=(Dies(rank=-1),),
+        incidents=(Fails(rank=-1),),
     ),
     # The coordinator runs and never opens its port. No clock is set: the experiment is Stuck and stays.
     Scenario(
         "coordinator-never-serves",
         End("Assembling", "CoordinatorNotServing"),
         sizes=(4,),
-        befalls=(Absent(rank=0),),
-        patience=400.0,  # status.message is refreshed at growing intervals, the last time after minutes
+        incidents=(NeverArrives(rank=0),),
+        settle_within=400.0,  # status.message is refreshed at growing intervals, the last time after minutes
     ),
     # A rank never registers, and the assembly clock only alerts: the gang waits, and status is no longer written.
     Scenario(
@@ -27,14 +27,14 @@ SCENARIOS = (
         End("Assembling", "AssemblyDeadlineExceeded"),
         sizes=(4,),
         spec={"clocks": {"assembly": {"after": "60s", "action": "Alert"}}},
-        befalls=(Absent(rank=-1),),
-        patience=400.0,  # as in coordinator-never-serves
+        incidents=(NeverArrives(rank=-1),),
+        settle_within=400.0,  # as in coordinator-never-serves
     ),
     # One image is pulled slowly; the other members wait at the coordinator.
     Scenario(
         "slow-image",
         End("Succeeded", "AllMembersSucceeded"),
         sizes=(4,),
-        befalls=(SlowImage(rank=-1, seconds=40.0),),
+        incidents=(SlowImage(rank=-1, seconds=40.0),),
     ),
 )

@@ -1,6 +1,6 @@
 """Clocks that expire and restart the gang or end the experiment."""
 
-from tests.simulation.scenarios.scenario import Absent, End, Scenario, Unschedulable
+from tests.simulation.scenarios.scenario import End, NeverArrives, Scenario, Unschedulable
 
 SCENARIOS = (
     # A rank runs and never registers; the assembly clock fails the experiment.
@@ -9,17 +9,24 @@ SCENARIOS = (
         End("Failed", "AssemblyDeadlineExceeded", clock=60.0, since="assemblingTime"),
         sizes=(4, 16),
         spec={"clocks": {"assembly": {"after": "60s", "action": "Fail"}}},
-        befalls=(Absent(rank=-1),),
-        patience=130.0,
+        incidents=(NeverArrives(rank=-1),),
+        settle_within=130.0,
     ),
     # A rank never registers in the first epoch; the assembly clock restarts the gang, and then all arrive.
     Scenario(
         "never-arrives-restarts",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("AssemblyDeadlineExceeded", None), free=1),
+        End(
+            "Succeeded",
+            "AllMembersSucceeded",
+            epoch=1,
+            restarts=1,
+            cause=("AssemblyDeadlineExceeded", None),
+            other_ends=1,
+        ),
         sizes=(4, 16),
         spec={"clocks": {"assembly": {"after": "60s", "action": "Restart"}}},
-        befalls=(Absent(rank=-1, epochs=range(1)),),
-        patience=130.0,
+        incidents=(NeverArrives(rank=-1, epochs=range(1)),),
+        settle_within=130.0,
     ),
     # The run takes longer than spec.timeout: the experiment fails and its pods are deleted.
     Scenario(
@@ -28,7 +35,7 @@ SCENARIOS = (
         sizes=(1, 4, 16),
         spec={"timeout": "5m"},
         run=10_000.0,
-        patience=370.0,
+        settle_within=370.0,
     ),
     # There is no node for a member; the pending clock fails the experiment.
     Scenario(
@@ -36,16 +43,23 @@ SCENARIOS = (
         End("Failed", "PendingDeadlineExceeded", clock=60.0, since="epochTime"),
         sizes=(1, 4),
         spec={"clocks": {"pending": {"after": "60s", "action": "Fail"}}},
-        befalls=(Unschedulable(rank=-1),),
-        patience=130.0,
+        incidents=(Unschedulable(rank=-1),),
+        settle_within=130.0,
     ),
     # There is no node for a member in the first epoch; the pending clock restarts the gang.
     Scenario(
         "unschedulable-restarts",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("PendingDeadlineExceeded", None), free=1),
+        End(
+            "Succeeded",
+            "AllMembersSucceeded",
+            epoch=1,
+            restarts=1,
+            cause=("PendingDeadlineExceeded", None),
+            other_ends=1,
+        ),
         sizes=(4,),
         spec={"clocks": {"pending": {"after": "60s", "action": "Restart"}}},
-        befalls=(Unschedulable(rank=-1, epochs=range(1)),),
-        patience=130.0,
+        incidents=(Unschedulable(rank=-1, epochs=range(1)),),
+        settle_within=130.0,
     ),
 )

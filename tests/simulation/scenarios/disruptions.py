@@ -8,7 +8,7 @@ SCENARIOS = (
         "node-lost",
         End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("DeletionByTaintManager", -1)),
         sizes=(1, 4, 16),
-        befalls=(NodeLost(rank=-1, evicted=30.0, collected=70.0),),
+        incidents=(NodeLost(rank=-1, evicted=30.0, collected=70.0),),
         survivors="hang",
     ),
     # The pod of a lost node is never removed and the spec does not allow force: the gang waits and names the pod.
@@ -16,9 +16,9 @@ SCENARIOS = (
         "node-lost-blocks",
         End("Restarting", "TerminatingDeadlineExceeded", epoch=1, disruptions=1, cause=("DeletionByTaintManager", -1)),
         sizes=(4,),
-        befalls=(NodeLost(rank=-1, evicted=30.0, collected=None),),
+        incidents=(NodeLost(rank=-1, evicted=30.0, collected=None),),
         survivors="hang",
-        patience=600.0,  # the clock alerts after 120 s; status.message is refreshed at growing intervals
+        settle_within=600.0,  # the clock alerts after 120 s; status.message is refreshed at growing intervals
     ),
     # The pod of a lost node is never removed. The spec allows to delete it by force after 30 s.
     Scenario(
@@ -26,13 +26,13 @@ SCENARIOS = (
         End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("DeletionByTaintManager", -1)),
         sizes=(4,),
         spec={"clocks": {"terminating": {"after": "30s", "action": "Restart"}}},
-        befalls=(NodeLost(rank=-1, evicted=30.0, collected=None),),
+        incidents=(NodeLost(rank=-1, evicted=30.0, collected=None),),
         survivors="hang",
     ),
     # The scheduler preempts a member: a disruption, not a failure.
     Scenario(
         "preempted",
         End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("PreemptionByScheduler", -1)),
-        befalls=(Preempted(rank=-1),),
+        incidents=(Preempted(rank=-1),),
     ),
 )

@@ -1,13 +1,13 @@
 """Members whose program exits with an error."""
 
-from tests.simulation.scenarios.scenario import EVER, Dies, End, Scenario
+from tests.simulation.scenarios.scenario import EVERY_EPOCH, End, Fails, Scenario
 
 SCENARIOS = (
     # A member fails in the middle of the run and the others abort. One restart, then success.
     Scenario(
         "member-fails",
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        befalls=(Dies(rank=-1, code=1),),
+        incidents=(Fails(rank=-1, code=1),),
         core=True,
     ),
     # The coordinator fails: the same as for any member, although no probe is answered any more.
@@ -15,21 +15,21 @@ SCENARIOS = (
         "coordinator-fails",
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", 0)),
         sizes=(4, 16),
-        befalls=(Dies(rank=0, code=1),),
+        incidents=(Fails(rank=0, code=1),),
     ),
     # A member exits before the gang is assembled; the others still wait at the coordinator.
     Scenario(
         "crashes-at-start",
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
         sizes=(1, 4, 16),
-        befalls=(Dies(rank=-1, after=0.5, start=True),),
+        incidents=(Fails(rank=-1, after=0.5, start=True),),
     ),
     # The second epoch fails like the first: the back-off doubles, and the third epoch succeeds.
     Scenario(
         "fails-again",
         End("Succeeded", "AllMembersSucceeded", epoch=2, restarts=2, cause=("Error", -1)),
         sizes=(4,),
-        befalls=(Dies(rank=-1, epochs=range(2)),),
+        incidents=(Fails(rank=-1, epochs=range(2)),),
     ),
     # A member fails in every epoch until backoffLimit is reached.
     Scenario(
@@ -37,14 +37,14 @@ SCENARIOS = (
         End("Failed", "BackoffLimitExceeded", epoch=1, restarts=1, cause=("Error", -1)),
         sizes=(1, 4),
         spec={"restartPolicy": {"backoffLimit": 1}},
-        befalls=(Dies(rank=-1, epochs=EVER),),
+        incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
     ),
     # Two experiments run at the same time: one fails and is restarted, the other is not affected.
     Scenario(
         "side-by-side",
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
         sizes=(1, 4),
-        befalls=(Dies(rank=-1),),
+        incidents=(Fails(rank=-1),),
         others={"other": End("Succeeded", "AllMembersSucceeded")},
     ),
     # A member fails and the others hang in a collective and ignore SIGTERM, as JAX does.
@@ -52,15 +52,15 @@ SCENARIOS = (
         "survivors-hang",
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
         sizes=(4, 16),
-        befalls=(Dies(rank=-1, code=1),),
+        incidents=(Fails(rank=-1, code=1),),
         survivors="hang",
-        deaf=True,
+        ignores_sigterm=True,
     ),
     # Two members fail at the same instant and the rest abort: one restart for all of them.
     Scenario(
         "two-fail",
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", 1)),
         sizes=(4, 16),
-        befalls=(Dies(rank=1, code=1), Dies(rank=2, code=1)),
+        incidents=(Fails(rank=1, code=1), Fails(rank=2, code=1)),
     ),
 )

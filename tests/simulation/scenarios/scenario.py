@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-EVER = range(1_000_000)
+EVERY_EPOCH = range(1_000_000)
 """Every epoch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dies:
-    """A member's program ends with an error."""
+class Fails:
+    """A member's program exits with an error."""
 
     rank: int = -1
     epochs: range = range(1)
@@ -27,7 +27,7 @@ class Dies:
 
 @dataclass(frozen=True, slots=True)
 class Preempted:
-    """The scheduler takes a member's place for somebody more important."""
+    """The scheduler preempts a member."""
 
     rank: int = -1
     epochs: range = range(1)
@@ -37,7 +37,7 @@ class Preempted:
 
 @dataclass(frozen=True, slots=True)
 class NodeLost:
-    """A node loses its power. Its pods are evicted, stay Terminating, and go when the garbage is collected, if ever."""
+    """A node loses power. Its pods are evicted, stay Terminating, and are removed later, if ever."""
 
     rank: int = -1
     epochs: range = range(1)
@@ -48,39 +48,39 @@ class NodeLost:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
-    """A member's program runs and never calls the coordinator (the coordinator: never serves)."""
+class NeverArrives:
+    """A member's program runs and never registers with the coordinator (the coordinator: never serves)."""
 
     rank: int = -1
-    epochs: range = EVER
+    epochs: range = EVERY_EPOCH
     experiment: str = "run"
 
 
 @dataclass(frozen=True, slots=True)
 class Unschedulable:
-    """There is no node for a member."""
+    """No node fits a member."""
 
     rank: int = -1
-    epochs: range = EVER
+    epochs: range = EVERY_EPOCH
     experiment: str = "run"
 
 
 @dataclass(frozen=True, slots=True)
 class SlowImage:
-    """A member's image takes long to come."""
+    """A member's image is pulled slowly."""
 
     rank: int = -1
     seconds: float = 40.0
-    epochs: range = EVER
+    epochs: range = EVERY_EPOCH
     experiment: str = "run"
 
 
-Befalls = Dies | Preempted | NodeLost | Absent | Unschedulable | SlowImage
+Incident = Fails | Preempted | NodeLost | NeverArrives | Unschedulable | SlowImage
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """Somebody changes the spec (``spec`` is merged into it), or deletes the Experiment (``delete``), at a second."""
+class UserAction:
+    """At ``second`` a user merges ``spec`` into the spec, or deletes the Experiment (``delete``)."""
 
     second: float
     spec: Mapping[str, Any] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How one experiment must end. An empty phase: it is gone."""
+    """How one experiment must end. An empty phase: the Experiment no longer exists."""
 
     phase: str
     reason: str = ""
@@ -98,11 +98,11 @@ class End:
     restarts: int = 0
     disruptions: int = 0
     cause: tuple[str, int | None] | None = None
-    """Reason and rank of the last cause; None: there is none."""
+    """Reason and rank of the last cause; None: there is no cause."""
     clock: float | None = None
-    """Seconds from the start of the clock (``since``) to the end it brings about."""
+    """Seconds from the timestamp ``since`` to the end, where a clock ends the experiment."""
     since: str = "startTime"
-    free: int = 0
+    other_ends: int = 0
     """Epochs that end for another reason than a failure or a disruption: a suspension, a clock."""
 
 
@@ -114,22 +114,22 @@ class Scenario:
     end: End
     sizes: tuple[int, ...] = (1, 4, 16)
     spec: Mapping[str, Any] = field(default_factory=dict)
-    befalls: tuple[Befalls, ...] = ()
-    people: tuple[At, ...] = ()
+    incidents: tuple[Incident, ...] = ()
+    user_actions: tuple[UserAction, ...] = ()
     run: float = 20.0
-    """Seconds from a complete gang to its success."""
+    """Seconds from an assembled gang to its success."""
     survivors: str = "abort"
-    """What members do when one of them is gone: ``abort`` (exit code 134 within milliseconds) or ``hang``."""
-    deaf: bool = False
-    """SIGTERM is swallowed: only the end of the grace period ends a program."""
+    """What members do when another one is gone: ``abort`` (exit code 134 within milliseconds) or ``hang``."""
+    ignores_sigterm: bool = False
+    """Programs ignore SIGTERM and end only with the grace period."""
     core: bool = False
-    """Pairs of crashes, and every stale list after every write, are tried."""
-    patience: float = 60.0
-    """Seconds from the last thing that happens in the world to the daemon's last write: longer where a clock runs."""
+    """Pairs of crashes, and every stale list after every write, are played."""
+    settle_within: float = 60.0
+    """Seconds from the last event in the world to the daemon's last write: longer where a clock still runs."""
     others: Mapping[str, End] = field(default_factory=dict)
-    """Further experiments, beside ``run``, and how they end."""
+    """Further experiments that run beside ``run``, and how they end."""
 
     @property
     def ends(self) -> dict[str, End]:
-        """All experiments and their ends."""
+        """How each experiment must end, by name."""
         return {"run": self.end, **self.others}

@@ -1,4 +1,4 @@
-"""The daemon's log while a world is played: what it calls an error is one, unless the world killed it meanwhile."""
+"""The daemon's log while a plan is played: an error is a violation, unless the daemon has been killed."""
 
 import logging
 from collections.abc import Iterator, MutableMapping
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def listening(world: "World") -> Iterator[None]:
-    """Read the log into the world."""
+def error_log(world: "World") -> Iterator[None]:
+    """Redirect structlog to the world for the duration of the block."""
 
     def take(logger: Any, level: str, line: MutableMapping[str, Any]) -> NoReturn:
-        dead = world.lives and world.lives[-1].door.dead
+        dead = world.runs and world.runs[-1].transport.dead
         event, error = line.pop("event"), line.pop("exc_info", None)
         if level in ("error", "critical") and not dead:
             world.violate(f"the daemon logs an error: {event} {line} {error!r}")

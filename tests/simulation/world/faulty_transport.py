@@ -1,7 +1,8 @@
-"""One daemon's way to the API server, and everything that goes wrong on it.
+"""One daemon's transport to the API server, and the faults that happen on it.
 
-The server keeps the truth; the door holds answers back, spoils them, counts the daemon's writes, and kills it at one of
-them. A dead daemon's door lets nothing through any more, whatever its tasks still try while they are taken down.
+The API server in memory always holds the truth. The transport delays and replaces answers, counts the daemon's writes,
+and kills the daemon at the write that a plan names. After that it delivers nothing, whatever the daemon's tasks still
+send while they are cancelled.
 """
 
 import asyncio
@@ -16,19 +17,19 @@ from muster.watchers.pods.decode import SELECTOR
 from tests.fakes.history import Change, encode
 from tests.fakes.watching import Delivery
 from tests.simulation.oracles.own_writes import OwnWrites
-from tests.simulation.plans.plan import BEHIND, REPAIR, Fault, error
+from tests.simulation.plans.plan import RELIST_AFTER, STALE_FOR, Fault, error
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
 LATENCY = 0.002
-"""Seconds a request, an answer or an event takes."""
+"""Seconds that a request, an answer or an event takes."""
 QUIET_RESOURCES = ("leases",)
-"""What is written all the time and is no work."""
+"""Written periodically, so not counted as writes of a plan."""
 
 
-class Door:
-    """See ``muster.kube.transport.Transport``. ``stale`` is the version at which the first lists are answered."""
+class FaultyTransport:
+    """Implements ``muster.kube.transport.Transport``. ``stale``: the resourceVersion at which lists are answered."""
 
     def __init__(self, world: "World", stale: int | None = None) -> None:
         self.world = world
@@ -38,8 +39,8 @@ class Door:
         self._synced: set[str] = set()
         self.own = OwnWrites(world)
         self._due: dict[tuple[str, int], float] = {}
-        self._breaks: list[float] = []
-        """When watches end because something was lost on one of them."""
+        self._reconnect_at: list[float] = []
+        """When watches end because an event was lost on one of them."""
 
     async def request(
         self,
@@ -51,34 +52,34 @@ class Door:
         content_type: str = "application/json",
         timeout: float | None = None,
     ) -> Answer:
-        await self._way()
+        await self._travel()
         if method == "GET":
             answer = await self._read(path, params or {})
         elif path.split("/")[-2] in QUIET_RESOURCES or path.endswith(QUIET_RESOURCES):
             answer = await self.world.api.request(method, path, params=params, body=body)
         else:
             answer = await self._write(method, path, body)
-        await self._way()
+        await self._travel()
         return answer
 
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         if params.get("sendInitialEvents") != "true":
-            self._synced.add(path)  # it has listed in pages
+            self._synced.add(path)  # it has listed with pages before
         return self.world.api.lines(path, params=params, silence=silence, courier=self)
 
     # Requests
 
-    async def _way(self) -> None:
-        """The time a message takes; for ever once the daemon is dead."""
+    async def _travel(self) -> None:
+        """Wait for the latency of one message; for ever once the daemon is dead."""
         if not self.dead:
             await asyncio.sleep(self.world.delay(LATENCY))
         if self.dead:
-            await _forever()
+            await _never_return()
 
     async def _read(self, path: str, params: Mapping[str, str]) -> Answer:
-        cached = params.get("labelSelector") == SELECTOR or path.endswith(f"/{PLURAL}")  # a cache's own list
+        cached = params.get("labelSelector") == SELECTOR or path.endswith(f"/{PLURAL}")  # the list of a cache
         if cached and (version := self.opening(path)) is not None:
             return Answer(200, encode(self.world.api.page(path, params, version)))
         return await self.world.api.request("GET", path, params=params)
@@ -91,37 +92,37 @@ class Door:
             raise error(fault.how, f"{method} {path}")
         if fault is not None and fault.kind in ("crash-before", "late"):
             if fault.kind == "late":
-                self.world.land_later(float(fault.how), method, path, body)
-            await self._die(fault)
+                self.world.carry_out_late(float(fault.how), method, path, body)
+            await self._fail(fault)
         answer = await self.world.api.request(method, path, body=body)
         self.world.committed(number)
         self.world.invariants.wrote(method, path, body or b"")
         if fault is not None and fault.kind == "lose":
-            await self._way()
+            await self._travel()
             raise error(fault.how, f"{method} {path}")
         if fault is not None:
-            await self._die(fault)
+            await self._fail(fault)
         self.own.answered(method, path, body, answer)
         return answer
 
-    async def _die(self, fault: Fault) -> NoReturn:
-        """The end of this life, unless another fault of the same instant has brought it already."""
+    async def _fail(self, fault: Fault) -> NoReturn:
+        """End this run, unless another fault of the same instant has ended it already."""
         if not self.dead:
             self.dead = True
             self.world.crash(fault)
-        await _forever()
+        await _never_return()
 
     @property
     def synced(self) -> bool:
-        """The daemon was given a full list of everything it watches."""
+        """Whether the daemon has received a full list of every kind that it watches."""
         return len(self._synced) >= 3
 
-    # Events: what a courier is asked
+    # Events (``tests.fakes.watching.Courier``)
 
     def opening(self, collection: str) -> int | None:
-        """A daemon that begins with a stale list gets it for as long as its watches stay behind."""
+        """The stale version, for as long as the watches of a daemon that began with it stay behind."""
         self._synced.add(collection)
-        if self._stale is not None and self.world.clock() < self._born + BEHIND:
+        if self._stale is not None and self.world.clock() < self._born + STALE_FOR:
             return self._stale
         return None
 
@@ -129,29 +130,29 @@ class Door:
         key = (collection, change.version)
         due = self._due.get(key)
         if due is None:
-            due = self._due[key] = self._when(change)
+            due = self._due[key] = self._arrival_time(change)
         for fault in self.world.plan.faults:
-            if fault.meets(change.version) and fault.kind in ("drop", "double", "expire"):
-                return self._mistreat(fault, due)
+            if fault.applies_to(change.version) and fault.kind in ("drop", "double", "expire"):
+                return self._event_fault(fault, due)
         return Delivery(due)
 
     def ends(self, collection: str, began: float) -> float:
-        if not self._breaks:
+        if not self._reconnect_at:
             return inf
-        return min((at for at in self._breaks if at > began), default=inf)
+        return min((at for at in self._reconnect_at if at > began), default=inf)
 
-    def _when(self, change: Change) -> float:
+    def _arrival_time(self, change: Change) -> float:
         due = change.at + self.world.delay(LATENCY)
         if self._stale is not None and change.version > self._stale:
-            due = max(due, self._born + BEHIND)
-        for fault, since in self.world.struck.items():
-            held = fault.kind == "hold" and self.world.held[fault] == change.resource
+            due = max(due, self._born + STALE_FOR)
+        for fault, since in self.world.injected.items():
+            held = fault.kind == "hold" and self.world.held_resource[fault] == change.resource
             if held and fault.at <= change.version:
                 due = max(due, since + float(fault.how))
         return due
 
-    def _mistreat(self, fault: Fault, due: float) -> Delivery:
-        """An event that is lost, doubled, or the end of its watch: once per fault, whatever watches there are."""
+    def _event_fault(self, fault: Fault, due: float) -> Delivery:
+        """Drop or double an event, or end its watch with 410: once per fault, whatever the number of watches."""
         if fault.kind == "double":
             return Delivery(due, copies=2)
         if fault in self.world.spent:
@@ -159,10 +160,10 @@ class Door:
         if due <= self.world.clock():
             self.world.spent.add(fault)
             if fault.kind == "drop":
-                self._breaks.append(self.world.clock() + REPAIR)
+                self._reconnect_at.append(self.world.clock() + RELIST_AFTER)
         return Delivery(due, copies=0) if fault.kind == "drop" else Delivery(due, expire=True)
 
 
-async def _forever() -> NoReturn:
+async def _never_return() -> NoReturn:
     await asyncio.get_running_loop().create_future()
-    raise AssertionError("for ever has ended")
+    raise AssertionError("a future that nothing sets is done")

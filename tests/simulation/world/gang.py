@@ -1,6 +1,6 @@
-"""How processes meet: a coordinator serves, members call it, all go on together, and die together or hang.
+"""How programs meet: a coordinator serves, members register, all go on together, and then succeed, abort or hang.
 
-What the prober is told comes from the same facts, so the roll and the pods never contradict each other by accident.
+Probe answers are made from the same facts as the pods, so the two never contradict each other by accident.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from muster.state.actions import ProbeTarget
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
-from tests.simulation.scenarios.scenario import Absent, Dies, NodeLost, Preempted
+from tests.simulation.scenarios.scenario import Fails, NeverArrives, NodeLost, Preempted
 from tests.simulation.world.process import Process
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ IMPORTS = 1.0
 CALL = 0.05
 ABORT = 0.03
 LEAVE = 0.2
-LOOK = 0.005
-"""Seconds a probe takes."""
+PROBE = 0.005
+"""Seconds that a probe takes."""
 SIGABRT = 134
 
 
@@ -31,36 +31,36 @@ class Gang:
     def __init__(self, world: "World") -> None:
         self.world = world
         self._callers: list[Process] = []
-        self._news = asyncio.Event()
+        self._changed_event = asyncio.Event()
 
     def started(self, process: Process) -> None:
-        """A member's program runs."""
+        """A member's program has started."""
         self.world.later(IMPORTS + process.rank * 0.01, self._call, process)
-        for death in self.world.befalls(process, Dies):
-            if death.start:
-                self.world.later(death.after, self._die, process, death)
+        for failure in self.world.incidents_of(process, Fails):
+            if failure.start:
+                self.world.later(failure.after, self._fail, process, failure)
 
     def ended(self, process: Process) -> None:
-        """A member is gone; those that computed with it notice, unless it was the end of the run."""
-        self._tell()
-        if not process.passed:
-            # Whoever waited at it calls until the next one serves at that address (measured: jax 0.10.2, process 0
-            # killed during the rendezvous and started again; a waiting rank lives on and joins).
+        """A member has ended. The other members of its assembled gang abort or hang, unless the run was finished."""
+        self._notify()
+        if not process.assembled:
+            # A rank that waited at it registers with the next coordinator at that address (measured: jax 0.10.2,
+            # process 0 killed during the rendezvous and started again; a waiting rank stays alive and joins).
             waiting = (other for other in process.arrived.values() if other is not process and other.running)
             self._callers += waiting
-        if process.left or not process.passed or self.world.scenario.survivors == "hang":
+        if process.left or not process.assembled or self.world.scenario.survivors == "hang":
             return
         for other in self.world.kubelet.processes.values():
             same = (other.experiment, other.epoch) == (process.experiment, process.epoch)
-            if same and other.running and other.passed and not other.left:
+            if same and other.running and other.assembled and not other.left:
                 self.world.later(ABORT + other.rank * 0.003, self.world.kubelet.exit, other, SIGABRT, 6)
 
     def _call(self, process: Process) -> None:
-        if not process.running or self.world.befalls(process, Absent):
+        if not process.running or self.world.incidents_of(process, NeverArrives):
             return
         if process.size == 1:
-            self._pass({process.rank: process})
-        elif process.host == process.meets_at:
+            self._assemble({process.rank: process})
+        elif process.host == process.coordinator_host:
             process.serving = True
             self.world.invariants.serves(process)
             self._arrive(process)
@@ -73,76 +73,76 @@ class Gang:
     def _arrive(self, process: Process) -> None:
         if not process.running:
             return
-        coordinator = self._at(process.meets_at)
+        coordinator = self._at(process.coordinator_host)
         if coordinator is None:
             self._callers.append(process)
             return
         self.world.invariants.arrives(process, coordinator)
         coordinator.arrived[process.rank] = process
-        self._tell()
+        self._notify()
         if len(coordinator.arrived) == coordinator.size:
-            self.world.later(CALL, self._pass, coordinator.arrived)
+            self.world.later(CALL, self._assemble, coordinator.arrived)
 
-    def _pass(self, members: dict[int, Process]) -> None:
-        """Everybody is there, and the work begins."""
+    def _assemble(self, members: dict[int, Process]) -> None:
+        """All members are registered: the run begins, and incidents are scheduled."""
         if not all(member.running for member in members.values()):
             return
         for member in members.values():
-            member.passed = True
-            for event in self.world.befalls(member, Dies, Preempted, NodeLost):
+            member.assembled = True
+            for event in self.world.incidents_of(member, Fails, Preempted, NodeLost):
                 match event:
-                    case Dies(start=False):
-                        self.world.later(event.after, self._die, member, event)
+                    case Fails(start=False):
+                        self.world.later(event.after, self._fail, member, event)
                     case Preempted():
                         self.world.later(event.after, self.world.kubelet.preempt, member, event)
                     case NodeLost():
                         self.world.later(event.after, self.world.kubelet.lose_node, member, event)
-        self._tell()
+        self._notify()
         self.world.later(self.world.scenario.run, self._finish, members)
 
     def _finish(self, members: dict[int, Process]) -> None:
-        """The work is done, if everybody is still there: one missing member and the others wait for it for ever."""
+        """The run is finished if all members still run; if one is missing, the others wait for it for ever."""
         if not all(member.running for member in members.values()):
             return
         for member in members.values():
             member.left = True
             self.world.later(LEAVE + member.rank * 0.01, self.world.kubelet.exit, member, 0)
-        self._tell()
+        self._notify()
 
-    def _die(self, process: Process, death: Dies) -> None:
+    def _fail(self, process: Process, failure: Fails) -> None:
         if process.running and not process.left:
-            self.world.happened("failure", process)
-            self.world.kubelet.exit(process, death.code)
+            self.world.record_incident("failure", process)
+            self.world.kubelet.exit(process, failure.code)
 
     def _at(self, host: str) -> Process | None:
-        """Who serves under that name now."""
+        """The process that serves under that host name now."""
         serving = (p for p in self.world.kubelet.processes.values() if p.running and p.serving)
         return next((process for process in serving if process.host == host), None)
 
     # What a prober sees
 
-    def _tell(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
+    def _notify(self) -> None:
+        self._changed_event.set()
+        self._changed_event = asyncio.Event()
 
-    async def news(self) -> None:
-        """Wait until something changes in some gang."""
-        await self._news.wait()
+    async def changed(self) -> None:
+        """Wait until something changes in any gang."""
+        await self._changed_event.wait()
 
     def answer(self, address: str) -> RollAnswer:
-        """One look at whoever has that address."""
+        """Probe the process at that address."""
         at = self.world.clock()
         found = [p for p in self.world.kubelet.processes.values() if p.ip and p.address == address]
         process = found[-1] if found else None
-        if process is None or process.cut_off:
-            return RollAnswer(at=at, coordinator=CoordinatorState.TIMEOUT, latency=LOOK)
+        if process is None or process.node_lost:
+            return RollAnswer(at=at, coordinator=CoordinatorState.TIMEOUT, latency=PROBE)
         if not process.running or not process.serving:
-            return RollAnswer(at=at, coordinator=CoordinatorState.REFUSED, latency=LOOK)
+            return RollAnswer(at=at, coordinator=CoordinatorState.REFUSED, latency=PROBE)
         ranks = tuple(_state(process.arrived.get(rank)) for rank in range(process.size))
         return RollAnswer(
             at=at,
             coordinator=CoordinatorState.SERVING,
-            latency=LOOK,
+            latency=PROBE,
             expected=process.size,
             ranks=ranks,
             incarnation=int(process.uid[-12:]),
@@ -155,29 +155,29 @@ def _state(process: Process | None) -> RankState:
         return RankState.MISSING
     if process.left:
         return RankState.LEFT
-    return RankState.CONNECTED if process.passed else RankState.ARRIVED
+    return RankState.CONNECTED if process.assembled else RankState.ARRIVED
 
 
 class WorldProber:
-    """A prober that looks at the world itself."""
+    """A prober that reads the world's state directly."""
 
     def __init__(self, gang: Gang, target: ProbeTarget) -> None:
         self._gang = gang
         self._address = target.address
 
     async def snapshot(self) -> RollAnswer:
-        await asyncio.sleep(LOOK)
+        await asyncio.sleep(PROBE)
         return self._gang.answer(self._address)
 
     async def changes(self) -> AsyncIterator[RollAnswer]:
-        """One answer per change, until the coordinator is gone or somebody has left in good order."""
+        """Yield an answer per change, until the coordinator is gone or a member has left in good order."""
         last = self._gang.answer(self._address)
         while last.coordinator is CoordinatorState.SERVING and not last.left:
-            await self._gang.news()
+            await self._gang.changed()
             answer = self._gang.answer(self._address)
             if (answer.coordinator, answer.ranks) != (last.coordinator, last.ranks):
                 yield answer
             last = answer
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""

@@ -1,4 +1,4 @@
-"""The garbage collector: what an owner leaves behind goes after it."""
+"""The garbage collector: deletes the dependents of a deleted Experiment."""
 
 from typing import TYPE_CHECKING
 
@@ -8,17 +8,17 @@ if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
 COLLECT = 0.5
-"""Seconds after which it follows a deletion."""
+"""Seconds from the deletion of an owner to that of its dependents."""
 
 
-class Collector:
-    """Deletes what belongs to Experiments that are gone."""
+class GarbageCollector:
+    """Deletes objects whose owner is a deleted Experiment."""
 
     def __init__(self, world: "World") -> None:
         self.world = world
 
     def changed(self, change: Change) -> None:
-        """An owner went, or something came whose owner may have gone before."""
+        """Collect after a deletion, and after the creation of an object whose owner is gone already."""
         if change.kind == "DELETED" and change.resource == "experiments":
             self.world.later(COLLECT, self._collect, change.after["metadata"]["uid"])
         elif change.kind == "ADDED":

@@ -1,7 +1,6 @@
-"""Scheduler, kubelets and node controller: they carry pods from their creation to their end, in virtual time.
+"""Scheduler, kubelets and node controller: they take pods from creation to end, in virtual time.
 
-What a process does is a fact at once; that the API server hears of it takes a moment, and after a node is lost it never
-hears of it.
+What a program does is true at once; the API server is informed a moment later, and never once the node is lost.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -18,16 +17,16 @@ SCHEDULE = 0.2
 PULL = 1.0
 START = 0.3
 REPORT = 0.02
-"""Seconds from what a process does to the API server's knowing it."""
-OBEY = 0.5
-"""Seconds from SIGTERM to the end of a program that obeys."""
+"""Seconds from a change of a process to the update of its pod's status."""
+SIGTERM_EXIT = 0.5
+"""Seconds from SIGTERM to the end of a program that handles it."""
 REMOVE = 0.1
 NOT_READY = 10.0
-"""Seconds from a node's loss to its pods' being called not ready."""
+"""Seconds from the loss of a node to Ready=False on its pods."""
 
 
 class Kubelet:
-    """All nodes of the world. ``processes`` by pod uid, those that have ended included."""
+    """All nodes of the world. ``processes`` holds every process by pod uid, including those that have ended."""
 
     def __init__(self, world: "World") -> None:
         self.world = world
@@ -35,7 +34,7 @@ class Kubelet:
         self._addresses = 0
 
     def changed(self, change: Change) -> None:
-        """A pod came, changed or went."""
+        """A pod was created, changed or removed."""
         if change.resource != "pods":
             return
         metadata = change.after["metadata"]
@@ -49,107 +48,107 @@ class Kubelet:
         elif metadata.get("deletionGracePeriodSeconds") != _grace(change.before):
             self._end(process, metadata["deletionGracePeriodSeconds"])
 
-    # From creation to the first instruction
+    # From creation to start
 
     def _schedule(self, process: Process) -> None:
-        if self.world.befalls(process, Unschedulable):
+        if self.world.incidents_of(process, Unschedulable):
             process.waiting = "Unschedulable"
         else:
             process.node = f"node-{process.rank}"
-            pull = self.world.befalls(process, SlowImage)
+            pull = self.world.incidents_of(process, SlowImage)
             self.world.later(pull[0].seconds if pull else PULL + process.rank * 0.01, self._start, process)
-        self.commit(process)
+        self.report(process)
 
     def _start(self, process: Process) -> None:
-        if process.stage is not Stage.WAITING or process.dying or process.cut_off or not self._there(process):
+        if process.stage is not Stage.WAITING or process.terminating or process.node_lost or not self._exists(process):
             return
         self._addresses += 1
         process.ip = f"10.{self._addresses >> 16}.{self._addresses >> 8 & 255}.{self._addresses & 255}"
         process.stage = Stage.RUNNING
         self.world.invariants.started(process)
         self.world.gang.started(process)
-        self.world.later(REPORT, self.commit, process)
+        self.world.later(REPORT, self.report, process)
 
-    # To the end
+    # From start to end
 
     def exit(self, process: Process, code: int, signal: int = 0) -> None:
-        """The program ends, by itself or by force."""
+        """The program ends, by itself or by a signal."""
         if not process.running:
             return
         process.stage, process.code, process.signal = Stage.ENDED, code, signal
         process.ended_at = self.world.clock()
         self.world.gang.ended(process)
-        self.world.later(REPORT, self.commit, process)
-        if process.dying:
+        self.world.later(REPORT, self.report, process)
+        if process.terminating:
             self.world.later(REPORT + REMOVE, self._remove, process)
 
     def preempt(self, process: Process, event: Preempted) -> None:
-        """The scheduler wants the place."""
-        if self._there(process) and process.running:
-            self.world.happened("disruption", process)
+        """The scheduler preempts the pod."""
+        if self._exists(process) and process.running:
+            self.world.record_incident("disruption", process)
             process.disruption = "PreemptionByScheduler"
-            self.commit(process)
+            self.report(process)
             self.world.api.delete(process.path)
 
     def lose_node(self, process: Process, event: NodeLost) -> None:
-        """The lights go out where that process runs."""
+        """The node of that process loses power."""
         if not process.running:
             return
-        self.world.happened("disruption", process)
+        self.world.record_incident("disruption", process)
         for neighbour in self.processes.values():
-            if neighbour.node == process.node and self._there(neighbour):
-                neighbour.cut_off = True
+            if neighbour.node == process.node and self._exists(neighbour):
+                neighbour.node_lost = True
                 if neighbour.running:
                     neighbour.stage = Stage.ENDED
                     self.world.gang.ended(neighbour)
-                self.world.later(NOT_READY, self.commit, neighbour, "NotReady")
+                self.world.later(NOT_READY, self.report, neighbour, "NotReady")
                 self.world.later(event.evicted, self._evict, neighbour)
                 if event.collected is not None:
                     self.world.later(event.collected, self._collect, neighbour)
 
     def _end(self, process: Process, grace: int) -> None:
-        if process.cut_off:
+        if process.node_lost:
             return
         if not process.running:
-            process.dying = True
+            process.terminating = True
             self.world.later(REMOVE, self._remove, process)
             return
-        if not process.dying and not self.world.scenario.deaf:
-            self.world.later(OBEY, self._kill, process, 143)
-        process.dying = True
+        if not process.terminating and not self.world.scenario.ignores_sigterm:
+            self.world.later(SIGTERM_EXIT, self._kill, process, 143)
+        process.terminating = True
         self.world.later(grace, self._kill, process, 137)
 
     def _kill(self, process: Process, code: int) -> None:
-        if not process.cut_off:
-            process.dying = True
+        if not process.node_lost:
+            process.terminating = True
             self.exit(process, code, code - 128)
 
     def _evict(self, process: Process) -> None:
-        if self._there(process):
+        if self._exists(process):
             process.disruption = "DeletionByTaintManager"
-            self.commit(process, "NotReady")
+            self.report(process, "NotReady")
             self.world.api.delete(process.path)
 
     def _collect(self, process: Process) -> None:
-        if self._there(process):
+        if self._exists(process):
             self.world.api.remove(process.path)
 
     def _remove(self, process: Process) -> None:
-        if self._there(process):
+        if self._exists(process):
             self.world.api.remove(process.path)
 
     # What the API server is told
 
-    def _there(self, process: Process) -> bool:
+    def _exists(self, process: Process) -> bool:
         found = self.world.api.objects.get(process.path)
         return found is not None and found["metadata"]["uid"] == process.uid
 
-    def commit(self, process: Process, cut_off: str = "") -> None:
-        """Report the process as it is now. A lost node reports nothing; its controller says ``cut_off``."""
-        if not self._there(process) or (process.cut_off and not cut_off):
+    def report(self, process: Process, node_lost: str = "") -> None:
+        """Write the pod's status. A lost node's kubelet reports nothing; its node controller passes ``node_lost``."""
+        if not self._exists(process) or (process.node_lost and not node_lost):
             return
         pod = self.world.api.objects[process.path]
-        status = self._lost(pod) if cut_off else self._status(process)
+        status = self._lost(pod) if node_lost else self._status(process)
         if process.disruption:
             target = {"type": "DisruptionTarget", "status": "True", "reason": process.disruption, "message": "injected"}
             status["conditions"] = [*status["conditions"], target]

@@ -1,4 +1,4 @@
-"""A process: what really runs behind a pod, whatever anybody has heard of it."""
+"""A process: what really runs behind a pod, whatever the API server knows of it."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -8,7 +8,7 @@ from muster.api.names import JAX_PORT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK
 
 
 class Stage(Enum):
-    """Where a process stands."""
+    """The stages of a process."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -17,40 +17,40 @@ class Stage(Enum):
 
 @dataclass(slots=True, eq=False)
 class Process:
-    """One pod's process, from its creation to its end, and as a member of its gang."""
+    """The process of one pod, from creation to end, and its part in the gang."""
 
     uid: str
     path: str
     name: str
     experiment: str
     """uid of the Experiment."""
-    called: str
+    experiment_name: str
     """Name of the Experiment."""
     rank: int
     epoch: int
     host: str
-    meets_at: str
+    coordinator_host: str
     size: int
     stage: Stage = Stage.WAITING
     node: str = ""
     ip: str = ""
-    cut_off: bool = False
-    """Its node is lost: no kubelet reports anything of it any more."""
-    dying: bool = False
+    node_lost: bool = False
+    """Its node is lost: no kubelet reports its state any more."""
+    terminating: bool = False
     code: int = 0
     signal: int = 0
     ended_at: float = 0.0
     waiting: str = ""
     disruption: str = ""
     serving: bool = False
-    passed: bool = False
+    assembled: bool = False
     left: bool = False
     arrived: dict[int, "Process"] = field(default_factory=dict)
-    """As a coordinator: who called."""
+    """Of a coordinator: the registered members by rank."""
 
     @property
     def running(self) -> bool:
-        """It may compute, write and talk."""
+        """Whether the program runs."""
         return self.stage is Stage.RUNNING
 
     @property
@@ -60,7 +60,7 @@ class Process:
 
 
 def process_of(path: str, pod: dict[str, Any]) -> Process:
-    """The process that a new pod asks for."""
+    """The process that a new pod describes."""
     metadata, spec = pod["metadata"], pod["spec"]
     labels = metadata["labels"]
     variables = {env["name"]: env.get("value", "") for env in spec["containers"][0]["env"]}
@@ -69,10 +69,10 @@ def process_of(path: str, pod: dict[str, Any]) -> Process:
         path=path,
         name=metadata["name"],
         experiment=labels[LABEL_UID],
-        called=labels[LABEL_EXPERIMENT],
+        experiment_name=labels[LABEL_EXPERIMENT],
         rank=int(labels[LABEL_RANK]),
         epoch=int(labels[LABEL_EPOCH]),
         host=f"{spec['hostname']}.{spec['subdomain']}",
-        meets_at=variables["JAXOPERATOR_COORDINATOR_HOST"],
+        coordinator_host=variables["JAXOPERATOR_COORDINATOR_HOST"],
         size=int(variables["JAXOPERATOR_NUM_PROCESSES"]),
     )

@@ -1,4 +1,4 @@
-"""People: whoever submits, changes and deletes experiments as the scenario says, and strangers as the plan says."""
+"""Users: they submit, edit and delete experiments as the scenario says, and change pods and specs as the plan says."""
 
 from copy import deepcopy
 from typing import TYPE_CHECKING
@@ -7,35 +7,35 @@ from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from muster.kube.paths import experiment
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import Fault
-from tests.simulation.scenarios.scenario import At
+from tests.simulation.scenarios.scenario import UserAction
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
 NAMESPACE = "team"
 SUBMITTED = 1.0
-"""The second at which everybody submits."""
+"""The second at which all experiments are submitted."""
 
 
-class People:
-    """All who are not the daemon and not the cluster."""
+class Users:
+    """Everybody who is neither the daemon nor the cluster."""
 
     def __init__(self, world: "World") -> None:
         self.world = world
 
-    def invite(self) -> None:
-        """Those whom the scenario knows come at their seconds."""
+    def schedule(self) -> None:
+        """Schedule the scenario's submissions and actions."""
         self.world.loop.call_later(SUBMITTED, self.submit_all)
-        for step in self.world.scenario.people:
+        for step in self.world.scenario.user_actions:
             self.world.loop.call_later(step.second, self.step, step)
 
     def submit_all(self) -> None:
-        """Everybody submits at once, always in the same order: uids are numbered by it, and pods named by them."""
+        """Submit all experiments, always in the same order: it decides the uids, and through them the names of pods."""
         for name in self.world.scenario.ends:
             self.submit(name)
 
     def submit(self, name: str) -> None:
-        """Somebody submits an experiment of that name, as the scenario has it."""
+        """Submit an experiment of that name with the scenario's spec."""
         spec = {
             "operator": "jax",
             "image": "demo",
@@ -46,8 +46,8 @@ class People:
         self.world.api.put(experiment(NAMESPACE, name), {"apiVersion": API_VERSION, "kind": KIND, "metadata": {
             "namespace": NAMESPACE}, "spec": spec})  # fmt: skip
 
-    def step(self, step: At) -> None:
-        """Somebody does what the scenario says."""
+    def step(self, step: UserAction) -> None:
+        """Carry out one action of the scenario."""
         path = experiment(NAMESPACE, step.experiment)
         obj = self.world.api.objects.get(path)
         if obj is None:
@@ -57,8 +57,8 @@ class People:
         else:
             self.world.api.put(path, {**obj, "spec": {**obj["spec"], **step.spec}})
 
-    def meddle(self, fault: Fault) -> None:
-        """Somebody who is not us, at any moment."""
+    def apply_foreign_change(self, fault: Fault) -> None:
+        """Delete or edit a pod, or edit the spec, as a fault of the plan says."""
         path = experiment(NAMESPACE, "run")
         if fault.kind == "edit-spec":
             if (obj := self.world.api.objects.get(path)) is not None:
@@ -70,10 +70,10 @@ class People:
         pod = max(pods, key=lambda pod: int(pod["metadata"]["labels"][LABEL_EPOCH]))
         process = self.world.kubelet.processes[pod["metadata"]["uid"]]
         if fault.kind == "delete-pod":
-            obj = self.world.named(process.called)
+            obj = self.world.experiment_named(process.experiment_name)
             status = (obj.get("status") or {}) if obj else {}
             if status.get("epoch") == process.epoch and status.get("phase") not in OVER:
-                self.world.happened("deletion", process)
+                self.world.record_incident("deletion", process)
             self.world.api.delete(process.path)
         else:
             metadata = {**pod["metadata"], "annotations": {"stranger": "was here"}}

@@ -1,13 +1,12 @@
 """Virtual time: an event loop that never waits.
 
-When nothing is ready, the clock jumps to the next timer; when there is no timer either, nothing can ever happen again,
-and that is an error of whoever waits. Threads, executors and sockets are refused, because what they do is not in any
-plan. Timers of the same instant run in the order in which they were set. With ``shuffle`` the callbacks that are ready
-together run in an order drawn from it: whatever is right only by the order in which the loop happens to call goes wrong
-under some seed.
+When nothing is ready, the clock jumps to the next timer. When there is no timer either, nothing can ever happen again:
+that is an error (``Deadlock``). Threads, executors and sockets are refused, because no plan controls them. Timers of
+the same instant run in the order in which they were set. With ``shuffle``, callbacks that are ready together run in a
+random order drawn from it, so that code that depends on the loop's order fails under some seed.
 
-A turn of the loop costs what the proof's plans can afford: no selector is asked, and calls are not prepared for the
-threads, debuggers and signals of a loop that lives among others.
+The loop omits what only a loop on real time needs, to make plans cheap: it has no selector and no hooks for threads,
+debuggers and signals.
 """
 
 import asyncio
@@ -22,23 +21,23 @@ from typing import Any, NoReturn
 Callback = Callable[..., Any]
 
 TURNS = 200_000
-"""Turns of the loop within one instant after which it is taken for a hot loop."""
+"""Iterations within one instant after which the loop is considered hot."""
 
 
 class Deadlock(AssertionError):
-    """Nothing is ready and no timer runs, but somebody still waits."""
+    """No callback is ready and no timer is set, but a task still waits."""
 
 
 class HotLoop(AssertionError):
-    """Callbacks call each other for ever while no time passes."""
+    """Callbacks schedule each other for ever while no time passes."""
 
 
 class RealWorld(AssertionError):
-    """A thread, an executor or a socket was asked for."""
+    """A thread, an executor or a socket was requested."""
 
 
 class Call:
-    """A call that will be made, unless it is cancelled (what asyncio calls a handle)."""
+    """A scheduled callback (asyncio's ``Handle``)."""
 
     __slots__ = ("_when", "args", "callback", "context", "off")
 
@@ -50,7 +49,7 @@ class Call:
         self._when = when
 
     def cancel(self) -> None:
-        """It will not be made."""
+        """Do not run it."""
         self.off = True
         self.args = ()
 
@@ -58,12 +57,12 @@ class Call:
         return self.off
 
     def when(self) -> float:
-        """At which virtual second."""
+        """The virtual second at which it is due."""
         return self._when
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """``time()`` starts at 0 and is in virtual seconds."""
+    """``time()`` starts at 0 and counts virtual seconds."""
 
     _ready: deque[Call]
     _stopping: bool
@@ -73,7 +72,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._virtual = 0.0
         self._shuffle = shuffle
         self.turns = 0
-        """Since the clock stands where it stands."""
+        """Iterations within the current instant."""
         self._timers: list[tuple[float, int, Call]] = []
         self._order = count()
 
@@ -94,12 +93,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self.call_at(self._virtual + delay, callback, *args, context=context)
 
     def _run_once(self) -> None:
-        """One turn (what ``BaseEventLoop.run_forever`` repeats)."""
+        """One iteration (``BaseEventLoop.run_forever`` repeats it)."""
         ready, timers = self._ready, self._timers
         if ready or self._stopping:
             self.turns += 1
             if self.turns > TURNS:
-                raise HotLoop(f"the loop turns without end at {self._virtual:.3f} s")
+                raise HotLoop(f"the loop iterates without end at {self._virtual:.3f} s")
         else:
             while timers and timers[0][2].off:
                 heappop(timers)
@@ -121,7 +120,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 continue
             try:
                 call.context.run(call.callback, *call.args)
-            except Exception as error:  # noqa: BLE001 - it is the end of that call, and the handler's to tell
+            except Exception as error:  # noqa: BLE001 - the exception handler of the loop reports it
                 self.call_exception_handler({"message": f"{call.callback} failed", "exception": error})
 
     def close(self) -> None:
@@ -129,10 +128,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().close()
 
     def _write_to_self(self) -> NoReturn:
-        raise RealWorld("a thread wants to wake the loop")
+        raise RealWorld("a thread tried to wake the loop")
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> NoReturn:  # type: ignore[override]
-        raise RealWorld(f"{func} was to run in an executor")
+        raise RealWorld(f"{func} was submitted to an executor")
 
     def _make_socket_transport(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RealWorld("a socket was asked for")
+        raise RealWorld("a socket was requested")

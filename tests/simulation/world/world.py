@@ -1,4 +1,4 @@
-"""The world: one API server, its nodes and gangs, the people, the daemon's lives, and the plan of what goes wrong."""
+"""The world: one API server, its nodes and gangs, the users, the runs of the daemon, and the faults of one plan."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -13,32 +13,32 @@ from muster.kube.paths import experiment
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import Invariants
-from tests.simulation.plans.plan import COUNTED_IN_WRITES, DOWN, STRANGERS, Fault, Plan
+from tests.simulation.plans.plan import COUNTED_IN_WRITES, FOREIGN_CHANGES, RESTART_DELAY, Fault, Plan
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.scenario import Scenario
-from tests.simulation.world.daemon_run import OURS, Life, task_factory
-from tests.simulation.world.error_log import listening
-from tests.simulation.world.faulty_transport import Door
+from tests.simulation.world.daemon_run import CURRENT_RUN, DaemonRun, task_factory
+from tests.simulation.world.error_log import error_log
+from tests.simulation.world.faulty_transport import FaultyTransport
 from tests.simulation.world.gang import Gang
-from tests.simulation.world.garbage_collector import Collector
+from tests.simulation.world.garbage_collector import GarbageCollector
 from tests.simulation.world.kubelet import Kubelet
 from tests.simulation.world.process import Process
-from tests.simulation.world.user_actions import NAMESPACE, SUBMITTED, People
+from tests.simulation.world.user_actions import NAMESPACE, SUBMITTED, Users
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 EPOCH = 1_000_000.0
-"""Wall seconds at which every world begins."""
+"""Wall-clock seconds at which every world begins."""
 STABLE = 600.0
-"""Seconds without anything happening after which nothing will."""
+"""Seconds without any change after which the plan is over."""
 HORIZON = 7200.0
 JITTERED = 2.0
-"""Seconds: the longest delay that differs from time to time, where the plan is shuffled."""
+"""Seconds: longer delays are not varied when the plan is shuffled."""
 
 T = TypeVar("T")
 
 
 class Write(NamedTuple):
-    """A write of the daemon. ``version`` is the resourceVersion before it, ``committed`` its own (0: none)."""
+    """A write of the daemon. ``version`` is the resourceVersion before it, ``committed`` the one it got (0: none)."""
 
     at: float
     method: str
@@ -49,10 +49,10 @@ class Write(NamedTuple):
 
 
 class World:
-    """One plan, played once."""
+    """Plays one plan once."""
 
     def __init__(self, plan: Plan, *, say: Callable[[str], None] | None = None) -> None:
-        """``say`` is told everything that happens, for people."""
+        """``say`` receives a line of text for everything that happens."""
         self.plan = plan
         self.say = say
         self.scenario: Scenario = scenarios()[plan.scenario]
@@ -61,36 +61,36 @@ class World:
         self.loop.set_task_factory(task_factory)  # type: ignore[arg-type]
         self.loop.set_exception_handler(self._failed)
         self.violations: list[str] = []
-        self.facts: list[tuple[float, str, str, int, int]] = []
-        """What befell whom: second, kind, experiment, epoch, rank."""
-        self.unwitnessed: set[tuple[str, int]] = set()
-        """Experiments and epochs of pods that were taken away before any status told that all members had a node."""
+        self.incident_log: list[tuple[float, str, str, int, int]] = []
+        """What happened to which member: second, kind, experiment, epoch, rank."""
+        self.unrecorded: set[tuple[str, int]] = set()
+        """Experiments and epochs that lost a pod before any status said that all members had a node."""
         self.writes: list[Write] = []
-        self.struck: dict[Fault, float] = {}
-        self.held: dict[Fault, str] = {}
+        self.injected: dict[Fault, float] = {}
+        self.held_resource: dict[Fault, str] = {}
         self.spent: set[Fault] = set()
-        self.landed: set[str] = set()
-        """Objects that a dead daemon's late write made."""
+        self.created_late: set[str] = set()
+        """Paths of objects that a dead daemon's late write created."""
         self.turns: list[int] = []
-        """Of the loop, within its instant: when each change came, by resourceVersion from 1."""
-        self.touched = 0.0
-        """When something that is not the daemon's doing happened last."""
-        self.lives: list[Life] = []
-        self.people = People(self)
+        """For each change, by resourceVersion from 1: the loop's iteration within that instant."""
+        self.last_change = 0.0
+        """When an object last changed, whoever changed it."""
+        self.runs: list[DaemonRun] = []
+        self.users = Users(self)
         self._tasks: set[asyncio.Task[None]] = set()
 
     # Time
 
     def clock(self) -> float:
-        """Wall seconds."""
+        """Wall-clock seconds."""
         return EPOCH + self.loop.time()
 
     def later(self, seconds: float, do: Callable[..., None], *args: Any) -> None:
-        """Something of the world's own happens after so many seconds."""
+        """Call ``do`` after that delay."""
         self.loop.call_later(self.delay(seconds), do, *args)
 
     def delay(self, usual: float) -> float:
-        """How long something takes that usually takes so long. What a scenario states in seconds is not disturbed."""
+        """That delay, varied if the plan is shuffled. Delays that a scenario states are not varied."""
         if not self.plan.shuffle or usual > JITTERED:
             return usual
         return usual * self.random.choice((0.5, 1.0, 1.0, 2.0, 10.0 if usual < 0.1 else 1.3))
@@ -100,7 +100,7 @@ class World:
     def play(self) -> None:
         """Play the plan to its end."""
         asyncio.set_event_loop(self.loop)
-        with listening(self):
+        with error_log(self):
             try:
                 self.loop.run_until_complete(self._play())
             except AssertionError as error:
@@ -114,22 +114,22 @@ class World:
         self.invariants = Invariants(self)
         self.gang = Gang(self)
         self.kubelet = Kubelet(self)
-        collector = Collector(self)
+        collector = GarbageCollector(self)
         self.api.listeners += [self.kubelet.changed, self.invariants.changed, self._changed, collector.changed]
-        self._begin()
-        self.people.invite()
+        self._start_daemon()
+        self.users.schedule()
         try:
             await self._rest()
         finally:
-            await self.lives[-1].kill()
+            await self.runs[-1].kill()
             await self.loop.shutdown_asyncgens()
 
     async def _rest(self) -> None:
-        """Until nothing has happened for ten minutes."""
-        last = max((step.second for step in self.scenario.people), default=SUBMITTED)
+        """Wait until nothing has happened for ten minutes."""
+        last = max((step.second for step in self.scenario.user_actions), default=SUBMITTED)
         while True:
             written = self.writes[-1].at - EPOCH if self.writes else 0.0
-            quiet_since = max(last, written, self.touched)
+            quiet_since = max(last, written, self.last_change)
             left = quiet_since + STABLE - self.loop.time()
             if left <= 0:
                 return
@@ -138,75 +138,75 @@ class World:
                 return
             await asyncio.sleep(left)
 
-    # What befalls members
+    # Incidents
 
-    def befalls(self, process: Process, *kinds: type[T]) -> list[T]:
-        """What the scenario has in store for a process."""
+    def incidents_of(self, process: Process, *kinds: type[T]) -> list[T]:
+        """The scenario's incidents of those kinds for that process."""
         return [
             event
-            for event in self.scenario.befalls
+            for event in self.scenario.incidents
             if isinstance(event, kinds)
-            and event.experiment == process.called
+            and event.experiment == process.experiment_name
             and process.epoch in event.epochs
             and event.rank % process.size == process.rank
         ]
 
-    def happened(self, kind: str, process: Process) -> None:
-        """Take down what befell whom."""
-        self.facts.append((self.clock(), kind, process.called, process.epoch, process.rank))
-        obj = self.named(process.called)
+    def record_incident(self, kind: str, process: Process) -> None:
+        """Record what happened to a member."""
+        self.incident_log.append((self.clock(), kind, process.experiment_name, process.epoch, process.rank))
+        obj = self.experiment_named(process.experiment_name)
         conditions = (obj.get("status") or {}).get("conditions", ()) if obj else ()
         gathered = any(said["type"] == "Scheduled" and said["status"] == "True" for said in conditions)
         if kind != "failure" and not gathered:
-            self.unwitnessed.add((process.called, process.epoch))
+            self.unrecorded.add((process.experiment_name, process.epoch))
         if self.say:
             self.say(f"{self.loop.time():9.3f}  {kind} of {process.name}")
 
-    # The daemon's lives
+    # The daemon's runs
 
-    def _begin(self, stale: int | None = None) -> None:
-        life = Life(self, len(self.lives), stale)
-        self.lives.append(life)
-        life.start()
+    def _start_daemon(self, stale: int | None = None) -> None:
+        run = DaemonRun(self, len(self.runs), stale)
+        self.runs.append(run)
+        run.start()
 
     def crash(self, fault: Fault) -> None:
-        """The daemon is dead as of now; a while later there is another."""
-        self.struck[fault] = self.clock()
+        """The daemon is dead from now on, and another one starts later."""
+        self.injected[fault] = self.clock()
         stale = int(fault.how) if fault.kind == "stale" else None
-        self._own(self._rise(self.lives[-1], stale), "crash")
+        self._own(self._restart_daemon(self.runs[-1], stale), "crash")
 
-    async def _rise(self, life: Life, stale: int | None) -> None:
-        await life.kill()
-        await asyncio.sleep(DOWN)
-        self._begin(stale)
+    async def _restart_daemon(self, run: DaemonRun, stale: int | None) -> None:
+        await run.kill()
+        await asyncio.sleep(RESTART_DELAY)
+        self._start_daemon(stale)
 
-    def land_later(self, seconds: float, method: str, path: str, body: bytes | None) -> None:
-        """A dead daemon's request is carried out after all."""
+    def carry_out_late(self, seconds: float, method: str, path: str, body: bytes | None) -> None:
+        """Carry out a dead daemon's request after all."""
 
         async def land() -> None:
             await asyncio.sleep(seconds)
             try:
                 answer = await self.api.request(method, path, body=body)
-                self.landed.add(f"{path}/{msgspec.json.decode(answer.body)['metadata']['name']}")
+                self.created_late.add(f"{path}/{msgspec.json.decode(answer.body)['metadata']['name']}")
             except ApiError:
                 return
 
         self._own(land(), "late write")
 
     def _own(self, do: Coroutine[Any, Any, None], name: str) -> None:
-        """A task of the world's, which no daemon takes along when it dies."""
+        """Start a task of the world's own, which does not end with a daemon."""
         context = copy_context()
-        context.run(OURS.set, None)
+        context.run(CURRENT_RUN.set, None)
         task = context.run(lambda: self.loop.create_task(do, name=name))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     # Bookkeeping
 
-    def write(self, method: str, path: str, door: Door) -> int:
-        """The number of a write that has come to the door."""
-        if not door.synced:
-            self.violate(f"{method} {path} before everything was listed")
+    def write(self, method: str, path: str, transport: FaultyTransport) -> int:
+        """Number a write that the transport has received."""
+        if not transport.synced:
+            self.violate(f"{method} {path} before the first lists were complete")
         resource = path.split("/")[6 if path.startswith("/apis/") else 5]
         self.writes.append(Write(self.clock(), method, path, resource, self.api.history.version))
         return len(self.writes)
@@ -218,27 +218,27 @@ class World:
             self.writes[number - 1] = write._replace(committed=change.version)
 
     def fault_of_write(self, number: int) -> Fault | None:
-        """What is to happen to that write."""
+        """The fault that the plan has for that write."""
         for fault in self.plan.faults:
             if fault.at == number and fault.kind in COUNTED_IN_WRITES:
-                self.struck[fault] = self.clock()
+                self.injected[fault] = self.clock()
                 return fault
         return None
 
     def _changed(self, change: Change) -> None:
-        """Somebody changed something: faults that wait for this resourceVersion strike, and garbage is collected."""
-        self.touched = self.loop.time()
+        """An object changed: inject the faults that name its resourceVersion."""
+        self.last_change = self.loop.time()
         self.turns.append(self.loop.turns)
         if self.say:
             status = change.after.get("status", {})
-            self.say(f"{self.touched:9.3f}  {change.version:4} {change.kind:8} {change.path.split('/', 5)[-1]}"
+            self.say(f"{self.last_change:9.3f}  {change.version:4} {change.kind:8} {change.path.split('/', 5)[-1]}"
                      f" {status.get('phase', '')} {change.after.get('message', '')}")  # fmt: skip
         for fault in self.plan.faults:
-            if fault.at == change.version and fault.kind not in COUNTED_IN_WRITES and fault not in self.struck:
-                self.struck[fault] = self.clock()
-                self.held[fault] = change.resource
-                if fault.kind in STRANGERS:
-                    self.loop.call_soon(self.people.meddle, fault)
+            if fault.at == change.version and fault.kind not in COUNTED_IN_WRITES and fault not in self.injected:
+                self.injected[fault] = self.clock()
+                self.held_resource[fault] = change.resource
+                if fault.kind in FOREIGN_CHANGES:
+                    self.loop.call_soon(self.users.apply_foreign_change, fault)
 
     def objects(self, resource: str) -> list[Object]:
         """All objects of a plural kind."""
@@ -249,21 +249,21 @@ class World:
         """All Experiments."""
         return self.objects("experiments")
 
-    def named(self, name: str) -> Object | None:
+    def experiment_named(self, name: str) -> Object | None:
         """The Experiment of that name."""
         return self.api.objects.get(experiment(NAMESPACE, name))
 
     def statuses(self) -> list[Object]:
-        """The last status of every Experiment there ever was."""
+        """The last status of every Experiment that ever existed."""
         last = {c.after["metadata"]["uid"]: c.after for c in self.api.history.changes if c.resource == "experiments"}
         return [obj["status"] for obj in last.values() if obj.get("status")]
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """What the loop calls failed and nobody else has heard of."""
+        """A callback or task failed and its exception was not handled."""
         self.violate(f"{context['message']}: {context.get('exception')!r}")
 
     def violate(self, what: str) -> None:
-        """Something is wrong."""
+        """Record a violation."""
         self.violations.append(f"at {self.loop.time():.3f} s: {what}")
         if self.say:
             self.say(f"{self.loop.time():9.3f}  VIOLATION  {what}")

@@ -1,17 +1,17 @@
-"""Who stands for whom, where faults are counted out."""
+"""Which places stand for others, when faults are placed."""
 
 import pytest
 
 from tests.simulation import runner
 from tests.simulation.oracles.final import play
-from tests.simulation.oracles.histories import NOBODY
-from tests.simulation.plans.places import SEEN, Places, recorded
+from tests.simulation.oracles.histories import NO_RANK
+from tests.simulation.plans.fault_points import SEEN, FaultPoints, recorded
 from tests.simulation.plans.plan import Fault, Plan
 from tests.simulation.scenarios.catalogue import scenarios
 
 
 @pytest.mark.parametrize(
-    ("scenario", "size", "struck"),
+    ("scenario", "size", "injected"),
     [
         ("happy", 4, {0, 1, 3}),
         ("member-fails", 16, {0, 15}),
@@ -19,15 +19,15 @@ from tests.simulation.scenarios.catalogue import scenarios
         ("happy", 1, {0}),
     ],
 )
-def test_of_members_that_are_alike_one_is_struck(scenario: str, size: int, struck: set[int]) -> None:
+def test_one_of_several_equal_members_stands_for_them(scenario: str, size: int, injected: set[int]) -> None:
     clean = runner.reference(scenario, size)
     history = recorded(clean)
-    some, every = (Places(scenarios()[scenario], clean, full=full) for full in (False, True))
+    some, every = (FaultPoints(scenarios()[scenario], clean, full=full) for full in (False, True))
     assert every.writes == list(range(1, len(history.writes) + 1))
     assert every.versions == [step.version for step in history.changes if step.resource in SEEN]
-    assert {history.writes[number - 1].rank for number in every.writes} == {NOBODY, *range(size)}
-    assert {history.changes[version - 1].rank for version in every.versions} == {NOBODY, *range(size)}
-    wanted = {NOBODY, *struck}
+    assert {history.writes[number - 1].rank for number in every.writes} == {NO_RANK, *range(size)}
+    assert {history.changes[version - 1].rank for version in every.versions} == {NO_RANK, *range(size)}
+    wanted = {NO_RANK, *injected}
     assert some.writes == [number for number in every.writes if history.writes[number - 1].rank in wanted]
     assert some.versions == [version for version in every.versions if history.changes[version - 1].rank in wanted]
 
@@ -35,10 +35,10 @@ def test_of_members_that_are_alike_one_is_struck(scenario: str, size: int, struc
 @pytest.mark.parametrize(
     ("kind", "how"), [("crash-after", ""), ("delete-pod", "0"), ("edit-pod", "0"), ("edit-spec", "")]
 )
-def test_after_the_steps_of_one_turn_a_fault_makes_the_same_run(kind: str, how: str) -> None:
+def test_a_fault_after_any_step_of_one_iteration_makes_the_same_run(kind: str, how: str) -> None:
     clean = runner.reference("member-fails", 4)
     history = recorded(clean)
-    some, every = (Places(scenarios()["member-fails"], clean, full=full) for full in (False, True))
+    some, every = (FaultPoints(scenarios()["member-fails"], clean, full=full) for full in (False, True))
     if kind == "crash-after":
         steps, numbers, last = history.writes, every.writes, some.turns_of_writes
     else:
@@ -50,10 +50,10 @@ def test_after_the_steps_of_one_turn_a_fault_makes_the_same_run(kind: str, how: 
         assert len({run(Fault(kind, number, how)) for number in turn}) == 1
 
 
-def test_a_turn_is_struck_once_and_none_is_left_out() -> None:
+def test_every_iteration_has_exactly_one_place() -> None:
     clean = runner.reference("member-fails", 4)
     history = recorded(clean)
-    some, every = (Places(scenarios()["member-fails"], clean, full=full) for full in (False, True))
+    some, every = (FaultPoints(scenarios()["member-fails"], clean, full=full) for full in (False, True))
     assert every.turns_of_writes == every.writes
     assert every.turns_of_changes == every.versions
     for of_some, of_all, steps in (

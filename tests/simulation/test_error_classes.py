@@ -1,4 +1,4 @@
-"""What is the same to whoever wrote makes the same run."""
+"""Errors of one class make the same run."""
 
 from dataclasses import replace
 from itertools import groupby
@@ -6,13 +6,13 @@ from itertools import groupby
 import pytest
 
 from tests.simulation.oracles.final import play
-from tests.simulation.plans.answers import NAMED, WAYS, told_apart
-from tests.simulation.plans.places import recorded
+from tests.simulation.plans.error_classes import FAILURES, HANDLED, distinct
+from tests.simulation.plans.fault_points import recorded
 from tests.simulation.plans.plan import Fault, Plan
 from tests.simulation.runner import reference
 
 SCENARIO, SIZE = "never-arrives-restarts", 4
-"""It has every kind of write, and a story of which two lines are told at once."""
+"""It has every kind of write, and two Events of one story follow each other closely."""
 
 
 def run(fault: Fault) -> str:
@@ -20,32 +20,32 @@ def run(fault: Fault) -> str:
 
 
 def writes() -> dict[tuple[str, str], list[int]]:
-    """The writes of each kind, by their numbers."""
+    """The writes of each kind, by number."""
     steps = recorded(reference(SCENARIO, SIZE)).writes
     kinds = sorted(((step.kind, step.resource), number) for number, step in enumerate(steps, 1))
     return {kind: [number for _, number in each] for kind, each in groupby(kinds, key=lambda pair: pair[0])}
 
 
-def test_every_kind_of_write_is_known() -> None:
-    assert set(writes()) == set(NAMED)
+def test_every_kind_of_write_has_its_error_classes() -> None:
+    assert set(writes()) == set(HANDLED)
 
 
-@pytest.mark.parametrize("kind", NAMED)
-def test_an_answer_that_is_left_out_makes_the_run_of_one_that_is_not(kind: tuple[str, str]) -> None:
+@pytest.mark.parametrize("kind", HANDLED)
+def test_an_error_that_is_left_out_makes_the_run_of_one_that_is_played(kind: tuple[str, str]) -> None:
     steps, numbers = recorded(reference(SCENARIO, SIZE)).writes, writes()[kind]
-    one_of_each = {tuple(told_apart(steps, at)): at for at in numbers}
+    one_of_each = {tuple(distinct(steps, at)): at for at in numbers}
     for at in {numbers[0], numbers[len(numbers) // 2], *one_of_each.values()}:
-        apart = set(told_apart(steps, at))
+        apart = set(distinct(steps, at))
         stand = {run(Fault(how, at, why)) for how, why in apart}
-        for how, why in set(WAYS) - apart:
+        for how, why in set(FAILURES) - apart:
             assert run(Fault(how, at, why)) in stand, f"{how}={at}/{why}"
 
 
-def test_a_word_about_an_event_matters_only_where_a_line_follows() -> None:
+def test_errors_on_an_event_differ_only_where_another_event_follows() -> None:
     steps, numbers = recorded(reference(SCENARIO, SIZE)).writes, writes()["POST", "events"]
-    assert {len(told_apart(steps, at)) for at in numbers} == {2, 5}
+    assert {len(distinct(steps, at)) for at in numbers} == {2, 5}
 
 
-def test_of_a_write_that_is_not_known_every_answer_is_tried() -> None:
+def test_every_error_is_played_at_an_unknown_kind_of_write() -> None:
     unknown = replace(recorded(reference(SCENARIO, SIZE)).writes[0], resource="leases", kind="PATCH")
-    assert told_apart([unknown], 1) == list(WAYS)
+    assert distinct([unknown], 1) == list(FAILURES)
