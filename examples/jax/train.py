@@ -110,6 +110,7 @@ def main() -> None:
     if rank == 0:
         print(f"{size} processes, {len(jax.devices())} devices, from step {first}", flush=True)
 
+    loss = None  # a gang that starts at or after its last step has none
     for number in range(first + 1, args.steps + 1):
         began = time.monotonic()
         weights, momentum, loss = step(weights, momentum, points, labels)
@@ -120,7 +121,7 @@ def main() -> None:
         time.sleep(max(0.0, args.pace - (time.monotonic() - began)))
     multihost_utils.sync_global_devices("done")
     if rank == 0:
-        print(f"done, loss {float(loss):.4f}", flush=True)
+        print("done" if loss is None else f"done, loss {float(loss):.4f}", flush=True)
 
 
 if __name__ == "__main__":
