@@ -11,7 +11,7 @@ UNAVAILABLE = 69
 def muster() -> None:
     """Run the command line (extra ``cli``)."""
     _require("muster", "cli")
-    from muster.cli import main
+    from muster.cli.main import main
 
     main()
 

@@ -1,6 +1,6 @@
 """``python -m muster.cli`` is ``muster``."""
 
-from muster.cli import main
+from muster.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from muster.cli import muster
+from muster.cli.main import muster
 from muster.daemon.settings import Settings
 
 _INTRODUCTION = """\
@@ -38,8 +38,8 @@ first of these that has it wins. The key is the variable's name without `MUSTER_
 |---|---|---|---|
 """
 
-_EXPLAINED = frozenset(("kubeconfig", "context", "namespace"))
-"""Options that the introduction explains for all verbs."""
+_EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespace"))
+"""Options that the introduction explains for the verbs that have all of them."""
 
 
 def cli_reference() -> str:
@@ -66,7 +66,9 @@ def _section(command: click.Command, context: click.Context) -> str:
     arguments = [p.make_metavar(context) for p in command.params if isinstance(p, click.Argument)]
     if not isinstance(command, click.Group):
         lines += ["```", " ".join((context.command_path, "[OPTIONS]", *arguments)), *_examples(command), "```", ""]
-    options = [p for p in command.params if isinstance(p, click.Option) and p.name not in _EXPLAINED]
+    names = {p.name for p in command.params}
+    explained = _EXPLAINED if names >= _EXPLAINED else frozenset()
+    options = [p for p in command.params if isinstance(p, click.Option) and p.name not in explained]
     if options:
         lines += ["| option | meaning |", "|---|---|"]
         lines += [f"| {_spelled(option, context)} | {option.help} |" for option in options]

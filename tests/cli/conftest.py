@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from muster.cli import muster
+from muster.cli.main import muster
 from tests.client.localserver import LocalServer, local_server
 
 Call = Callable[..., Result]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.cli.main import VERBS
 from muster.cli.reference import cli_reference
-from muster.cli.verbs import VERBS
 from muster.daemon.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"

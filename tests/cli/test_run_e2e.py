@@ -162,3 +162,23 @@ def test_local_up_serves_every_verb_and_goes_down(muster: Muster, manifest: Call
     assert muster("local", "down").wait() == 0
     assert up.wait(30) == 0
     assert muster("local", "status").wait() == 1
+
+
+def test_a_program_runs_without_a_manifest(muster: Muster, tmp_path: Path) -> None:
+    script = tmp_path / "hello.py"
+    script.write_text(
+        "import os, sys\n"
+        "print(os.environ['JAXOPERATOR_PROCESS_ID'], os.environ['JAXOPERATOR_NUM_PROCESSES'], sys.argv[1:])\n"
+    )
+    process = muster("run", "-n", 2, "--", "python3", "hello.py", "--name", "a  b", "$(MUSTER_RANK)")
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert out == "[0] 0 2 ['--name', 'a  b', '$(MUSTER_RANK)']\n"
+    assert "submitted default/hello-" in err
+
+
+def test_a_program_that_fails_is_not_restarted_unless_asked(muster: Muster) -> None:
+    process = muster("run", "-n", 1, "--", "python3", "-c", "import sys; sys.exit(3)")
+    _, err = process.communicate()
+    assert process.returncode == 1, err
+    assert "no restarts allowed" in err.splitlines()[-1]

@@ -3,10 +3,9 @@
 import click
 import pytest
 
-from muster.cli import main, muster
 from muster.cli.commands.local import local
 from muster.cli.exits import status_of
-from muster.cli.verbs import VERBS
+from muster.cli.main import VERBS, main, muster
 from muster.client.snapshot import snapshot_of
 from tests.cli.conftest import Call
 

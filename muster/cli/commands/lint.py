@@ -1,18 +1,12 @@
 """``muster lint``: what is wrong with manifests, without a cluster."""
 
-import sys
-from pathlib import Path
-
 import click
 
-from muster.api.manifest.load import load_manifest
 from muster.api.manifest.problems import ManifestError, Problem
-from muster.api.manifest.yaml_reader import MAX_BYTES
 from muster.cli.exits import INVALID
+from muster.cli.manifests import read_manifest
 from muster.cli.options import output_option, show
 from muster.cli.terminal.colours import BAD, BUSY, data, say
-
-STDIN = "<stdin>"
 
 
 @click.command(
@@ -24,8 +18,8 @@ STDIN = "<stdin>"
 def lint(ctx: click.Context, files: tuple[str, ...], output: str | None) -> None:
     """Check manifests: print everything that is wrong with every FILE (- is standard input).
 
-    Each line reads `file:line:col: field.path: what is wrong, what to do`. Exits with 2 if any file cannot be used;
-    warnings alone exit with 0.
+    Each line reads `file:line:col: field.path: what is wrong, what to do`. Exits with 2 if any file cannot be used.
+    Warnings alone exit with 0; a manifest that is valid, but asks for something this release does not run, is one.
     """
     found = [(severity, problem) for file in files for severity, problem in _check(file)]
     if output is not None:
@@ -43,26 +37,18 @@ def lint(ctx: click.Context, files: tuple[str, ...], output: str | None) -> None
         say(f"{len(files)} {'file is' if len(files) == 1 else 'files are'} in order")
 
 
-def read_manifest(file: str) -> tuple[str, str]:
-    """The text of a manifest and its name for messages. Raises ``ManifestError`` for a file that cannot be read."""
-    try:
-        if file == "-":
-            raw, name = sys.stdin.buffer.read(MAX_BYTES + 1), STDIN
-        else:
-            with Path(file).open("rb") as stream:
-                raw, name = stream.read(MAX_BYTES + 1), file
-    except OSError as error:
-        raise ManifestError([Problem(file, 0, 0, "", f"cannot be read: {error.strerror}", "check the path")]) from error
-    return raw.decode("utf-8", "surrogateescape"), name
-
-
 def _check(file: str) -> list[tuple[str, Problem]]:
+    """Problems are errors, except that a valid manifest which this release does not run is a warning."""
     try:
-        text, name = read_manifest(file)
-        loaded = load_manifest(text, filename=name)
+        manifest = read_manifest(file)
     except ManifestError as error:
         return [("error", problem) for problem in error.problems]
-    return [("warning", problem) for problem in loaded.warnings]
+    found = list(manifest.loaded.warnings)
+    try:
+        manifest.plan(name="checked")
+    except ManifestError as error:
+        found += error.problems
+    return [("warning", problem) for problem in found]
 
 
 def _split(problem: Problem) -> tuple[str, str, str]:

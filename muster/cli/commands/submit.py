@@ -4,10 +4,9 @@ import asyncio
 
 import click
 
-from muster.api.manifest.load import experiment_object, load_manifest
-from muster.api.manifest.problems import Problem
-from muster.cli.commands.lint import read_manifest
+from muster.api.manifest.load import experiment_object
 from muster.cli.exits import status_of
+from muster.cli.manifests import print_warnings, read_manifest
 from muster.cli.options import Chosen, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.progress import watch_to_end
@@ -34,9 +33,9 @@ def submit(
     FILE is an AIchorManifest or an Experiment. With --wait the exit status is its outcome: 0 succeeded, 1 failed,
     3 ended by a deadline.
     """
-    text, filename = read_manifest(file)
-    loaded = load_manifest(text, filename=filename)
-    remark(loaded.warnings)
+    manifest = read_manifest(file)
+    loaded, filename = manifest.loaded, manifest.file
+    print_warnings(loaded.warnings)
     if dry_run:
         space = chosen.namespace or loaded.namespace or "default"
         show(experiment_object(loaded, name=name or name_for(loaded, filename), namespace=space), _format(output))
@@ -58,12 +57,6 @@ def submit(
     seen = asyncio.run(run())
     if wait:
         ctx.exit(status_of(seen))
-
-
-def remark(warnings: tuple[Problem, ...]) -> None:
-    """Print what was only worth a remark."""
-    for problem in warnings:
-        say(f"warning: {problem}")
 
 
 def _format(output: str | None) -> str:

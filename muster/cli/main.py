@@ -1,0 +1,98 @@
+"""The command group, and the entry point of the ``muster`` program.
+
+A verb's module, and with it everything it imports, is loaded only when that verb is used.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from muster import __version__
+from muster.api.errors import MusterError
+from muster.api.manifest.problems import ProblemsError
+from muster.cli.exits import FAILED, INTERRUPTED, INVALID
+
+VERBS = {
+    "init": "muster.cli.commands.init:init",
+    "lint": "muster.cli.commands.lint:lint",
+    "render": "muster.cli.commands.render:render",
+    "run": "muster.cli.commands.run:run",
+    "submit": "muster.cli.commands.submit:submit",
+    "get": "muster.cli.commands.get:get",
+    "explain": "muster.cli.commands.explain:explain",
+    "logs": "muster.cli.commands.logs:logs",
+    "wait": "muster.cli.commands.wait:wait",
+    "cancel": "muster.cli.commands.cancel:cancel",
+    "local": "muster.cli.commands.local:local",
+    "version": "muster.cli.commands.version:version",
+}
+"""Verb to ``module:function``, in the order in which the help lists them."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is used, and prints errors as sentences instead of tracebacks."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs, in the order a new user needs them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a verb."""
+        where = VERBS.get(cmd_name)
+        if where is None:
+            return None
+        module, _, name = where.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a verb; print an error that is meant for the user, and exit with its status."""
+        try:
+            return super().invoke(ctx)
+        except ProblemsError as error:
+            click.echo(str(error), err=True)
+            ctx.exit(INVALID)
+        except MusterError as error:
+            click.echo(f"muster: {error}", err=True)
+            ctx.exit(FAILED)
+        except BrokenPipeError:
+            # The reader of our output has closed it (`muster get | head`): exit without a message, and let the
+            # interpreter's last flush succeed.
+            sys.stdout = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115, PTH123 - open until the process ends
+            ctx.exit(FAILED)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="muster %(version)s")
+def muster() -> None:
+    """Run distributed ML experiments on Kubernetes, and see who is missing.
+
+    \b
+    On this machine, without a cluster:
+      muster run -n 4 -- python train.py run a program as four jax workers, without a manifest
+      muster init                        write a manifest to start from
+      muster run manifest.yaml           run it here, watch it, exit with its outcome
+      muster local up                    keep a cluster running for kubectl and the verbs below
+    \b
+    On any cluster that has Muster:
+      muster submit manifest.yaml        create the experiment
+      muster get -w                      watch all experiments
+      muster explain NAME                what it waits for, and what happened
+      muster logs NAME -f                the lines of every rank
+
+    Exit status: 0 succeeded, 1 failed, 2 invalid manifest or usage, 3 deadline, 130 interrupted.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    try:
+        code = muster.main(args=arguments, prog_name="muster", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,69 @@
+"""``muster init``: a manifest to start from, for every operator."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from muster.api.manifest.groups import OPERATORS
+from muster.api.manifest.load import load_manifest
+from muster.cli.commands.init import starter
+from muster.state.operators.planning import FRAMEWORKS
+from tests.cli.conftest import Call
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_manifest_has_no_problems(call: Call, tmp_path: Path, operator: str) -> None:
+    file = tmp_path / "new.yaml"
+    assert call("init", "--operator", operator, file).exit_code == 0
+    result = call("lint", file)
+    assert result.exit_code == 0
+    remarks = result.stdout.splitlines()
+    if operator in FRAMEWORKS:
+        assert remarks == []
+    else:
+        assert len(remarks) == 1
+        assert f"{operator} experiments are not run by this release" in remarks[0]
+        assert f"{operator} manifests, but does not run them" in file.read_text()
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_field_that_is_commented_out_is_valid(operator: str) -> None:
+    text = starter(operator)
+    uncommented = re.sub(r"^( *)#(?=[\w-])", r"\1", text, flags=re.MULTILINE)
+    assert uncommented != text
+    loaded = load_manifest(uncommented)
+    assert loaded.spec.operator == operator
+    assert loaded.warnings == ()
+    assert loaded.spec.storage is not None
+    assert loaded.spec.storage.attach_existing_pvcs[0].mount_point == "/mnt/datasets"
+
+
+def test_the_default_is_a_jax_manifest_in_this_directory(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = call("init")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "muster lint manifest.yaml" in result.stderr
+    assert (tmp_path / "manifest.yaml").read_text() == starter("jax")
+
+
+def test_a_file_that_exists_is_not_overwritten(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("mine")
+    result = call("init", file)
+    assert result.exit_code == 1
+    assert "exists already; name another file" in result.stderr
+    assert file.read_text() == "mine"
+
+
+def test_a_file_that_cannot_be_written_is_an_error(call: Call, tmp_path: Path) -> None:
+    result = call("init", tmp_path / "nowhere" / "new.yaml")
+    assert result.exit_code == 1
+    assert "cannot be written: No such file or directory" in result.stderr
+
+
+def test_a_dash_is_standard_output(call: Call) -> None:
+    result = call("init", "--operator", "jobset", "-")
+    assert (result.stdout, result.stderr) == (starter("jobset"), "")
