@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check drift lint simulate planted-bugs mutants fuzz bench docs clean
+.PHONY: help setup demo test check drift lint simulate real planted-bugs mutants fuzz bench docs clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -44,6 +44,9 @@ lint: $(READY)
 
 simulate: $(READY) ## Prove decisions under faults: every plan (of those that are the same, one), and RUNS random ones (nightly: RUNS=100000, and FULL=1 for all)
 	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212 $(if $(FULL),--full)
+
+real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20 minutes), or on the cluster of KUBECONFIG
+	@$(BIN)/python -m tests.real $(REAL)
 
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which
 	@$(BIN)/python -m tests.planted

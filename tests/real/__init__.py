@@ -1,0 +1,1 @@
+"""Muster on a real Kubernetes control plane: what happened, what Muster said, how long it took. `make real` runs it."""

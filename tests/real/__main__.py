@@ -1,0 +1,55 @@
+"""``python -m tests.real [pytest arguments]``: make the ground, run the tests on it, print the table and the rights.
+
+Exit status: 0 if every row is as it should be, 1 if one is not, 3 without Go (and without a KUBECONFIG).
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from muster.local import tether
+from tests.real import rows
+from tests.real.binaries import NO_GO, GoMissing
+from tests.real.ground import ROOT, ground
+
+WORKERS = 4
+"""Situations at the same time: most of them wait for clocks."""
+NOTHING_COLLECTED = 5
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def main(arguments: list[str]) -> int:
+    console = Console(width=None if sys.stdout.isatty() else 180)
+    began = time.monotonic()
+    try:
+        with ground(say) as (built, supervisor):
+            statuses = [tests("not alone", ("-n", str(WORKERS)), arguments), tests("alone", (), arguments)]
+            found = rows.load(Path(built.rows))
+            rows.show(found, console)
+            for text in supervisor.unexpected:
+                say(text)
+            bad = [row for row in found if row["verdict"] == "FAILED"]
+            ended_well = not supervisor.unexpected and all(status in (0, NOTHING_COLLECTED) for status in statuses)
+            say(f"{len(found)} situations, {len(bad)} not as they should be, {time.monotonic() - began:.0f} s")
+            return 0 if ended_well and found else 1
+    except GoMissing as missing:
+        say(f"make real: {missing}")
+        return NO_GO
+
+
+def tests(marks: str, options: tuple[str, ...], arguments: list[str]) -> int:
+    """Run the tests with, or without, the mark `alone`."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", marks, *options]
+    whole = tether.command([*command, *(arguments or [str(ROOT / "tests/real")])])  # it ends when this process does
+    return subprocess.run(whole, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,57 @@
+"""Fixtures of the real control plane, and the verdict of each row."""
+
+import os
+import re
+from collections.abc import AsyncIterator, Generator
+from pathlib import Path
+
+import pytest
+
+from tests.real.ground import VARIABLE, Ground
+from tests.real.rows import FINDING, Row, save
+from tests.real.site import Site, site
+
+collect_ignore_glob = [] if os.environ.get(VARIABLE) else ["*"]
+"""Collected only on the ground that `make real` makes."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marks of these tests only."""
+    config.addinivalue_line("markers", "alone: stops or starves what other situations need, so it runs by itself")
+    config.addinivalue_line("markers", "labels(mapping): labels of the test's namespace")
+
+
+@pytest.fixture
+def row(request: pytest.FixtureRequest) -> Row:
+    made = Row()
+    request.node.stash[ROW] = made
+    return made
+
+
+@pytest.fixture
+async def here(request: pytest.FixtureRequest, row: Row) -> AsyncIterator[Site]:
+    """A site in a namespace named after the test; the mark `labels` labels it."""
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower()).strip("-")[:55].rstrip("-")
+    mark = request.node.get_closest_marker("labels")
+    async with site(Ground.read(), name, row, mark.args[0] if mark else {}) as made:
+        yield made
+
+
+ROW = pytest.StashKey[Row]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    row = item.stash.get(ROW, None)
+    if row is not None and (report.when == "call" or report.outcome != "passed"):
+        save(Path(Ground.read().rows), row, verdict(report), item.nodeid)
+    return report
+
+
+def verdict(report: pytest.TestReport) -> str:
+    """`ok`, `finding 15` where a strict xfail holds, `FAILED`, or `skipped`."""
+    if report.outcome == "skipped" and (reason := getattr(report, "wasxfail", "")):
+        found = FINDING.search(reason)
+        return found[0] if found else reason
+    return {"passed": "ok", "failed": "FAILED"}.get(report.outcome, report.outcome)

@@ -1,0 +1,274 @@
+"""Everything the tests stand on: a cluster, Muster installed on it from deploy/, nodes, and a musterd.
+
+`make real` makes it once and describes it in a JSON file; each test process reads that file (see ``site``).
+"""
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from muster.cli.processes.child import module
+from muster.cli.processes.stack import free_port
+from tests.real.binaries import binaries
+from tests.real.plane import kubeconfig
+from tests.real.plane.programs import Program, ProgramFailed
+from tests.real.plane.servers import Plane
+from tests.real.plane.supervisor import Supervisor
+
+ROOT = Path(__file__).parents[2]
+VARIABLE = "MUSTER_REAL_GROUND"
+"""The environment variable that names the description for test processes."""
+SYSTEM = "muster-system"
+STAND_IN = {"muster.dev/stand-in": "plenty"}
+PRETENDED_NODES = 3
+READY_SECONDS = 60.0
+PREFIX = "muster-real-"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where everything is. Paths are texts, because it travels as JSON."""
+
+    folder: str
+    run: str
+    """Process id files and holds; see ``plane.supervisor``."""
+    kubectl: str
+    admin: str
+    """kubeconfig of an administrator."""
+    musterd: str
+    """kubeconfig of the service account of deploy/musterd.yaml."""
+    token: str
+    daemon_url: str
+    rows: str
+    server: str
+    own: bool
+    """The control plane is ours: it may be stopped, and its audit log read."""
+    audit_log: str
+    etcd_url: str
+    etcd_pair: tuple[str, str, str]
+    """Authority, certificate and key for etcd."""
+    processes: bool
+    """The project's node agent has joined: pods can be real processes."""
+
+    @classmethod
+    def read(cls) -> "Ground":
+        """The ground that `make real` made."""
+        return cls(**json.loads(Path(os.environ[VARIABLE]).read_text(encoding="utf-8")))
+
+
+class Kubectl:
+    """The real kubectl, as an administrator."""
+
+    def __init__(self, program: str, config: str) -> None:
+        self._program, self._config = program, config
+
+    def __call__(self, *arguments: str, body: Any = None) -> str:
+        """Run it; a body goes to its standard input as JSON. Raises ProgramFailed with what it printed."""
+        done = subprocess.run(
+            [self._program, "--kubeconfig", self._config, *arguments],
+            input=None if body is None else json.dumps(body),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise ProgramFailed(f"kubectl {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}")
+        return done.stdout
+
+
+@contextmanager
+def ground(say: Any = print) -> Iterator[tuple[Ground, Supervisor]]:
+    """Build the ground, and take it down."""
+    remove_leftovers()
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+    supervisor = Supervisor(folder / "run")
+    try:
+        began = time.monotonic()
+        built = _own(folder, supervisor) if not os.environ.get("KUBECONFIG") else _given(folder)
+        say(f"control plane ready after {time.monotonic() - began:.1f} s: {built.server}")
+        kubectl = Kubectl(built.kubectl, built.admin)
+        install(kubectl)
+        _account(kubectl, built)
+        _nodes(kubectl, built, supervisor)
+        _daemon(built, supervisor)
+        say(f"nodes and musterd ready after {time.monotonic() - began:.1f} s; logs in {folder}")
+        (folder / "ground.json").write_text(json.dumps(asdict(built)))
+        os.environ[VARIABLE] = str(folder / "ground.json")
+        supervisor.watch()
+        yield built, supervisor
+    finally:
+        supervisor.close()
+        os.environ.pop(VARIABLE, None)
+        if not os.environ.get("MUSTER_REAL_KEEP"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_leftovers() -> None:
+    """Delete the folders of runs whose process does not exist any more; their programs ended with them."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        owner = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if owner.isdecimal() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own(folder: Path, supervisor: Supervisor) -> Ground:
+    """A control plane of our own."""
+    found = binaries()
+    plane = Plane(found, folder, supervisor)
+    plane.start()
+    token = folder / "musterd.token"
+    daemon = kubeconfig.write(folder / "musterd.kubeconfig", url=plane.url, authority=plane.authority.file, token=token)
+    user = plane.etcd_user
+    return Ground(
+        folder=str(folder),
+        run=str(supervisor.folder),
+        kubectl=plane.kubectl,
+        admin=str(plane.admin),
+        musterd=str(daemon),
+        token=str(token),
+        daemon_url=f"http://127.0.0.1:{free_port()}",
+        rows=str(folder / "rows.jsonl"),
+        server=f"Kubernetes {found.kubernetes}, etcd {found.etcd}, at {plane.url}",
+        own=True,
+        audit_log=str(plane.audit_log),
+        etcd_url=plane.etcd_url,
+        etcd_pair=(str(plane.authority.file), str(user.certificate), str(user.key)),
+        processes=True,
+    )
+
+
+def _given(folder: Path) -> Ground:
+    """The cluster that KUBECONFIG names."""
+    program = shutil.which("kubectl") or binaries()["kubectl"]
+    admin = folder / "admin.kubeconfig"
+    kubectl = Kubectl(program, os.environ["KUBECONFIG"])
+    kubeconfig.replace(admin, kubectl("config", "view", "--raw", "--flatten", "--minify", "--output=json"))
+    cluster = json.loads(admin.read_text())["clusters"][0]["cluster"]
+    authority = folder / "ca.crt"
+    version = json.loads(kubectl("version", "--output=json"))["serverVersion"]["gitVersion"]
+    token = folder / "musterd.token"
+    authority.write_bytes(base64.b64decode(cluster["certificate-authority-data"]))
+    daemon = kubeconfig.write(folder / "musterd.kubeconfig", url=cluster["server"], authority=authority, token=token)
+    return Ground(
+        folder=str(folder),
+        run=str(folder / "run"),
+        kubectl=program,
+        admin=str(admin),
+        musterd=str(daemon),
+        token=str(token),
+        daemon_url=f"http://127.0.0.1:{free_port()}",
+        rows=str(folder / "rows.jsonl"),
+        server=f"Kubernetes {version}, at {cluster['server']}",
+        own=False,
+        audit_log="",
+        etcd_url="",
+        etcd_pair=("", "", ""),
+        processes=True,
+    )
+
+
+def install(kubectl: Kubectl) -> None:
+    """Apply deploy/ as a person would; of the Deployment no replica, for musterd runs beside the cluster here."""
+    kubectl("apply", "--filename", str(ROOT / "deploy/crds/experiments.muster.dev.yaml"))
+    kubectl("wait", "--for=condition=Established", "crd/experiments.muster.dev", "--timeout=30s")
+    items = [each for each in yaml.safe_load_all((ROOT / "deploy/musterd.yaml").read_text()) if each]
+    for each in items:
+        if each["kind"] == "Deployment":
+            each["spec"]["replicas"] = 0
+    kubectl("apply", "--filename", "-", body={"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def _account(kubectl: Kubectl, built: Ground) -> None:
+    """A token of musterd's service account, by the API that the kubelet uses for pods (TokenRequest)."""
+    token = kubectl("create", "token", "musterd", "--namespace", SYSTEM, "--duration=4h")
+    kubeconfig.replace(Path(built.token), token.strip())
+
+
+def _nodes(kubectl: Kubectl, built: Ground, supervisor: Supervisor) -> None:
+    """Start both kinds of node and wait until they are Ready."""
+    folder = Path(built.folder)
+    standin = Program(
+        "stand-in",
+        module("tests.real.nodes.standin", "--kubeconfig", built.admin),
+        folder / "stand-in.log",
+        environment={"PYTHONPATH": str(ROOT)},
+    )
+    supervisor.add(standin)
+    names = [f"pretended-{number}" for number in range(PRETENDED_NODES)]
+    for name in names:
+        body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": STAND_IN}}
+        kubectl("apply", "--filename", "-", body=body)
+    if built.processes:
+        options = ("--state", str(folder / "node"), "--workspace", str(ROOT))
+        agent = Program(
+            "agent",
+            module("tests.real.nodes.agent", "--kubeconfig", built.admin, *options),
+            folder / "agent.log",
+            environment={"PYTHONPATH": str(ROOT)},
+            death=signal.SIGTERM,
+        )
+        supervisor.add(agent)
+        _until_line(agent, "ready")
+        names.append("processes")
+    kubectl("wait", "--for=condition=Ready", *(f"node/{name}" for name in names), "--timeout=60s")
+
+
+def _daemon(built: Ground, supervisor: Supervisor) -> None:
+    """One musterd, with the flags of deploy/musterd.yaml and the name of a kubeconfig."""
+    program = daemon_program("musterd", built, built.daemon_url)
+    supervisor.add(program)
+    _until_ready(program, built.daemon_url)
+
+
+def daemon_program(name: str, built: Ground, url: str, *flags: str, config: str = "") -> Program:
+    """A musterd as the service account."""
+    options = (
+        *("--kubeconfig", config or built.musterd, "--leader-elect", "--lease-namespace", SYSTEM),
+        *("--http-host", "127.0.0.1", "--http-port", url.rpartition(":")[2], "--log-format", "json"),
+    )
+    return Program(
+        name,
+        [sys.executable, "-m", "muster.daemon.main", *options, *flags],
+        Path(built.folder) / f"{name}.log",
+        environment={"PYTHONPATH": str(ROOT), "KUBECONFIG": ""},
+        death=signal.SIGTERM,
+    )
+
+
+def _until_line(program: Program, word: str) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while word not in program.log.read_text():
+        program.check()
+        if time.monotonic() > deadline:
+            raise ProgramFailed(f"{program.name} was not ready after {READY_SECONDS:g} s; {program.last_lines()}")
+        time.sleep(0.1)
+
+
+def _until_ready(program: Program, url: str) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(f"{url}/readyz", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            pass
+        program.check()
+        if time.monotonic() > deadline:
+            raise ProgramFailed(f"musterd was not ready after {READY_SECONDS:g} s; {program.last_lines()}")
+        time.sleep(0.1)

@@ -1,0 +1,345 @@
+"""``python -m tests.real.nodes.standin --kubeconfig FILE``: a stand-in for the kubelets of all nodes that carry the
+label ``muster.dev/stand-in``.
+
+It keeps those nodes Ready, and makes the pods that the real scheduler binds to them do what their command says (see
+``script``), writing each status as a kubelet would. No process is behind a pod, so there can be thousands.
+
+A node with the annotation ``muster.dev/stand-in: cut-off`` is a machine that lost its network: no Lease, no status, no
+deletion is answered.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
+from muster.local.node import objects, stamps
+from muster.local.node.api import LEASES, NODES, PODS, Api, pod_path
+from muster.local.node.objects import Object
+from muster.local.node.pods import containers
+from muster.local.node.pods.containers import ContainerRecord
+from muster.local.node.pods.status import PodState, pod_status
+from muster.local.node.reflector import Reflector
+from tests.real.nodes.access import open_api
+from tests.real.nodes.script import Step, steps
+
+LABEL = "muster.dev/stand-in"
+CUT_OFF = "cut-off"
+RENEW_SECONDS = 3.0
+STARTED = 0.2
+"""Seconds from a binding to a running container."""
+OBEY = 0.2
+"""Seconds from SIGTERM to the end."""
+DEFAULT_CAPACITY = {"cpu": "10000", "memory": "10000Gi", "pods": "10000"}
+BACK_OFF = {"ErrImagePull": "ImagePullBackOff"}
+SAID = {
+    "ErrImagePull": 'failed to pull and unpack image "{image}": failed to resolve reference "{image}": not found',
+    "ImagePullBackOff": 'Back-off pulling image "{image}": ErrImagePull: failed to pull and unpack image "{image}": '
+    'failed to resolve reference "{image}": not found',
+    "CreateContainerConfigError": "container has runAsNonRoot and image will run as root",
+}
+"""Words of kubelet and containerd 2.x for a container that waits."""
+
+
+@dataclass(slots=True)
+class Pod:
+    """One pod of ours: its object, its state, and whether somebody asked for its end."""
+
+    object: Object
+    state: PodState
+    record: ContainerRecord
+    script: list[Step]
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    started: int = 0
+    gone: bool = False
+
+    def step(self, word: str) -> Step | None:
+        """The first step of that name."""
+        return next((step for step in self.script if step.word == word), None)
+
+
+class StandIn:
+    """The kubelets of all stand-in nodes."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._nodes: dict[str, asyncio.Task[None]] = {}
+        self._cut_off: set[str] = set()
+        self._back = asyncio.Event()
+        self._pods: dict[str, Pod] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._addresses: Iterator[int] = itertools.count(1)
+        self._log = structlog.get_logger("stand-in")
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        chance = random.Random()
+        nodes = Reflector(self._api, NODES, self._node, chance)
+        pods = Reflector(self._api, PODS, self._pod, chance)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(nodes.run())
+            await nodes.synced.wait()
+            group.create_task(pods.run())
+            await pods.synced.wait()
+            print("ready", flush=True)
+
+    def _do(self, work: Any, name: str) -> "asyncio.Task[None]":
+        task: asyncio.Task[None] = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._log.error("a task broke", task=task.get_name(), exc_info=error)
+
+    # nodes
+
+    def _node(self, node: Object, deleted: bool) -> None:
+        name = objects.name(node)
+        if LABEL not in objects.labels(node):
+            return
+        if deleted:
+            if task := self._nodes.pop(name, None):
+                task.cancel()
+            return
+        if (objects.metadata(node).get("annotations") or {}).get(LABEL) == CUT_OFF:
+            self._cut_off.add(name)
+        elif name in self._cut_off:
+            self._cut_off.discard(name)
+            self._back.set()
+            self._back = asyncio.Event()
+        if name not in self._nodes:
+            self._nodes[name] = self._do(self._keep(node), f"node {name}")
+
+    async def _keep(self, node: Object) -> None:
+        """Report the node Ready, then renew its Lease for as long as it exists."""
+        name = objects.name(node)
+        capacity = dict(objects.status(node).get("allocatable") or {}) or DEFAULT_CAPACITY
+        for count in itertools.count():
+            if name not in self._cut_off:
+                try:
+                    if count % 5 == 0:
+                        await self._api.merge(f"{NODES}/{name}/status", {"status": _node_status(name, capacity)})
+                    await self._renew(name)
+                except ApiError as error:
+                    self._log.info("node not reported", node=name, error=str(error))
+            await asyncio.sleep(RENEW_SECONDS)
+
+    async def _renew(self, name: str) -> None:
+        spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": stamps.micro_time(time.time_ns())}
+        try:
+            await self._api.merge(f"{LEASES}/{name}", {"spec": spec})
+        except NotFound:
+            metadata = {"name": name, "namespace": "kube-node-lease"}
+            lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+            with contextlib.suppress(AlreadyExists):
+                await self._api.create(LEASES, lease)
+
+    async def _connected(self, pod: Pod) -> None:
+        """Wait while the pod's node is cut off."""
+        while objects.node_name(pod.object) in self._cut_off:
+            await self._back.wait()
+
+    # pods
+
+    def _pod(self, value: Object, deleted: bool) -> None:
+        uid = objects.uid(value)
+        pod = self._pods.get(uid)
+        if deleted:
+            if pod is not None:
+                pod.gone = True
+                pod.stopping.set()
+            return
+        if objects.node_name(value) not in self._nodes:
+            return
+        if pod is None:
+            if objects.finished(value) and not objects.metadata(value).get("deletionTimestamp"):
+                return
+            pod = self._pods[uid] = _pod(value)
+            task = self._do(self._live(pod), f"pod {objects.key(value)}")
+            task.add_done_callback(lambda _: self._pods.pop(uid, None))
+        pod.object = value
+        if objects.metadata(value).get("deletionTimestamp"):
+            pod.stopping.set()
+
+    async def _live(self, pod: Pod) -> None:
+        """A pod's whole life on its node, until its object is gone."""
+        if not objects.finished(pod.object):
+            await self._work(pod)
+        await pod.stopping.wait()
+        if not objects.finished(pod.object):
+            await self._terminate(pod)
+        await self._delete(pod)
+
+    async def _work(self, pod: Pod) -> None:
+        """Follow the script to its end, or to SIGTERM."""
+        number = next(self._addresses)
+        pod.state.address = f"10.{200 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+        pod.state.started = stamps.time(time.time_ns())
+        pod.record.state = containers.waiting("ContainerCreating")
+        if wait := pod.step("wait"):
+            await self._wait(pod, wait.argument)
+            return
+        pull = pod.step("pull")
+        if pull is not None:
+            await self._report(pod)
+        if await self._sleep(pod, pull.seconds if pull else STARTED):
+            return
+        pod.started = time.time_ns()
+        pod.state.sandboxed = True
+        pod.record.state = containers.running(pod.started)
+        pod.record.started = True
+        pod.record.ready = pod.step("unready") is None
+        pod.record.container_id = f"stand-in://{objects.uid(pod.object)}"
+        await self._report(pod)
+        for step in pod.script:
+            if pod.record.exit_code is not None or pod.stopping.is_set():
+                return
+            match step.word:
+                case "run":
+                    await self._sleep(pod, step.seconds)
+                case "exit":
+                    await self._end(pod, int(step.argument))
+                case "oom":
+                    await self._end(pod, 137, "OOMKilled")
+                case "evicted":
+                    pod.state.reason, pod.state.over = "Evicted", True
+                    pod.state.message = "The node was low on resource: ephemeral-storage."
+                    pod.state.disrupted = pod.state.message
+                    await self._end(pod, 137)
+
+    async def _wait(self, pod: Pod, reason: str) -> None:
+        """A container that cannot start. A pull that fails alternates between the error and its back-off."""
+        image = pod.record.image
+        alternately = itertools.cycle((reason, BACK_OFF.get(reason, reason)))
+        for word in alternately:
+            pod.record.state = containers.waiting(word, SAID.get(word, "").format(image=image))
+            await self._report(pod)
+            if await self._sleep(pod, 2.0 if word == reason else 8.0):
+                return
+
+    async def _terminate(self, pod: Pod) -> None:
+        """SIGTERM: obey after a while, or be killed when the grace is over."""
+        if pod.record.exit_code is None and pod.started and not pod.gone:
+            grace = objects.grace(pod.object)
+            gone = pod.step("gone")
+            obey = grace if pod.step("deaf") else min(grace, gone.seconds if gone else OBEY)
+            await asyncio.sleep(obey)
+            await self._end(pod, 137 if obey >= grace else 143)
+
+    async def _end(self, pod: Pod, code: int, reason: str = "") -> None:
+        pod.record.state = containers.terminated(
+            code,
+            started=pod.started or time.time_ns(),
+            finished=time.time_ns(),
+            container_id=pod.record.container_id,
+            reason=reason or ("Error" if code else "Completed"),
+        )
+        pod.record.ready = pod.record.started = False
+        pod.state.over = True
+        await self._report(pod)
+
+    async def _sleep(self, pod: Pod, seconds: float) -> bool:
+        """True if the pod was asked to end meanwhile."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(pod.stopping.wait(), seconds)
+        return pod.stopping.is_set()
+
+    async def _report(self, pod: Pod) -> None:
+        """Write the status; again if the object changed under us."""
+        while not pod.gone:
+            await self._connected(pod)
+            status = pod_status(pod.object, pod.state, stamps.time(time.time_ns()))
+            version = objects.metadata(pod.object).get("resourceVersion")
+            try:
+                answer = await self._api.merge(
+                    pod_path(pod.object, "status"), {"metadata": {"resourceVersion": version}, "status": status}
+                )
+            except Conflict:
+                with contextlib.suppress(ApiError):
+                    fresh = await self._api.get(pod_path(pod.object))
+                    pod.gone = pod.gone or objects.uid(fresh) != objects.uid(pod.object)
+                    pod.object = fresh
+            except NotFound:
+                pod.gone = True
+            except ApiError as error:
+                self._log.info("pod status not written", pod=objects.key(pod.object), error=str(error))
+                await asyncio.sleep(1.0)
+            else:
+                pod.object = answer
+                return
+
+    async def _delete(self, pod: Pod) -> None:
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": objects.uid(pod.object)}}
+        while not pod.gone:
+            await self._connected(pod)
+            try:
+                await self._api.delete(pod_path(pod.object), options)
+            except (NotFound, Conflict):
+                return
+            except ApiError:
+                await asyncio.sleep(1.0)
+            else:
+                return
+
+
+def _pod(value: Object) -> Pod:
+    container = objects.spec(value)["containers"][0]
+    record = ContainerRecord(str(container["name"]), str(container.get("image") or ""))
+    command = (container.get("command") or [""])[-1]
+    return Pod(
+        value, PodState(containers=[record], host_address="10.0.0.1"), record, steps(command, objects.labels(value))
+    )
+
+
+def _node_status(name: str, capacity: dict[str, str]) -> dict[str, Any]:
+    now = stamps.time(time.time_ns())
+    conditions = [
+        {"type": kind, "status": "False", "reason": f"KubeletHasNo{kind}", "message": "", "lastHeartbeatTime": now}
+        for kind in ("MemoryPressure", "DiskPressure", "PIDPressure")
+    ]
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "", "lastHeartbeatTime": now}
+    return {
+        "capacity": capacity,
+        "allocatable": capacity,
+        "conditions": [*conditions, ready],
+        "addresses": [{"type": "Hostname", "address": name}],
+    }
+
+
+async def serve(kubeconfig: Path) -> None:
+    """Run until SIGTERM."""
+    api = await open_api(kubeconfig, connections=32)
+    running = asyncio.create_task(StandIn(api).run())
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, running.cancel)
+    try:
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+    finally:
+        await api.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kubeconfig", type=Path, required=True)
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    asyncio.run(serve(parser.parse_args().kubeconfig))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,245 @@
+"""What one test uses: a namespace of its own, experiments in it, kubectl, and the `muster` command of a person."""
+
+import asyncio
+import contextlib
+import json
+import re
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from muster.api.errors import ApiError, NotFound
+from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT
+from muster.client import Client, Snapshot
+from muster.kube.paths import core
+from tests.real.ground import ROOT, STAND_IN, Ground
+from tests.real.rows import NotSaid, Row
+
+PROCESSES = {"muster.dev/local": "true"}
+"""Selects the node whose pods are real processes."""
+MERGE = "application/merge-patch+json"
+SLOW = 60.0
+"""Seconds within which anything comes true that is neither about speed nor about a clock."""
+
+Object = dict[str, Any]
+
+
+class Refused(Exception):
+    """kubectl or the API server said no; the text says why."""
+
+
+class Site:
+    """One namespace on the ground."""
+
+    def __init__(self, ground: Ground, client: Client, namespace: str, row: Row) -> None:
+        self.ground = ground
+        self.client = client
+        self.namespace = namespace
+        self.row = row
+
+    # Kubernetes, as an administrator
+
+    async def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Object:
+        """One request to the API server. Raises ApiError."""
+        data = None if body is None else msgspec.json.encode(body)
+        answer = await self.client.transport.request(method, path, body=data, content_type=content_type)
+        return msgspec.json.decode(answer.body, type=dict)
+
+    async def get(self, path: str) -> Object | None:
+        """An object, or None where there is none."""
+        with contextlib.suppress(NotFound):
+            return await self.request("GET", path)
+        return None
+
+    async def kubectl(self, *arguments: str, body: Any = None) -> str:
+        """The real kubectl in the test's namespace. Raises Refused with its words."""
+        command = [self.ground.kubectl, "--kubeconfig", self.ground.admin, "--namespace", self.namespace, *arguments]
+        status, output, errors = await _run(command, body)
+        if status != 0:
+            raise Refused(errors.strip() or output.strip())
+        return output
+
+    async def apply(self, *items: Object) -> str:
+        """kubectl apply."""
+        return await self.kubectl("apply", "-f", "-", body={"apiVersion": "v1", "kind": "List", "items": list(items)})
+
+    async def pods(self, experiment: str = "") -> list[Object]:
+        """The pods of one experiment, or all of the namespace, by name."""
+        selector = f"?labelSelector={LABEL_EXPERIMENT}%3D{experiment}" if experiment else ""
+        answer = await self._list(core(self.namespace, "pods"), selector)
+        return sorted(answer, key=lambda pod: str(pod["metadata"]["name"]))
+
+    async def _list(self, path: str, selector: str) -> list[Object]:
+        params = {"labelSelector": selector.partition("=")[2].replace("%3D", "=")} if selector else None
+        answer = await self.client.transport.request("GET", path, params=params)
+        found: list[Object] = msgspec.json.decode(answer.body, type=dict)["items"]
+        return found
+
+    # Experiments, as a person
+
+    def experiment(
+        self,
+        name: str,
+        command: str = "*: run 600",
+        *,
+        members: int = 2,
+        operator: str = "jobset",
+        on: Mapping[str, str] = STAND_IN,
+        cpus: float = 0.1,
+        metadata: Object | None = None,
+        **spec: Any,
+    ) -> Object:
+        """An Experiment. Without more words it has two pretended members that run until they are deleted."""
+        return {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "metadata": {"name": name, "namespace": self.namespace, **(metadata or {})},
+            "spec": {
+                "operator": operator,
+                "image": "registry.example/train:1",
+                "command": command,
+                "types": {
+                    "worker": {
+                        **(
+                            {"count": members}
+                            if operator == "jax"
+                            else {"completions": members, "parallelisms": members}
+                        ),
+                        "resources": {"cpus": cpus, "ramRatio": 2, "extraSelectors": dict(on)},
+                    }
+                },
+                **spec,
+            },
+        }
+
+    async def submit(self, name: str, command: str = "*: run 600", **more: Any) -> None:
+        """Create an Experiment."""
+        body = self.experiment(name, command, **more)
+        await self.request("POST", f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments", body)
+
+    async def change(self, name: str, **spec: Any) -> None:
+        """Patch the spec of an Experiment."""
+        path = f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments/{name}"
+        await self.request("PATCH", path, {"spec": spec}, MERGE)
+
+    async def until(self, name: str, holds: Callable[[Snapshot], bool], seconds: float = SLOW) -> Snapshot:
+        """The experiment as soon as something is true of it."""
+        seen: Snapshot | None = None
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                contextlib.aclosing(self.client.watch(name, namespace=self.namespace)) as changes,
+            ):
+                async for change in changes:
+                    seen = change.experiment
+                    if holds(seen):
+                        return seen
+        except TimeoutError:
+            state = "never seen" if seen is None else f"{seen.phase} {seen.reason} {seen.message!r}"
+            raise AssertionError(f"{name} after {seconds:g} s: {state}") from None
+        raise AssertionError("a watch never ends by itself")
+
+    async def phase(self, name: str, phase: str, seconds: float = SLOW) -> Snapshot:
+        """The experiment once it is in a phase."""
+        return await self.until(name, lambda seen: seen.phase == phase, seconds)
+
+    async def muster(self, *arguments: str) -> str:
+        """The `muster` command; its output."""
+        command = [
+            sys.executable,
+            "-m",
+            "muster.cli",
+            *arguments,
+            "--kubeconfig",
+            self.ground.admin,
+            "-n",
+            self.namespace,
+        ]
+        status, output, errors = await _run(command, None, cwd=ROOT)
+        if status != 0:
+            raise Refused(errors.strip() or output.strip())
+        return output
+
+    async def says(self, name: str, pattern: str, seconds: float = SLOW) -> str:
+        """Wait until the experiment's message matches, then read it with `muster get` as a person would.
+
+        The sentence goes into the table.
+        """
+        expected = re.compile(pattern)
+        seen = await self.until(name, lambda seen: bool(expected.search(spoken(seen))), seconds)
+        self.row.says(spoken(seen))
+        shown = await self.shown(name)
+        assert expected.search(shown), f"`muster get` shows {shown!r}, not {pattern!r}"
+        return spoken(seen)
+
+    async def shown(self, name: str) -> str:
+        """Phase, reason and message of an experiment in the table that `muster get` prints."""
+        table = await self.muster("get")
+        line = next((line for line in table.splitlines() if line.startswith(f"{name} ")), "")
+        cells = [*re.split(r"\s{2,}", line), *[""] * 8]
+        return " ".join(cell for cell in (cells[1], cells[2], cells[7]) if cell not in ("", "-"))
+
+    async def should_say(self, name: str, pattern: str, seconds: float) -> str:
+        """What Muster ought to say, and does not yet: the test is marked with its finding. Raises NotSaid."""
+        expected = re.compile(pattern)
+        try:
+            seen = await self.until(name, lambda seen: bool(expected.search(spoken(seen))), seconds)
+        except AssertionError as error:
+            seen = await self.client.get(name, namespace=self.namespace)
+            self.row.says(spoken(seen))
+            raise NotSaid(str(error)) from None
+        self.row.says(spoken(seen))
+        return spoken(seen)
+
+
+def spoken(seen: Snapshot) -> str:
+    """Phase, reason and message: the words of `muster get`'s line."""
+    return " ".join(word for word in (seen.phase, seen.reason, seen.message) if word)
+
+
+async def eventually(holds: Callable[[], Awaitable[Any]], seconds: float = SLOW) -> Any:
+    """Ask again until the answer is true: for what no watch of ours tells."""
+    deadline = time.monotonic() + seconds
+    while not (answer := await holds()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds:g} s: {holds.__qualname__}")
+        await asyncio.sleep(0.2)
+    return answer
+
+
+async def _run(command: list[str], body: Any, cwd: Path | None = None) -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=cwd,
+    )
+    try:
+        data = b"" if body is None else json.dumps(body).encode()
+        output, errors = await asyncio.wait_for(process.communicate(data), 60)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode or 0, output.decode(errors="replace"), errors.decode(errors="replace")
+
+
+@contextlib.asynccontextmanager
+async def site(ground: Ground, namespace: str, row: Row, labels: Mapping[str, str]) -> AsyncIterator[Site]:
+    """A site on a new namespace, which is deleted with all that is in it."""
+    async with Client(Path(ground.admin)) as client:
+        made = Site(ground, client, namespace, row)
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": dict(labels)}}
+        await made.request("POST", "/api/v1/namespaces", body)
+        try:
+            account = core(namespace, "serviceaccounts", "default")
+            await eventually(lambda: made.get(account), 20)
+            yield made
+        finally:
+            with contextlib.suppress(ApiError):
+                await made.request("DELETE", f"/api/v1/namespaces/{namespace}")
