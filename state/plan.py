@@ -9,6 +9,7 @@ Ranks are dense: groups in order, within a group jobs in order, within a job pod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -146,6 +147,8 @@ class Group:
     env: tuple[Env, ...] = ()
     parallelism: int = 0
     """Members of one job that run at a time; 0 means all of them."""
+    template: Mapping[str, Any] = field(default_factory=dict)
+    """core/v1 PodTemplateSpec merged over the rendered pod: already checked, immutable by convention."""
 
     @property
     def size(self) -> int:

@@ -14,6 +14,7 @@ VERSION = "v1alpha1"
 API_VERSION = f"{GROUP}/{VERSION}"
 KIND = "Experiment"
 PLURAL = "experiments"
+AICHOR_KIND = "AIchorManifest"
 
 MANAGER = "muster"
 """Field manager of our writes and the value of ``app.kubernetes.io/managed-by``."""
@@ -31,7 +32,40 @@ ANNOTATION_COMMAND_SOURCE = "muster.dev/manifest"
 """Where an Experiment came from: the manifest's file name, for people."""
 
 CONTAINER = "main"
-"""The one container of a native member."""
+"""The member's own container: its exit is the member's result. A pod template may add others."""
+
+SHM_PATH = "/dev/shm"  # noqa: S108 - a mount point in the container, not a file of ours
+SHM_VOLUME = "shm"
+CLAIM_VOLUME = "claim-"
+"""Prefix of the volumes for ``spec.storage`` and ``spec.tensorboard``; a number follows."""
+
+ENV_PREFIX = "MUSTER_"
+"""Every environment variable with this prefix is Muster's."""
+INJECTED_ENV = {
+    "jax": frozenset(
+        (
+            "JAXOPERATOR_COORDINATOR_HOST",
+            "JAXOPERATOR_COORDINATOR_ADDRESS",
+            "JAXOPERATOR_NUM_PROCESSES",
+            "JAXOPERATOR_PROCESS_ID",
+            "JAX_COORDINATOR_ADDRESS",
+            "JAX_COORDINATOR_BIND_ADDRESS",
+        )
+    ),
+    "pytorch": frozenset(("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")),
+    "xgboost": frozenset(("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")),
+    "jobset": frozenset(
+        (
+            "JOB_COMPLETION_INDEX",
+            "JOB_INDEX",
+            "GLOBAL_REPLICAS",
+            "JOB_GLOBAL_INDEX",
+            "REPLICATED_JOB_NAME",
+            "REPLICATED_JOB_REPLICAS",
+        )
+    ),
+}
+"""The other variables that Muster sets in a member, by operator; a pod template cannot set them."""
 
 JAX_PORT = 1234
 """Port of the JAX coordinator (AIchor's convention: the address is ``$(JAXOPERATOR_COORDINATOR_HOST):1234``)."""

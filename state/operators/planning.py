@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import Clock as ClockSpec
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
+from muster.api.manifest.template.merge import merge
 from muster.state.operators.framework import Framework
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
@@ -82,6 +83,7 @@ def _groups(experiment: Experiment, framework: Framework) -> Iterator[Group]:
             first_job=job,
             env=(*_identity(experiment), *framework.env(group, groups)),
             parallelism=group.parallelism,
+            template=merge(experiment.spec.template, group.template),
         )
         rank += group.members
         job += group.count

@@ -95,7 +95,7 @@ def test_the_schema_is_structural_and_every_size_is_bounded() -> None:
         if "additionalProperties" in node and "maxProperties" not in node:
             unbounded.append(path)
         if "properties" not in node and node["type"] == "object" and path != ".metadata":
-            assert "additionalProperties" in node, path
+            assert "additionalProperties" in node or node.get("x-kubernetes-preserve-unknown-fields"), path
         if "exclusiveMinimum" in node:
             assert node["exclusiveMinimum"] is True
             assert "minimum" in node
@@ -176,7 +176,7 @@ def test_what_runs_cannot_change_and_how_it_is_looked_after_can() -> None:
         for name, field in spec.items()
         if any(rule["rule"] == "self == oldSelf" for rule in field.get("x-kubernetes-validations", ()))
     }
-    assert frozen == {"operator", "image", "command", "types"}
+    assert frozen == {"operator", "image", "command", "types", "template"}
 
 
 def test_defaults_are_those_of_the_models() -> None:

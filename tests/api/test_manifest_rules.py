@@ -191,7 +191,7 @@ def test_both_spellings_at_once_are_one_too_many() -> None:
         ({"storage": {"attachExistingPVCs": [{"name": "a", "mountPoint": "mnt"}]}}, "is not an absolute path"),
         ({"storage": {"attachExistingPVCs": [{"name": "a", "mountPoint": "/mnt/../etc"}]}}, "a path with '..'"),
         ({"debug": {"vscode": {}}}, "vscode.enabled: a required field is missing"),
-        ({"env": []}, "env: unknown field, manifests have no env"),
+        ({"env": []}, "env: unknown field, in kind: Experiment, write it for container main in spec.template"),
         ({"clocks": {}}, "clocks: unknown field, it belongs to kind: Experiment"),
         ({"restartPolicy": {"backoff": {}}}, "backoff: unknown field, did you mean backoffLimit?"),
     ],

@@ -13,12 +13,14 @@ from pydantic_core import ErrorDetails
 
 from muster.api.manifest.groups import TYPES_OF, Types
 from muster.api.manifest.problems import MAX_PROBLEMS, Problem, Wrong, nearest, path, quoted
+from muster.api.manifest.template.pod import CheckedBy
 from muster.api.manifest.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
 from muster.api.manifest.yaml_scalars import trap
 from muster.api.values.fields import MEANING
 
 Loc = tuple[str | int, ...]
 
+_IN_TEMPLATE: Final = "in kind: Experiment, it belongs in spec.template.spec"
 ELSEWHERE: Final = {
     "completions": "it is only for operator jobset",
     "parallelisms": "it is only for operator jobset",
@@ -28,7 +30,15 @@ ELSEWHERE: Final = {
     "clocks": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "backoff": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "Master": "the only type is worker; rank 0 is its first member",
-    "env": "manifests have no env; write NAME=value before the command",
+    "template": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
+    "env": "in kind: Experiment, write it for container main in spec.template; else NAME=value before the command",
+    "volumes": _IN_TEMPLATE,
+    "nodeSelector": "write extraSelectors in the type's resources, or nodeSelector in spec.template.spec",
+    "tolerations": "write extraTolerations in the type's resources, or tolerations in spec.template.spec",
+    "affinity": _IN_TEMPLATE,
+    "serviceAccountName": _IN_TEMPLATE,
+    "imagePullSecrets": _IN_TEMPLATE,
+    "priorityClassName": _IN_TEMPLATE,
     "parallelism": "the field is parallelisms",
 }
 """Advice for names that are right somewhere else."""
@@ -163,6 +173,12 @@ def _limits(kind: str, value: Any, context: dict[str, Any]) -> tuple[str, str] |
     return None
 
 
+def _annotation(field: FieldInfo) -> Any:
+    """What a field holds; of a field that stays a plain mapping, the model that checks it."""
+    models = [marker.model for marker in field.metadata if isinstance(marker, CheckedBy)]
+    return models[0] if models else field.annotation
+
+
 def _shown(value: Any) -> str:
     return f"the text {quoted(value)}" if isinstance(value, str) else quoted(value)
 
@@ -206,7 +222,7 @@ class _Models:
             shape = self._bare(shape.model_fields["root"].annotation)
         if isinstance(shape, type) and issubclass(shape, BaseModel):
             found = [field for name, field in shape.model_fields.items() if part == (field.alias or name)]
-            return found[0].annotation if found else None
+            return _annotation(found[0]) if found else None
         arguments = get_args(shape)
         return arguments[-1 if get_origin(shape) is dict else 0] if arguments else None
 

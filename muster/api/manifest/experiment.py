@@ -1,8 +1,8 @@
 """The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec, and what only Muster knows.
 
-Muster's own fields are ``suspend``, ``startup``, ``restartPolicy.backoff`` and ``clocks``. An object read from the
-API server has been through its schema, but the schema may be older or newer than this program: ``parse_experiment``
-checks everything again.
+Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy.backoff``, ``clocks`` and ``template``. An
+object read from the API server has been through its schema, but the schema may be older or newer than this program:
+``parse_experiment`` checks everything again.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from muster.api.manifest.aichor import AIchorSpec, BackoffLimit
 from muster.api.manifest.error_text import explain
 from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quoted
+from muster.api.manifest.template.pod import Template
 from muster.api.naming import check_name
 from muster.api.status import MAX_COUNTER
 from muster.api.values.durations import parse_duration
@@ -104,6 +105,7 @@ class ExperimentSpec(AIchorSpec):
     clocks: Annotated[Clocks, BeforeValidator(empty_is_none)] = Field(
         Clocks(), description="Deadlines of the stages of an epoch."
     )
+    template: Template = Field({}, description="Pod template of every member: see docs/pod-template.md.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,15 @@ A missing count is 1, except for kuberay's Workers, where it is 0 (docs.aichor.a
 conformance manifests).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, RootModel, ValidationInfo, model_validator
 
 from muster.api.manifest.problems import Wrong
 from muster.api.manifest.resources import Resources
+from muster.api.manifest.template.pod import Template
 from muster.api.values.fields import TEXT, WORD, Count, GroupName, RayGroupName, Shape, limited, listed
 
 Operator = Literal["jax", "kuberay", "pytorch", "xgboost", "jobset"]
@@ -48,6 +49,7 @@ class Group:
     parallelism: int
     resources: Resources
     ray_start_params: tuple[tuple[str, str], ...] = ()
+    template: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def members(self) -> int:
@@ -55,10 +57,13 @@ class Group:
         return self.count * self.completions
 
 
-def _group(name: str, count: int, resources: Resources, params: dict[str, str] | None = None) -> Group:
+def _group(
+    name: str, count: int, given: "Worker | RayHead | RayWorkers", params: dict[str, str] | None = None
+) -> Group:
     """A group of one job with all the members; with TPUs, a job per slice (a slice only works as a whole)."""
+    resources = given.resources
     jobs, size = (count, resources.tpu.hosts) if resources.tpu else (1, count)
-    return Group(name, jobs, size, size, resources, tuple(sorted((params or {}).items())))
+    return Group(name, jobs, size, size, resources, tuple(sorted((params or {}).items())), given.template)
 
 
 class Worker(Shape):
@@ -66,6 +71,7 @@ class Worker(Shape):
 
     count: Count = Field(1, description="Members of this type (TPU slices, if it asks for one); 0 runs none.")
     resources: Resources = Field(description="What each member asks its node for.")
+    template: Template = Field({}, description="Pod template of this type, merged over spec.template.")
 
 
 class JobSetType(Shape):
@@ -80,18 +86,21 @@ class JobSetType(Shape):
         description="Members of each job that run at a time; 1 if absent (hosts of the slice, if it asks for a TPU).",
     )
     resources: Resources = Field(description="What each member asks its node for.")
+    template: Template = Field({}, description="Pod template of this type, merged over spec.template.")
 
     def group(self, name: str) -> Group:
         """This type as a group."""
         hosts = self.resources.tpu.hosts if self.resources.tpu else 1
         completions = self.completions or hosts
-        return Group(name, self.count, completions, min(self.parallelisms or hosts, completions), self.resources)
+        parallelism = min(self.parallelisms or hosts, completions)
+        return Group(name, self.count, completions, parallelism, self.resources, template=self.template)
 
 
 class RayHead(Shape):
     """The member that runs Ray's control store, dashboard and the job."""
 
     resources: Resources = Field(description="What the head asks its node for.")
+    template: Template = Field({}, description="Pod template of this type, merged over spec.template.")
     ray_start_params: RayParams | None = Field(
         None, description="Arguments of `ray start`, without the leading dashes; they override Muster's own."
     )
@@ -103,6 +112,7 @@ class RayWorkers(Shape):
     name: RayGroupName = Field(description="Name of the group; also a Ray resource that actors can ask for.")
     count: Count = Field(0, description="Workers of the group (TPU slices, if it asks for one).")
     resources: Resources = Field(description="What each worker asks its node for.")
+    template: Template = Field({}, description="Pod template of this type, merged over spec.template.")
     ray_start_params: RayParams | None = Field(
         None, description="Arguments of `ray start`, without the leading dashes; they override Muster's own."
     )
@@ -115,7 +125,7 @@ class JaxTypes(Shape):
 
     def groups(self) -> Iterator[Group]:
         """The groups, in rank order."""
-        yield _group("worker", self.worker.count, self.worker.resources)
+        yield _group("worker", self.worker.count, self.worker)
 
 
 class MasterTypes(Shape):
@@ -129,8 +139,8 @@ class MasterTypes(Shape):
     def groups(self) -> Iterator[Group]:
         """The groups, in rank order."""
         if self.master:
-            yield _group("master", self.master.count, self.master.resources)
-        yield _group("worker", self.worker.count, self.worker.resources)
+            yield _group("master", self.master.count, self.master)
+        yield _group("worker", self.worker.count, self.worker)
 
 
 class RayTypes(Shape):
@@ -153,9 +163,9 @@ class RayTypes(Shape):
 
     def groups(self) -> Iterator[Group]:
         """The head, then the workers as listed."""
-        yield _group(HEAD, 1, self.head.resources, self.head.ray_start_params)
+        yield _group(HEAD, 1, self.head, self.head.ray_start_params)
         for group in self.workers:
-            yield _group(group.name, group.count, group.resources, group.ray_start_params)
+            yield _group(group.name, group.count, group, group.ray_start_params)
 
 
 class JobSetTypes(RootModel[Annotated[dict[GroupName, JobSetType], Field(min_length=1, max_length=MAX_GROUPS)]]):
@@ -185,7 +195,10 @@ def read_types(value: Any, info: ValidationInfo) -> Any:
     if operator is None:
         return value
     shape = TYPES_OF[operator]
-    types = value if isinstance(value, shape) else shape.model_validate(value, by_alias=True, by_name=False)
+    context = {**(info.context or {}), "operator": operator}
+    types = value
+    if not isinstance(value, shape):
+        types = shape.model_validate(value, by_alias=True, by_name=False, context=context)
     members = sum(group.members for group in types.groups())
     if members > MAX_MEMBERS:
         raise Wrong(f"{members} members", f"an experiment has at most {MAX_MEMBERS}; lower count or completions")

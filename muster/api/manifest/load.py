@@ -18,11 +18,11 @@ from muster.api.manifest.groups import OPERATORS
 from muster.api.manifest.legacy import modernise
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, path, quoted
 from muster.api.manifest.yaml_reader import Mapping, Node, Scalar, plain, read_yaml
-from muster.api.names import API_VERSION, GROUP, KIND
+from muster.api.names import AICHOR_KIND, API_VERSION, GROUP, KIND
 from muster.api.naming import check_name, slug
 from muster.api.values.fields import Annotation, ExperimentName, LabelKey, LabelValue, Namespace, Shape
 
-AICHOR: Final = "AIchorManifest"
+AICHOR: Final = AICHOR_KIND
 KINDS: Final = (AICHOR, KIND)
 FOREIGN_KINDS: Final = frozenset(
     (
@@ -114,6 +114,7 @@ class _Loading:
         self.file = file
         self.problems = problems
         self.warnings: list[Problem] = []
+        self.kind: object = None
 
     def problem(self, loc: tuple[str | int, ...], message: str, hint: str = "", *, key: bool = False) -> Problem:
         """A problem at a place of the document."""
@@ -138,6 +139,7 @@ class _Loading:
             message = f"Muster does not run the operator {operator}; it runs {', '.join(OPERATORS)}"
             raise self.give_up(self.problem(("spec", "operator"), message, f"the nearest is {NEAREST[str(operator)]}"))
         self.warnings += modernise(self.node, self.file)
+        self.kind = kind
         loaded = self._aichor() if kind == AICHOR else self._experiment()
         if loaded is None or self.problems:
             raise self.give_up()
@@ -159,7 +161,7 @@ class _Loading:
 
     def _read(self, model: type[BaseModel], data: Any, root: tuple[str | int, ...] = ()) -> Any:
         try:
-            return model.model_validate(data, by_alias=True, by_name=False)
+            return model.model_validate(data, by_alias=True, by_name=False, context={"kind": self.kind})
         except ValidationError as error:
             operator = self._value("spec", "operator")
             found = explain(error, model, operator=operator, root=root, node=self.node, file=self.file)

@@ -2,8 +2,9 @@
 
 The API server refuses what the models refuse, as far as a schema and CEL rules can say it, so that a mistake is an
 answer to ``kubectl apply`` and not a failed experiment. Every text and list has a bound, which is what keeps the
-rules within the server's cost limit. What is to run (operator, image, command, types) cannot change; how it is looked
-after (suspend, timeout, clocks, ...) can.
+rules within the server's cost limit. What is to run (operator, image, command, types, template) cannot change; how it
+is looked after (suspend, timeout, clocks, ...) can. Pod templates are kept as they are and not described here: the
+schema of a pod would be ten times as large as everything else, and the API server walks it on every status write.
 """
 
 import sys
@@ -21,7 +22,7 @@ from muster.api.values.fields import LABEL_1035, MEANING
 MAX_NAME: Final = MAX_POD_NAME - len(pod_name("", "x", 0, 0, epoch_suffix("", 0)))
 """Longest name any experiment can have: one whose only type has a name of one letter."""
 
-IMMUTABLE: Final = ("operator", "image", "command", "types")
+IMMUTABLE: Final = ("operator", "image", "command", "types", "template")
 _WORKER_ONLY: Final = "self.operator in ['jax', 'pytorch', 'xgboost']"
 
 
@@ -56,6 +57,10 @@ SPEC_RULES: Final = (
         "debug.jupyter is only for operator kuberay, debug.vscode for every other",
     ),
 )
+TRANSITION_RULES: Final = (
+    ("has(self.template) == has(oldSelf.template)", "template cannot change; create another experiment"),
+)
+"""A rule of an optional field is not evaluated when the field is added or removed; this one is."""
 RESOURCE_RULES: Final = (("has(self.ramRatio) != has(self.memory)", "give exactly one of ramRatio and memory"),)
 NAME_RULES: Final = (
     (
@@ -118,7 +123,7 @@ def experiment_schema() -> Schema:
             (("self == oldSelf", f"{name} cannot change; create another experiment"),)
         )
     _add_resource_rules(spec)
-    spec["x-kubernetes-validations"] = _rules(SPEC_RULES)
+    spec["x-kubernetes-validations"] = _rules(SPEC_RULES + TRANSITION_RULES)
     status = structural(ExperimentStatus, defaults=False)
     status["properties"]["conditions"].update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
     return {

@@ -34,6 +34,7 @@ _KEPT: Final = (
     "minProperties",
     "maxProperties",
     "required",
+    "x-kubernetes-preserve-unknown-fields",
 )
 _NULLABLE: Final = frozenset(("rayStartParams",))
 """Fields whose explicit null is a value people write (docs.aichor.ai: "optional, can be empty")."""

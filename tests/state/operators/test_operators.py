@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
-from muster.state.operators.planning import PlanError, plan_of
+from muster.api.names import ENV_PREFIX, INJECTED_ENV
+from muster.state.operators.planning import FRAMEWORKS, PlanError, plan_of
 from muster.state.plan import (
     Backoff,
     Clock,
@@ -298,3 +299,26 @@ def test_tolerations_say_nothing_with_empty_words() -> None:
         ],
     )
     assert shape.tolerations == (Toleration("gpu", "Equal", "yes", "NoSchedule"), Toleration("", "Exists", "", ""))
+
+
+# --- the pod template --------------------------------------------------------------------------------------------
+
+
+def test_a_types_template_is_merged_over_the_experiments() -> None:
+    types = {
+        "a": {"resources": SMALL, "template": {"spec": {"schedulerName": "volcano"}}},
+        "b": {"resources": SMALL},
+    }
+    template = {"metadata": {"labels": {"team": "vision"}}, "spec": {"schedulerName": "kueue"}}
+    first, second = planned("jobset", types, template=template).groups
+    assert first.template == {"metadata": {"labels": {"team": "vision"}}, "spec": {"schedulerName": "volcano"}}
+    assert second.template == template
+    (plain,) = planned().groups
+    assert plain.template == {}
+
+
+@pytest.mark.parametrize("operator", FRAMEWORKS)
+def test_the_variables_a_template_cannot_set_are_those_that_are_injected(operator: str) -> None:
+    (group,) = planned(operator).groups
+    injected = {env.name for env in group.env if not env.name.startswith(ENV_PREFIX)}
+    assert injected == INJECTED_ENV[operator]

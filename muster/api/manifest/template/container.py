@@ -1,0 +1,225 @@
+"""The containers of a template: ``main`` is the member's own, every other one is an extra container.
+
+Of ``main`` the manifest states image, command and resources, so a template cannot; it adds environment, mounts, ports,
+probes and security context. An extra container is taken as written.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+
+from muster.api.manifest.problems import Wrong
+from muster.api.manifest.template.values import (
+    Arguments,
+    Name,
+    Opaque,
+    Opaques,
+    Path,
+    Value,
+    Word,
+    check_json,
+    owned,
+    unique,
+)
+from muster.api.names import CLAIM_VOLUME, CONTAINER, ENV_PREFIX, INJECTED_ENV, SHM_PATH, SHM_VOLUME
+from muster.api.values.fields import Image, LabelKey, Shape, limited, listed
+
+_ENV_NAME: Final = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"
+_STATED_RESOURCES: Final = {
+    "cpu": "cpus",
+    "memory": "ramRatio or memory",
+    "nvidia.com/gpu": "accelerators.gpu.count",
+    "google.com/tpu": "accelerators.tpu",
+}
+
+
+class EnvVar(Shape):
+    """core/v1 EnvVar."""
+
+    name: Annotated[str, limited(_ENV_NAME, 512)] = Field(description="Name of the variable.")
+    value: Value = ""
+    value_from: Opaque = Field({})
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.value and self.value_from:
+            raise Wrong(f"{self.name} has two sources", "remove value or valueFrom")
+        return self
+
+
+class MainEnvVar(EnvVar):
+    """A variable of the member's own container."""
+
+    @field_validator("name", mode="after")
+    @classmethod
+    def _not_injected(cls, name: str, info: ValidationInfo) -> str:
+        operator = (info.context or {}).get("operator", "")
+        if name.startswith(ENV_PREFIX) or name in INJECTED_ENV.get(operator, ()):
+            raise Wrong(f"Muster sets {name} in every member", f"choose another name; its value may refer to $({name})")
+        return name
+
+
+class Reference(Shape):
+    """core/v1 LocalObjectReference, with the ``optional`` of an environment source."""
+
+    name: Word = Field(description="Name of the ConfigMap or Secret.")
+    optional: bool = False
+
+
+class EnvFrom(Shape):
+    """core/v1 EnvFromSource."""
+
+    prefix: Value = ""
+    config_map_ref: Reference | None = None
+    secret_ref: Reference | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if bool(self.config_map_ref) == bool(self.secret_ref):
+            raise Wrong("an element of envFrom has one source", "write configMapRef or secretRef")
+        return self
+
+
+class VolumeMount(Shape):
+    """core/v1 VolumeMount."""
+
+    name: Name = Field(description="Name of the volume.")
+    mount_path: Path = Field(description="Where it is mounted.")
+    sub_path: Path | None = None
+    sub_path_expr: Path | None = None
+    read_only: bool = False
+    recursive_read_only: Word | None = None
+    mount_propagation: Word | None = None
+
+
+class MainMount(VolumeMount):
+    """A mount of the member's own container."""
+
+    @field_validator("mount_path", mode="after")
+    @classmethod
+    def _not_shm(cls, path: str) -> str:
+        if path.rstrip("/") == SHM_PATH:
+            raise Wrong(f"Muster mounts {SHM_PATH}", "set shmSizeGB in the type's resources")
+        return path
+
+
+class Port(Shape):
+    """core/v1 ContainerPort."""
+
+    container_port: Annotated[int, Field(ge=1, le=65_535)] = Field(description="Port number.")
+    name: Name | None = None
+    protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
+    host_port: Annotated[int, Field(ge=1, le=65_535)] | None = None
+    host_ip: Word | None = Field(None, alias="hostIP")
+
+
+def _not_stated(name: str) -> str:
+    field = "rdma.devices" if name.startswith("rdma/") else _STATED_RESOURCES.get(name)
+    if field:
+        raise Wrong("the manifest states this resource", f"set {field} in the type's resources")
+    return name
+
+
+_Quantity = Annotated[str | int | float, AfterValidator(check_json)]
+_Other = Annotated[dict[Annotated[LabelKey, AfterValidator(_not_stated)], _Quantity], Field(max_length=32)]
+
+
+class MainResources(Shape):
+    """core/v1 ResourceRequirements of the member's own container: what ``resources`` of the type cannot say."""
+
+    requests: _Other = Field({})
+    limits: _Other = Field({})
+    claims: Opaques = ()
+
+
+class MainLifecycle(Shape):
+    """core/v1 Lifecycle of the member's own container."""
+
+    post_start: Opaque = Field({})
+    stop_signal: Word | None = None
+    pre_stop: Annotated[
+        Any, owned("the manifest states what runs before the stop", "set spec.gracefulTermination.shutdownCommand")
+    ] = None
+
+
+class _Container(Shape):
+    """What every container of a template may have."""
+
+    name: Name = Field(description="Name of the container; main is the member's own.")
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    working_dir: Path | None = None
+    env_from: Annotated[tuple[EnvFrom, ...], listed(64)] = ()
+    ports: Annotated[tuple[Port, ...], listed(64)] = ()
+    resize_policy: Opaques = ()
+    volume_devices: Opaques = ()
+    liveness_probe: Opaque = Field({})
+    readiness_probe: Opaque = Field({})
+    startup_probe: Opaque = Field({})
+    security_context: Opaque = Field({})
+    termination_message_path: Path | None = None
+    termination_message_policy: Literal["File", "FallbackToLogsOnError"] | None = None
+    stdin: bool = False
+    stdin_once: bool = False
+    tty: bool = False
+
+
+class MainContainer(_Container):
+    """What a template may add to the member's own container."""
+
+    env: Annotated[tuple[MainEnvVar, ...], listed(512), unique("name")] = ()
+    resources: MainResources = MainResources()
+    volume_mounts: Annotated[tuple[MainMount, ...], listed(64), unique("mount_path")] = ()
+    lifecycle: MainLifecycle = MainLifecycle()
+    image: Annotated[Any, owned("the manifest states the image", "set spec.image")] = None
+    command: Annotated[Any, owned("the manifest states the command", "set spec.command")] = None
+    args: Annotated[Any, owned("the manifest states the command", "write the arguments into spec.command")] = None
+    restart_policy: Annotated[Any, owned("Muster restarts the gang as a whole", "set spec.restartPolicy")] = None
+
+
+class _Own(_Container):
+    """A container with an image and a command of its own."""
+
+    image: Image | None = Field(None, description="Its image.")
+    command: Arguments = ()
+    args: Arguments = ()
+    env: Annotated[tuple[EnvVar, ...], listed(512), unique("name")] = ()
+    resources: Opaque = Field({})
+    volume_mounts: Annotated[tuple[VolumeMount, ...], listed(64), unique("mount_path")] = ()
+    lifecycle: Opaque = Field({})
+
+
+class ExtraContainer(_Own):
+    """core/v1 Container that runs beside ``main``."""
+
+    restart_policy: Annotated[
+        Any,
+        owned(
+            "an extra container is not restarted", "for a sidecar, write an init container with restartPolicy: Always"
+        ),
+    ] = None
+
+
+class InitContainer(_Own):
+    """core/v1 Container that runs before ``main``; with restartPolicy Always a sidecar, which runs beside it."""
+
+    restart_policy: Literal["Always", "Never", "OnFailure"] | None = None
+
+    @field_validator("name", mode="after")
+    @classmethod
+    def _not_main(cls, name: str) -> str:
+        if name == CONTAINER:
+            raise Wrong(f"{CONTAINER} is the name of the member's own container", "choose another name")
+        return name
+
+
+def read_container(value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
+    """The model of ``main`` for the container of that name, else that of an extra container."""
+    if isinstance(value, dict) and value.get("name") == CONTAINER:
+        return MainContainer.model_validate(value, by_alias=True, by_name=False, context=info.context)
+    return handler(value)
+
+
+def is_reserved_volume(name: str) -> bool:
+    """The name belongs to a volume that Muster adds: shared memory, or a claim of ``spec.storage``."""
+    return name == SHM_VOLUME or (name.startswith(CLAIM_VOLUME) and name.removeprefix(CLAIM_VOLUME).isdigit())
