@@ -1,22 +1,23 @@
 """A member of the plan as a core/v1 Pod.
 
-The pod is a closed template: whoever may create an Experiment can choose what is in these fields and nothing else, so a
-field that could reach the node (host namespaces, host paths, privileged, a service account) cannot be asked for at all.
+Muster renders the pod that the manifest describes and merges the group's pod template over it
+(``muster.api.manifest.template``). Fields that Muster depends on (names, labels, owner, host name, restart policy, the
+image and the command of ``main``) are refused when the template is read, so a merge cannot reach them. Everything else
+of a pod can be asked for, as in a Pod that the author creates in the same namespace; whether the pod is admitted is
+decided by the namespace's Pod Security level.
 
 `PodTemplate` is the same pod for a whole group: JSON that is encoded once and cut where the members differ. The cuts
 are made at NUL bytes, which JSON text can never contain (RFC 8259 §7: control characters are escaped), so no text of
 a user, whatever is in it, can be taken for a cut.
 
-The one container of a member, and the volumes it mounts. Nothing of the user reaches a field that is not named here.
-
-How much the container may do. Pod Security's ``restricted`` profile demands ``runAsNonRoot``, and most public ML
-images (those of CUDA, PyTorch, JAX, Ray) run as root and keep their program under /root or in a directory of root's;
+The security context without a template. Pod Security's ``restricted`` profile demands ``runAsNonRoot``, and most public
+ML images (those of CUDA, PyTorch, JAX, Ray) run as root and keep their program under /root or in a directory of root's;
 forcing another user breaks them in ways that look like bugs of the training program. So the user is the image's own,
 and everything else of ``restricted`` is kept: no capability, no way to gain one (no_new_privs), the runtime's seccomp
-filter. Root without capabilities cannot change owners, mount, load modules or read what file modes deny. What a pod
-so made needs is the ``baseline`` profile. ``ptrace`` (py-spy, gdb) adds SYS_PTRACE, which baseline does not admit
-either: the namespace of such an experiment must be ``privileged`` or exempt, which its administrator, not its author,
-decides.
+filter. Root without capabilities cannot change owners, mount, load modules or read what file modes deny. Such a pod
+needs the ``baseline`` profile; with ``runAsNonRoot`` in its template, ``restricted``. ``ptrace`` (py-spy, gdb) adds
+SYS_PTRACE, which baseline does not admit either: the namespace must be ``privileged`` or exempt, which its
+administrator decides, not the author of the experiment.
 """
 
 from dataclasses import fields
@@ -24,7 +25,18 @@ from typing import Any
 
 import msgspec
 
-from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
+from muster.api.manifest.template.merge import merge
+from muster.api.names import (
+    CLAIM_VOLUME,
+    CONTAINER,
+    LABEL_EPOCH,
+    LABEL_GROUP,
+    LABEL_JOB,
+    LABEL_POD,
+    LABEL_RANK,
+    SHM_PATH,
+    SHM_VOLUME,
+)
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.environment import Cell, Place, environment, shell
 from muster.reconcilers.render.service import labels, owner_reference
@@ -100,7 +112,7 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, Any]:
         spec["nodeSelector"] = dict(group.shape.node_selector)
     if group.shape.tolerations:
         spec["tolerations"] = [_toleration(toleration) for toleration in group.shape.tolerations]
-    return {
+    pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
@@ -111,6 +123,7 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, Any]:
         },
         "spec": spec,
     }
+    return merge(pod, group.template) if group.template else pod
 
 
 def _toleration(toleration: Toleration) -> dict[str, object]:
@@ -122,9 +135,6 @@ def _toleration(toleration: Toleration) -> dict[str, object]:
         "effect": toleration.effect,
     }
     return {name: text for name, text in said.items() if text}
-
-
-SHM = "/dev/shm"  # noqa: S108 - a mount point in the container, not a file of ours
 
 
 def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, object]:
@@ -147,7 +157,7 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
     }
     mounts = [{"name": _claim_volume(number), "mountPath": volume.path} for number, volume in enumerate(plan.volumes)]
     if group.shape.shm_bytes > 0:
-        mounts.append({"name": "shm", "mountPath": SHM})
+        mounts.append({"name": SHM_VOLUME, "mountPath": SHM_PATH})
     if mounts:
         rendered["volumeMounts"] = mounts
     if plan.pre_stop:
@@ -162,10 +172,10 @@ def volumes(plan: Plan, group: Group) -> list[dict[str, object]]:
         for number, volume in enumerate(plan.volumes)
     ]
     if group.shape.shm_bytes > 0:
-        rendered.append({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": str(group.shape.shm_bytes)}})
+        rendered.append({"name": SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": str(group.shape.shm_bytes)}})
     return rendered
 
 
 def _claim_volume(number: int) -> str:
     # Numbered: a claim's name may be longer than a volume's, and one claim may be mounted twice.
-    return f"claim-{number}"
+    return f"{CLAIM_VOLUME}{number}"

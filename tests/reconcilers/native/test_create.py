@@ -1,6 +1,7 @@
 """CreatePods: every member once, whatever happens on the way."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -55,6 +56,15 @@ async def test_the_next_epoch_has_pods_of_its_own():
     await create(bench, plan, 0)
     await create(bench, plan, 1)
     assert len(bench.api.named("pods")) == 4
+
+
+async def test_the_server_refuses_unknown_fields_of_pods_with_a_template_only():
+    bench, plan = Bench(), gang(1)
+    templated = replace(plan, groups=(replace(plan.groups[0], template={"spec": {"affinity": {"typo": 1}}}),))
+    await create(bench, plan)
+    await create(bench, templated, 1)
+    posts = [request.params for request in bench.api.requests if request.method == "POST"]
+    assert posts == [{}, {"fieldValidation": "Strict"}]
 
 
 async def test_a_name_that_somebody_else_holds_is_final_and_explained():

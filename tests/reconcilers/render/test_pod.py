@@ -162,7 +162,7 @@ def test_resources_volumes_and_placement_are_the_groups_own():
     assert container["lifecycle"] == {"preStop": {"exec": {"command": ["python3", "-c", "save()"]}}}
 
 
-def test_no_field_that_could_reach_the_node_is_ever_there():
+def test_without_a_template_no_field_that_could_reach_the_node_is_there():
     plan = full()
     spec = render_pod(plan, plan.member(1), 0)["spec"]
     assert set(spec) == {

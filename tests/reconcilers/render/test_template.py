@@ -1,0 +1,175 @@
+"""A pod template merged over the rendered pod: it adds, and does not reach what Muster owns."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster.api.manifest.experiment import parse_experiment
+from muster.api.manifest.problems import SpecError
+from muster.reconcilers.render.pod import PodTemplate, render_pod
+from muster.state.operators.planning import plan_of
+from muster.state.plan import Plan
+from tests.fakes.plans import gang
+
+HOSTILE = ["\0name\0 \0rank\0", "\\u0000name\\u0000", 'x", "privileged": true, "y": "', "\u2028\x7f 🦆", "$(HOST) $$"]
+
+
+def planned(template: dict[str, Any], **spec: Any) -> Plan:
+    """The plan of a checked experiment of two workers with this template."""
+    body = {
+        "operator": "jax",
+        "image": "train:1",
+        "command": "python main.py",
+        "types": {"worker": {"count": 2, "resources": {"ramRatio": 2, "shmSizeGB": 1}}},
+        "storage": {"attachExistingPVCs": [{"name": "data", "mountPoint": "/data"}]},
+        "template": template,
+    }
+    metadata = {"uid": "u", "name": "e", "namespace": "n", "generation": 1, "resourceVersion": "1"}
+    return plan_of(parse_experiment({"metadata": metadata, "spec": body | spec}))
+
+
+def pod_of(plan: Plan, rank: int = 1) -> dict[str, Any]:
+    member = plan.member(rank)
+    assert member is not None
+    return render_pod(plan, member, 0)
+
+
+def main_of(pod: dict[str, Any]) -> dict[str, Any]:
+    first: dict[str, Any] = pod["spec"]["containers"][0]
+    assert first["name"] == "main"
+    return first
+
+
+def test_a_template_adds_to_the_pod_and_to_main() -> None:
+    sidecar = {"name": "log", "image": "vector:1"}
+    main = {
+        "name": "main",
+        "env": [{"name": "MINE", "value": "$(MUSTER_RANK)"}],
+        "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
+        "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
+    }
+    plan = planned(
+        {
+            "metadata": {"labels": {"team": "vision"}, "annotations": {"a": "b"}},
+            "spec": {
+                "serviceAccountName": "trainer",
+                "automountServiceAccountToken": True,
+                "containers": [sidecar, main],
+                "initContainers": [{"name": "fetch", "image": "curl:1"}],
+                "volumes": [{"name": "scratch", "emptyDir": {}}],
+                "securityContext": {"fsGroup": 7},
+            },
+        }
+    )
+    plain, pod = pod_of(planned({})), pod_of(plan)
+    spec = pod["spec"]
+    assert pod["metadata"]["labels"] == {**plain["metadata"]["labels"], "team": "vision"}
+    assert pod["metadata"]["annotations"] == {"a": "b"}
+    assert (spec["serviceAccountName"], spec["automountServiceAccountToken"]) == ("trainer", True)
+    assert spec["initContainers"] == [{"name": "fetch", "image": "curl:1"}]
+    assert spec["volumes"] == [*plain["spec"]["volumes"], {"name": "scratch", "emptyDir": {}}]
+    assert spec["securityContext"] == {"seccompProfile": {"type": "RuntimeDefault"}, "fsGroup": 7}
+    assert spec["containers"][1] == sidecar
+    own = main_of(plain)
+    assert main_of(pod) == {
+        **own,
+        "env": [*own["env"], *main["env"]],
+        "volumeMounts": [*own["volumeMounts"], *main["volumeMounts"]],
+        "securityContext": {**own["securityContext"], "capabilities": {"drop": ["ALL"], "add": ["IPC_LOCK"]}},
+    }
+
+
+def test_injected_variables_stand_first_so_that_others_may_refer_to_them() -> None:
+    plan = planned({"spec": {"containers": [{"name": "main", "env": [{"name": "A", "value": "$(MUSTER_RANK)"}]}]}})
+    names = [variable["name"] for variable in main_of(pod_of(plan))["env"]]
+    assert names[-1] == "A"
+    assert "MUSTER_RANK" in names
+
+
+def test_an_empty_template_changes_no_byte() -> None:
+    plan = planned({})
+    for template in ({}, {"metadata": {}}, {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "main"}]}}):
+        member = plan.member(1)
+        assert member is not None
+        assert encoded(planned(template)) == encoded(plan)
+
+
+def encoded(plan: Plan) -> bytes:
+    member = plan.member(1)
+    assert member is not None
+    return PodTemplate(plan, plan.groups[0], 0).render(member)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_of_a_template_stays_text(text: str) -> None:
+    template = {
+        "metadata": {"annotations": {text: text}},
+        "spec": {"containers": [{"name": "main", "env": [{"name": text, "value": text}]}, {"name": text}]},
+    }
+    plan = gang(2)
+    plan = replace(plan, groups=(replace(plan.groups[0], template=template),))
+    pod = json.loads(encoded(plan))
+    assert pod == pod_of(plan)
+    assert pod["metadata"]["annotations"] == {text: text}
+    assert pod["spec"]["containers"][0]["env"][-1] == {"name": text, "value": text}
+    assert pod["metadata"]["name"] == plan.pod_name(plan.groups[0].member(1), 0)
+
+
+WORDS = st.sampled_from(["main", "log", "a", "/a", "/dev/shm", "shm", "claim-0", "RANK", "MUSTER_RANK", "x"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.floats() | st.text(max_size=4) | WORDS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=2),
+    max_leaves=6,
+)
+NAMED = st.lists(st.fixed_dictionaries({"name": WORDS}, optional={"emptyDir": st.just({})}), max_size=2)
+MOUNTS = st.lists(st.fixed_dictionaries({"name": WORDS, "mountPath": WORDS}), max_size=2)
+ENV = st.lists(st.fixed_dictionaries({"name": WORDS}, optional={"value": WORDS, "valueFrom": JSON}), max_size=2)
+CONTAINER = st.fixed_dictionaries(
+    {"name": WORDS},
+    optional={"env": ENV, "volumeMounts": MOUNTS, "securityContext": JSON, "image": WORDS, "lifecycle": JSON},
+)
+TEMPLATES = st.fixed_dictionaries(
+    {},
+    optional={
+        "metadata": st.fixed_dictionaries({}, optional={"labels": JSON, "annotations": st.dictionaries(WORDS, WORDS)}),
+        "spec": st.fixed_dictionaries(
+            {},
+            optional={
+                "containers": st.lists(CONTAINER, max_size=3),
+                "volumes": NAMED,
+                "affinity": JSON,
+                "securityContext": JSON,
+                "hostname": JSON,
+            },
+        ),
+    },
+)
+
+
+@settings(max_examples=300)
+@given(TEMPLATES)
+def test_no_accepted_template_reaches_what_muster_owns(template: Any) -> None:
+    try:
+        plan = planned(template)
+    except SpecError:
+        return
+    plain, pod = pod_of(planned({})), pod_of(plan)
+    for name in ("name", "namespace", "ownerReferences"):
+        assert pod["metadata"][name] == plain["metadata"][name]
+    assert plain["metadata"]["labels"].items() <= pod["metadata"]["labels"].items()
+    for name in ("hostname", "subdomain", "restartPolicy", "terminationGracePeriodSeconds"):
+        assert pod["spec"][name] == plain["spec"][name]
+    own, main = main_of(plain), main_of(pod)
+    for name in ("name", "image", "command", "resources"):
+        assert main[name] == own[name]
+    assert main["env"][: len(own["env"])] == own["env"]
+    assert pod["spec"]["volumes"][: len(plain["spec"]["volumes"])] == plain["spec"]["volumes"]
+    assert main["volumeMounts"][1] == {"name": "shm", "mountPath": "/dev/shm"}
+    member = plan.member(1)
+    assert member is not None
+    assert encoded(plan) == msgspec.json.encode(render_pod(plan, member, 0))
