@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from muster.api.names import API_VERSION, KIND
 from muster.kube.metadata import Object, read
-from muster.kube.paths import experiment
 from muster.kube.transport import Transport
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render.encode import to_json
@@ -17,7 +16,7 @@ async def write_status(transport: Transport, ref: ExperimentRef, status: Mapping
     gone, and every other ``ApiError``. After ``Unreachable`` the write may have happened; written again it then meets
     ``Conflict``, and the watch brings what was persisted. Raises ``Unrenderable`` for text that JSON cannot carry.
     """
-    path = f"{experiment(ref.namespace, ref.name)}/status"
+    path = f"{ref.path}/status"
     metadata = {"name": ref.name, "namespace": ref.namespace, "uid": ref.uid, "resourceVersion": str(version)}
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "status": status}
     answer = await transport.request(

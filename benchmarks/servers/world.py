@@ -18,7 +18,8 @@ from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK, LABEL_U
 from muster.daemon import logs
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
-from muster.kube.paths import core, experiment
+from muster.kube.paths import core
+from muster.reconcilers.refs import experiment_path
 from muster.state.actions import ProbeTarget
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 
@@ -58,7 +59,7 @@ class World:
     def submit(self, number: int) -> str:
         """A person creates an experiment; its path."""
         name = f"run-{number}"
-        path = experiment(NAMESPACE, name)
+        path = experiment_path(NAMESPACE, name)
         spec = {
             "operator": "jax",
             "image": "registry.example/train:1",

@@ -22,8 +22,9 @@ import msgspec
 from muster.api.errors import NotFound
 from muster.api.names import LABEL_EPOCH, LABEL_UID
 from muster.kube.metadata import Metadata, read
-from muster.kube.paths import core, experiment
+from muster.kube.paths import core
 from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.refs import experiment_path
 from muster.reconcilers.result import Outcome
 from muster.state.actions import ConfirmLaunch, ConfirmLoss
 from muster.state.plan import Plan
@@ -56,7 +57,7 @@ class _Experiment(msgspec.Struct, frozen=True, gc=False):
 
 async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Outcome:
     """Ask the live API whether the epoch may start. "No" is an ordinary answer: the caches will show why."""
-    path = experiment(plan.namespace, plan.name)
+    path = experiment_path(plan.namespace, plan.name)
     try:
         owner = read(await calls.do("GET", path), _Experiment, f"GET {path}")
     except NotFound:

@@ -13,9 +13,9 @@ from muster.api.errors import Unreachable
 from muster.api.names import API_VERSION, KIND
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
-from muster.kube.paths import experiment
 from muster.kube.transport import Answer
 from muster.metrics.exposition import look, write
+from muster.reconcilers.refs import experiment_path
 from muster.state.actions import ProbeTarget
 from muster.state.roll import RollAnswer
 from muster.watchers import experiments
@@ -25,7 +25,7 @@ from tests.fakes.watching import Delivery, Prompt
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
-RUN = experiment("team", "run")
+RUN = experiment_path("team", "run")
 AWAY = 1e9
 LATENCY = 0.02
 

@@ -23,8 +23,9 @@ from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
 from muster.cli.processes.child import module
 from muster.cli.processes.stack import free_port
 from muster.kube.connection import Connection
-from muster.kube.paths import core, experiment
+from muster.kube.paths import core
 from muster.local import tether
+from muster.reconcilers.refs import experiment_path
 from tests.fakes.relay import Relay
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
@@ -128,7 +129,7 @@ class Ground:
         return await self.leader() is daemon
 
     async def status(self) -> dict[str, Any]:
-        found = await self.get(experiment("default", "sleepers"))
+        found = await self.get(experiment_path("default", "sleepers"))
         told: dict[str, Any] = found.get("status") or {}
         return told
 
@@ -212,7 +213,7 @@ async def test_an_experiment_survives_leaders_that_are_stopped_and_killed(tmp_pa
     async with two_daemons(tmp_path) as ground:
         one, two = ground.one, ground.two
         body = json.dumps(SLEEPERS).encode()
-        await ground.api.request("POST", experiment("default", "sleepers").rpartition("/")[0], body=body)
+        await ground.api.request("POST", experiment_path("default", "sleepers").rpartition("/")[0], body=body)
 
         async def runs(epoch: int) -> bool:
             return ground.runs(epoch)

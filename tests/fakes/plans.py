@@ -3,7 +3,8 @@
 from typing import Any
 
 from muster.api.names import API_VERSION, KIND
-from muster.kube.paths import core, experiment
+from muster.kube.paths import core
+from muster.reconcilers.refs import experiment_path
 from muster.state.plan import Coordinator, Env, Group, Member, Plan, ProbeKind, Shape, Source
 from muster.state.pod import Pod, PodPhase
 from muster.state.record import Phase, Record
@@ -55,7 +56,7 @@ def pod_path(plan: Plan, rank: int, epoch: int = 0) -> str:
 
 def submitted(api: FakeApi, plan: Plan, *, epoch: int = 0, **spec: Any) -> Object:
     """The Experiment as it stands on the server, with that epoch persisted."""
-    path = experiment(plan.namespace, plan.name)
+    path = experiment_path(plan.namespace, plan.name)
     kept: Object = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"uid": plan.uid}, "spec": spec}
     return api.put(path, {**kept, "status": {"epoch": epoch}} if epoch else kept)
 

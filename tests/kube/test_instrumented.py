@@ -6,8 +6,10 @@ import pytest
 
 from muster.api.errors import NotFound
 from muster.kube.instrumented import MeasuredTransport, labels
-from muster.kube.paths import core, experiment
+from muster.kube.paths import core, custom
 from tests.fakes.api import FakeApi
+
+RUN = custom("muster.dev/v1alpha1", "team", "experiments", "run")
 
 
 @pytest.mark.parametrize(
@@ -32,8 +34,8 @@ def test_the_path_says_what_is_asked(method: str, path: str, told: tuple[str, st
 async def test_each_request_is_told_once_with_how_it_ended() -> None:
     api, told = FakeApi(), list[tuple[str, str, str, float]]()
     measured = MeasuredTransport(api, lambda *seen: told.append(seen), iter(range(100)).__next__)
-    api.put(experiment("team", "run"), {"spec": {}})
-    await measured.request("GET", experiment("team", "run"))
+    api.put(RUN, {"spec": {}})
+    await measured.request("GET", RUN)
     with pytest.raises(NotFound):
         await measured.request("GET", core("team", "pods", "nobody"))
     api.gate.clear()

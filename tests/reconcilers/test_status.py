@@ -3,14 +3,13 @@
 import pytest
 
 from muster.api.errors import Conflict, NotFound, Unreachable
-from muster.kube.paths import experiment
-from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.refs import ExperimentRef, experiment_path
 from muster.reconcilers.status import write_status
 from tests.fakes.api import FakeApi
 from tests.fakes.plans import UID, gang, submitted
 
 REF = ExperimentRef("lab", "moe", UID)
-PATH = experiment("lab", "moe")
+PATH = experiment_path("lab", "moe")
 
 
 async def test_only_the_status_changes_and_the_new_version_is_told():

@@ -18,7 +18,7 @@ import msgspec
 from muster.api.errors import NotFound
 from muster.api.values.timestamps import micro_time
 from muster.kube.metadata import read
-from muster.kube.paths import core
+from muster.kube.paths import custom
 from muster.kube.transport import Answer, Transport
 
 API_VERSION = "coordination.k8s.io/v1"
@@ -51,7 +51,7 @@ class Leases:
         self.name = name
         self._transport = transport
         self._wall = wall
-        self._path = core(namespace, "leases", name).replace("/api/v1/", f"/apis/{API_VERSION}/", 1)
+        self._path = custom(API_VERSION, namespace, "leases", name)
 
     async def read(self) -> Lease | None:
         """The Lease as it is now, None where there is none. Raises ``ApiError``."""

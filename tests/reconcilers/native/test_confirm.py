@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Expired, MusterError
-from muster.kube.paths import core, experiment
+from muster.kube.paths import core
+from muster.reconcilers.refs import experiment_path
 from muster.reconcilers.result import Outcome
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods
 from muster.state.plan import Plan
@@ -34,7 +35,7 @@ async def test_an_empty_field_is_confirmed_by_one_get_and_one_consistent_list():
     submitted(bench.api, plan)
     assert await confirm(bench, plan, 0) == Outcome(confirmed=True, owner=1)
     get, listed = bench.api.requests
-    assert get.path == experiment("lab", "moe")
+    assert get.path == experiment_path("lab", "moe")
     assert listed.params == {"labelSelector": f"muster.dev/experiment-uid={plan.uid}", "limit": "500"}
 
 
@@ -99,7 +100,7 @@ async def test_a_stranger_with_our_label_cannot_hold_the_launch_up():
 async def test_an_experiment_that_is_not_what_the_cache_said_is_not_launched(change: dict):
     bench, plan = Bench(), gang()
     submitted(bench.api, plan)
-    obj = bench.api.objects[experiment("lab", "moe")]
+    obj = bench.api.objects[experiment_path("lab", "moe")]
     for part, fields in change.items():
         obj.setdefault(part, {}).update(fields)
     assert await confirm(bench, plan, 0) == Outcome(confirmed=False)

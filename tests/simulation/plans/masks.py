@@ -1,6 +1,6 @@
 """Where the end of a plan may differ from that of its clean run, and why."""
 
-from muster.kube.paths import experiment
+from muster.reconcilers.refs import experiment_path
 from muster.state.status_summary import PICTURE_GROWTH
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import CRASHES, Plan
@@ -48,7 +48,7 @@ def acted_on_before_seen(world: World, name: str) -> bool:
     acts = [step.second for step in world.scenario.user_actions if step.experiment == name]
     if not acts:
         return False
-    came = next(each.version for each in world.api.history.changes if each.path == experiment(NAMESPACE, name))
+    came = next(each.version for each in world.api.history.changes if each.path == experiment_path(NAMESPACE, name))
     held = [fault.seconds for fault in world.plan.faults if fault.kind == "hold" and fault.at == came]
     return any(SUBMITTED + seconds > min(acts) for seconds in held)
 

@@ -4,7 +4,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
-from muster.kube.paths import experiment
+from muster.reconcilers.refs import experiment_path
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import Fault
 from tests.simulation.scenarios.scenario import UserAction
@@ -43,12 +43,12 @@ class Users:
             "types": {"worker": {"count": self.world.plan.size, "resources": {"cpus": 1, "ramRatio": 2}}},
             **deepcopy(dict(self.world.scenario.spec)),
         }
-        self.world.api.put(experiment(NAMESPACE, name), {"apiVersion": API_VERSION, "kind": KIND, "metadata": {
+        self.world.api.put(experiment_path(NAMESPACE, name), {"apiVersion": API_VERSION, "kind": KIND, "metadata": {
             "namespace": NAMESPACE}, "spec": spec})  # fmt: skip
 
     def step(self, step: UserAction) -> None:
         """Carry out one action of the scenario."""
-        path = experiment(NAMESPACE, step.experiment)
+        path = experiment_path(NAMESPACE, step.experiment)
         obj = self.world.api.objects.get(path)
         if obj is None:
             return
@@ -59,7 +59,7 @@ class Users:
 
     def apply_foreign_change(self, fault: Fault) -> None:
         """Delete or edit a pod, or edit the spec, as a fault of the plan says."""
-        path = experiment(NAMESPACE, "run")
+        path = experiment_path(NAMESPACE, "run")
         if fault.kind == "edit-spec":
             if (obj := self.world.api.objects.get(path)) is not None:
                 self.world.api.put(path, {**obj, "spec": {**obj["spec"], "command": "python other.py"}})

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from muster.api.errors import ApiError
-from muster.kube.paths import experiment
+from muster.reconcilers.refs import experiment_path
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import Invariants
@@ -251,7 +251,7 @@ class World:
 
     def experiment_named(self, name: str) -> Object | None:
         """The Experiment of that name."""
-        return self.api.objects.get(experiment(NAMESPACE, name))
+        return self.api.objects.get(experiment_path(NAMESPACE, name))
 
     def statuses(self) -> list[Object]:
         """The last status of every Experiment that ever existed."""
