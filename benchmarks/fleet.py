@@ -21,12 +21,11 @@ from typing import IO
 
 import uvloop
 
-from benchmarks.pod_create import Loopback
 from benchmarks.result import Result
 from muster.daemon.experiments import ExperimentIndex
 from muster.daemon.informers import Informers, Times
+from muster.kube.access import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.credentials import Credentials
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.workqueue import WorkQueue
 
@@ -129,7 +128,7 @@ async def measure() -> Measured:
     own: list[float] = []
     rounds: list[tuple[float, float]] = []
     with _server() as (url, stdin):
-        connection = Connection(Credentials(Loopback(url), clock=time.monotonic, wall=time.time))
+        connection = await Connection.open(FixedAccess(url))
         fleet = Fleet(connection)
         began = time.process_time()
         tasks: list[asyncio.Task[None]] = [

@@ -11,16 +11,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from benchmarks.result import Result
+from muster.kube.access import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.credentials import Credentials
-from muster.kube.kubeconfig import Reading
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.actions import CreatePods
@@ -61,19 +59,6 @@ def plan() -> Plan:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Loopback:
-    """A source of credentials that are none."""
-
-    host: str
-
-    async def read(self) -> Reading:
-        """The address, and nothing else."""
-        from kubernetes_asyncio.client import Configuration
-
-        return Reading(Configuration(host=self.host), (), None)
-
-
 @contextmanager
 def server() -> Iterator[str]:
     """The server in its own process; where it listens."""
@@ -89,7 +74,7 @@ def server() -> Iterator[str]:
 
 async def muster(host: str, wanted: Plan) -> float:
     """Microseconds of CPU per create through the engine and the real connection."""
-    connection = Connection(Credentials(Loopback(host), clock=time.monotonic, wall=time.time))
+    connection = await Connection.open(FixedAccess(host))
     engine = NativeEngine(connection, concurrency=IN_FLIGHT, clock=time.time)
     record = Record(generation=1, phase=Phase.PENDING, phase_at=0.0)
     action = CreatePods(0, tuple(wanted.members()))

@@ -1,11 +1,12 @@
-"""The connection to an API server: ``muster.kube.transport.Transport`` over HTTP/1.1.
+"""The connection to an API server: ``muster.kube.transport.Transport`` over HTTP/1.1, with aiohttp.
 
-aiohttp carries the bytes, kubernetes_asyncio says where to and as whom (see ``sources``). Nothing waits without a
-limit: a request has one for all it does, waits and retries included; a watch has a limit of silence, and the sockets
-have keepalive below both. Nothing but ``ApiError`` comes out.
+Daemon, SDK, command line and node agent use it; address and credentials come from a ``Source``. Every request has a
+time limit that includes its waits and retries, every watch a limit of silence, and the sockets have keepalive below
+both. Only ``ApiError`` is raised.
 """
 
 import asyncio
+import math
 import os
 import time
 from collections import Counter
@@ -17,12 +18,14 @@ from typing import Any
 import aiohttp
 
 from muster.api.errors import Throttled, Unreachable
-from muster.api.names import MANAGER
+from muster.kube.access import Source
 from muster.kube.credentials import Credentials, Identity
 from muster.kube.http import FAILURES, LARGEST_ANSWER, address, make_socket, read_body, read_lines, unreachable
 from muster.kube.kubeconfig import choose_source
 from muster.kube.status_errors import LONGEST_STATUS, error_from_answer
 from muster.kube.transport import Answer
+
+USER_AGENT = "muster"
 
 TIMEOUT = 30.0
 """Seconds for a request that states no limit of its own."""
@@ -44,11 +47,11 @@ class Connection:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """To be called on the loop that will use it."""
+        """Call it on the loop that will use it."""
         self.credentials = credentials
         self.requests: Counter[tuple[str, int]] = Counter()
         self.retried: Callable[[str, str], None] = lambda method, path: None
-        """Told of every request that is sent again because the server asked to wait."""
+        """Called for every request that is sent again because the server asked to wait."""
         self._clock = clock
         self._sleep = sleep
         self._session = aiohttp.ClientSession(
@@ -57,19 +60,30 @@ class Connection:
             trust_env=False,
             read_bufsize=2**21,
             # identity: inside a cluster, compressing costs both sides more than the bytes it saves
-            headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": MANAGER},
+            headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": USER_AGENT},
         )
+
+    @classmethod
+    async def open(cls, source: Source) -> "Connection":
+        """A connection with the credentials of ``source``; no request is sent yet.
+
+        Raises ``ApiError`` if the source cannot be used.
+        """
+        credentials = Credentials(source, clock=time.monotonic, wall=time.time)
+        await credentials.current()
+        return cls(credentials)
 
     @classmethod
     async def from_settings(
         cls, kubeconfig: Path | None = None, context: str | None = None, *, in_cluster: bool | None = None
     ) -> "Connection":
-        """A connection as kubectl would make it (see ``choose_source``). Raises ``ApiError`` if nothing usable is
-        configured."""
-        source = choose_source(kubeconfig, context, in_cluster=in_cluster, environ=os.environ)
-        credentials = Credentials(source, clock=time.monotonic, wall=time.time)
-        await credentials.current()
-        return cls(credentials)
+        """A daemon's connection (see ``choose_source``). Raises ``ApiError`` if nothing usable is configured."""
+        return await cls.open(choose_source(kubeconfig, context, in_cluster=in_cluster, environ=os.environ))
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the context."""
+        return self.credentials.namespace
 
     async def aclose(self) -> None:
         """Close every connection; what still runs on them fails as ``Unreachable``."""
@@ -110,7 +124,8 @@ class Connection:
                 return await self._once(method, path, params, body, content_type)
         except TimeoutError as error:
             self.requests[method, 0] += 1
-            raise Unreachable(f"no answer within {timeout:g} s", reason="Timeout", request=name) from error
+            problem = f"{self.credentials.place}: no answer within {timeout:g} s"
+            raise Unreachable(problem, reason="Timeout", request=name) from error
 
     async def _once(
         self, method: str, path: str, params: Mapping[str, str] | None, body: bytes | None, content_type: str
@@ -128,21 +143,23 @@ class Connection:
     async def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a watch; see ``Transport``. It never sends itself again: whoever watches knows from where to go on.
+        """Open a watch or a log; see ``Transport``.
 
-        A last line without its newline is a broken connection, whatever HTTP says: half an object may well be valid
-        JSON.
+        It is not opened again here: only the caller knows from where to go on. A followed log may be silent for ever,
+        from the start (the kubelet sends no headers before the first line); it then relies on keepalive.
         """
-        patience = aiohttp.ClientTimeout(total=None, connect=min(CONNECT, silence), sock_read=silence)
+        limit = silence if math.isfinite(silence) else None
+        patience = aiohttp.ClientTimeout(total=None, connect=min(CONNECT, silence), sock_read=limit)
         name = f"GET {path}"
         async with AsyncExitStack() as stack:
             try:
-                async with asyncio.timeout(silence):
+                async with asyncio.timeout(limit):
                     opening = self._answered("GET", path, params, patience, counted="WATCH")
                     response = await stack.enter_async_context(opening)
             except TimeoutError as error:
                 self.requests["WATCH", 0] += 1
-                raise Unreachable(f"not opened within {silence:g} s", reason="Silent", request=name) from error
+                problem = f"{self.credentials.place}: not opened within {silence:g} s"
+                raise Unreachable(problem, reason="Silent", request=name) from error
             self.requests["WATCH", response.status] += 1
             yield await stack.enter_async_context(aclosing(read_lines(response, name, silence)))
 
@@ -157,7 +174,7 @@ class Connection:
         counted: str | None = None,
         **options: Any,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The response to a request that the server took; the connection is given back or closed at the end."""
+        """The response to a request that the server accepted; its connection is released or closed at the end."""
         name, counted = f"{method} {path}", counted or method
         identity = await self.credentials.current()
         response = await self._send(identity, method, path, params, timeout, counted, **options)
@@ -206,9 +223,9 @@ class Connection:
                 ssl=identity.tls if identity.tls is not None else True,
                 server_hostname=identity.server_name,
                 proxy=identity.proxy,
-                allow_redirects=False,  # an API server never redirects, and the token is for nobody else
+                allow_redirects=False,  # an API server does not redirect, and no other server may see the token
                 **options,
             )
         except FAILURES as error:
             self.requests[counted, 0] += 1
-            raise unreachable(error, name, timeout.sock_read) from error
+            raise unreachable(error, name, silence=timeout.sock_read, place=self.credentials.place) from error

@@ -1,8 +1,8 @@
-"""Who we are to the API server, kept fresh.
+"""Credentials that stay valid while the process runs.
 
-Tokens end, certificates rotate, and a kubeconfig is edited while the daemon runs. So the files are looked at every few
-seconds (one ``stat`` each, nothing is read), an exec plugin is run again shortly before its token ends, and a 401 makes
-us read everything again at once. Many requests that fail together make one reading.
+Tokens expire, certificates rotate, and a kubeconfig is edited. So the files are checked every few seconds (one
+``stat`` each, nothing is read), an exec plugin is run again shortly before its token expires, and a 401 causes a new
+reading at once. Requests that fail together share one reading, and no connection is closed for it.
 """
 
 import asyncio
@@ -11,12 +11,11 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from muster.api.errors import ApiError, Unreachable
-from muster.kube.kubeconfig import InCluster, Reading, Source
+from muster.api.values.printable import clean
+from muster.kube.access import CONFIGURATION, ClusterAccess, Source
 
 LOOK_EVERY = 10.0
 """Seconds between two looks at the files; also the least time between two readings because of refused requests."""
@@ -46,13 +45,22 @@ class Credentials:
         self._clock = clock
         self._wall = wall
         self._identity: Identity | None = None
-        self._files: tuple[Path, ...] = ()
+        self._access = ClusterAccess("")
         self._marks: tuple[object, ...] = ()
-        self._expires: float | None = None
         self._look_at = 0.0
         self._refused_at = float("-inf")
         self._tls_key: tuple[object, ...] = ()
         self._reading: asyncio.Task[Identity] | None = None
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the context, once the source has been read."""
+        return self._access.namespace
+
+    @property
+    def place(self) -> str:
+        """Which server, and where its address came from, for messages."""
+        return f"{self._access.host} (from {self._source.name})" if self._access.host else self._source.name
 
     async def current(self) -> Identity:
         """The identity to use now. Raises ``ApiError`` only if there never was one."""
@@ -62,8 +70,9 @@ class Credentials:
         if self._clock() < self._look_at:
             return identity
         self._look_at = self._clock() + LOOK_EVERY
-        ending = self._expires is not None and self._wall() >= self._expires - BEFORE_EXPIRY
-        if not ending and _marks(self._files) == self._marks:
+        expires = self._access.expires
+        ending = expires is not None and self._wall() >= expires - BEFORE_EXPIRY
+        if not ending and _marks(self._access.files) == self._marks:
             return identity
         try:
             return await self._renew(identity)
@@ -103,54 +112,52 @@ class Credentials:
 
     async def _read(self) -> Identity:
         try:
-            reading = await self._source.read()
-            identity = self._identity_of(reading)
+            access = await self._source.read()
+            identity = self._identity_of(access)
         finally:
             self._reading = None
         self.readings += 1
-        self._identity = identity
-        self._files, self._marks = reading.files, _marks(reading.files)
-        self._expires = reading.expires
+        self._identity, self._access, self._marks = identity, access, _marks(access.files)
         self._look_at = self._clock() + LOOK_EVERY
         return identity
 
-    def _identity_of(self, reading: Reading) -> Identity:
-        configuration = reading.configuration
-        host = str(configuration.host).rstrip("/")
+    def _identity_of(self, access: ClusterAccess) -> Identity:
+        host = access.host.rstrip("/")
         scheme, _, name = host.partition("://")
         if scheme not in ("http", "https") or not name:
-            raise ApiError(f"{host!r} is no address of an API server; it begins with https://", reason="Configuration")
-        token = (configuration.api_key.get("BearerToken") or "").strip()
+            raise ApiError(f"{host!r} is no address of an API server; it begins with https://", reason=CONFIGURATION)
+        token = (access.authorization or "").strip()
         if not token.isprintable() or not token.isascii():
+            raise ApiError("the token holds characters that no token has; is it the right file?", reason=CONFIGURATION)
+        if access.proxy and urlsplit(access.proxy).scheme not in ("http", "https"):
             raise ApiError(
-                "the token holds characters that no token has; is it the right file?", reason="Configuration"
+                f"the proxy {clean(access.proxy, 200)!r} cannot be used; name one that begins with http:// or https://",
+                reason=CONFIGURATION,
             )
         return Identity(
             host=host,
             authorization=token or None,
-            tls=self._tls(configuration) if scheme == "https" else None,
-            server_name=configuration.tls_server_name or None,
-            proxy=configuration.proxy or (None if isinstance(self._source, InCluster) else _proxy_of(host)),
+            tls=self._tls(access) if scheme == "https" else None,
+            server_name=access.server_name,
+            proxy=access.proxy,
         )
 
-    def _tls(self, configuration: Any) -> ssl.SSLContext:
+    def _tls(self, access: ClusterAccess) -> ssl.SSLContext:
         """A TLS context, made anew only when its files changed: each is 1 MB that Python's collector does not see."""
-        files = tuple(
-            Path(p) for p in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file) if p
-        )
-        key = (files, _marks(files), configuration.verify_ssl)
+        files = tuple(Path(p) for p in (access.ca_file, access.cert_file, access.key_file) if p)
+        key = (files, _marks(files), access.verify)
         if self._identity is not None and self._identity.tls is not None and key == self._tls_key:
             return self._identity.tls
         try:
-            context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
-            if configuration.cert_file:
-                context.load_cert_chain(configuration.cert_file, keyfile=configuration.key_file)
+            context = ssl.create_default_context(cafile=access.ca_file)
+            if access.cert_file:
+                context.load_cert_chain(access.cert_file, keyfile=access.key_file)
         except OSError as error:
             names = ", ".join(map(str, files))
-            raise ApiError(f"the certificates {names} cannot be used: {error}", reason="Configuration") from error
+            raise ApiError(f"the certificates {names} cannot be used: {error}", reason=CONFIGURATION) from error
         # Python 3.13 asks for extensions that the CAs of many clusters lack; Go's clients, kubectl among them, do not.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        if not configuration.verify_ssl:
+        if not access.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         self._tls_key = key
@@ -174,11 +181,3 @@ def _marks(files: tuple[Path, ...]) -> tuple[object, ...]:
         else:
             marks.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
     return tuple(marks)
-
-
-def _proxy_of(host: str) -> str | None:
-    """The environment's proxy for ``host``, asked once per reading: aiohttp would ask for each request, at 0.16 ms."""
-    parts = urlsplit(host)
-    if not parts.hostname or proxy_bypass(parts.hostname):
-        return None
-    return getproxies().get(parts.scheme)

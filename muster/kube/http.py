@@ -1,7 +1,7 @@
-"""HTTP as an API server speaks it: addresses, bodies, lines, and what their failures mean.
+"""HTTP as an API server speaks it: addresses, bodies, lines, sockets, and the errors of a failed connection.
 
-Everything a peer can do wrong ends in ``Unreachable``: whether it refuses, resets, stalls, cuts a line or speaks no
-HTTP at all, the caller knows no more than that there was no answer.
+Whatever a peer does wrong (it refuses, resets, stalls, cuts a line, speaks no HTTP) raises ``Unreachable``: the caller
+then knows only that there was no answer.
 """
 
 import socket
@@ -18,6 +18,9 @@ from muster.api.values.printable import MESSAGE, clean
 LONGEST_LINE = 16 * 2**20
 """Bytes: etcd takes objects of 1.5 MB by default, 8 MB at most."""
 
+LOG = "text/plain"
+"""Content type of a pod's log; a watch has ``application/json``."""
+
 LARGEST_ANSWER = 256 * 2**20
 """Bytes: far above any page of a list (500 pods are 5 MB), far below what would hurt."""
 
@@ -27,18 +30,27 @@ OSError)."""
 
 
 async def read_lines(response: aiohttp.ClientResponse, name: str, silence: float) -> AsyncGenerator[bytes, None]:
-    """The lines of a watch; the last one must be whole. Raises ``Unreachable``."""
+    """The lines of a watch or of a log, without their newline. Raises ``Unreachable``.
+
+    A watch's last line without a newline is a broken connection, whatever HTTP says: half an object may well be valid
+    JSON. A log (``text/plain``) has empty lines, and its last one needs no newline.
+    """
     readline = response.content.readline
+    log = response.content_type == LOG
     try:
         while line := await readline(max_line_length=LONGEST_LINE):
             if line[-1] != 10:
-                raise Unreachable(
-                    f"the stream ended in the middle of a line of {len(line)} bytes", reason="Truncated", request=name
-                )
-            if len(line) > 1:
+                if not log:
+                    raise Unreachable(
+                        f"the stream ended in the middle of a line of {len(line)} bytes",
+                        reason="Truncated",
+                        request=name,
+                    )
+                yield line
+            elif log or len(line) > 1:
                 yield line[:-1]
     except FAILURES as error:
-        raise unreachable(error, name, silence) from error
+        raise unreachable(error, name, silence=silence) from error
 
 
 async def read_body(response: aiohttp.ClientResponse, most: int, *, cut: bool = False) -> bytes:
@@ -64,8 +76,8 @@ def address(host: str, path: str, params: Mapping[str, str]) -> URL:
     return url.with_query(params) if params else url
 
 
-def unreachable(error: Exception, name: str, silence: float | None = None) -> ApiError:
-    """What a failure of the transport means to the caller."""
+def unreachable(error: Exception, name: str, *, silence: float | None = None, place: str = "") -> ApiError:
+    """The error that a failure of the transport stands for. ``place`` is the server that did not answer."""
     if isinstance(error, aiohttp.SocketTimeoutError):
         return Unreachable(f"nothing came for {silence or 0:g} s", reason="Silent", request=name)
     reason = "Broken"
@@ -76,6 +88,8 @@ def unreachable(error: Exception, name: str, silence: float | None = None) -> Ap
     elif isinstance(error, aiohttp.ClientConnectorError):
         reason = "Connect"
     message = clean(str(error), MESSAGE) or type(error).__name__
+    if place and reason in ("Connect", "Timeout"):
+        message = f"{place}: {message}; is the cluster running?"
     return Unreachable(message, reason=reason, request=name)
 
 

@@ -1,44 +1,28 @@
-"""Where the way to the API server is written down: a kubeconfig, or the service account of the pod we run in.
+"""Access to an API server from files: a kubeconfig, or the service account of the pod this runs in.
 
-kubernetes_asyncio reads both; what it does not do is notice when they change. So a source can be read again at any
-time, and says which files to look at and when its token ends. The configuration is always an explicit object:
-kubernetes_asyncio's global default is shared by every client in the process.
+kubernetes_asyncio reads both. It does not notice when they change, so a source can be read again at any time and names
+the files to look at. The configuration is always an explicit object: kubernetes_asyncio's global default is shared by
+every client in the process.
 """
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import yaml
 
 from muster.api.errors import ApiError
+from muster.kube.access import CONFIGURATION, ClusterAccess, Source, environment_proxy
 from muster.kube.lazy_import import defer_kubernetes_asyncio
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+DEFAULT_KUBECONFIG = Path("~/.kube/config")
 _SERVICE_HOST = "KUBERNETES_SERVICE_HOST"
 
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, AssertionError, yaml.YAMLError)
-"""What kubernetes_asyncio's loaders let out of a file that is missing or is not what it should be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a source said: kubernetes_asyncio's ``Configuration``, the files it came from, and when it must be read
-    again (wall seconds, None if it does not say)."""
-
-    configuration: Any
-    files: tuple[Path, ...]
-    expires: float | None
-
-
-class Source(Protocol):
-    """Can be read as often as one likes."""
-
-    async def read(self) -> Reading:
-        """Read everything afresh, running credential plugins. Raises ``ApiError`` that says what to repair."""
-        ...
+"""What kubernetes_asyncio's loaders raise for a file that is missing or is not what it should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +31,12 @@ class InCluster:
 
     directory: Path = SERVICE_ACCOUNT
 
-    async def read(self) -> Reading:
-        """Read token and CA; the address is in the environment."""
+    @property
+    def name(self) -> str:
+        return "the pod's service account"
+
+    async def read(self) -> ClusterAccess:
+        """Read token, CA and namespace; the address is in the environment. No proxy: those are for other hosts."""
         defer_kubernetes_asyncio()
         from kubernetes_asyncio.client import Configuration
         from kubernetes_asyncio.config.config_exception import ConfigException
@@ -63,9 +51,13 @@ class InCluster:
             raise ApiError(
                 f"the service account in {self.directory} cannot be used: {error}; "
                 "mount one (automountServiceAccountToken), or name a kubeconfig",
-                reason="Configuration",
+                reason=CONFIGURATION,
             ) from error
-        return Reading(configuration, files, None)
+        try:
+            namespace = (self.directory / "namespace").read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            namespace = ""
+        return _access(configuration, namespace, files, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +67,12 @@ class KubeConfig:
     paths: str
     context: str | None = None
 
-    async def read(self) -> Reading:
-        """Read the files, run the exec plugin or refresh the OIDC token if the context has one."""
+    @property
+    def name(self) -> str:
+        return self.paths
+
+    async def read(self) -> ClusterAccess:
+        """Read the files; run the exec plugin or refresh the OIDC token if the context has one."""
         defer_kubernetes_asyncio()
         from kubernetes_asyncio.client import Configuration
         from kubernetes_asyncio.config.config_exception import ConfigException
@@ -88,7 +84,7 @@ class KubeConfig:
             if merger.config is None:
                 raise ApiError(
                     f"there is no kubeconfig at {self.paths}; name one with --kubeconfig or KUBECONFIG",
-                    reason="Configuration",
+                    reason=CONFIGURATION,
                 )
             writable = all(os.access(path, os.W_OK) for path in merger.paths)
             loader = KubeConfigLoader(
@@ -99,18 +95,62 @@ class KubeConfig:
             )
             await loader.load_and_set(configuration)
             files = [Path(path) for path in merger.paths] + _token_file(merger.config, loader.current_context)
+            namespace = (loader.current_context or {}).get("context", {}).get("namespace")
         except (ConfigException, *_UNREADABLE) as error:
             context = f"context {self.context!r} of " if self.context else ""
             raise ApiError(
                 f"{context}the kubeconfig {self.paths} cannot be used: {error or type(error).__name__}; "
                 "`kubectl config view` shows what kubectl makes of it",
-                reason="Configuration",
+                reason=CONFIGURATION,
             ) from error
         files += [
             Path(path) for path in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file) if path
         ]
         expiry = getattr(loader, "exec_plugin_expiry", None)
-        return Reading(configuration, tuple(files), expiry.timestamp() if expiry is not None else None)
+        proxy = configuration.proxy or environment_proxy(str(configuration.host))
+        expires = expiry.timestamp() if expiry is not None else None
+        return _access(configuration, str(namespace or ""), tuple(files), expires, proxy)
+
+
+def kubeconfig_paths(named: Path | None, environ: Mapping[str, str]) -> str:
+    """What kubectl would read: ``named``, KUBECONFIG (several, joined by ``:``), or ``~/.kube/config``.
+
+    Empty where there is none.
+    """
+    if named is not None:
+        return str(named.expanduser())
+    if environ.get("KUBECONFIG"):
+        return environ["KUBECONFIG"]
+    default = DEFAULT_KUBECONFIG.expanduser()
+    return str(default) if default.exists() else ""
+
+
+def users_source(named: Path | None, context: str | None, environ: Mapping[str, str]) -> Source | None:
+    """The source of a program that a user starts, in kubectl's order: a kubeconfig, else the pod's service account.
+
+    None where there is neither.
+    """
+    if paths := kubeconfig_paths(named, environ):
+        return KubeConfig(paths, context)
+    return InCluster() if environ.get(_SERVICE_HOST) else None
+
+
+def choose_source(
+    kubeconfig: Path | None, context: str | None, *, in_cluster: bool | None, environ: Mapping[str, str]
+) -> Source:
+    """The source of a daemon: ``kubeconfig``, KUBECONFIG, the pod's service account, ``~/.kube/config``.
+
+    The order is that of controller-runtime (pkg/client/config). ``in_cluster`` True or False rules the others out.
+    """
+    if in_cluster:
+        return InCluster()
+    if kubeconfig is not None:
+        return KubeConfig(str(kubeconfig.expanduser()), context)
+    if environ.get("KUBECONFIG"):
+        return KubeConfig(environ["KUBECONFIG"], context)
+    if in_cluster is None and context is None and environ.get(_SERVICE_HOST):
+        return InCluster()
+    return KubeConfig(str(DEFAULT_KUBECONFIG.expanduser()), context)
 
 
 def _token_file(merged: Any, context: Any) -> list[Path]:
@@ -125,19 +165,20 @@ def _token_file(merged: Any, context: Any) -> list[Path]:
     return [base / str(entry["user"]["tokenFile"])]
 
 
-def choose_source(
-    kubeconfig: Path | None, context: str | None, *, in_cluster: bool | None, environ: Mapping[str, str]
-) -> Source:
-    """What is named wins; then KUBECONFIG, then the service account of the pod we run in, then ``~/.kube/config``.
-
-    The order is that of controller-runtime (pkg/client/config). ``in_cluster`` True or False rules the others out.
-    """
-    if in_cluster:
-        return InCluster()
-    if kubeconfig is not None:
-        return KubeConfig(str(kubeconfig), context)
-    if environ.get("KUBECONFIG"):
-        return KubeConfig(environ["KUBECONFIG"], context)
-    if in_cluster is None and context is None and environ.get(_SERVICE_HOST):
-        return InCluster()
-    return KubeConfig(str(Path("~/.kube/config").expanduser()), context)
+def _access(
+    configuration: Any, namespace: str, files: tuple[Path, ...], expires: float | None, proxy: str | None = None
+) -> ClusterAccess:
+    """What kubernetes_asyncio's ``Configuration`` says."""
+    return ClusterAccess(
+        host=str(configuration.host),
+        authorization=configuration.api_key.get("BearerToken") or None,
+        ca_file=configuration.ssl_ca_cert,
+        cert_file=configuration.cert_file,
+        key_file=configuration.key_file,
+        verify=configuration.verify_ssl,
+        server_name=configuration.tls_server_name or None,
+        proxy=proxy,
+        namespace=namespace or "default",
+        files=files,
+        expires=expires,
+    )

@@ -10,6 +10,8 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from muster.kube.backoff import Backoff
+
 FIRST_RETRY = 0.05
 LAST_RETRY = 60.0
 
@@ -22,7 +24,7 @@ class WorkQueue:
         self._busy: set[str] = set()
         self._again: set[str] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._failures: dict[str, int] = {}
+        self._failures: dict[str, Backoff] = {}
         self._idle = deque[asyncio.Future[None]]()
         self._observe_wait = observe_wait
 
@@ -78,8 +80,7 @@ class WorkQueue:
                 raise
             except Exception as error:  # noqa: BLE001 - no error of one experiment may leave its key
                 asked = failed(key, error)
-                times = self._failures[key] = self._failures.get(key, 0) + 1
-                own = min(LAST_RETRY, FIRST_RETRY * 2 ** min(times - 1, 16))
+                own = self._failures.setdefault(key, Backoff(FIRST_RETRY, LAST_RETRY)).delay()
                 self.add_in(key, own if asked is None else asked)
             else:
                 self._failures.pop(key, None)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,19 @@ from muster.api.errors import (
 )
 from muster.kube.connection import Connection
 from muster.kube.status_errors import error_from_answer
-from tests.fakes.apiserver import ApiServer, Reply, Request, answer, api_server, chunks, hang, refusal, slam, stream
+from tests.fakes.apiserver import (
+    ApiServer,
+    Reply,
+    Request,
+    Step,
+    answer,
+    api_server,
+    chunks,
+    hang,
+    refusal,
+    slam,
+    stream,
+)
 
 
 class Time:
@@ -243,6 +256,42 @@ async def test_lines_are_whole_however_they_were_cut_on_the_way(tmp_path: Path) 
         connection = await connect(server, tmp_path)
         assert await read(connection) == [b"first", b"second", b"third"]
         await connection.aclose()
+
+
+def log(*parts: bytes, then: str = "end") -> Step:
+    """A pod's log: chunks of plain text."""
+
+    async def step(_request: Request, reply: Reply) -> None:
+        await reply.raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for part in parts:
+            await reply.chunk(part)
+        await (reply.end() if then == "end" else hang(_request, reply))
+
+    return step
+
+
+async def test_a_log_keeps_its_empty_lines_and_a_last_line_without_a_newline(tmp_path: Path) -> None:
+    async with api_server(log(b"one\n\nth", b"ree\n", b"last")) as server:
+        connection = await connect(server, tmp_path)
+        assert await read(connection) == [b"one", b"", b"three", b"last"]
+        await connection.aclose()
+
+
+async def test_a_followed_log_may_be_silent_for_ever(tmp_path: Path) -> None:
+    async with api_server(log(b"one\n", then="stall")) as server:
+        connection = await connect(server, tmp_path)
+        async with connection.lines("/log", params={"follow": "true"}, silence=math.inf) as lines:
+            assert await anext(lines) == b"one"
+        await connection.aclose()
+
+
+async def test_an_unreachable_server_is_named_with_the_file_its_address_came_from(tmp_path: Path) -> None:
+    async with api_server() as server:
+        pass
+    connection = await connect(server, tmp_path)
+    with pytest.raises(Unreachable, match=rf"{server.url} \(from {tmp_path}/kubeconfig\): .*is the cluster running"):
+        await connection.request("GET", "/x")
+    await connection.aclose()
 
 
 async def test_half_a_line_at_the_end_is_no_line(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Forbidden, Unreachable
+from muster.kube.access import ClusterAccess, Source, environment_proxy
 from muster.kube.connection import Connection
 from muster.kube.credentials import Credentials
-from muster.kube.kubeconfig import InCluster, KubeConfig, Reading, Source, choose_source
+from muster.kube.kubeconfig import InCluster, KubeConfig, choose_source
 from tests.fakes.apiserver import Reply, Request, Step, answer, api_server, refusal, stream
 from tests.fakes.certificates import Authority
 
@@ -153,6 +154,54 @@ async def test_a_plugin_is_run_again_before_its_token_ends_and_after_a_refusal(t
     assert connection.credentials.readings == 3
 
 
+async def test_requests_and_streams_go_on_while_a_plugin_renews_an_expired_token(tmp_path: Path) -> None:
+    """The followed log that is open when the token expires, and what others ask meanwhile, must not be cut off."""
+    pause, renewing, refused = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    allowed = {"Bearer one", "Bearer two"}
+
+    class Plugin:
+        name = "a plugin"
+
+        async def read(self) -> ClusterAccess:
+            if not renewing.is_set() and connection is not None:
+                renewing.set()
+                await pause.wait()
+                return ClusterAccess(server.url, "Bearer two")
+            return ClusterAccess(server.url, "Bearer one")
+
+    async def step(request: Request, reply: Reply) -> None:
+        if request.path == "/log":
+            await reply.begin()
+            await reply.chunk(b"before\n")
+            await pause.wait()
+            await reply.chunk(b"after\n")
+            await reply.end()
+        else:
+            good = request.headers["authorization"] in allowed
+            await (answer(200, {}) if good else refusal(401, "Unauthorized"))(request, reply)
+            if request.path == "/second":
+                refused.set()
+
+    connection: Connection | None = None
+    async with api_server(otherwise=step) as server:
+        opened = connect(Plugin(), Time())
+        await opened.credentials.current()
+        connection = opened
+        async with opened.lines("/log", params={}, silence=5) as lines:
+            assert await anext(lines) == b"before"
+            allowed.discard("Bearer one")
+            first = asyncio.create_task(opened.request("GET", "/first"), name="first")
+            await renewing.wait()
+            second = asyncio.create_task(opened.request("GET", "/second"), name="second")
+            await refused.wait()
+            pause.set()
+            assert [line async for line in lines] == [b"after"]
+            assert [(await asked).status for asked in (first, second)] == [200, 200]
+        await opened.aclose()
+    shown = [(request.path, request.headers["authorization"][7:]) for request in server.requests]
+    assert sorted(shown[1:]) == [("/first", "one"), ("/first", "two"), ("/second", "one"), ("/second", "two")]
+
+
 async def test_a_plugin_that_hangs_hangs_once_and_costs_each_request_its_limit(tmp_path: Path) -> None:
     script = tmp_path / "plugin"
     script.write_text(f"#!/bin/sh\necho >> {tmp_path}/runs\nexec sleep 0.3\n")
@@ -175,7 +224,9 @@ async def test_closing_does_not_wait_for_a_plugin(tmp_path: Path) -> None:
     started = asyncio.Event()
 
     class Endless:
-        async def read(self) -> Reading:
+        name = "a plugin that hangs"
+
+        async def read(self) -> ClusterAccess:
             started.set()
             await asyncio.Event().wait()
             raise AssertionError("cancelled before")
@@ -277,6 +328,23 @@ async def test_the_proxy_of_the_kubeconfig_and_of_the_environment(
         await connection.request("GET", "/file")
         await connection.aclose()
     assert [request.path for request in proxy.requests] == ["/env", "/file"]
+
+
+@pytest.mark.parametrize("server", ["http://127.0.0.1:1", "https://[::1]:1", "http://localhost:1"])
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(variable, "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", "near.example")
+    assert environment_proxy(server) is None
+    assert environment_proxy("https://near.example") is None
+    assert environment_proxy("https://far.example") == "http://proxy.example:3128"
+
+
+async def test_a_proxy_that_is_not_http_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    async with api_server() as server:
+        file = server.kubeconfig(tmp_path, None, {"proxy-url": "socks5://proxy.example:1080"})
+        with pytest.raises(ApiError, match=r"socks5://proxy.example:1080' cannot be used; name one that begins with"):
+            await Connection.from_settings(file)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 """Keeps a sink in step with one kind of object on the API server: list, then watch, for ever.
 
-The list is streamed (``sendInitialEvents``, KEP-3157) where the server can, paged where it cannot. The stream goes on
-as the watch and is resumed from the last resourceVersion whenever it ends; a server that has forgotten that version
-(410) is listed again, and the list replaces what the sink holds, so objects that vanished in between are deletions.
+The list is streamed (``sendInitialEvents``, KEP-3157) where the server supports it, else read in pages. The stream
+continues as the watch, which is resumed from the last resourceVersion whenever it ends. After a 410 (the server no
+longer has that version) a new list replaces what the sink holds, so an object missing from it counts as deleted.
 
-What keeps it alive: every read has a limit of silence a little above the 60 s in which an API server sends at least a
-bookmark; a stream that ends within a second is a failure, so a server that closes at once meets a growing delay and no
-hot loop; nothing in a single object can end the stream. What keeps it true: one task reads one stream at a time, so an
-older watch cannot speak after a newer list; and states older than the list, or than their object's deletion, are
-dropped (see ``tombstones``).
+Liveness: a read may be silent for a little more than the 60 s in which an API server sends at least a bookmark. Every
+failure waits for a growing delay; a stream that ends within a second is a failure too, so a server that closes at once,
+or answers every watch with 410, is not called in a loop. An answer of any kind, an error included, ends the delay that
+unanswered attempts have built up: the server is back. No single object can end the stream.
+
+Correctness: one task reads one stream at a time, so an older watch cannot follow a newer list; states older than the
+list, or than their object's deletion, are dropped (see ``tombstones``).
 """
 
 from collections import Counter
@@ -17,8 +19,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
-from muster.api.errors import ApiError, Expired, Invalid, Throttled
-from muster.kube.listwatch.backoff import Backoff
+from muster.api.errors import ApiError, Expired, Invalid, Throttled, Unreachable
+from muster.kube.backoff import Backoff
 from muster.kube.listwatch.events import Decoder, Event, EventType
 from muster.kube.listwatch.listing import Snapshot, list_all
 from muster.kube.listwatch.sink import Sink, Tracked
@@ -29,14 +31,23 @@ from muster.kube.transport import Transport
 T = TypeVar("T", bound=Tracked)
 
 _DELETED = EventType.DELETED
-"""Asked for with every event; a module's name is found ten times as fast as an enum's member."""
+"""Compared with every event; a module's name is found ten times as fast as an enum's member."""
+
+FIRST_WAIT = 0.8
+LAST_WAIT = 30.0
+QUIET = 120.0
+"""Seconds, as in client-go's reflector (tools/cache/reflector.go): the wait doubles from the first to the last, and
+starts again after two quiet minutes."""
+
+_OWN_REASONS = ("Early", "Silent")
+"""Failures that are counted by their reason; all others are counted by the class of the error."""
 
 LONGEST_WAIT = 300.0
-"""Seconds: how long a server may send a reflector away with one Retry-After."""
+"""Seconds: the longest Retry-After that a reflector obeys."""
 
 
 class Report(Protocol):
-    """Tells a person; a structured logger's method fits."""
+    """Logs a message; a structured logger's method fits."""
 
     def __call__(self, message: str, **fields: Any) -> object: ...
 
@@ -74,9 +85,13 @@ class Reflector(Generic[T]):
         random: Random,
         sleep: Callable[[float], Awaitable[object]],
         report: Report,
+        failed: Callable[[ApiError, float], None] = lambda error, seconds: None,
         settings: ReflectorSettings | None = None,
     ) -> None:
-        """``clock`` is monotonic; ``report`` hears of failed watches and, once, of unreadable objects."""
+        """``clock`` is monotonic; ``report`` logs failed watches and, once, unreadable objects.
+
+        ``failed`` is called with each failure and the seconds until the next attempt; it may raise to end ``run``.
+        """
         self.settings = settings or ReflectorSettings()
         self.kind = decode.kind
         self.synced = False
@@ -95,7 +110,10 @@ class Reflector(Generic[T]):
         self._random = random
         self._sleep = sleep
         self._report = report
-        self._backoff = Backoff(random)
+        self._failed = failed
+        self._backoff = Backoff(FIRST_WAIT, LAST_WAIT, random, QUIET)
+        self._answered = True
+        self._server_away = False
         self._tombstones = Tombstones()
         self._streamed = self.settings.streamed_list
         self._page_next = False
@@ -103,7 +121,7 @@ class Reflector(Generic[T]):
         self._heard_at = clock()
 
     def staleness(self, now: float) -> float:
-        """Seconds since the server was last heard of this kind; ``now`` by the reflector's own clock."""
+        """Seconds since the server last sent anything of this kind; ``now`` by the reflector's own clock."""
         return max(0.0, now - self._heard_at)
 
     def learn(self, seen: Snapshot[T], among: Iterable[T]) -> None:
@@ -125,15 +143,16 @@ class Reflector(Generic[T]):
         """Follow the server until cancelled."""
         while True:
             began = self._clock()
+            self._answered = False
             try:
                 await self._follow()
+                if self._clock() - began < self.settings.early:
+                    problem = "the server closes the watch at once"
+                    raise Unreachable(problem, reason="Early", request=f"GET {self._path}")
             except ApiError as error:
                 await self._recover(error)
             else:
-                if self._clock() - began < self.settings.early:
-                    await self._pause("early", "the server closes the watch at once")
-                else:
-                    self.reconnects["ended"] += 1
+                self.reconnects["ended"] += 1
 
     async def _follow(self) -> None:
         """One watch, with a list before it if one is due. Returns when the server ends the watch."""
@@ -149,6 +168,7 @@ class Reflector(Generic[T]):
         initial: dict[str, T] | None = {} if streaming else None
         try:
             async with self._transport.lines(self._path, params=params, silence=self.settings.silence) as lines:
+                self._note_answer()
                 async for line in lines:
                     self._heard_at = self._clock()
                     event = self._decode.event(line)
@@ -193,6 +213,14 @@ class Reflector(Generic[T]):
 
     def _heard(self) -> None:
         self._heard_at = self._clock()
+        self._note_answer()
+
+    def _note_answer(self) -> None:
+        """The server answers. If it did not before, forget the back-off of that time."""
+        self._answered = True
+        if self._server_away:
+            self._server_away = False
+            self._backoff.reset()
 
     def _collect(self, event: Event[T], initial: dict[str, T]) -> bool:
         """Gather a streamed list; True once it is complete. What changes meanwhile is in the same stream."""
@@ -245,12 +273,16 @@ class Reflector(Generic[T]):
     async def _recover(self, error: ApiError) -> None:
         if isinstance(error, Expired) or error.reason == TOO_LARGE:
             self._must_list = True
-        word = "silent" if error.reason == "Silent" else type(error).__name__.lower()
+        if error.status:
+            self._note_answer()
+        elif not self._answered:
+            self._server_away = True
+        reason = error.reason.lower() if error.reason in _OWN_REASONS else type(error).__name__.lower()
         asked = error.retry_after if isinstance(error, Throttled) else None
-        await self._pause(word, str(error), min(asked or 0.0, LONGEST_WAIT))
-
-    async def _pause(self, reason: str, why: str, at_least: float = 0.0) -> None:
+        wait = max(self._backoff.delay(self._clock()), min(asked or 0.0, LONGEST_WAIT))
         self.reconnects[reason] += 1
-        wait = max(self._backoff.delay(self._clock()), at_least)
-        self._report("a watch has to be opened again", kind=self.kind, reason=reason, problem=why, wait=round(wait, 3))
+        self._failed(error, wait)
+        self._report(
+            "a watch has to be opened again", kind=self.kind, reason=reason, problem=str(error), wait=round(wait, 3)
+        )
         await self._sleep(wait)

@@ -7,7 +7,7 @@ taken in. Sleeping moves the clock, and nothing else waits.
 import asyncio
 import gc
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from muster.api.errors import ApiError
+from muster.api.errors import ApiError, Forbidden
 from muster.kube.connection import Connection
-from muster.kube.listwatch.backoff import Backoff
 from muster.kube.listwatch.listing import Snapshot
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
@@ -68,7 +67,12 @@ class Story:
 
 @asynccontextmanager
 async def story(
-    directory: Path, *script: Step, paged: bool = False, ticks: float = 2.0, **settings: Any
+    directory: Path,
+    *script: Step,
+    paged: bool = False,
+    ticks: float = 2.0,
+    failed: Callable[[ApiError, float], None] = lambda error, seconds: None,
+    **settings: Any,
 ) -> AsyncIterator[Story]:
     """Run the script to its end; each request takes ``ticks`` seconds of the clock."""
     over = asyncio.Event()
@@ -112,6 +116,7 @@ async def story(
             random=Random(7),
             sleep=sleep,
             report=report,
+            failed=failed,
             settings=ReflectorSettings(**{"silence": 5.0, "streamed_list": not paged} | settings),
         )
         task = asyncio.create_task(told.reflector.run(), name="reflector")
@@ -312,6 +317,47 @@ async def test_the_delay_is_forgotten_after_two_quiet_minutes(tmp_path: Path) ->
         assert told.slept[5] <= 0.8
 
 
+async def test_an_answer_ends_the_delay_of_unanswered_attempts(tmp_path: Path) -> None:
+    """An API server that restarts and answers 410 is listed at once, however long it was away."""
+    away = [slam] * 20  # aiohttp sends a GET once more by itself when a kept connection is reset
+    back = (refusal(410, "Expired"), answer(200, listing([pod("b", 50)], 60)))
+    async with story(tmp_path, answer(200, listing([], 5)), *away, *back, paged=True, ticks=0.01) as told:
+        assert told.slept[-2] >= 15
+        assert told.slept[-1] <= 0.8, "the wait after the 410"
+        assert told.uids == {"b"}
+
+
+async def test_a_server_that_answers_every_watch_with_410_is_not_called_in_a_loop(tmp_path: Path) -> None:
+    script = [answer(200, listing([], 5)), refusal(410, "Expired")] * 20
+    async with story(tmp_path, *script, paged=True, ticks=0.01) as told:
+        assert told.reflector.relists == 19
+        assert told.reflector.reconnects == {"expired": 20}
+        assert all(15 <= wait <= 30 for wait in told.slept[6:])
+
+
+async def test_watches_that_end_normally_are_opened_again_once_each(tmp_path: Path) -> None:
+    script = (answer(200, listing([], 5)), *[stream(bookmark(6))] * 20)
+    async with story(tmp_path, *script, paged=True, ticks=300.0) as told:
+        assert told.reflector.reconnects == {"ended": 20}
+        assert told.slept == []
+
+
+async def test_the_owner_hears_of_each_failure_and_may_end_the_reflector(tmp_path: Path) -> None:
+    heard: list[tuple[str, float]] = []
+
+    def failed(error: ApiError, seconds: float) -> None:
+        heard.append((type(error).__name__, seconds))
+        if isinstance(error, Forbidden):
+            raise error
+
+    script = (refusal(429, "TooManyRequests", Retry_After="70"), refusal(403, "Forbidden", "cannot list pods"))
+    with pytest.raises(Forbidden, match="cannot list pods"):
+        async with story(tmp_path, *script, paged=True, failed=failed):
+            pass
+    assert [name for name, _ in heard] == ["Throttled", "Forbidden"]
+    assert heard[0][1] == 70.0
+
+
 async def test_a_throttled_watch_comes_back_when_told(tmp_path: Path) -> None:
     script = (answer(200, listing([], 5)), refusal(429, "TooManyRequests", Retry_After="42"), stream(bookmark(6)))
     async with story(tmp_path, *script, paged=True) as told:
@@ -471,11 +517,3 @@ async def test_a_forbidden_kind_keeps_asking_slowly(tmp_path: Path) -> None:
         assert not told.reflector.synced
         assert told.slept[-1] >= 15
         assert "cannot list pods" in told.reports[0][1]["problem"]
-
-
-def test_the_wait_never_exceeds_its_limit() -> None:
-    backoff = Backoff(Random(1))
-    waits = [backoff.delay(float(number)) for number in range(100)]
-    assert max(waits) <= 30.0
-    assert min(waits) >= 0.4
-    assert backoff.delay(1000.0) <= 0.8
