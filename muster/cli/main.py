@@ -13,6 +13,7 @@ from muster import __version__
 from muster.api.errors import MusterError
 from muster.api.manifest.problems import ProblemsError
 from muster.cli.exits import FAILED, INTERRUPTED, INVALID
+from muster.cli.terminal.colours import plain, say
 
 VERBS = {
     "init": "muster.cli.commands.init:init",
@@ -52,10 +53,10 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except ProblemsError as error:
-            click.echo(str(error), err=True)
+            say(plain(str(error)))
             ctx.exit(INVALID)
         except MusterError as error:
-            click.echo(f"muster: {error}", err=True)
+            say(plain(f"muster: {error}"))
             ctx.exit(FAILED)
         except BrokenPipeError:
             # The reader of our output has closed it (`muster get | head`): exit without a message, and let the

@@ -6,6 +6,7 @@ Where neither an option, nor the environment, nor the user's own configuration n
 ``-o json`` and ``-o yaml``: the same data, for programs.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -17,7 +18,7 @@ import msgspec
 import yaml
 
 from muster.api.errors import ApiError
-from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.colours import data, plain, say
 from muster.client import Client
 from muster.client.configuration import kubeconfig_files
 from muster.kube.lazy_import import defer_kubernetes_asyncio
@@ -44,9 +45,9 @@ class Chosen:
 
 
 def client_of(kubeconfig: Path | None, context: str | None = None) -> Client:
-    """A client that tells of its interruptions, and for which little is imported: a command is started often."""
+    """A client that prints its interruptions. Its imports are deferred: a command is started often."""
     defer_kubernetes_asyncio()
-    return Client(kubeconfig, context, retrying=_tell)
+    return Client(kubeconfig, context, retrying=_print_retry)
 
 
 def cluster_options(command: Callable[Concatenate[Chosen, P], T]) -> Callable[..., T]:
@@ -64,8 +65,8 @@ def cluster_options(command: Callable[Concatenate[Chosen, P], T]) -> Callable[..
     return run
 
 
-def _tell(error: ApiError, seconds: float) -> None:
-    say(f"muster: {error}; trying again in {seconds:.1f} s")
+def _print_retry(error: ApiError, seconds: float) -> None:
+    say(plain(f"muster: {error}; trying again in {seconds:.1f} s"))
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -79,8 +80,27 @@ def output_option(*more: str) -> Callable[[F], F]:
 
 def show(value: Any, form: str) -> None:
     """Print ``value`` (of JSON types, Structs or dataclasses) as ``json`` or ``yaml``."""
-    plain = msgspec.to_builtins(value)
+    builtins = msgspec.to_builtins(value)
     if form == "json":
-        data(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
+        data(json_text(builtins, indent=2))
     else:
-        data(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True).rstrip("\n"))
+        data(yaml_text(builtins))
+
+
+def json_text(value: Any, *, indent: int) -> str:
+    """JSON in which every character is printable: the others are written as escapes, which is the same JSON."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+    lines = text.split("\n")
+    return text if all(map(str.isprintable, lines)) else "\n".join("".join(map(_escaped, line)) for line in lines)
+
+
+def yaml_text(value: Any) -> str:
+    """YAML in which every character is printable."""
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip("\n")
+    if all(map(str.isprintable, text.split("\n"))):
+        return text
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=False).rstrip("\n")
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else json.dumps(character)[1:-1]

@@ -4,6 +4,7 @@ import asyncio
 
 import click
 
+from muster.api.values.printable import printable
 from muster.cli.options import Chosen, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.client import Snapshot
@@ -24,7 +25,7 @@ def cancel(chosen: Chosen, name: str, output: str | None) -> None:
     if output is not None:
         show(seen.raw, output)
     elif seen.finished:
-        say(f"{seen.name} has finished already: {seen.phase}")
+        say(f"{seen.name} has finished already: {printable(seen.phase)}")
     else:
         data(seen.name)
         say(f"cancelling {seen.name}; muster wait {seen.name} waits for its end")

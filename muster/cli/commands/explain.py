@@ -71,15 +71,16 @@ def lines(found: Explanation, now: float) -> Iterator[str]:
     if not status.story:
         yield "  nothing was recorded yet"
     for line in status.story:
-        yield f"  {of_day(moment(line.time))}  epoch {line.epoch}  {line.reason}: {printable(line.message or '')}"
+        what = printable(f"{line.reason}: {line.message or ''}")
+        yield f"  {of_day(moment(line.time))}  epoch {line.epoch}  {what}"
     if status.conditions:
         yield ""
         yield "Conditions:"
         for condition in status.conditions:
             ago = since(moment(condition.last_transition_time), now)
             age = f" for {ago}" if ago else ""
-            why = ": ".join(part for part in (condition.reason, printable(condition.message or "")) if part)
-            yield f"  {condition.type} {condition.status}{age}" + (f"  ({why})" if why else "")
+            why = printable(": ".join(part for part in (condition.reason, condition.message) if part))
+            yield f"  {printable(condition.type)} {condition.status}{age}" + (f"  ({why})" if why else "")
 
 
 def cause_sentence(cause: Cause) -> str:

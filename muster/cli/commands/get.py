@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-import msgspec
 
 from muster.api.values.printable import printable
-from muster.cli.options import Chosen, cluster_options, output_option, show
+from muster.cli.options import Chosen, cluster_options, json_text, output_option, show
 from muster.cli.terminal.colours import data, phase_word, say
 from muster.cli.terminal.progress import clock_left, since
 from muster.cli.terminal.table import Table
@@ -49,16 +48,16 @@ def get(chosen: Chosen, name: str | None, watch: bool, everywhere: bool, output:
 def row(seen: Snapshot, now: float, *, namespaced: bool) -> tuple[str, ...]:
     """The cells of one experiment."""
     cells = (
-        seen.name,
+        printable(seen.name),
         phase_word(seen.phase) if seen.phase else "-",
         printable(seen.reason) or "-",
-        seen.status.ready or "-",
+        printable(seen.status.ready or "") or "-",
         str(seen.status.restarts),
         clock_left(seen, now) or "-",
         since(seen.created, now) or "-",
         printable(seen.message),
     )
-    return (seen.namespace, *cells) if namespaced else cells
+    return (printable(seen.namespace), *cells) if namespaced else cells
 
 
 def _table(everywhere: bool) -> Table:
@@ -114,7 +113,7 @@ def _stream(raw: dict[str, Any], name: str, output: str) -> None:
     if output == "name":
         data(name)
     elif output == "json":
-        data(msgspec.json.encode(raw).decode())
+        data(json_text(raw, indent=-1))
     else:
         data("---")
         show(raw, output)

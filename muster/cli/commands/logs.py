@@ -2,15 +2,13 @@
 
 import asyncio
 import contextlib
-import re
 import sys
 
 import click
 
+from muster.api.values.printable import printable
 from muster.cli.options import Chosen, cluster_options
 from muster.cli.terminal.colours import data
-
-_DRIVES_TERMINAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @click.command(
@@ -40,6 +38,10 @@ def logs(chosen: Chosen, name: str, ranks: tuple[int, ...], follow: bool, previo
 
 
 def log_line(rank: int, line: str, *, prefixed: bool) -> str:
-    """A line for the screen or for a file: on a terminal it may not drive the terminal."""
-    shown = f"[{rank}] {line}" if prefixed else line
-    return _DRIVES_TERMINAL.sub("\ufffd", shown) if sys.stdout.isatty() else shown
+    """A line of a member's log. A file or a pipe gets it unchanged.
+
+    On a terminal it is printable; of a line that is overwritten by carriage returns (a progress bar) the last is shown.
+    """
+    if sys.stdout.isatty():
+        line = "\t".join(map(printable, line.rstrip("\r").rpartition("\r")[2].split("\t")))
+    return f"[{rank}] {line}" if prefixed else line

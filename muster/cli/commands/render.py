@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
-import yaml
 
 from muster.api.manifest.load import experiment_object
 from muster.cli.manifests import PLACEHOLDER_UID, print_warnings, read_manifest
-from muster.cli.options import show
+from muster.cli.options import show, yaml_text
 from muster.cli.terminal.colours import data
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import render_service
@@ -56,7 +55,7 @@ def render(
         data(f"# {line}")
     for obj in (experiment, *created(plan, chosen)):
         data("---")
-        data(yaml.safe_dump(obj, sort_keys=False, allow_unicode=True).rstrip("\n"))
+        data(yaml_text(obj))
 
 
 def selected(plan: Plan, groups: Sequence[str], ranks: Sequence[int]) -> list[Member]:

@@ -7,7 +7,7 @@ import click
 from muster.api.values.durations import DurationError, parse_duration
 from muster.cli.exits import DEADLINE, FAILED, status_of
 from muster.cli.options import Chosen, cluster_options, output_option, show
-from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.progress import summary
 from muster.client import Snapshot, Until, WaitTimeout
 
@@ -71,7 +71,7 @@ def wait(ctx: click.Context, chosen: Chosen, name: str, goal: Until, timeout: fl
     try:
         seen = asyncio.run(run())
     except WaitTimeout as error:
-        say(f"muster: {error}")
+        say(plain(f"muster: {error}"))
         ctx.exit(DEADLINE)
     if output is not None:
         show(seen.raw, output)

@@ -12,8 +12,10 @@ import aiohttp
 from muster.api.errors import ApiError, MusterError
 from muster.api.status import Cause
 from muster.api.values.humanize import age
+from muster.api.values.printable import printable
 from muster.cli.commands.explain import cause_sentence
 from muster.cli.processes.interrupts import Interrupts
+from muster.cli.terminal.colours import plain
 from muster.cli.terminal.display import Display
 from muster.cli.terminal.rollcall import ask
 from muster.client import Client, NoSuchExperiment, Snapshot, Vanished
@@ -90,7 +92,7 @@ class Running:
         began, ended = moment(status.start_time), moment(status.finish_time)
         took = ended - began if began is not None and ended is not None else time.monotonic() - self._began
         restarts = f", {status.restarts} restart{'s' if status.restarts > 1 else ''}" if status.restarts else ""
-        return f"{seen.name} {seen.phase} after {age(took)}{restarts}: {seen.message or seen.reason}"
+        return printable(f"{seen.name} {seen.phase} after {age(took)}{restarts}: {seen.message or seen.reason}")
 
     async def _first(self, deciding: list[asyncio.Task[Any]], interrupts: Interrupts, seconds: float | None) -> bool:
         """Wait for whichever task comes first; False where a signal did. Raises what the task raised."""
@@ -112,7 +114,7 @@ class Running:
             async with asyncio.timeout(CANCEL_SECONDS):
                 await self._client.cancel(self._seen.name, namespace=self._seen.namespace)
         except (ApiError, NoSuchExperiment, TimeoutError) as error:
-            self._display.say(f"it could not be cancelled: {error}")
+            self._display.say(plain(f"it could not be cancelled: {error}"))
 
     async def _watch(self) -> None:
         changes = self._client.watch(self._seen.name, namespace=self._seen.namespace)
@@ -148,7 +150,7 @@ class Running:
                     else:
                         self._quiet.setdefault(rank, deque(maxlen=REMEMBERED)).append(line)
         except MusterError as error:
-            self._display.say(f"the log cannot be followed any further: {error}")
+            self._display.say(plain(f"the log cannot be followed any further: {error}"))
 
     async def _roll(self) -> None:
         if not self._daemon_url:

@@ -1,10 +1,18 @@
-"""How ``muster`` speaks: data on standard output, talk on standard error, colour only where somebody sees it."""
+"""Results on standard output, messages on standard error, colours on terminals only, and no foreign escape sequences.
+
+Texts that come from a cluster (reasons, messages, names, log lines, errors of the API server) are written by others.
+Each is made printable before it becomes part of a line. As a second guard, whatever a terminal could obey is replaced
+here, except for the colours that this program sets.
+"""
 
 import os
+import re
 import sys
 from typing import IO, Any
 
 import click
+
+from muster.api.values.printable import printable
 
 GOOD, BAD, BUSY, DIM = "green", "red", "yellow", "bright_black"
 
@@ -24,18 +32,33 @@ def colourful(stream: IO[Any]) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+_OBEYED = re.compile(
+    "(\x1b\\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""A colour (group 1), or a character that drives a terminal: a control, a direction mark, half of a surrogate pair."""
+
+
 def data(text: str) -> None:
-    """A line of what was asked for."""
+    """Print a line of the result. A file or a pipe gets it as it is."""
     stream = sys.stdout
-    click.echo(text, color=colourful(stream))
+    click.echo(_harmless(text) if stream.isatty() else text, color=colourful(stream))
 
 
 def say(text: str) -> None:
-    """A line of talk."""
+    """Print a message."""
     stream = sys.stderr
-    click.echo(text, err=True, color=colourful(stream))
+    click.echo(_harmless(text), err=True, color=colourful(stream))
+
+
+def plain(text: str) -> str:
+    """Text of several lines from outside, each of them printable."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def phase_word(phase: str) -> str:
     """A phase in its colour."""
-    return click.style(phase, fg=PHASE_COLOURS.get(phase))
+    return click.style(printable(phase), fg=PHASE_COLOURS.get(phase))
+
+
+def _harmless(text: str) -> str:
+    return _OBEYED.sub(lambda found: found[1] or "\N{REPLACEMENT CHARACTER}", text)

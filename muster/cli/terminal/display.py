@@ -50,9 +50,9 @@ class Display(Protocol):
 
 
 def stuck_because(seen: Snapshot) -> str:
-    """Reason and message of a true condition Stuck; empty if it is not."""
+    """Reason and message of a true condition Stuck, printable; empty if it is not."""
     stuck = seen.condition("Stuck")
-    return f"{stuck.reason}: {stuck.message}" if stuck is not None and stuck.status == "True" else ""
+    return printable(f"{stuck.reason}: {stuck.message}") if stuck is not None and stuck.status == "True" else ""
 
 
 class Lines:
@@ -112,9 +112,9 @@ class Block:
     def see(self, seen: Snapshot) -> None:
         before, self._seen = self._seen, seen
         if before is not None and seen.holds("Stuck") and not before.holds("Stuck"):
-            self.say(f"Stuck: {printable(stuck_because(seen))}")
+            self.say(f"Stuck: {stuck_because(seen)}")
         if before is not None and seen.phase and seen.phase != before.phase:
-            self.say(f"{seen.phase}: {printable(seen.message or seen.reason)}".rstrip(": "))
+            self.say(printable(f"{seen.phase}: {seen.message or seen.reason}").rstrip(": "))
 
     def observe_probe(self, roll: RollCall) -> None:
         self._roll = roll
@@ -134,9 +134,9 @@ class Block:
         status = seen.status
         head = Text.assemble(
             f"{SPINNER[int(time.monotonic() * FRAMES_PER_SECOND) % len(SPINNER)] if self._utf8 else '*'} ",
-            (seen.name, "bold"),
+            (printable(seen.name), "bold"),
             "  ",
-            (seen.phase or "Submitted", PHASE_COLOURS.get(seen.phase, "")),
+            (printable(seen.phase) or "Submitted", PHASE_COLOURS.get(seen.phase, "")),
         )
         if reason := stuck_because(seen).partition(":")[0]:
             head.append(f"  stuck ({reason})", BAD)
@@ -156,9 +156,7 @@ class Block:
             row.append(f"{mark if self._utf8 else plain} ", colour)
         row.append(f" {roll.sentence}")
         shown = [row] if roll.sentence or roll.states else []
-        return shown + [
-            Text(f"         {printable(why)}", DIM, overflow="ellipsis", no_wrap=True) for _, why in roll.missing[:3]
-        ]
+        return shown + [Text(f"         {why}", DIM, overflow="ellipsis", no_wrap=True) for _, why in roll.missing[:3]]
 
 
 def choose_display() -> Display:

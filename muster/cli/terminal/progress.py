@@ -35,11 +35,11 @@ def summary(seen: Snapshot) -> str:
     status = seen.status
     parts = [phase_word(seen.phase or "Submitted")]
     if status.ready:
-        parts.append(status.ready)
+        parts.append(printable(status.ready))
     if status.restarts:
         parts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
     if (stuck := seen.condition("Stuck")) is not None and stuck.status == "True":
-        parts.append(click.style(f"stuck ({stuck.reason})", fg=BAD))
+        parts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
     message = seen.message or seen.reason
     return " ".join(parts) + (f": {printable(message)}" if message else "")
 

@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
+from muster.api.values.printable import printable
 from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD
 
 LARGEST_ROW = 64
@@ -68,12 +69,12 @@ def read_rollcall(document: Any) -> RollCall | None:
         arrived=arrived if isinstance(arrived, int) else None,
         states={rank: state for state, words in _texts(ranks) for rank in _numbers(words, size)},
         missing=tuple(
-            (entry["rank"], str(entry.get("why", "")))
+            (entry["rank"], printable(str(entry.get("why", ""))))
             for entry in (missed if isinstance(missed, list) else ())
             if isinstance(entry, dict) and isinstance(entry.get("rank"), int)
         ),
         clocks={
-            name: float(left)
+            printable(name): float(left)
             for name, left in (clocks.items() if isinstance(clocks, dict) else ())
             if isinstance(left, int | float)
         },

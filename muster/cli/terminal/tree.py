@@ -17,18 +17,19 @@ def tree(explanation: Explanation, now: float) -> list[str]:
     """The lines of the tree."""
     seen = explanation.experiment
     status = seen.status
-    facts = [seen.operator, f"epoch {status.epoch}"]
+    facts = [printable(seen.operator), f"epoch {status.epoch}"]
     if status.restarts:
         facts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
     if status.ready:
-        facts.append(f"{status.ready} ready")
+        facts.append(f"{printable(status.ready)} ready")
     if (stuck := seen.condition("Stuck")) is not None and stuck.status == "True":
-        facts.append(click.style(f"stuck ({stuck.reason})", fg=BAD))
+        facts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
     if remaining := clock_left(seen, now):
         facts.append(f"{remaining} until its deadline")
     if age := since(seen.created, now):
         facts.append(f"{age} old")
-    lines = [f"{seen.namespace}/{seen.name}  {phase_word(seen.phase or 'not seen by musterd yet')}  {', '.join(facts)}"]
+    name = printable(f"{seen.namespace}/{seen.name}")
+    lines = [f"{name}  {phase_word(seen.phase or 'not seen by musterd yet')}  {', '.join(facts)}"]
     if explanation.waits_for:
         why = printable(explanation.waits_for)
         lines.append(f"│ {why}" if why.startswith("waiting for") else f"│ waiting because: {why}")
@@ -39,7 +40,7 @@ def tree(explanation: Explanation, now: float) -> list[str]:
     for number, (name, found) in enumerate(groups):
         last = number == len(groups) - 1
         ready = sum(member.ready for member in found)
-        lines.append(f"{'└' if last else '├'}── {name or 'members'}  {ready}/{len(found)} ready")
+        lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {ready}/{len(found)} ready")
         stem = "    " if last else "│   "
         lines += [stem + line for line in _members(found, frozenset(status.roll.missing if status.roll else ()))]
     if not groups:
@@ -49,11 +50,12 @@ def tree(explanation: Explanation, now: float) -> list[str]:
 
 def _members(found: list[Member], missing: frozenset[int]) -> list[str]:
     shown, rest = found[:SHOWN], found[SHOWN:]
-    size = max((len(member.pod) for member in shown), default=0)
+    pods = [printable(member.pod) for member in shown]
+    size = max(map(len, pods), default=0)
     lines = []
-    for member in shown:
+    for member, pod in zip(shown, pods, strict=True):
         end = "└" if member is shown[-1] and not rest else "├"
-        lines.append(f"{end}── {member.rank:>3}  {member.pod:<{size}}  {_state(member, missing)}")
+        lines.append(f"{end}── {member.rank:>3}  {pod:<{size}}  {_state(member, missing)}")
     if rest:
         away = sum(not member.running for member in rest)
         lines.append(f"└── and {len(rest)} more, {away} of them not running")
@@ -64,11 +66,11 @@ def _state(member: Member, missing: frozenset[int]) -> str:
     colour = GOOD if member.ready or member.phase == "Succeeded" else BUSY
     if member.phase == "Failed" or member.exit_code:
         colour = BAD
-    words = [click.style(member.state, fg=colour)]
+    words = [click.style(printable(member.state), fg=colour)]
     if member.rank in missing:
         words.append(click.style("missing from the roll", fg=BAD))
     if member.node:
-        words.append(click.style(f"on {member.node}", fg=DIM))
+        words.append(click.style(f"on {printable(member.node)}", fg=DIM))
     if member.why:
         words.append(printable(member.why))
     return "  ".join(words)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from muster.api.errors import MusterError
+from muster.api.values.printable import printable
 from muster.cli.options import client_of
 from muster.cli.terminal.colours import data
 from muster.client import Member, NoCluster, NoSuchRank
@@ -61,7 +62,7 @@ def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) ->
 
     member = asyncio.run(find())
     if not member.running or member.process is None:
-        raise NoSuchRank(f"rank {rank} ({member.pod}) has no process now: it is {member.state}")
+        raise NoSuchRank(f"rank {rank} ({member.pod}) has no process now: it is {printable(member.state)}")
     try:
         os.kill(member.process, number)
     except ProcessLookupError:

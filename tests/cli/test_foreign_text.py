@@ -1,0 +1,153 @@
+"""Text that others wrote (statuses, pods, logs, errors of the API server) never drives the terminal."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.api.errors import Forbidden
+from muster.cli.commands.logs import log_line
+from muster.cli.main import main, muster
+from muster.cli.options import Chosen, json_text, yaml_text
+from muster.cli.terminal import colours
+from muster.cli.terminal.display import Block, Lines
+from muster.cli.terminal.progress import summary
+from muster.cli.terminal.rollcall import read_rollcall
+from muster.cli.terminal.tree import tree
+from muster.client import Client, Explanation
+from muster.client.member import member_of
+from muster.client.snapshot import snapshot_of
+from tests.cli.conftest import Call
+from tests.client.localserver import LocalServer, labels
+
+EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
+"""Clears the screen, sets the title, colours, and turns the direction of writing."""
+
+
+def harmless(text: str) -> bool:
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+def hostile_status() -> dict[str, Any]:
+    stuck = {"type": "Stuck", "status": "True", "reason": EVIL, "message": EVIL}
+    story = [{"time": "2026-01-01T00:00:00Z", "epoch": 0, "reason": EVIL, "message": EVIL}]
+    cause = {"epoch": 0, "pod": EVIL, "rank": 1, "node": EVIL, "exitCode": 1, "reason": EVIL, "message": EVIL}
+    return {
+        "phase": f"Pending{EVIL}",
+        "reason": EVIL,
+        "message": EVIL,
+        "ready": EVIL,
+        "coordinator": EVIL,
+        "conditions": [stuck],
+        "story": story,
+        "cause": cause,
+    }
+
+
+def hostile_pod() -> dict[str, Any]:
+    waiting = {"waiting": {"reason": f"Image{EVIL}", "message": EVIL}}
+    return {"phase": "Pending", "containerStatuses": [{"name": "main", "state": waiting}]}
+
+
+@pytest.fixture
+def name(server: LocalServer, call: Call) -> str:
+    manifest = "spec: {operator: jax, image: i, command: c, types: {worker: {resources: {cpus: 1, ramRatio: 1}}}}"
+    assert call("submit", "-", "--name", "mine", input=manifest).exit_code == 0
+    server.status("mine", **hostile_status())
+    server.pod("mine-worker-0-0-x", labels("mine", 0), **hostile_pod())
+    return "mine"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("get",),
+        ("get", "-o", "json"),
+        ("get", "-o", "yaml"),
+        ("get", "mine"),
+        ("explain", "mine"),
+        ("explain", "mine", "-o", "json"),
+        ("logs", "mine", "--rank", "0"),
+        ("wait", "mine", "--timeout", "0"),
+        ("cancel", "mine"),
+    ],
+    ids=" ".join,
+)
+def test_every_verb_prints_printable_text(call: Call, name: str, words: tuple[str, ...]) -> None:
+    result = call(*words)
+    assert result.output
+    assert harmless(result.stdout), ascii(result.stdout)
+    assert harmless(result.stderr), ascii(result.stderr)
+
+
+def test_an_error_of_the_api_server_is_printed_line_by_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Chosen) -> Client:
+        raise Forbidden(f"admission webhook says\n{EVIL}", status=403, reason="Forbidden")
+
+    monkeypatch.setattr(Chosen, "client", refuse)
+    with pytest.raises(SystemExit) as ended:
+        main(["get"])
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.out) == (1, "")
+    assert harmless(printed.err)
+    assert len(printed.err.splitlines()) == 2
+    assert muster.name == "muster"
+
+
+def test_trees_lines_and_blocks_are_printable(capsys: pytest.CaptureFixture[str]) -> None:
+    meta = {"namespace": "team", "name": EVIL, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    seen = snapshot_of({"metadata": meta, "spec": {"operator": EVIL}, "status": hostile_status()})
+    pod = {"metadata": {"name": EVIL, "labels": labels("mine", 0)}, "spec": {"nodeName": EVIL}, "status": hostile_pod()}
+    pod["metadata"]["labels"]["muster.dev/group"] = EVIL
+    drawn = tree(Explanation(seen, (member_of(pod),), ()), 10)
+    assert harmless(unstyled("\n".join([*drawn, summary(seen)])))
+    with Lines() as lines:
+        lines.see(seen)
+    roll = read_rollcall(
+        {"size": 2, "arrived": 1, "missingRanks": [{"rank": 1, "why": EVIL}], "clocks": {f"total{EVIL}": 5}}
+    )
+    assert roll is not None
+    block = Block()
+    block.see(seen)
+    block.observe_probe(roll)
+    drawn = [str(line) for line in block.__rich__().renderables]
+    assert len(drawn) > 3
+    assert harmless("\n".join(drawn))
+    assert harmless(capsys.readouterr().err)
+
+
+def unstyled(text: str) -> str:
+    """Without the colours that the program itself sets."""
+    return colours.click.unstyle(text)
+
+
+@pytest.mark.parametrize("value", [{"a": EVIL + "\U000e0001", "b": "é\n日本"}, [], "plain"])
+def test_data_for_programs_stays_the_same_data(value: object) -> None:
+    shown = json_text(value, indent=2), yaml_text(value)
+    assert all(harmless(text) for text in shown)
+    assert (json.loads(shown[0]), yaml.safe_load(shown[1])) == (value, value)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (f"loss{EVIL}", "[3] loss" + "\ufffd[2J\ufffd]0;owned\ufffd\ufffd31m\ufffd"),
+        ("a\tb", "[3] a\tb"),
+        ("10%\r50%\r100%\r", "[3] 100%"),
+        ("10%\r50%", "[3] 50%"),
+    ],
+)
+def test_a_log_line_is_printable_on_a_terminal_and_unchanged_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, line: str, shown: str
+) -> None:
+    assert log_line(3, line, prefixed=True) == f"[3] {line}"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert log_line(3, line, prefixed=True) == shown
+
+
+def test_what_was_missed_is_replaced_before_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    colours.say(f"a\tb\x1b[31mred\x1b[0m{EVIL}\udcff")
+    assert harmless(unstyled(capsys.readouterr().err).replace("\t", ""))
