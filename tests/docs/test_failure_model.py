@@ -1,4 +1,4 @@
-"""The failure model names tests, scenarios and families: each of them exists."""
+"""All tests, scenarios and families that the failure model names exist."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ PAGE = (TESTS.parent / "docs" / "failure-model.md").read_text()
 pytestmark = pytest.mark.drift
 
 
-def test_every_test_it_names_exists() -> None:
+def test_every_named_test_exists() -> None:
     file, named = "", 0
     for path, test in re.findall(r"`([\w/.]*)::(\w+)`", PAGE):
         file = path or file
@@ -23,7 +23,7 @@ def test_every_test_it_names_exists() -> None:
     assert named >= 20
 
 
-def test_every_plan_it_names_exists_and_none_is_left_out() -> None:
+def test_every_named_plan_exists_and_every_family_is_named() -> None:
     rows = [line for line in PAGE.splitlines() if "plans " in line]
     words = {word for line in rows for word in re.findall(r"`([a-z]+(?:-[a-z]+)*)`", line)}
     assert set(FAMILIES) - {"clean"} <= words
@@ -31,8 +31,10 @@ def test_every_plan_it_names_exists_and_none_is_left_out() -> None:
         "member-fails", "coordinator-fails", "node-lost", "preempted", "survivors-hang"}  # fmt: skip
 
 
-def test_each_line_of_its_tables_names_what_shows_it() -> None:
-    lines = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith(("| what fails", "| guar"))]
+def test_every_line_of_its_tables_names_its_proof() -> None:
+    lines = [
+        line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith(("| what fails", "| guar"))
+    ]
     assert len(lines) >= 20
     for line in lines:
         assert "::" in line or "plans" in line, line

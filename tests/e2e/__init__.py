@@ -1,0 +1,1 @@
+"""The whole system as real processes on the local cluster."""

@@ -1,4 +1,4 @@
-"""A gang of real jax.distributed processes. In epoch 0 rank 1 dies hard once all have met; later epochs end well."""
+"""A gang of real jax.distributed processes. In epoch 0 rank 1 kills itself once all have met; later epochs succeed."""
 
 import os
 import signal

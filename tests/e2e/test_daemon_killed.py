@@ -1,4 +1,4 @@
-"""musterd is killed in each phase of an experiment that loses a member, which ends as if it had not been."""
+"""musterd is killed in each phase of an experiment whose member fails, and the experiment ends as without that."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.client import Snapshot
-from tests.e2e.site import site
+from tests.e2e.environment import environment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -43,25 +43,25 @@ def ended_well(seen: Snapshot) -> None:
     assert (seen.status.cause.rank, seen.status.cause.exit_code) == (1, 137)
 
 
-async def test_the_daemon_is_killed_in_each_phase(tmp_path: Path) -> None:
+async def test_an_experiment_ends_well_when_the_daemon_is_killed_in_any_phase(tmp_path: Path) -> None:
     async with asyncio.TaskGroup() as group:
         for moment, holds in MOMENTS.items():
             group.create_task(killed_once(tmp_path / moment, f"killed-{moment}", holds))
 
 
 async def killed_once(folder: Path, name: str, holds: Callable[[Snapshot], bool]) -> None:
-    async with site(folder) as here:
+    async with environment(folder) as here:
         await here.start_daemon()
         await here.client.submit(EXPERIMENT.format(name=name))
         await here.until(name, holds)
         await here.kill_daemon()
-        await asyncio.sleep(0.5)  # for that long nobody watches
+        await asyncio.sleep(0.5)  # no daemon runs for that long
         await here.start_daemon()
         ended_well(await here.until(name, lambda seen: seen.finished))
 
 
-async def test_one_experiment_outlives_a_daemon_per_phase(tmp_path: Path) -> None:
-    async with site(tmp_path) as here:
+async def test_an_experiment_ends_well_when_the_daemon_is_killed_in_every_phase(tmp_path: Path) -> None:
+    async with environment(tmp_path) as here:
         await here.start_daemon()
         await here.client.submit(EXPERIMENT.format(name="outlives"))
         for holds in MOMENTS.values():

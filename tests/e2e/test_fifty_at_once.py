@@ -1,4 +1,4 @@
-"""Fifty experiments of four sleepers at once, to their end, and nothing is left of them."""
+"""Fifty experiments of four members at once, which leave nothing behind."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.client import Client
-from tests.e2e.site import children_of, descriptors_of, site
+from tests.e2e.environment import children_of, descriptors_of, environment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -32,7 +32,7 @@ spec:
 
 
 async def test_fifty_experiments_run_and_leave_nothing_behind(tmp_path: Path) -> None:
-    async with site(tmp_path, "--memory-only") as here:
+    async with environment(tmp_path, "--memory-only") as here:
         await here.start_daemon()
         await here.client.submit(SLEEPERS.format(number="first"))
         await here.until("sleepers-first", lambda seen: seen.finished)
@@ -54,16 +54,16 @@ async def test_fifty_experiments_run_and_leave_nothing_behind(tmp_path: Path) ->
 
         await asyncio.gather(*(here.client.delete(name) for name in names))
         await gone(here.client)
-        await asyncio.sleep(1)  # the last watch events
+        await asyncio.sleep(1)  # the last watch events arrive
         assert len(children_of(here.cluster.pid)) <= processes
         assert descriptors_of(daemon) <= files + IDLE_CONNECTIONS
         left = await here.metrics()
         assert not [line for line in left if "sleepers-" in line]
-        assert len(left) <= series + 40  # counters of outcomes that had not happened before
+        assert len(left) <= series + 40  # counters of outcomes that occurred for the first time
 
 
 async def gone(client: Client) -> None:
-    """Wait until no experiment is left."""
+    """Wait until no experiment exists."""
     for _ in range(300):
         if not await client.list():
             return

@@ -1,1 +1,1 @@
-"""The real musterd, the real API server of the local cluster, and a proxy between them that does wrong on order."""
+"""Real musterd processes, the API server of the local cluster, and a proxy between them that injects faults."""

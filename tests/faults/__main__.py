@@ -1,6 +1,6 @@
 """``python -m tests.faults [--runs N] [--only PLAN] [--jobs N]``: plays plans and ends with ``plans N, violations M``.
 
-Exit status 1 if anything was violated; each violation is printed with the command that plays its plan again.
+Exit status 1 if a plan is violated; each violation is printed with the command that replays its plan.
 """
 
 import argparse
@@ -12,34 +12,34 @@ import time
 from pathlib import Path
 
 from tests.faults.plans import SURVIVORS, Plan, catalogue, parse
-from tests.faults.play import site
+from tests.faults.play import environment
 from tests.faults.score import Session
 
 
 def say(line: str) -> None:
-    """Print a line now: somebody waits."""
+    """Print a line and flush."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def choose(plans: list[Plan], count: int) -> list[Plan]:
-    """That many at most, evenly over all."""
+    """At most that many plans, spread evenly."""
     if count >= len(plans):
         return plans
     return [plans[number * len(plans) // count] for number in range(count)]
 
 
 async def run(arguments: argparse.Namespace, folder: Path) -> int:
-    """Play what was asked for; the exit status."""
+    """Play the plans that the command line asks for; returns the exit status."""
     began = time.monotonic()
-    async with site(folder) as here:
+    async with environment(folder) as here:
         session = Session(here, arguments.jobs, say)
         if arguments.only:
             await session.all([parse(text) for text in arguments.only])
         else:
             found: list[Plan] = []
             for clean in await session.clean(*map(Plan, SURVIVORS)):
-                requests = [each.name for each in clean.proxy.passages]
+                requests = [each.name for each in clean.proxy.forwarded]
                 found += catalogue(clean.plan, requests, clean.proxy.lines)
             await session.all(choose(found, arguments.runs))
     say(", ".join(f"{kind} {count}" for kind, count in sorted(session.kinds.items())))
@@ -48,13 +48,13 @@ async def run(arguments: argparse.Namespace, folder: Path) -> int:
 
 
 def main() -> int:
-    """The command line."""
+    """Parse the command line, and delete the logs if nothing is violated."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Real musterds behind a fault proxy.")
     parser.add_argument(
-        "--runs", type=int, default=240, metavar="N", help="how many plans, evenly over all there are (about 500)"
+        "--runs", type=int, default=240, metavar="N", help="number of plans, spread evenly over all (about 500)"
     )
     parser.add_argument("--only", action="append", metavar="PLAN", help="this plan (may be repeated)")
-    parser.add_argument("--jobs", type=int, default=12, metavar="N", help="plans at the same time")
+    parser.add_argument("--jobs", type=int, default=12, metavar="N", help="plans that run at the same time")
     chosen = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="muster-faults-"))
     status = asyncio.run(run(chosen, folder))

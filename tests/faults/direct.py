@@ -1,4 +1,4 @@
-"""The harness's own way to the API server, past the proxy: what the kubelet, the witness and the user see is true."""
+"""A client that bypasses the proxy: the kubelet, the recorder and the user see the true state."""
 
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -16,7 +16,7 @@ MERGE = "application/merge-patch+json"
 
 
 class Direct:
-    """An async context manager. Answers of any status are returned, not raised."""
+    """An async context manager. Answers of any status are returned and never raised."""
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url
@@ -40,28 +40,28 @@ class Direct:
 
     @property
     def session(self) -> aiohttp.ClientSession:
-        """Open while this is entered."""
+        """The session, while the context is entered."""
         assert self._session is not None, "not entered"
         return self._session
 
     async def call(
         self, method: str, path: str, body: Object | None = None, *, content_type: str = "application/json"
     ) -> tuple[int, Object]:
-        """One request: status and decoded body."""
+        """Send one request; returns status and decoded body."""
         data = None if body is None else json.dumps(body).encode()
         headers = {**self._headers, "Content-Type": content_type}
         async with self.session.request(method, self.url + path, data=data, headers=headers) as answer:
             return answer.status, json.loads(await answer.read() or b"{}")
 
-    async def want(self, method: str, path: str, body: Object | None = None) -> Object:
-        """One request that must succeed."""
+    async def expect_ok(self, method: str, path: str, body: Object | None = None) -> Object:
+        """Send one request that must succeed."""
         status, document = await self.call(method, path, body)
         if status >= 300:
             raise AssertionError(f"{method} {path}: {status} {document.get('message')}")
         return document
 
     async def watch(self, path: str, version: str) -> AsyncIterator[tuple[str, Object]]:
-        """Everything that happens at ``path`` after ``version``. A gap is an error: a witness must not miss a thing."""
+        """Yield all events at ``path`` after ``version``. A gap is an error: the recorder must see everything."""
         params: Mapping[str, str] = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "86400"}
         limit = aiohttp.ClientTimeout(total=None)
         async with self.session.get(self.url + path, params=params, headers=self._headers, timeout=limit) as answer:
@@ -74,5 +74,5 @@ class Direct:
 
 
 def pod_path(pod: Object) -> str:
-    """Where that pod is."""
+    """The path of a pod."""
     return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"

@@ -1,11 +1,10 @@
-"""Starts musterds in a tenth of the time: ``python -m tests.faults.forkserver`` imports the daemon once and forks.
+"""Starts musterd in a tenth of the time: ``python -m tests.faults.forkserver`` imports the daemon once and forks.
 
-Importing takes more than a second of CPU, which hundreds of starts cannot afford. Each fork is a process of its own
-that runs ``muster.daemon.main.main`` and nothing else; it is killed and exits like any other, and dies with the
-forkserver.
+The import takes more than a second of CPU, too much for hundreds of starts. Each fork is a process of its own that
+runs ``muster.daemon.main.main`` and nothing else. It is killed and exits like any other, and ends with the forkserver.
 
-On standard input one JSON list per start: the log file, then musterd's arguments. On standard output one JSON object
-per start (``pid``) and per end (``pid``, ``status`` as in subprocess: negative for a signal).
+Standard input: one JSON list per start, with the log file and musterd's arguments. Standard output: one JSON object
+per start (``pid``) and per end (``pid``, and ``status`` as in subprocess: negative for a signal).
 """
 
 import asyncio
@@ -22,8 +21,8 @@ from muster.cli.processes.child import module
 from muster.local.tether import tie
 
 
-class Nursery:
-    """The harness's end of a nursery process. An async context manager."""
+class Forkserver:
+    """Client of a forkserver process, as an async context manager."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
@@ -33,7 +32,7 @@ class Nursery:
         self._ends: dict[int, asyncio.Future[int]] = {}
         self._asking = asyncio.Lock()
 
-    async def __aenter__(self) -> "Nursery":
+    async def __aenter__(self) -> "Forkserver":
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *module("tests.faults.forkserver"),
@@ -43,7 +42,7 @@ class Nursery:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
             )
-        self._reading = asyncio.create_task(self._read(), name="nursery")
+        self._reading = asyncio.create_task(self._read(), name="forkserver")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -55,7 +54,7 @@ class Nursery:
             await self._reading
 
     async def start(self, log: Path, *arguments: str) -> tuple[int, "asyncio.Future[int]"]:
-        """Start a musterd: its process id, and a future of its exit status."""
+        """Start a musterd; returns its process id and a future of its exit status."""
         assert self._process is not None
         assert self._process.stdin is not None
         async with self._asking:
@@ -76,7 +75,7 @@ class Nursery:
 
 
 def main() -> None:
-    """Fork on order until standard input ends; then end what is left."""
+    """Fork as requested until standard input ends, then kill the remaining processes."""
     import kubernetes_asyncio.config.kube_config
     import uvloop
 
@@ -84,7 +83,7 @@ def main() -> None:
 
     _ = (muster.daemon.main, uvloop, kubernetes_asyncio.config.kube_config)
     gc.collect()
-    gc.freeze()  # the collector of a child then leaves the shared pages alone
+    gc.freeze()  # so that the garbage collector of a child does not copy shared pages
     ended, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)

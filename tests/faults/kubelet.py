@@ -1,7 +1,7 @@
-"""Stands in for scheduler, kubelet and programs: pods get a node, run, fail or succeed, and end when they are deleted.
+"""Stands in for scheduler, kubelet and programs: pods are scheduled, run, fail or succeed, and end when deleted.
 
-There is no process behind a pod; what it reports is what a process of that gang would make a kubelet report. The last
-member fails once in epoch 0 when everybody runs; later epochs end well.
+There is no process behind a pod; its status is what a kubelet would report of such a program. The last member fails
+once in epoch 0 when all members run; later epochs succeed.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from muster.api.values.timestamps import micro_time
 from tests.faults.direct import MERGE, Direct, Object, pod_path
 
 START = 0.05
-"""Seconds from a pod's creation to its program's start; each rank takes a step longer than the one before."""
+"""Seconds from a pod's creation to its start; each rank takes ``STEP`` longer than the one before."""
 STEP = 0.05
 READY = 0.3
-"""Seconds from a program's start to its pod's readiness: long enough to be a phase of its own."""
+"""Seconds from start to readiness: long enough for a phase of its own."""
 WORK = 0.4
-"""Seconds from a complete gang to its end, or to its failure."""
+"""Seconds from a ready gang to its success or failure."""
 OBEY = 0.3
-"""Seconds from the request to end to the end."""
+"""Seconds from SIGTERM to the end."""
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class _Program:
     address: str = ""
     running: bool = False
     ready: bool = False
-    """Running, ready, and so reported."""
+    """Ready, and reported as ready."""
     ended: bool = False
     dying: bool = False
     reporting: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -46,7 +46,7 @@ class _Gang:
 
 
 class Kubelet:
-    """Of all nodes. The owner tells it of every change of a pod, and runs it inside its task group."""
+    """The kubelet of all nodes. The owner passes it every change of a pod and the task group for its tasks."""
 
     def __init__(self, direct: Direct, tasks: asyncio.TaskGroup) -> None:
         self._direct = direct
@@ -57,11 +57,11 @@ class Kubelet:
         self._addresses = 0
 
     def expect(self, namespace: str, size: int, survivors: str) -> None:
-        """What gangs of that namespace are like."""
+        """Set size and behaviour of survivors for the gangs of a namespace."""
         self._orders[namespace] = (size, survivors)
 
     def changed(self, kind: str, pod: Object) -> None:
-        """A pod came, changed or went."""
+        """A pod was created, changed or removed."""
         metadata = pod["metadata"]
         uid, labels = metadata["uid"], metadata["labels"]
         order = self._orders.get(metadata["namespace"])
@@ -128,7 +128,7 @@ class Kubelet:
         await self._report(program, "Failed" if code else "Succeeded", {"terminated": said})
 
     async def _end(self, program: _Program) -> None:
-        """Somebody deleted it: the program obeys after a while, and then the object goes."""
+        """The pod was deleted: the program ends after a while, and then the object is removed."""
         if program.running:
             await asyncio.sleep(OBEY)
             await self._exit(program, 143)
@@ -137,7 +137,7 @@ class Kubelet:
         await self._direct.call("DELETE", pod_path(program.pod), options)
 
     async def _report(self, program: _Program, phase: str, state: Object, *, ready: bool = False) -> None:
-        """One after the other: what has ended never runs again. A pod that is gone meanwhile hears nothing."""
+        """Report status changes one after the other, so that an ended pod never runs again."""
         status = {
             "phase": phase,
             "podIP": program.address,

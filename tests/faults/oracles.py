@@ -1,7 +1,7 @@
-"""What must be true of every played plan; the same demands as in ``tests.simulation``, on what really happened.
+"""What must be true of every played plan: the oracles of ``tests.simulation``, for real processes.
 
-Each plan is judged by its scenario's end and compared with the clean run of its scenario. Where a fault may rightly
-change something, the code says why.
+Each plan is compared with the end of its scenario and with its clean run. Where a fault may rightly change something,
+a comment says why.
 """
 
 import json
@@ -11,17 +11,17 @@ from typing import Any
 
 from tests.faults.plans import CRASHES, RETRY_AFTER, STREAM_KINDS, Plan
 from tests.faults.play import QUIET, SILENCE, Run
-from tests.faults.proxy import Passage
+from tests.faults.proxy import ForwardedRequest
 from tests.faults.recorder import place_of
 
 ONCE = ("Started", "GangRestart", "Restarted", "Assembling", "Running", "AllMembersSucceeded")
-"""Turns of the story that can happen once per epoch."""
+"""Reasons that the story may contain once per epoch."""
 MEND = 5.0
-"""Seconds in which a broken watch must be open again, on top of the silence that a stall is found out by."""
+"""Seconds within which a broken watch is reopened, after the silence limit that detects a stalled one."""
 
 
 def judge(run: Run, clean: Run | None) -> tuple[str, ...]:
-    """Everything that is wrong."""
+    """All violations."""
     return tuple(_judge(run, clean))
 
 
@@ -35,7 +35,7 @@ def _judge(run: Run, clean: Run | None) -> Iterator[str]:
     yield from _pods(run, clean)
     yield from _statuses(run)
     yield from _stories(run)
-    yield from _manners(run)
+    yield from _pace(run)
     yield from _log(run)
 
 
@@ -60,7 +60,7 @@ def _pods(run: Run, clean: Run | None) -> Iterator[str]:
         wanted = {(epoch, rank) for epoch in (0, 1) for rank in range(size)}
         if history.created.keys() != wanted:
             yield f"pods are created for {sorted(history.created)}"
-    passed = Counter(each.creates for each in run.proxy.passages if each.creates and each.status == 201)
+    passed = Counter(each.creates for each in run.proxy.forwarded if each.creates and each.status == 201)
     for place, times in passed.items():
         if times > history.created[place]:
             yield f"{times} creates of rank {place[1]} of epoch {place[0]} succeed, {history.created[place]} are seen"
@@ -79,7 +79,7 @@ def _deleted(run: Run) -> list[tuple[int, int]]:
 
 
 def _statuses(run: Run) -> Iterator[str]:
-    """Each status follows from the one before, and says something new."""
+    """Each status follows from the one before, and each status write changes something."""
     previous: dict[str, Any] | None = None
     for status in run.history.statuses:
         if previous is not None:
@@ -88,14 +88,14 @@ def _statuses(run: Run) -> Iterator[str]:
             if status["restarts"] - previous["restarts"] > status["epoch"] - previous["epoch"]:
                 yield "a restart is counted without a new epoch"
             if previous["phase"] in ("Succeeded", "Failed") and status["phase"] != previous["phase"]:
-                yield f"{previous['phase']} is not for ever: {status['phase']} follows"
+                yield f"{previous['phase']} is final, but {status['phase']} follows"
             if {**status, "updateTime": ""} == {**previous, "updateTime": ""}:
-                yield "a status is written that says nothing new"
+                yield "a status write changes nothing"
         previous = status
 
 
 def _stories(run: Run) -> Iterator[str]:
-    """The persisted story tells each turn once; the Events do too, and leave none out unless they were hit."""
+    """The persisted story has each line once, and each has its Event once, unless the write of an Event failed."""
     if run.ended is None:
         return
     story = Counter((line.get("epoch", 0), line["reason"]) for line in run.history.status.get("story", ()))
@@ -103,59 +103,59 @@ def _stories(run: Run) -> Iterator[str]:
     told = {reason: sum(times for (_, each), times in story.items() if each == reason) for reason in ONCE}
     for reason in ("Started", "GangRestart", "AllMembersSucceeded"):
         if told[reason] != 1:
-            yield f"the story tells {told[reason]} times of {reason}"
-        # A daemon that dies with a story untold does not tell it later (the status has it), and one Event that could
-        # not be written may take the rest of its story along: muster.reconcilers.events.
+            yield f"the story has {told[reason]} lines {reason}"
+        # A daemon that is killed before it wrote its Events does not write them later (the status has them), and one
+        # failed Event may prevent the rest of its story: muster.reconcilers.events.
         excused = run.plan.has(*CRASHES) or any(fault.resource == "events" for fault in _of_requests(run.plan))
         if events[reason] > 1 or (events[reason] < 1 and not excused):
-            yield f"{events[reason]} Events tell of {reason}"
+            yield f"there are {events[reason]} Events {reason}"
     twice = [turn for turn, times in story.items() if times > 1 and turn[1] in ONCE]
     if twice:
-        yield f"the story tells twice of {twice}"
+        yield f"the story has these lines twice: {twice}"
 
 
 def _of_requests(plan: Plan) -> Iterator[Any]:
     return (fault for fault in plan.faults if fault.kind not in STREAM_KINDS)
 
 
-def _manners(run: Run) -> Iterator[str]:
-    """Quiet after the end; Retry-After obeyed; broken watches opened again in time."""
-    passages, proxy = run.proxy.passages, run.proxy
+def _pace(run: Run) -> Iterator[str]:
+    """Nothing is written after the end, Retry-After is obeyed, and broken watches are reopened in time."""
+    forwarded, proxy = run.proxy.forwarded, run.proxy
     if run.ended is not None:
-        late = [each.name for each in passages if each.writes and each.at > run.settled]
+        late = [each.name for each in forwarded if each.writes and each.at > run.settled]
         if late:
-            yield f"writes within {QUIET:g} s after it came to rest: {late}"
-    for number, passage in enumerate(passages):
-        if passage.refused == "429" and _alone(passage):
-            for later in passages[number + 1 :]:
-                same = later.verb == passage.verb and later.path == passage.path
-                if same and later.at < passage.at + RETRY_AFTER - 0.05:
-                    yield f"{later.name} comes {later.at - passage.at:.2f} s after a 429 that asked for {RETRY_AFTER} s"
+            yield f"writes within {QUIET:g} s after the end: {late}"
+    for number, sent in enumerate(forwarded):
+        if sent.refused == "429" and _is_retry(sent):
+            for later in forwarded[number + 1 :]:
+                same = later.verb == sent.verb and later.path == sent.path
+                if same and later.at < sent.at + RETRY_AFTER - 0.05:
+                    yield f"{later.name} comes {later.at - sent.at:.2f} s after a 429 that asked for {RETRY_AFTER} s"
                     break
-    for fault, at in proxy.struck.items():
+    for fault, at in proxy.injected.items():
         if fault.kind not in ("expire", "cut", "sever", "stall"):
             continue
         stream = fault.at.split("-")[0]
         limit = MEND + (SILENCE if fault.kind == "stall" else 0.0)
-        opened = [each.at for each in passages if each.name.startswith(f"WATCH-{stream}-") and each.at > at]
+        opened = [each.at for each in forwarded if each.name.startswith(f"WATCH-{stream}-") and each.at > at]
         if not opened and run.settled + QUIET > at + limit:
-            yield f"the watch of {stream} is not opened again"
+            yield f"the watch of {stream} is not reopened"
         elif opened and opened[0] > at + limit:
-            yield f"the watch of {stream} is opened again after {opened[0] - at:.1f} s"
+            yield f"the watch of {stream} is reopened after {opened[0] - at:.1f} s"
 
 
-def _alone(passage: Passage) -> bool:
-    """Whether a next request of that kind is the same one again: pods and Events are created side by side."""
-    return passage.path.rsplit("/", 1)[-1] not in ("pods", "events") or passage.verb != "POST"
+def _is_retry(sent: ForwardedRequest) -> bool:
+    """Whether the next request to that path is a retry: pods and Events are created concurrently."""
+    return sent.path.rsplit("/", 1)[-1] not in ("pods", "events") or sent.verb != "POST"
 
 
 def _log(run: Run) -> Iterator[str]:
-    """Nothing that musterd itself calls impossible."""
+    """musterd logs no errors, and nothing but its log lines."""
     for line in run.log.read_text(errors="replace").splitlines():
         if not line.startswith("{"):
-            yield f"musterd says: {line}"
+            yield f"musterd prints: {line}"
             return
         said = json.loads(line)
         if said["level"] in ("error", "critical"):
-            yield f"musterd says: {said['event']}: {str(said.get('exception', ''))[-300:]}"
+            yield f"musterd logs: {said['event']}: {str(said.get('exception', ''))[-300:]}"
             return

@@ -1,11 +1,11 @@
-"""A plan: a scenario at one size and what goes wrong in it, as one line of text that replays it.
+"""A plan: a scenario, a gang size and the faults to inject, as one line of text that replays it.
 
-``member-fails:n=2:crash-after=PUT-experiments.Restarting1-1`` is a gang of 2 of which the last member fails in epoch 0,
-and in which musterd is killed when its first status write with phase Restarting and epoch 1 has been carried out and
-not yet answered. The words are those of ``tests.simulation.plans``; but here requests run side by side, and how many
-status writes there are depends on how fast the machine is. So a fault names its request by verb and resource
-(``VERB-resource-nth``, counted over all lives of the daemon; a status write by its phase and epoch, too) and a line of
-a watch by its stream (``stream-nth``, bookmarks not counted).
+``member-fails:n=2:crash-after=PUT-experiments.Restarting1-1`` is a gang of 2 whose last member fails in epoch 0, and
+musterd is killed when its first status write with phase Restarting and epoch 1 has been carried out and not yet
+answered. The terms are those of ``tests.simulation.plans``; but here requests are concurrent, and the number of status
+writes depends on the speed of the machine. So a fault names a request by verb and resource (``VERB-resource-nth``,
+counted over all processes of the daemon; a status write also by phase and epoch), and a line of a watch by its stream
+(``stream-nth``, without bookmarks).
 """
 
 from collections import Counter
@@ -13,27 +13,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SURVIVORS = {"member-fails": "hang", "gang-aborts": "abort"}
-"""Scenario by scenario, what the others do when the last member has failed: hang until they are deleted, or die of
-it."""
+"""What the other members do when the last one has failed, by scenario: hang until they are deleted, or abort."""
 
 RETRY_AFTER = 1
-"""Seconds, in the answer to every injected 429."""
+"""Seconds, in every injected 429."""
 
 REQUEST_KINDS = {
-    "crash-before": "musterd dies with that request not carried out",
-    "crash-after": "musterd dies with that request carried out and unanswered",
-    "crash-told": "musterd dies right after it has the answer to that request",
-    "late": "musterd dies at that request, which is carried out some seconds later, when its next life is at work",
-    "refuse": "that request is answered with an error, or reset, and not carried out",
-    "lose": "that request is carried out, and answered with an error, reset, or half an answer",
+    "crash-before": "musterd is killed at that request, which is not carried out",
+    "crash-after": "musterd is killed at that request, which is carried out but not answered",
+    "crash-told": "musterd is killed right after the answer to that request",
+    "late": "musterd is killed at that request, which is carried out seconds later, when the next process runs",
+    "refuse": "that request is answered with an error or reset, and not carried out",
+    "lose": "that request is carried out, and answered with an error, a reset, or half an answer",
     "delay": "the answer to that request comes some seconds late",
 }
 STREAM_KINDS = {
-    "expire": "the watch says 410 in the place of that line",
-    "cut": "the watch ends in the middle of that line, in good order as far as HTTP is concerned",
-    "sever": "the watch is reset in the place of that line",
-    "stall": "nothing comes any more in the place of that line, and the connection stays open",
-    "hold": "only bookmarks come for some seconds, then that line and what has happened since",
+    "expire": "the watch ends with 410 in place of that line",
+    "cut": "the watch ends in the middle of that line, correctly as far as HTTP is concerned",
+    "sever": "the watch is reset in place of that line",
+    "stall": "nothing comes any more from that line on, and the connection stays open",
+    "hold": "only bookmarks come for some seconds, then that line and everything since",
     "double": "that line comes twice",
 }
 CRASHES = ("crash-before", "crash-after", "crash-told", "late")
@@ -42,7 +41,7 @@ STREAMS = ("experiments", "pods", "services")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that goes wrong: what, where, and how (an HTTP status, ``reset``, ``half``, or seconds)."""
+    """One fault: kind, place, and how (an HTTP status, ``reset``, ``half``, or seconds)."""
 
     kind: str
     at: str
@@ -53,12 +52,12 @@ class Fault:
 
     @property
     def resource(self) -> str:
-        """What it is about."""
+        """The resource of its request."""
         return self.at.split("-")[-2]
 
     @property
     def seconds(self) -> float:
-        """Seconds of its own making: what it holds back."""
+        """Seconds by which it delays something."""
         return float(self.how) if self.kind in ("late", "delay", "hold") else 0.0
 
 
@@ -75,19 +74,19 @@ class Plan:
 
     @property
     def kind(self) -> str:
-        """For counting: the kinds of its faults."""
+        """The kinds of its faults, for statistics."""
         return "+".join(fault.kind for fault in self.faults) or "clean"
 
     def has(self, *kinds: str) -> bool:
-        """Whether a fault of one of these kinds is in it."""
+        """Whether it has a fault of one of these kinds."""
         return any(fault.kind in kinds for fault in self.faults)
 
 
 def parse(text: str) -> Plan:
-    """A plan from its line. Raises ValueError for what is no plan."""
+    """Read a plan from its line. Raises ValueError for anything that is not a plan."""
     scenario, *parts = text.strip().split(":")
     if scenario not in SURVIVORS:
-        raise ValueError(f"{scenario!r} is no scenario; there are {', '.join(SURVIVORS)}")
+        raise ValueError(f"{scenario!r} is not a scenario; use {', '.join(SURVIVORS)}")
     size, faults = 2, []
     for part in parts:
         key, _, value = part.partition("=")
@@ -98,12 +97,12 @@ def parse(text: str) -> Plan:
             faults.append(Fault(key, at, how))
         else:
             known = ", ".join([*REQUEST_KINDS, *STREAM_KINDS])
-            raise ValueError(f"{part!r} in {text!r} is no fault; there are n, {known}")
+            raise ValueError(f"{part!r} in {text!r} is not a fault; use n, {known}")
     return Plan(scenario, size, tuple(faults))
 
 
 def catalogue(clean: Plan, requests: list[str], lines: Counter[str]) -> Iterator[Plan]:
-    """Every single fault at every place of a clean run: its requests by name, and the lines each stream had."""
+    """All plans of one fault: at every request of a clean run, and at some lines of each stream."""
     for fault in (*_of_requests(requests), *_of_streams(lines)):
         yield Plan(clean.scenario, clean.size, (fault,))
 
@@ -116,7 +115,7 @@ def _of_requests(requests: list[str]) -> Iterator[Fault]:
         elif verb in ("GET", "LIST"):
             yield from (Fault("refuse", at, how) for how in ("500", "429", "504", "reset"))
             yield from (Fault("lose", at, "half"), Fault("delay", at, "1.5"))
-        elif resource == "events":  # nothing follows from an Event: fewer ways to break it are worth their time
+        elif resource == "events":  # fewer kinds: no other request depends on an Event
             yield Fault("crash-after", at)
             yield from (Fault("refuse", at, how) for how in ("500", "reset"))
             yield Fault("lose", at, "reset")
@@ -138,7 +137,7 @@ def _of_streams(lines: Counter[str]) -> Iterator[Fault]:
 
 
 def _spread(count: int, most: int = 5) -> list[int]:
-    """Some positions from the first to the last."""
+    """At most ``most`` positions, spread evenly from the first to the last."""
     if count <= most:
         return list(range(1, count + 1))
     return sorted({1 + round(step * (count - 1) / (most - 1)) for step in range(most)})

@@ -1,4 +1,4 @@
-"""Plays one plan: a namespace, a proxy and a musterd of its own; one experiment from its creation to three quiet
+"""Plays one plan, with a namespace, a proxy and a musterd of its own: one experiment from its creation to three quiet
 seconds after its end.
 """
 
@@ -19,39 +19,39 @@ import msgspec
 from muster.api.names import API_VERSION, GROUP, KIND, VERSION
 from muster.local.kubeconfig import write_kubeconfig
 from tests.faults.direct import Direct, Object
-from tests.faults.forkserver import Nursery
+from tests.faults.forkserver import Forkserver
 from tests.faults.kubelet import Kubelet
 from tests.faults.plans import SURVIVORS, Plan
 from tests.faults.proxy import Proxy
-from tests.faults.recorder import History, Witness, observers
+from tests.faults.recorder import History, Recorder, observers
 
 ROOT = Path(__file__).parents[2]
 NAME = "run"
 SILENCE = 5.0
 """musterd's --watch-silence where a watch is stalled: the API server's bookmarks come every second. Elsewhere it is the
-default, so that a busy machine is not taken for a fault."""
+default, so that a busy machine is not mistaken for a fault."""
 DOWN = 0.2
-"""Seconds between a crash and the next life."""
+"""Seconds between a crash and the next start."""
 QUIET = 3.0
-"""Seconds after the end in which nothing may be written."""
+"""Seconds after the end without any write."""
 LONGEST = 45.0
-"""Seconds within which every experiment must end, on a machine that does a dozen of them at once."""
+"""Seconds within which an experiment must end, while the machine plays a dozen plans."""
 STOPPING = 15.0
 
 
 @dataclass(slots=True)
-class Site:
+class Environment:
     """What all plans share."""
 
     folder: Path
     direct: Direct
-    nursery: Nursery
-    witness: Witness
+    forkserver: Forkserver
+    recorder: Recorder
     kubelet: Kubelet
 
 
 @dataclass(slots=True)
-class Life:
+class DaemonProcess:
     """One musterd process."""
 
     pid: int
@@ -61,40 +61,40 @@ class Life:
 
 @dataclass(slots=True)
 class Run:
-    """All that is known of a played plan. Times are monotonic."""
+    """The record of a played plan. Times are monotonic."""
 
     plan: Plan
     proxy: Proxy
     history: History
     began: float
     log: Path
-    lives: list[Life] = field(default_factory=list)
+    processes: list[DaemonProcess] = field(default_factory=list)
     ended: float | None = None
     settled: float = 0.0
-    """When the last write was answered and the quiet seconds began."""
+    """When the last write was answered, which begins the quiet seconds."""
     stopped: float = 0.0
     unexpected: list[str] = field(default_factory=list)
 
     @property
     def void(self) -> bool:
-        """A fault found no place to happen: two steps became one, and there was no such request or line."""
-        return len(self.proxy.struck) < len(self.plan.faults)
+        """Whether a fault was not injected: two steps became one, and there was no such request or line."""
+        return len(self.proxy.injected) < len(self.plan.faults)
 
 
 @asynccontextmanager
-async def site(folder: Path) -> AsyncIterator[Site]:
-    """An API server, a nursery, and the observers, with their logs in ``folder``. Everything is ended with it."""
+async def environment(folder: Path) -> AsyncIterator[Environment]:
+    """An API server, a forkserver and the observers, with their logs in ``folder``, for the duration of the block."""
     async with (
-        Nursery(folder / "nursery.log") as nursery,
+        Forkserver(folder / "forkserver.log") as forkserver,
         _server(folder / "server.log") as direct,
-        observers(direct) as (witness, kubelet),
+        observers(direct) as (recorder, kubelet),
     ):
-        yield Site(folder, direct, nursery, witness, kubelet)
+        yield Environment(folder, direct, forkserver, recorder, kubelet)
 
 
 @asynccontextmanager
 async def _server(log: Path) -> AsyncIterator[Direct]:
-    """The API server's process, and the way to it."""
+    """The API server's process, and a client."""
     with log.open("ab") as file:
         server = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "tests.faults.server"),
@@ -115,24 +115,24 @@ async def _server(log: Path) -> AsyncIterator[Direct]:
         await server.wait()
 
 
-async def play(here: Site, plan: Plan) -> Run:
+async def play(here: Environment, plan: Plan) -> Run:
     """Play a plan."""
     namespace = f"f{secrets.token_hex(4)}"
-    await here.direct.want("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    await here.direct.expect_ok("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     here.kubelet.expect(namespace, plan.size, SURVIVORS[plan.scenario])
-    history = here.witness.attend(namespace)
+    history = here.recorder.start(namespace)
     player = _Player(here, plan, namespace, history)
     try:
         await player.play()
     finally:
         await player.close()
-        here.witness.leave(namespace)
-        await here.direct.want("DELETE", f"/api/v1/namespaces/{namespace}")
+        here.recorder.stop(namespace)
+        await here.direct.expect_ok("DELETE", f"/api/v1/namespaces/{namespace}")
     return player.run
 
 
 class _Player:
-    def __init__(self, here: Site, plan: Plan, namespace: str, history: History) -> None:
+    def __init__(self, here: Environment, plan: Plan, namespace: str, history: History) -> None:
         self._here = here
         self._namespace = namespace
         self._config = here.folder / f"{namespace}.kubeconfig"
@@ -155,13 +155,13 @@ class _Player:
             await self._stop()
 
     async def _submit(self) -> None:
-        """The user comes when musterd watches: from then on the run is the same each time."""
+        """Submit when musterd's watches are open: from then on the run is the same each time."""
         await self.run.proxy.watching.wait()
         path = f"/apis/{GROUP}/{VERSION}/namespaces/{self._namespace}/experiments"
-        await self._here.direct.want("POST", path, _experiment(self.run.plan.size))
+        await self._here.direct.expect_ok("POST", path, _experiment(self.run.plan.size))
 
     async def _quiet(self) -> None:
-        """Until nothing was written for some seconds, or for as long as the faults can explain and then some."""
+        """Wait until nothing was written for ``QUIET`` seconds, or longer than the faults can explain."""
         assert self.run.ended is not None
         latest = self.run.ended + 8.0 + sum(fault.seconds for fault in self.run.plan.faults)
         while (now := time.monotonic()) < latest + QUIET:
@@ -170,40 +170,40 @@ class _Player:
             if rest <= 0:
                 return
             await asyncio.sleep(rest)
-        self.run.unexpected.append("it goes on writing after its end")
+        self.run.unexpected.append("it still writes after its end")
 
     async def _start(self) -> None:
         where = ("--kubeconfig", str(self._config), "--namespace", self._namespace)
         options = ("--http-host", "127.0.0.1", "--http-port", "0", "--log-format", "json")
         patience = ("--watch-silence", str(SILENCE)) if self.run.plan.has("stall") else ()
-        pid, end = await self._here.nursery.start(self.run.log, *where, *options, *patience)
-        self.run.lives.append(Life(pid, end))
+        pid, end = await self._here.forkserver.start(self.run.log, *where, *options, *patience)
+        self.run.processes.append(DaemonProcess(pid, end))
 
     async def _crash(self) -> None:
-        """SIGKILL, as the out-of-memory killer would; the next life begins a little later."""
-        life = self.run.lives[-1]
-        if not life.end.done():
-            life.killed = True
-            os.kill(life.pid, signal.SIGKILL)
-            await asyncio.shield(life.end)
-        self._restarts.append(asyncio.create_task(self._again(), name=f"restart musterd of {self._namespace}"))
+        """SIGKILL, as by the out-of-memory killer; the next process starts a little later."""
+        process = self.run.processes[-1]
+        if not process.end.done():
+            process.killed = True
+            os.kill(process.pid, signal.SIGKILL)
+            await asyncio.shield(process.end)
+        self._restarts.append(asyncio.create_task(self._restart_later(), name=f"restart musterd of {self._namespace}"))
 
-    async def _again(self) -> None:
+    async def _restart_later(self) -> None:
         await asyncio.sleep(DOWN)
         await self._start()
 
     async def _stop(self) -> None:
-        """SIGTERM to the last life, which must end by itself and in good order."""
+        """SIGTERM to the last process, which must exit with status 0."""
         await asyncio.gather(*self._restarts)
-        life = self.run.lives[-1]
-        if life.end.done():
-            self.run.unexpected.append(f"musterd has ended by itself with status {life.end.result()}")
+        process = self.run.processes[-1]
+        if process.end.done():
+            self.run.unexpected.append(f"musterd has ended by itself with status {process.end.result()}")
             return
         asked = time.monotonic()
-        os.kill(life.pid, signal.SIGTERM)
+        os.kill(process.pid, signal.SIGTERM)
         try:
             async with asyncio.timeout(STOPPING):
-                status = await asyncio.shield(life.end)
+                status = await asyncio.shield(process.end)
         except TimeoutError:
             self.run.unexpected.append(f"musterd does not end within {STOPPING:g} s of SIGTERM")
         else:
@@ -212,14 +212,14 @@ class _Player:
         self.run.stopped = time.monotonic() - asked
 
     async def close(self) -> None:
-        """Kill what is left, whatever happened."""
+        """Kill what is left."""
         for task in self._restarts:
             task.cancel()
         await asyncio.gather(*self._restarts, return_exceptions=True)
-        for life in self.run.lives:
-            if not life.end.done():
-                os.kill(life.pid, signal.SIGKILL)
-                await life.end
+        for process in self.run.processes:
+            if not process.end.done():
+                os.kill(process.pid, signal.SIGKILL)
+                await process.end
         self._config.unlink(missing_ok=True)
 
 

@@ -1,7 +1,6 @@
-"""The fault proxy: HTTP/1.1 between one musterd and the API server, which does wrong where a plan says so.
+"""The fault proxy: HTTP/1.1 between one musterd and the API server, with the faults of one plan.
 
-It forwards every request and keeps a record of it. What is done to which request, or to which line of which watch, is
-described with the kinds of faults in ``tests.faults.plans``.
+It forwards every request and keeps a record of it. ``tests.faults.plans`` describes the kinds of faults.
 """
 
 import asyncio
@@ -32,18 +31,18 @@ HEARTBEAT = 0.5
 
 
 @dataclass(slots=True)
-class Passage:
-    """One request of musterd: what became of it. ``status`` is the API server's (0: it never got there)."""
+class ForwardedRequest:
+    """One request of musterd and its outcome. ``status`` is the API server's (0: not forwarded)."""
 
     name: str
-    """See ``tests.faults.plans``."""
+    """The name by which a plan finds it; see ``tests.faults.plans``."""
     path: str
     at: float
     status: int = 0
     refused: str = ""
-    """How the proxy answered in the API server's place."""
+    """The answer that the proxy gave instead of the API server."""
     creates: tuple[int, int] | None = None
-    """Epoch and rank of the pod it asks for."""
+    """Epoch and rank of the pod that it creates."""
 
     @property
     def verb(self) -> str:
@@ -56,40 +55,40 @@ class Passage:
 
 @dataclass(slots=True)
 class Proxy:
-    """Its faults happen once each. ``crash`` kills musterd and has it started again later."""
+    """Injects each fault once. ``crash`` kills musterd and starts it again later."""
 
     direct: Direct
     plan: Plan
     crash: Callable[[], Awaitable[None]]
     clock: Callable[[], float] = time.monotonic
-    passages: list[Passage] = field(default_factory=list)
+    forwarded: list[ForwardedRequest] = field(default_factory=list)
     lines: Counter[str] = field(default_factory=Counter)
-    """Lines that each stream has had, bookmarks apart."""
-    struck: dict[Fault, float] = field(default_factory=dict)
-    """When each fault happened."""
+    """Number of lines of each stream, without bookmarks."""
+    injected: dict[Fault, float] = field(default_factory=dict)
+    """When each fault was injected."""
     watching: asyncio.Event = field(default_factory=asyncio.Event)
-    """All streams have been opened at least once."""
+    """Set when every stream was opened at least once."""
     _counts: Counter[str] = field(default_factory=Counter)
     _open: set[str] = field(default_factory=set)
-    _newest: dict[str, Passage] = field(default_factory=dict)
+    _newest: dict[str, ForwardedRequest] = field(default_factory=dict)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
-        """Serve on a port of its own; its address."""
+        """Serve on a free port; yields the URL."""
         async with api_server(otherwise=self.step) as server:
             yield server.url
 
     @property
     def last_write(self) -> float:
-        """When musterd last asked for a write, whatever became of it."""
-        return max((each.at for each in self.passages if each.writes), default=0.0)
+        """When musterd last sent a write, whatever its outcome."""
+        return max((each.at for each in self.forwarded if each.writes), default=0.0)
 
     async def step(self, request: Request, reply: Reply) -> None:
-        """One request."""
-        passage = self._passage(request)
-        fault = self._fault(passage.name)
+        """Handle one request."""
+        sent = self._record(request)
+        fault = self._fault(sent.name)
         if request.watches:
-            await self._watch(request, reply, passage, fault)
+            await self._watch(request, reply, sent, fault)
             return
         match fault.kind if fault else "":
             case "crash-before":
@@ -102,10 +101,10 @@ class Proxy:
                 await asyncio.sleep(fault.seconds)
             case "refuse":
                 assert fault is not None
-                await self._refuse(fault, request, reply, passage)
+                await self._refuse(fault, request, reply, sent)
                 return
         status, headers, body = await self._forward(request)
-        passage.status = status
+        sent.status = status
         match fault.kind if fault else "":
             case "crash-after":
                 await self.crash()
@@ -125,7 +124,7 @@ class Proxy:
             case _:
                 await reply.send(status, body, **headers)
 
-    def _passage(self, request: Request) -> Passage:
+    def _record(self, request: Request) -> ForwardedRequest:
         parts = request.path.strip("/").split("/")
         inside = parts[parts.index("namespaces") + 2 :] if "namespaces" in parts else parts[-1:]
         verb = request.method
@@ -138,18 +137,18 @@ class Proxy:
             status = json.loads(request.body)["status"]
             kind += f".{status['phase']}{status.get('epoch', 0)}"
         self._counts[kind] += 1
-        passage = Passage(f"{kind}-{self._counts[kind]}", request.path, self.clock())
+        sent = ForwardedRequest(f"{kind}-{self._counts[kind]}", request.path, self.clock())
         if kind == "POST-pods":
             labels = json.loads(request.body)["metadata"]["labels"]
-            passage.creates = (int(labels[LABEL_EPOCH]), int(labels[LABEL_RANK]))
-        self.passages.append(passage)
-        return passage
+            sent.creates = (int(labels[LABEL_EPOCH]), int(labels[LABEL_RANK]))
+        self.forwarded.append(sent)
+        return sent
 
     def _fault(self, at: str) -> Fault | None:
-        """The fault that is due there, marked as done."""
+        """The fault for that place, recorded as injected."""
         for fault in self.plan.faults:
-            if fault.at == at and fault not in self.struck:
-                self.struck[fault] = self.clock()
+            if fault.at == at and fault not in self.injected:
+                self.injected[fault] = self.clock()
                 return fault
         return None
 
@@ -168,8 +167,8 @@ class Proxy:
             after = answer.headers.get("Retry-After")
             return answer.status, {"Retry_After": after} if after else {}, await answer.read()
 
-    async def _refuse(self, fault: Fault, request: Request, reply: Reply, passage: Passage) -> None:
-        passage.refused = fault.how
+    async def _refuse(self, fault: Fault, request: Request, reply: Reply, sent: ForwardedRequest) -> None:
+        sent.refused = fault.how
         if fault.how == "reset":
             reply.reset()
             return
@@ -191,30 +190,30 @@ class Proxy:
 
     # Watches
 
-    async def _watch(self, request: Request, reply: Reply, passage: Passage, fault: Fault | None) -> None:
+    async def _watch(self, request: Request, reply: Reply, sent: ForwardedRequest, fault: Fault | None) -> None:
         if fault is not None:
-            await self._refuse(fault, request, reply, passage)
+            await self._refuse(fault, request, reply, sent)
             return
         async with self._upstream(request, None) as answer:
-            passage.status = answer.status
+            sent.status = answer.status
             if answer.status >= 300:
                 await reply.send(answer.status, await answer.read())
                 return
             await reply.begin()
-            stream = passage.name.split("-")[1]
-            self._newest[stream] = passage
-            if "resourceVersion" in request.params:  # the list came before, in pages
+            stream = sent.name.split("-")[1]
+            self._newest[stream] = sent
+            if "resourceVersion" in request.params:  # the list was read in pages before
                 self._opened(stream)
             async with aclosing(_lines(answer)) as lines:
                 async for line in lines:
-                    if self._newest[stream] is not passage:
-                        return  # musterd has given this one up and reads another
+                    if self._newest[stream] is not sent:
+                        return  # musterd has opened another watch
                     if not await self._line(stream, line, reply):
                         return
             await reply.end()
 
     async def _line(self, stream: str, line: bytes, reply: Reply) -> bool:
-        """Pass a line on, or do what is to be done there. False: the watch is over."""
+        """Forward a line, or inject its fault. False: the watch is over."""
         event = json.loads(line)
         if event["type"] == "BOOKMARK":
             if (event["object"]["metadata"].get("annotations") or {}).get("k8s.io/initial-events-end"):
@@ -251,7 +250,7 @@ class Proxy:
             self.watching.set()
 
     async def _hold(self, fault: Fault, version: int, reply: Reply) -> None:
-        """Bookmarks of a server that hangs behind: it is there, and has come no further."""
+        """Send bookmarks of an older version, like a server that lags behind."""
         until = self.clock() + fault.seconds
         while self.clock() < until:
             await reply.chunk(bookmark(version) + b"\n")

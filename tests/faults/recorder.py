@@ -1,4 +1,4 @@
-"""Sees everything that happens on the API server, in order, whatever the daemon saw of it."""
+"""Records everything that happens on the API server, in order, whatever the daemon saw of it."""
 
 import asyncio
 from collections import Counter
@@ -16,20 +16,20 @@ class History:
     """What happened in one namespace."""
 
     statuses: list[Object] = field(default_factory=list)
-    """Every status the experiment had, in order."""
+    """Every status of the experiment, in order."""
     created: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """Pods by epoch and rank, each uid once."""
+    """Created pods by epoch and rank, each uid once."""
     deleted: Counter[tuple[int, int]] = field(default_factory=Counter)
     pods: dict[str, Object] = field(default_factory=dict)
-    """Those that are there, by uid."""
+    """Existing pods by uid."""
     events: list[Object] = field(default_factory=list)
     overlaps: list[str] = field(default_factory=list)
-    """Instants at which pods of two epochs ran."""
+    """The pods that ran when pods of two epochs did."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def status(self) -> Object:
-        """The newest."""
+        """The newest status."""
         return self.statuses[-1] if self.statuses else {}
 
     def experiment(self, kind: str, obj: Object) -> None:
@@ -66,23 +66,23 @@ def place_of(pod: Object) -> tuple[int, int]:
     return int(labels[LABEL_EPOCH]), int(labels[LABEL_RANK])
 
 
-class Witness:
-    """Knows the history of every namespace that was announced to it."""
+class Recorder:
+    """Keeps the history of every namespace that was started."""
 
     def __init__(self) -> None:
         self._histories: dict[str, History] = {}
 
-    def attend(self, namespace: str) -> History:
-        """Watch what happens in that namespace from now on."""
+    def start(self, namespace: str) -> History:
+        """Record that namespace from now on."""
         history = self._histories[namespace] = History()
         return history
 
-    def leave(self, namespace: str) -> None:
-        """Its history is complete."""
+    def stop(self, namespace: str) -> None:
+        """Stop recording that namespace."""
         self._histories.pop(namespace, None)
 
     def of(self, obj: Object) -> History | None:
-        """The history that object belongs to."""
+        """The history of the object's namespace."""
         return self._histories.get(obj["metadata"].get("namespace", ""))
 
     def saw_pod(self, kind: str, pod: Object) -> None:
@@ -105,20 +105,20 @@ async def _follow(direct: Direct, path: str, version: str, *tell: Callable[[str,
 
 
 @asynccontextmanager
-async def observers(direct: Direct) -> AsyncIterator[tuple[Witness, Kubelet]]:
-    """A witness and a kubelet at work. If one of them fails, so does the block."""
-    witness = Witness()
-    version = (await direct.want("GET", "/api/v1/pods"))["metadata"]["resourceVersion"]
+async def observers(direct: Direct) -> AsyncIterator[tuple[Recorder, Kubelet]]:
+    """Run a recorder and a kubelet. If one of them fails, so does the block."""
+    recorder = Recorder()
+    version = (await direct.expect_ok("GET", "/api/v1/pods"))["metadata"]["resourceVersion"]
     async with asyncio.TaskGroup() as tasks:
         kubelet = Kubelet(direct, tasks)
         watches = [
-            _follow(direct, "/api/v1/pods", version, witness.saw_pod, kubelet.changed),
-            _follow(direct, EXPERIMENTS, version, witness.saw_experiment),
-            _follow(direct, "/api/v1/events", version, witness.saw_event),
+            _follow(direct, "/api/v1/pods", version, recorder.saw_pod, kubelet.changed),
+            _follow(direct, EXPERIMENTS, version, recorder.saw_experiment),
+            _follow(direct, "/api/v1/events", version, recorder.saw_event),
         ]
-        following = [tasks.create_task(watch, name=f"witness {number}") for number, watch in enumerate(watches)]
+        following = [tasks.create_task(watch, name=f"recorder {number}") for number, watch in enumerate(watches)]
         try:
-            yield witness, kubelet
+            yield recorder, kubelet
         finally:
             for task in following:
                 task.cancel()

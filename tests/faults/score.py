@@ -1,4 +1,4 @@
-"""Plays many plans side by side, judges each, and keeps the score."""
+"""Plays many plans concurrently, judges each, and counts violations."""
 
 import asyncio
 from collections import Counter
@@ -6,26 +6,26 @@ from collections.abc import Callable
 
 from tests.faults.oracles import judge
 from tests.faults.plans import Plan
-from tests.faults.play import Run, Site, play
+from tests.faults.play import Environment, Run, play
 
 
 class Session:
-    """Plays plans side by side and keeps the score."""
+    """Plays plans concurrently and counts violations."""
 
-    def __init__(self, here: Site, jobs: int, say: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, here: Environment, jobs: int, say: Callable[[str], None] = lambda line: None) -> None:
         self._here = here
         self._jobs = jobs
         self._say = say
         self._clean: dict[tuple[str, int], Run] = {}
         self.plans = 0
         self.wrong: list[str] = []
-        """Every violation, with the plan's line before it."""
+        """Every violation, after the line of its plan."""
         self.violations = 0
-        """How many plans are violated."""
+        """Number of violated plans."""
         self.kinds: Counter[str] = Counter()
 
     async def clean(self, *plans: Plan) -> list[Run]:
-        """For each of these the run of its scenario in which nothing goes wrong; each is played once."""
+        """The clean runs of the plans' scenarios; each is played once."""
         keys = [(plan.scenario, plan.size) for plan in plans]
         missing = [Plan(*key) for key in dict.fromkeys(keys) if key not in self._clean]
         for run in await asyncio.gather(*(play(self._here, plan) for plan in missing)):
@@ -59,4 +59,4 @@ class Session:
         self.wrong += [f"{run.plan}: {violation}" for violation in wrong]
         for violation in wrong:
             self._say(f"        {violation}")
-        self._say(f"        again: python -m tests.faults --only {run.plan}   (its log: {run.log})")
+        self._say(f"        replay: python -m tests.faults --only {run.plan}   (its log: {run.log})")

@@ -1,6 +1,6 @@
 """The local cluster's API server without a node agent, as a process: ``python -m tests.faults.server``.
 
-It prints one JSON line with its address and token when it serves, and ends when its standard input does.
+When it serves, it prints one JSON line with its URL and token. It ends when its standard input does.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 
 BOOKMARK = 1.0
-"""Seconds between bookmarks: a second instead of a minute, so that a silent watch is found out in seconds too."""
+"""Seconds between bookmarks: one instead of sixty, so that a silent watch is detected in seconds."""
 
 
 async def serve() -> None:

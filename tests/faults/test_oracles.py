@@ -1,4 +1,4 @@
-"""The oracles find each thing that may go wrong in a run that is otherwise right."""
+"""The oracles detect every kind of mistake in an otherwise correct run."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tests.faults.direct import Direct
 from tests.faults.oracles import judge
 from tests.faults.plans import Plan, parse
 from tests.faults.play import Run
-from tests.faults.proxy import Passage, Proxy
+from tests.faults.proxy import ForwardedRequest, Proxy
 from tests.faults.recorder import History
 
 REASONS = ("Started", "GangRestart", "AllMembersSucceeded")
@@ -29,11 +29,11 @@ def pod(epoch: int, rank: int, phase: str) -> dict[str, Any]:
 
 
 async def never() -> None:
-    raise AssertionError("nothing is killed here")
+    raise AssertionError("this plan has no crash")
 
 
 def good(folder: Path, line: str = "member-fails:n=2") -> Run:
-    """A run as it should be: one restart, then success."""
+    """A correct run: one restart, then success."""
     plan = parse(line)
     history = History()
     for epoch in (0, 1):
@@ -54,12 +54,12 @@ def good(folder: Path, line: str = "member-fails:n=2") -> Run:
     history.events += [{"reason": reason} for reason in REASONS]
     run = Run(plan, Proxy(Direct("", ""), plan, never), history, began=0.0, log=folder / "musterd.log")
     run.log.write_text(json.dumps({"level": "info", "event": "musterd runs"}) + "\n")
-    run.proxy.passages.append(Passage("PUT-experiments-1", "/run/status", at=5.0, status=200))
+    run.proxy.forwarded.append(ForwardedRequest("PUT-experiments-1", "/run/status", at=5.0, status=200))
     run.ended = run.settled = 6.0
     return run
 
 
-def test_a_good_run_is_good(tmp_path: Path) -> None:
+def test_a_correct_run_has_no_violations(tmp_path: Path) -> None:
     assert judge(good(tmp_path), good(tmp_path)) == ()
 
 
@@ -75,7 +75,7 @@ def two_epochs(run: Run) -> None:
 
 
 def unseen_create(run: Run) -> None:
-    run.proxy.passages += [Passage(f"POST-pods-{n}", "/pods", 1.0, 201, creates=(0, 0)) for n in (1, 2)]
+    run.proxy.forwarded += [ForwardedRequest(f"POST-pods-{n}", "/pods", 1.0, 201, creates=(0, 0)) for n in (1, 2)]
 
 
 def left_over(run: Run) -> None:
@@ -93,27 +93,27 @@ def counted_twice(run: Run) -> None:
     run.history.statuses.insert(1, status(restarts=1))
 
 
-def says_nothing(run: Run) -> None:
+def nothing_new(run: Run) -> None:
     run.history.statuses.insert(1, status(updateTime="later"))
 
 
-def told_twice(run: Run) -> None:
+def event_twice(run: Run) -> None:
     run.history.events.append({"reason": "GangRestart"})
 
 
-def untold(run: Run) -> None:
+def event_missing(run: Run) -> None:
     run.history.events.pop(0)
 
 
-def restless(run: Run) -> None:
-    run.proxy.passages.append(Passage("PUT-experiments-2", "/run/status", at=7.0, status=200))
+def writes_after_the_end(run: Run) -> None:
+    run.proxy.forwarded.append(ForwardedRequest("PUT-experiments-2", "/run/status", at=7.0, status=200))
 
 
-def impatient(run: Run) -> None:
-    run.proxy.passages.insert(0, Passage("PUT-experiments-0", "/run/status", at=4.8, refused="429"))
+def retries_too_early(run: Run) -> None:
+    run.proxy.forwarded.insert(0, ForwardedRequest("PUT-experiments-0", "/run/status", at=4.8, refused="429"))
 
 
-def complains(run: Run) -> None:
+def logs_an_error(run: Run) -> None:
     run.log.write_text(json.dumps({"level": "error", "event": "step failed", "exception": "KeyError"}) + "\n")
 
 
@@ -121,12 +121,12 @@ def dies(run: Run) -> None:
     run.unexpected.append("musterd has ended by itself with status 1")
 
 
-def endless(run: Run) -> None:
+def never_ends(run: Run) -> None:
     run.ended = None
 
 
 @pytest.mark.parametrize(
-    ("goes_wrong", "found"),
+    ("mistake", "found"),
     [
         (two_pods, "2 pods are created for rank 0 of epoch 1"),
         (two_epochs, "two epochs run at once"),
@@ -135,41 +135,41 @@ def endless(run: Run) -> None:
         (last(restarts=2), "it ends as"),
         (last(phase="Failed"), "it ends as"),
         (last(cause={"rank": 0, "exitCode": 1}), "the cause is"),
-        (last(story=[{"reason": "Started"}] * 2), "the story tells 2 times of Started"),
+        (last(story=[{"reason": "Started"}] * 2), "the story has 2 lines Started"),
         (counted_twice, "a restart is counted without a new epoch"),
-        (says_nothing, "says nothing new"),
-        (told_twice, "2 Events tell of GangRestart"),
-        (untold, "0 Events tell of Started"),
-        (restless, "writes within 3 s"),
-        (impatient, "after a 429 that asked for 1 s"),
-        (complains, "step failed"),
+        (nothing_new, "changes nothing"),
+        (event_twice, "there are 2 Events GangRestart"),
+        (event_missing, "there are 0 Events Started"),
+        (writes_after_the_end, "writes within 3 s"),
+        (retries_too_early, "after a 429 that asked for 1 s"),
+        (logs_an_error, "step failed"),
         (dies, "ended by itself"),
-        (endless, "it does not end"),
+        (never_ends, "it does not end"),
     ],
 )
-def test_what_goes_wrong_is_found(tmp_path: Path, goes_wrong: Callable[[Run], None], found: str) -> None:
+def test_every_mistake_is_a_violation(tmp_path: Path, mistake: Callable[[Run], None], found: str) -> None:
     clean, run = good(tmp_path), good(tmp_path)
-    goes_wrong(run)
+    mistake(run)
     assert any(found in each for each in judge(run, clean)), judge(run, clean)
 
 
-def test_a_crash_may_swallow_an_event_but_never_double_it(tmp_path: Path) -> None:
+def test_a_crash_may_lose_an_event_but_never_double_it(tmp_path: Path) -> None:
     run = good(tmp_path, "member-fails:n=2:crash-after=PUT-experiments.Pending0-1")
-    untold(run)
+    event_missing(run)
     assert judge(run, None) == ()
-    told_twice(run)
-    assert judge(run, None) == ("2 Events tell of GangRestart",)
+    event_twice(run)
+    assert judge(run, None) == ("there are 2 Events GangRestart",)
 
 
-def test_a_stalled_watch_must_be_opened_again(tmp_path: Path) -> None:
+def test_a_stalled_watch_must_be_reopened(tmp_path: Path) -> None:
     run = good(tmp_path, "member-fails:n=2:stall=pods-4")
     run.ended = run.settled = 30.0
-    run.proxy.struck[run.plan.faults[0]] = 2.0
-    assert judge(run, None) == ("the watch of pods is not opened again",)
-    run.proxy.passages.append(Passage("WATCH-pods-2", "/pods", at=29.0))
-    assert judge(run, None) == ("the watch of pods is opened again after 27.0 s",)
+    run.proxy.injected[run.plan.faults[0]] = 2.0
+    assert judge(run, None) == ("the watch of pods is not reopened",)
+    run.proxy.forwarded.append(ForwardedRequest("WATCH-pods-2", "/pods", at=29.0))
+    assert judge(run, None) == ("the watch of pods is reopened after 27.0 s",)
 
 
-def test_a_fault_without_a_place_makes_a_plan_void(tmp_path: Path) -> None:
+def test_a_plan_whose_fault_was_not_injected_is_void(tmp_path: Path) -> None:
     assert good(tmp_path, "member-fails:n=2:stall=pods-40").void
     assert not good(tmp_path, str(Plan("member-fails"))).void

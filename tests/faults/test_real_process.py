@@ -1,4 +1,4 @@
-"""A dozen of the plans that ``python -m tests.faults`` plays by the hundred, and what a plan's line may say."""
+"""Some of the plans that ``python -m tests.faults`` plays by the hundred, and the syntax of a plan."""
 
 from collections import Counter
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.plans import REQUEST_KINDS, STREAM_KINDS, Plan, catalogue, parse
-from tests.faults.play import site
+from tests.faults.play import environment
 from tests.faults.score import Session
 
 FEW = [
@@ -29,8 +29,8 @@ FEW = [
 
 @pytest.mark.cluster
 @pytest.mark.timeout(180)
-async def test_musterd_does_right_whatever_the_way_to_the_api_server_does(tmp_path: Path) -> None:
-    async with site(tmp_path) as here:
+async def test_real_processes_end_well_behind_a_faulty_proxy(tmp_path: Path) -> None:
+    async with environment(tmp_path) as here:
         session = Session(here, jobs=len(FEW))
         await session.all([parse(line) for line in FEW])
     assert session.wrong == []
@@ -38,19 +38,19 @@ async def test_musterd_does_right_whatever_the_way_to_the_api_server_does(tmp_pa
 
 
 @pytest.mark.parametrize("line", FEW)
-def test_a_plan_is_its_line(line: str) -> None:
+def test_a_plan_and_its_line_convert_into_each_other(line: str) -> None:
     assert str(parse(line)) == line
 
 
 @pytest.mark.parametrize(
     "line", ["nothing:n=2", "member-fails:crash-after=3", "member-fails:stall=leases-1", "member-fails:burn=PUT-pods-1"]
 )
-def test_a_line_that_is_no_plan_is_refused(line: str) -> None:
-    with pytest.raises(ValueError, match="is no"):
+def test_a_line_that_is_not_a_plan_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match="is not a"):
         parse(line)
 
 
-def test_the_catalogue_tries_every_kind_of_fault() -> None:
+def test_the_catalogue_contains_every_kind_of_fault() -> None:
     requests = ["WATCH-pods-1", "LIST-pods-1", "POST-pods-1", "PUT-experiments.Pending0-1", "POST-events-1"]
     plans = list(catalogue(Plan("member-fails"), requests, Counter(pods=9, experiments=2)))
     assert {plan.kind for plan in plans} == {*REQUEST_KINDS, *STREAM_KINDS}

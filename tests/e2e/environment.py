@@ -1,4 +1,4 @@
-"""A site for whole-system tests: a real cluster process, and a real musterd that can be killed and started again."""
+"""For whole-system tests: a real cluster process, and a real musterd that can be killed and started again."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from muster.local.home import Announcement, Home
 ROOT = Path(__file__).parents[2]
 
 
-class Site:
+class Environment:
     """One cluster, and at most one daemon at a time."""
 
     def __init__(self, home: Home, announcement: Announcement, client: Client) -> None:
@@ -34,7 +34,7 @@ class Site:
         self.daemon = await Child.start("daemon", module("muster.daemon.main", *options), self.home.daemon_log)
 
     async def kill_daemon(self) -> None:
-        """SIGKILL, as the out-of-memory killer would."""
+        """SIGKILL, as by the out-of-memory killer."""
         assert self.daemon is not None
         os.kill(self.daemon.process.pid, signal.SIGKILL)
         await self.daemon.process.wait()
@@ -50,17 +50,17 @@ class Site:
             return [line for line in (await answer.text()).splitlines() if not line.startswith("#")]
 
     async def until(self, name: str, holds: Callable[[Snapshot], bool], seconds: float = 60.0) -> Snapshot:
-        """The experiment, as soon as ``holds`` is true of it."""
+        """Wait until ``holds`` is true of the experiment."""
         async with asyncio.timeout(seconds):
             async for change in self.client.watch(name):
                 if holds(change.experiment):
                     return change.experiment
-        raise AssertionError("a watch never ends by itself")
+        raise AssertionError("the watch ended")
 
 
 @asynccontextmanager
-async def site(folder: Path, *options: str) -> AsyncIterator[Site]:
-    """A cluster on that folder, without a daemon yet. Everything is ended with it."""
+async def environment(folder: Path, *options: str) -> AsyncIterator[Environment]:
+    """A cluster with its state in ``folder``, without a daemon yet, for the duration of the block."""
     home = Home(folder)
     home.create()
     program = module("muster.local", "--state", str(folder), "--workspace", str(ROOT), *options)
@@ -68,7 +68,7 @@ async def site(folder: Path, *options: str) -> AsyncIterator[Site]:
     try:
         announcement = msgspec.json.decode(await cluster.announcement(60.0), type=Announcement)
         async with Client(Path(announcement.kubeconfig)) as client:
-            built = Site(home, announcement, client)
+            built = Environment(home, announcement, client)
             try:
                 yield built
             finally:
@@ -78,7 +78,7 @@ async def site(folder: Path, *options: str) -> AsyncIterator[Site]:
 
 
 def children_of(pid: int) -> list[int]:
-    """Every descendant of a process."""
+    """All descendants of a process."""
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
@@ -87,5 +87,5 @@ def children_of(pid: int) -> list[int]:
 
 
 def descriptors_of(pid: int) -> int:
-    """How many files a process holds open."""
+    """Number of open files of a process."""
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
