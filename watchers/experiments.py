@@ -7,7 +7,7 @@ its author. Here only the metadata is read, which the API server vouches for.
 import msgspec
 
 from muster.api.names import API_VERSION, PLURAL
-from muster.api.status import MAX_COUNTER
+from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection, version_of
 
 PATH = f"/apis/{API_VERSION}/{PLURAL}"

@@ -201,8 +201,8 @@ def _caused(cause: Cause) -> Caused:
 
 def _stated(condition: Condition) -> Stated:
     return Stated(
-        type=condition.type.value,
-        status=condition.status,
+        type=str(condition.type),
+        status=bool(condition.status),
         reason=_word(condition.reason),
         message=_text(condition.message),
         since=stamp(condition.since),

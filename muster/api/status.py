@@ -1,169 +1,190 @@
-"""The status of an Experiment: Muster's record, written under a resourceVersion, and read by people and by daemons of
-other versions.
+"""The status of an Experiment: what Muster knows and has decided.
 
-Reading is lenient: unknown fields are ignored, long texts are cut and long lists trimmed to the sizes below, so that
-the status of a newer daemon never stops an older one. What is of the wrong type raises ``pydantic.ValidationError``
-(a ValueError), and nothing else. Times are RFC 3339 with microseconds, in UTC.
+It is all that survives the daemon, and people and other versions of Muster read it. Each field is declared once, here:
+its type, its bounds, what it means, and whether it is a fact, which is persisted the moment it changes, or part of the
+summary for people, which is refreshed at growing intervals (counts, messages), so that a gang of 512 does not cost 512
+status writes. The daemon adds to it in ``muster.state.record``.
+
+The classes are msgspec structs: a decision copies and compares them more than anything else. Times are wall seconds
+since 1970; None means "not yet in this epoch".
 """
 
-import re
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Self
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+import msgspec
 
-from muster.api.values.fields import Time
+from muster.api.wire import structs as wire
+from muster.api.wire.kinds import (
+    Counter,
+    Flag,
+    Integer,
+    Message,
+    Name,
+    Rank,
+    Reason,
+    Signal,
+    Time,
+    Truth,
+    WholeTime,
+    member_of,
+)
+from muster.api.wire.structs import Wire
 
 MAX_MISSING: Final = 64
-MAX_STORY: Final = 64
 MAX_CONDITIONS: Final = 32
-MAX_MESSAGE: Final = 1_024
-MAX_COUNTER: Final = 2**53
-
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+STORY_LINES: Final = 64
+"""Lines that a status keeps: the first eight and the latest."""
 
 
-def _cut(longest: int) -> Callable[[Any], Any]:
-    """Cut text to that many characters, and to as many bytes: others write what we quote, and etcd counts bytes."""
+class Phase(StrEnum):
+    """A summary of the conditions."""
 
-    def cut(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        text = value if len(value) <= longest else value[: longest - 1] + "…"
-        if text.isascii():
-            return text
-        whole = _SURROGATES.sub("\ufffd", text).encode()
-        if len(whole) <= longest + 2:  # what the ellipsis has more of bytes than of characters
-            return whole.decode()
-        return whole[: longest - 1].decode(errors="ignore") + "…"
-
-    return cut
+    SUSPENDED = "Suspended"
+    PENDING = "Pending"
+    ASSEMBLING = "Assembling"
+    RUNNING = "Running"
+    RESTARTING = "Restarting"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
 
 
-def _trim(longest: int, *, newest: bool = False) -> Callable[[Any], Any]:
-    def trim(value: Any) -> Any:
-        if isinstance(value, list | tuple) and len(value) > longest:
-            return value[-longest:] if newest else value[:longest]
-        return value
+class ConditionType(StrEnum):
+    """The conditions of an Experiment; each can be waited for with ``kubectl wait``."""
 
-    return trim
-
-
-Short = Annotated[str, Field(max_length=253), BeforeValidator(_cut(253))]
-Reason = Annotated[str, Field(max_length=128), BeforeValidator(_cut(128))]
-Message = Annotated[str, Field(max_length=MAX_MESSAGE), BeforeValidator(_cut(MAX_MESSAGE))]
-Counter = Annotated[int, Field(ge=0, le=MAX_COUNTER)]
-Integer = Annotated[int, Field(ge=-MAX_COUNTER, le=MAX_COUNTER)]
+    SUSPENDED = "Suspended"
+    SCHEDULED = "Scheduled"
+    COORDINATOR_READY = "CoordinatorReady"
+    ASSEMBLED = "Assembled"
+    RESTARTING = "Restarting"
+    STUCK = "Stuck"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    FINISHED = "Finished"
 
 
-class Recorded(BaseModel):
-    """Base of everything Muster writes: camelCase on the wire, unknown fields ignored, unchangeable."""
-
-    model_config = ConfigDict(
-        strict=True,
-        extra="ignore",
-        frozen=True,
-        alias_generator=to_camel,
-        validate_by_name=True,
-        validate_by_alias=True,
-    )
-
-
-class Roll(Recorded):
+class RollCall(msgspec.Struct, frozen=True, gc=False):
     """The last roll call of this epoch."""
 
-    expected: Counter = Field(0, description="Ranks that must arrive.")
-    arrived: Counter = Field(0, description="Ranks that have arrived.")
+    expected: Annotated[Counter, Wire("Ranks that must arrive.")]
+    arrived: Annotated[Counter, Wire("Ranks that have arrived.")]
     missing: Annotated[
-        tuple[Counter, ...], Field(strict=False, max_length=MAX_MISSING), BeforeValidator(_trim(MAX_MISSING))
-    ] = Field((), description=f"The lowest missing ranks, at most {MAX_MISSING}.")
-    changed_time: Time | None = Field(None, description="When the roll last changed.")
+        tuple[Counter, ...], Wire(f"The lowest missing ranks, at most {MAX_MISSING}.", most=MAX_MISSING)
+    ] = ()
+    changed_at: Annotated[Time | None, Wire("When the roll last changed.", name="changedTime")] = None
 
 
-class Cause(Recorded):
+class Cause(msgspec.Struct, frozen=True, gc=False):
     """The first failure of an epoch: why it ended."""
 
-    epoch: Counter = Field(0, description="The epoch that ended.")
-    pod: Short | None = Field(None, description="Pod of the first container that failed.")
-    uid: Short | None = Field(None, description="Its uid.")
-    group: Short | None = Field(None, description="Its group.")
-    rank: Counter | None = Field(None, description="Its rank.")
-    container: Short | None = Field(None, description="The container.")
-    node: Short | None = Field(None, description="Its node.")
-    exit_code: Integer | None = Field(None, description="Exit code of the container.")
-    signal: Integer | None = Field(None, description="Signal that ended it.")
-    reason: Reason | None = Field(None, description="One word for the failure.")
-    message: Message | None = Field(None, description="The failure in a sentence.")
-    time: Time | None = Field(None, description="When the container ended.")
-    disruption: bool = Field(False, description="Whether the platform ended it (preemption, eviction, node loss).")
+    epoch: Annotated[Counter, Wire("The epoch that ended.")]
+    reason: Annotated[Reason, Wire("One word for the failure.")]
+    message: Annotated[Message, Wire("The failure in a sentence.")] = ""
+    at: Annotated[Time, Wire("When the container ended.", name="time")] = 0.0
+    pod: Annotated[Name, Wire("Pod of the first container that failed.")] = ""
+    uid: Annotated[Name, Wire("Its uid.")] = ""
+    group: Annotated[Name, Wire("Its group.")] = ""
+    rank: Annotated[Rank, Wire("Its rank.")] = -1
+    container: Annotated[Name, Wire("The container.")] = ""
+    node: Annotated[Name, Wire("Its node.")] = ""
+    exit_code: Annotated[Integer | None, Wire("Exit code of the container.")] = None
+    signal: Annotated[Signal, Wire("Signal that ended it.")] = 0
+    disruption: Annotated[Flag, Wire("Whether the platform ended it (preemption, eviction, node loss).")] = False
+    """A deleted pod too: such an end costs no restart."""
 
 
-class Condition(Recorded):
+class Condition(msgspec.Struct, frozen=True, gc=False):
     """One aspect of the state (Kubernetes meta/v1 Condition)."""
 
-    type: Reason = Field(description="Name of the aspect.")
-    status: Annotated[str, Field(pattern=r"^(True|False|Unknown)$", max_length=7)] = Field(
-        description="True, False or Unknown."
-    )
-    reason: Reason | None = Field(None, description="One word for why.")
-    message: Message | None = Field(None, description="Why, in a sentence.")
-    observed_generation: Counter | None = Field(None, description="Generation of the spec this was decided on.")
-    last_transition_time: Time | None = Field(None, description="When status last changed.")
+    type: Annotated[str, member_of(ConditionType), Wire("Name of the aspect.", required=True)]
+    status: Annotated[Truth, Wire("True, False or Unknown.", required=True)]
+    reason: Annotated[Reason, Wire("One word for why.")]
+    message: Annotated[Message, Wire("Why, in a sentence.", summary=True)]
+    generation: Annotated[
+        Counter, Wire("Generation of the spec this was decided on.", name="observedGeneration", summary=True)
+    ]
+    since: Annotated[Time, Wire("When status last changed.", name="lastTransitionTime", summary=True)]
+
+    @property
+    def status_text(self) -> str:
+        """``True``, ``False`` or ``Unknown``."""
+        return "Unknown" if self.status is None else str(self.status)
 
 
-class StoryLine(Recorded):
+class StoryLine(msgspec.Struct, frozen=True, gc=False):
     """Something that happened."""
 
-    time: Time | None = Field(None, description="When.")
-    epoch: Counter = Field(0, description="In which epoch.")
-    reason: Reason = Field(description="One word for it.")
-    message: Message | None = Field(None, description="It, in a sentence.")
-    warning: bool = Field(False, description="Whether it is a reason to look.")
+    # It becomes a Kubernetes Event too, once the status that holds it is persisted.
+    at: Annotated[Time, Wire("When.", name="time")]
+    epoch: Annotated[Counter, Wire("In which epoch.")]
+    reason: Annotated[Reason, Wire("One word for it.", required=True)]
+    message: Annotated[Message, Wire("It, in a sentence.")]
+    warning: Annotated[Flag, Wire("Whether it is a reason to look.")] = False
 
 
-class ExperimentStatus(Recorded):
+class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     """What Muster knows and has decided."""
 
-    phase: Reason | None = Field(
-        None,
-        description="Summary for the eye: Suspended, Pending, Assembling, Running, Restarting, Succeeded or Failed.",
+    phase: Annotated[
+        str,
+        member_of(Phase),
+        Wire("Summary for the eye: Suspended, Pending, Assembling, Running, Restarting, Succeeded or Failed."),
+    ] = ""
+    phase_at: Annotated[Time, Wire("When this phase began.", name="phaseTime", summary=True)] = 0.0
+    reason: Annotated[Reason, Wire("One word for why it is in this phase.")] = ""
+    message: Annotated[Message, Wire("What it waits for, or how it ended.", summary=True)] = ""
+    generation: Annotated[Counter, Wire("Generation of the spec this status is about.", name="observedGeneration")] = 0
+    epoch: Annotated[Counter, Wire("Lives of the gang before this one.")] = 0
+    restarts: Annotated[Counter, Wire("Gang restarts counted against restartPolicy.backoffLimit.")] = 0
+    disruptions: Annotated[Counter, Wire("Gang restarts that the platform caused; they are not counted.")] = 0
+    ready: Annotated[
+        Counter, Wire("Arrived ranks (or ready members) of those expected, such as 3/4.", summary=True, of="size")
+    ] = 0
+    size: int = 0
+    coordinator: Annotated[Name, Wire("Address the members meet at in this epoch.")] = ""
+    started_at: Annotated[Time | None, Wire("When the experiment was started, or last resumed.", name="startTime")] = (
+        None
     )
-    phase_time: Time | None = Field(None, description="When this phase began.")
-    reason: Reason | None = Field(None, description="One word for why it is in this phase.")
-    message: Message | None = Field(None, description="What it waits for, or how it ended.")
-    observed_generation: Counter = Field(0, description="Generation of the spec this status is about.")
-    epoch: Counter = Field(0, description="Lives of the gang before this one.")
-    restarts: Counter = Field(0, description="Gang restarts counted against restartPolicy.backoffLimit.")
-    disruptions: Counter = Field(0, description="Gang restarts that the platform caused; they are not counted.")
-    ready: Reason | None = Field(None, description="Arrived ranks (or ready members) of those expected, such as 3/4.")
-    coordinator: Short | None = Field(None, description="Address the members meet at in this epoch.")
-    start_time: Time | None = Field(None, description="When the experiment was started, or last resumed.")
-    epoch_time: Time | None = Field(None, description="When this epoch began.")
-    scheduled_time: Time | None = Field(None, description="When all pods of this epoch were scheduled.")
-    assembling_time: Time | None = Field(None, description="When the first process of this epoch ran.")
-    assembled_time: Time | None = Field(None, description="When the roll of this epoch was complete.")
-    ending_time: Time | None = Field(None, description="Since when pods that must go are awaited.")
-    finish_time: Time | None = Field(None, description="When it succeeded or failed.")
-    resume_time: Time | None = Field(None, description="Not before when the next epoch starts (back-off).")
-    update_time: Time | None = Field(None, description="When this status was written.")
-    deadline: Time | None = Field(None, description="When its total clock passes.")
-    roll: Roll | None = Field(None, description="The last roll call.")
-    cause: Cause | None = Field(None, description="Why the last epoch ended.")
+    epoch_at: Annotated[Time | None, Wire("When this epoch began.", name="epochTime")] = None
+    scheduled_at: Annotated[Time | None, Wire("When all pods of this epoch were scheduled.", name="scheduledTime")] = (
+        None
+    )
+    assembling_at: Annotated[Time | None, Wire("When the first process of this epoch ran.", name="assemblingTime")] = (
+        None
+    )
+    assembled_at: Annotated[Time | None, Wire("When the roll of this epoch was complete.", name="assembledTime")] = None
+    ending_at: Annotated[Time | None, Wire("Since when pods that must go are awaited.", name="endingTime")] = None
+    finished_at: Annotated[Time | None, Wire("When it succeeded or failed.", name="finishTime")] = None
+    resume_at: Annotated[Time | None, Wire("Not before when the next epoch starts (back-off).", name="resumeTime")] = (
+        None
+    )
+    updated_at: Annotated[Time, Wire("When this status was written.", name="updateTime", summary=True)] = 0.0
+    deadline: Annotated[WholeTime | None, Wire("When its total clock passes.")] = None
+    roll: Annotated[RollCall | None, Wire("The last roll call.", summary=True)] = None
+    cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None
     conditions: Annotated[
-        tuple[Condition, ...], Field(strict=False, max_length=MAX_CONDITIONS), BeforeValidator(_trim(MAX_CONDITIONS))
-    ] = Field((), description="The aspects of the state; kubectl wait works on each.")
+        tuple[Condition, ...], Wire("The aspects of the state; kubectl wait works on each.", most=MAX_CONDITIONS)
+    ] = ()
     story: Annotated[
         tuple[StoryLine, ...],
-        Field(strict=False, max_length=MAX_STORY),
-        BeforeValidator(_trim(MAX_STORY, newest=True)),
-    ] = Field((), description=f"What happened, oldest first: the beginning and the latest, at most {MAX_STORY}.")
+        Wire(
+            f"What happened, oldest first: the beginning and the latest, at most {STORY_LINES}.",
+            most=STORY_LINES,
+            newest=True,
+        ),
+    ] = ()
 
-    @classmethod
-    def from_object(cls, raw: Mapping[str, Any] | None) -> Self:
-        """The status in a decoded API object; None is an empty status. Raises ``pydantic.ValidationError``."""
-        return cls.model_validate(dict(raw) if raw is not None else {}, by_alias=True, by_name=False)
+    @property
+    def readiness(self) -> str:
+        """``3/4``: how many of how many are ready; empty before the daemon has counted."""
+        return f"{self.ready}/{self.size}" if self.size else ""
+
+    @staticmethod
+    def from_object(raw: Mapping[str, Any] | None) -> "ExperimentStatus":
+        """The status in a decoded API object; None is an empty status. Raises ``WireError``."""
+        return wire.read(ExperimentStatus, {} if raw is None else raw)
 
     def to_object(self) -> dict[str, Any]:
         """The status for the wire, without what is not known."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return wire.write(ExperimentStatus, self)

@@ -7,9 +7,8 @@ read at all (somebody else wrote it) counts as empty; its object is still shown,
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import ValidationError
-
 from muster.api.status import Condition, ExperimentStatus
+from muster.api.wire.kinds import WireError
 from muster.client.reading import Json, mapping, moment, text
 
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
@@ -35,22 +34,22 @@ class Snapshot:
     @property
     def phase(self) -> str:
         """A summary for the eye; empty before the daemon has looked at the experiment for the first time."""
-        return self.status.phase or ""
+        return self.status.phase
 
     @property
     def reason(self) -> str:
         """One word for why it is in this phase."""
-        return self.status.reason or ""
+        return self.status.reason
 
     @property
     def message(self) -> str:
         """What it waits for, or how it ended."""
-        return self.status.message or ""
+        return self.status.message
 
     @property
     def deadline(self) -> float | None:
         """When the total clock passes, in wall seconds; None where there is no deadline."""
-        return moment(self.status.deadline)
+        return self.status.deadline
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of that type, whatever the case of its letters."""
@@ -59,7 +58,7 @@ class Snapshot:
     def holds(self, kind: str) -> bool:
         """Whether the condition of that type is true."""
         found = self.condition(kind)
-        return found is not None and found.status == "True"
+        return found is not None and found.status is True
 
     @property
     def finished(self) -> bool:
@@ -81,7 +80,7 @@ def snapshot_of(obj: Json) -> Snapshot:
     meta = mapping(obj.get("metadata"))
     try:
         status = ExperimentStatus.from_object(mapping(obj.get("status")))
-    except ValidationError:
+    except WireError:
         status = ExperimentStatus.from_object(None)
     return Snapshot(
         namespace=text(meta, "namespace"),

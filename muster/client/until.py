@@ -57,7 +57,7 @@ class Until:
         if self.condition == "Finished" and self.status == "True" and seen.finished:
             return True
         found = seen.condition(self.condition)
-        return found is not None and found.status == self.status
+        return found is not None and found.status_text == self.status
 
     def hopeless(self, seen: Snapshot) -> bool:
         """Whether it can no longer come true: a finished experiment changes no more."""

@@ -15,7 +15,7 @@ from openapi_schema_validator import OAS30Validator
 
 from muster.api.manifest.load import experiment_object, load_manifest
 from muster.api.schema.crd import COLUMNS, MAX_NAME, as_yaml, custom_resource_definition, experiment_schema
-from muster.api.status import Cause, Condition, ExperimentStatus, Roll, StoryLine
+from muster.api.status import Cause, Condition, ConditionType, ExperimentStatus, Phase, RollCall, StoryLine
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"
@@ -120,14 +120,17 @@ def test_the_schema_takes_whatever_loads(path: Path) -> None:
 
 
 def test_the_schema_takes_a_full_status() -> None:
-    time = "2026-01-31T12:00:00.000000Z"
+    at = 1_800_000_000.5
     status = ExperimentStatus(
-        phase="Running",
-        start_time=time,
-        roll=Roll(missing=(1,), changed_time=time),
-        cause=Cause(exit_code=-1, time=time),
-        conditions=(Condition(type="Assembled", status="True", last_transition_time=time),),
-        story=(StoryLine(reason="Started", time=time),),
+        phase=Phase.RUNNING,
+        started_at=at,
+        deadline=at,
+        ready=3,
+        size=4,
+        roll=RollCall(4, 3, missing=(1,), changed_at=at),
+        cause=Cause(0, "Error", at=at, exit_code=-1),
+        conditions=(Condition(ConditionType.ASSEMBLED, True, "", "", 1, at),),
+        story=(StoryLine(at, 0, "Started", ""),),
     )
     obj = posted(CORPUS / "valid" / "jax-gpu.yaml") | {"status": status.to_object()}
     assert refusals(obj) == []

@@ -5,40 +5,53 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from muster.api.status import MAX_MESSAGE, MAX_STORY, Cause, Condition, ExperimentStatus, Roll, StoryLine
+from muster.api.status import STORY_LINES, Cause, Condition, ConditionType, ExperimentStatus, Phase, RollCall, StoryLine
+from muster.api.wire.kinds import MAX_COUNTER, MAX_MESSAGE, WireError
+from muster.api.wire.structs import shape_of
 
+NOON = 1_769_860_800.0
 FULL = ExperimentStatus(
-    phase="Assembling",
+    phase=Phase.ASSEMBLING,
     reason="RanksMissing",
     message="3/4 ranks arrived; missing rank 2",
-    observed_generation=2,
+    generation=2,
     epoch=1,
     restarts=1,
-    ready="3/4",
+    ready=3,
+    size=4,
     coordinator="worker-0-0-bcdfg.fold:1234",
-    start_time="2026-01-31T12:00:00.000000Z",
-    deadline="2026-02-01T12:00:00.000000Z",
-    roll=Roll(expected=4, arrived=3, missing=(2,), changed_time="2026-01-31T12:00:01.123456Z"),
-    cause=Cause(
-        epoch=0, pod="fold-worker-0-1-bcdfg", rank=1, exit_code=137, signal=9, reason="OOMKilled", disruption=False
-    ),
-    conditions=(Condition(type="Assembled", status="False", reason="RanksMissing", observed_generation=2),),
-    story=(StoryLine(time="2026-01-31T12:00:00.000000Z", epoch=0, reason="Started", message="16 pods"),),
+    started_at=NOON,
+    deadline=NOON + 86_400,
+    roll=RollCall(4, 3, missing=(2,), changed_at=NOON + 1.123456),
+    cause=Cause(0, "OOMKilled", pod="fold-worker-0-1-bcdfg", rank=1, exit_code=137, signal=9),
+    conditions=(Condition(ConditionType.ASSEMBLED, False, "RanksMissing", "", 2, NOON),),
+    story=(StoryLine(NOON, 0, "Started", "16 pods"),),
 )
 
 
 def test_what_is_written_reads_back() -> None:
     wire = FULL.to_object()
     assert wire["observedGeneration"] == 2
+    assert wire["startTime"] == "2026-01-31T12:00:00.000000Z"
+    assert wire["deadline"] == "2026-02-01T12:00:00Z"
     assert wire["roll"] == {"expected": 4, "arrived": 3, "missing": [2], "changedTime": "2026-01-31T12:00:01.123456Z"}
     assert wire["cause"]["exitCode"] == 137
     assert "finishTime" not in wire
     assert ExperimentStatus.from_object(wire) == FULL
 
 
+def test_a_written_status_may_be_changed_without_changing_the_next() -> None:
+    wire = FULL.to_object()
+    for part in (wire, wire["cause"], *wire["conditions"], *wire["story"]):
+        part.clear()
+    assert ExperimentStatus.from_object(FULL.to_object()) == FULL
+
+
 def test_no_status_is_an_empty_one() -> None:
     assert ExperimentStatus.from_object(None) == ExperimentStatus.from_object({}) == ExperimentStatus()
+    assert ExperimentStatus().readiness == ""
 
 
 def test_fields_of_another_version_are_ignored() -> None:
@@ -46,7 +59,22 @@ def test_fields_of_another_version_are_ignored() -> None:
         {"phase": "Dreaming", "dreams": [1], "roll": {"expected": 2, "snoring": True}}
     )
     assert status.phase == "Dreaming"
-    assert status.roll == Roll(expected=2)
+    assert status.roll == RollCall(2, 0)
+
+
+def test_known_words_are_read_as_members_and_others_as_text() -> None:
+    conditions = [{"type": each, "status": "Unknown"} for each in ("Stuck", "ExampleOrgReviewed")]
+    status = ExperimentStatus.from_object({"phase": "Running", "conditions": conditions})
+    assert status.phase is Phase.RUNNING
+    assert [type(each.type) for each in status.conditions] == [ConditionType, str]
+    assert [each.status_text for each in status.conditions] == ["Unknown", "Unknown"]
+
+
+@pytest.mark.parametrize(("status", "text"), [(True, "True"), (False, "False"), (None, "Unknown")])
+def test_a_condition_is_true_false_or_unknown(status: bool | None, text: str) -> None:
+    told = replace(FULL, conditions=(replace(FULL.conditions[0], status=status),))
+    assert told.to_object()["conditions"][0]["status"] == told.conditions[0].status_text == text
+    assert ExperimentStatus.from_object(told.to_object()) == told
 
 
 def test_long_things_are_cut_to_size() -> None:
@@ -57,17 +85,27 @@ def test_long_things_are_cut_to_size() -> None:
             "story": [{"reason": f"R{i}"} for i in range(100)],
         }
     )
-    assert status.message is not None
     assert len(status.message) == MAX_MESSAGE
     assert status.roll is not None
     assert status.roll.missing == tuple(range(64))
-    assert len(status.story) == MAX_STORY
+    assert len(status.story) == STORY_LINES
     assert status.story[-1].reason == "R99"  # the newest lines are kept
+
+
+def test_long_things_are_cut_where_they_are_written_too() -> None:
+    wire = ExperimentStatus(
+        message="x" * 5_000,
+        roll=RollCall(200, 0, tuple(range(200))),
+        story=tuple(StoryLine(NOON, 0, f"R{i}", "m" * 5_000) for i in range(100)),
+    ).to_object()
+    assert len(wire["message"]) == MAX_MESSAGE
+    assert wire["roll"]["missing"] == list(range(64))
+    assert [wire["story"][0]["reason"], wire["story"][-1]["reason"]] == ["R36", "R99"]
+    assert {len(line["message"]) for line in wire["story"]} == {MAX_MESSAGE}
 
 
 def test_messages_of_wide_characters_are_cut_to_bytes() -> None:
     status = ExperimentStatus.from_object({"message": "\U0001f525" * 1_000, "reason": "\u00e9" * 64})
-    assert status.message is not None
     assert MAX_MESSAGE - 4 < len(status.message.encode()) <= MAX_MESSAGE + 2
     assert status.message.startswith("\U0001f525" * 255)
     assert status.message.endswith("…")
@@ -84,14 +122,29 @@ def test_half_characters_become_whole_ones() -> None:
     [
         {"epoch": "1"},
         {"epoch": -1},
+        {"epoch": None},
+        {"epoch": True},
+        {"epoch": MAX_COUNTER + 1},
         {"epoch": 10**30},
         {"startTime": "yesterday"},
+        {"startTime": "2026-01-31T12:00:00Z\n"},
+        {"startTime": 7},
+        {"ready": 3},
+        {"ready": "3"},
+        {"ready": "-3/4"},
+        {"message": ["x"]},
         {"conditions": {}},
         {"conditions": [{"type": "A", "status": "Maybe"}]},
+        {"conditions": [{"type": "A"}]},
+        {"conditions": [{"status": "True"}]},
         {"roll": []},
+        {"roll": {"missing": [True]}},
         {"story": [None]},
+        {"story": [{}]},
+        {"story": [{"reason": ["x"]}]},
+        {"story": [{"reason": "R", "warning": 1}]},
         {"cause": {"exitCode": 1.5}},
-        {"observed_generation": "x", "phase": 7},
+        {"phase": 7},
     ],
 )
 def test_the_wrong_type_is_a_value_error(raw: dict[str, Any]) -> None:
@@ -99,7 +152,22 @@ def test_the_wrong_type_is_a_value_error(raw: dict[str, Any]) -> None:
         ExperimentStatus.from_object(raw)
 
 
-fields = st.sampled_from([field.alias or name for name, field in ExperimentStatus.model_fields.items()]) | st.text()
+def test_an_error_names_the_field_and_what_is_expected() -> None:
+    with pytest.raises(WireError) as caught:
+        ExperimentStatus.from_object({"cause": {"exitCode": "x" * 99}})
+    expected = f"a whole number from -{MAX_COUNTER} to {MAX_COUNTER} is expected, not '{'x' * 59}…"
+    assert str(caught.value) == f"cause: exitCode: {expected}"
+
+
+def test_equal_values_of_other_types_are_not_taken_for_one_that_was_read_before() -> None:
+    line = {"reason": "R", "epoch": 1, "warning": True}
+    ExperimentStatus.from_object({"story": [line]})
+    for change in ({"epoch": True}, {"epoch": 1.0}, {"warning": 1}):
+        with pytest.raises(ValueError):
+            ExperimentStatus.from_object({"story": [line | change]})
+
+
+fields = st.sampled_from([field.key for field in shape_of(ExperimentStatus).fields]) | st.text()
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud800"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),

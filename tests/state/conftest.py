@@ -2,11 +2,11 @@
 
 import pytest
 
-from muster.state import status
+from muster.api.wire import structs
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_remembered() -> None:
     """No test is answered from what another has left behind: a mutant could hide there."""
-    status._condition_once.cache_clear()
-    status._line_once.cache_clear()
+    structs._read_once.cache_clear()
+    structs._written_once.cache_clear()

@@ -171,7 +171,7 @@ def test_what_cannot_be_read_is_an_error_that_says_what_to_do(damage: dict[str, 
 def test_the_error_names_what_is_wrong_on_one_line() -> None:
     with pytest.raises(StatusError) as caught:
         from_status(WIRE | {"phase": "Dreaming"})
-    assert str(caught.value) == f"status: 'Dreaming' is not a valid Phase{HINT}"
+    assert str(caught.value) == f"status: phase: 'Dreaming' is not a phase that this version of Muster has{HINT}"
 
 
 @pytest.mark.parametrize("counter", ["epoch", "restarts", "disruptions"])
@@ -194,9 +194,14 @@ def test_a_condition_that_somebody_else_added_is_left_out() -> None:
     assert from_status(WIRE | {"conditions": [other, *WIRE["conditions"]]}) == FULL
 
 
-def test_the_error_is_short_however_much_is_wrong() -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"story": [{"epoch": "x" * 999, "reason": 7}] * 64}, {"startTime": "y" * 999}, {"phase": "P" * 999},
+        {"roll": {"missing": [["x" * 999]] * 64}}, {"ready": "1" * 999}, {"cause": ["c"] * 999},
+    ],
+)  # fmt: skip
+def test_the_error_is_short_however_much_is_wrong(damage: dict[str, Any]) -> None:
     with pytest.raises(StatusError) as caught:
-        from_status({"story": [{"epoch": "x", "reason": 7}] * 64, "phase": "Running"})
-    message = str(caught.value)
-    assert len(message) == len("status: ") + 300 + len(HINT)
-    assert "  " not in message
+        from_status({"phase": "Running"} | damage)
+    assert len(str(caught.value)) <= len("status: ") + 300 + len(HINT)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from muster.api.status import MAX_COUNTER
 from muster.api.values.printable import WORD, small_number, word
+from muster.api.wire.kinds import MAX_COUNTER
 from muster.watchers import experiments
 from muster.watchers.pods import decode as pods
 from tests.fakes.objects import pod

@@ -16,9 +16,9 @@ from muster.api.manifest.error_text import explain
 from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quoted
 from muster.api.manifest.template.pod import Template
 from muster.api.naming import check_name
-from muster.api.status import MAX_COUNTER
 from muster.api.values.durations import parse_duration
 from muster.api.values.fields import Duration, Number, Shape, empty_is_none
+from muster.api.wire.kinds import MAX_COUNTER
 
 ClockAction = Literal["Fail", "Restart", "Alert"]
 

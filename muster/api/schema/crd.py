@@ -124,7 +124,7 @@ def experiment_schema() -> Schema:
         )
     _add_resource_rules(spec)
     spec["x-kubernetes-validations"] = _rules(SPEC_RULES + TRANSITION_RULES)
-    status = structural(ExperimentStatus, defaults=False)
+    status = structural(ExperimentStatus)
     status["properties"]["conditions"].update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
     return {
         "type": "object",

@@ -100,7 +100,7 @@ def manifest_reference() -> str:
         *(_section(f"spec.types: {title}", prefix, _shallow(model)) for title, prefix, model in types),
         _section("resources of every type", "resources", structural(Resources)),
         _OLDER,
-        _section("status", "status", structural(ExperimentStatus, defaults=False), "Written by Muster, read by you."),
+        _section("status", "status", structural(ExperimentStatus), "Written by Muster, read by you."),
     ]
     return "\n".join(part.strip("\n") + "\n" for part in parts)
 

@@ -1,17 +1,19 @@
-"""From pydantic's JSON schema to the one structural schema Kubernetes takes.
+"""From the JSON schema of a model to the one structural schema Kubernetes takes.
 
-pydantic writes ``$ref``, ``anyOf`` with null, ``const`` and JSON Schema's numeric ``exclusiveMinimum``; a
-CustomResourceDefinition (apiextensions.k8s.io/v1) allows none of these. The same flat form is what the reference page
-is printed from.
+A model is a pydantic model (what people write) or a msgspec struct (what Muster writes). pydantic writes ``$ref``,
+``anyOf`` with null, ``const`` and JSON Schema's numeric ``exclusiveMinimum``; a CustomResourceDefinition
+(apiextensions.k8s.io/v1) allows none of these. The reference page is printed from the same flat form.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
 from pydantic import BaseModel
 
 from muster.api.manifest.groups import JobSetType, RayTypes
 from muster.api.values.fields import TIME
+from muster.api.wire.structs import schema_of
 
 Schema = dict[str, Any]
 
@@ -40,11 +42,10 @@ _NULLABLE: Final = frozenset(("rayStartParams",))
 """Fields whose explicit null is a value people write (docs.aichor.ai: "optional, can be empty")."""
 
 
-def structural(model: type[BaseModel], *, defaults: bool = True) -> Schema:
-    """The flat schema of a model; without ``defaults``, the API server fills in nothing."""
-    raw = model.model_json_schema(by_alias=True)
-    flat = _flat(raw, raw.get("$defs", {}))
-    return flat if defaults else _without_defaults(flat)
+def structural(model: type[BaseModel] | type[msgspec.Struct]) -> Schema:
+    """The flat schema of a model. A struct's has no defaults: the API server fills in nothing that Muster writes."""
+    raw = schema_of(model) if issubclass(model, msgspec.Struct) else model.model_json_schema(by_alias=True)
+    return _flat(raw, raw.get("$defs", {}))
 
 
 def types_schema() -> Schema:
@@ -123,13 +124,3 @@ def _resolved(node: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, 
         else:
             return node
         node = {**inner, **{key: value for key, value in node.items() if key not in ("anyOf", "$ref")}}
-
-
-def _without_defaults(node: Schema) -> Schema:
-    bare = {key: value for key, value in node.items() if key != "default"}
-    if "properties" in bare:
-        bare["properties"] = {name: _without_defaults(child) for name, child in bare["properties"].items()}
-    for key in ("items", "additionalProperties"):
-        if isinstance(bare.get(key), dict):
-            bare[key] = _without_defaults(bare[key])
-    return bare

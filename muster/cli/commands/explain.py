@@ -13,9 +13,8 @@ from muster.cli.terminal.colours import data
 from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
 from muster.client import Explanation
-from muster.client.reading import moment
+from muster.client.reading import mapping
 from muster.state.messages import sentence
-from muster.state.status import read_cause
 
 
 @click.command(epilog="\b\nExamples:\n  muster explain train-x7k2p\n  muster explain train-x7k2p -o json\n")
@@ -45,7 +44,7 @@ def document(found: Explanation) -> dict[str, object]:
         "name": seen.name,
         "waitsFor": found.waits_for,
         "outcome": seen.outcome,
-        "status": seen.status.to_object(),
+        "status": mapping(seen.raw.get("status")),
         "members": found.members,
         "events": found.events,
     }
@@ -71,18 +70,18 @@ def lines(found: Explanation, now: float) -> Iterator[str]:
     if not status.story:
         yield "  nothing was recorded yet"
     for line in status.story:
-        what = printable(f"{line.reason}: {line.message or ''}")
-        yield f"  {of_day(moment(line.time))}  epoch {line.epoch}  {what}"
+        what = printable(f"{line.reason}: {line.message}")
+        yield f"  {of_day(line.at or None)}  epoch {line.epoch}  {what}"
     if status.conditions:
         yield ""
         yield "Conditions:"
         for condition in status.conditions:
-            ago = since(moment(condition.last_transition_time), now)
+            ago = since(condition.since or None, now)
             age = f" for {ago}" if ago else ""
             why = printable(": ".join(part for part in (condition.reason, condition.message) if part))
-            yield f"  {printable(condition.type)} {condition.status}{age}" + (f"  ({why})" if why else "")
+            yield f"  {printable(condition.type)} {condition.status_text}{age}" + (f"  ({why})" if why else "")
 
 
 def cause_sentence(cause: Cause) -> str:
     """Which member ended how, in the daemon's own words."""
-    return printable(sentence(read_cause(cause)))
+    return printable(sentence(cause))

@@ -51,7 +51,7 @@ def row(seen: Snapshot, now: float, *, namespaced: bool) -> tuple[str, ...]:
         printable(seen.name),
         phase_word(seen.phase) if seen.phase else "-",
         printable(seen.reason) or "-",
-        printable(seen.status.ready or "") or "-",
+        seen.status.readiness or "-",
         str(seen.status.restarts),
         clock_left(seen, now) or "-",
         since(seen.created, now) or "-",

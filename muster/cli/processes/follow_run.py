@@ -19,7 +19,6 @@ from muster.cli.terminal.colours import plain
 from muster.cli.terminal.display import Display
 from muster.cli.terminal.rollcall import ask
 from muster.client import Client, NoSuchExperiment, Snapshot, Vanished
-from muster.client.reading import moment
 
 ROLL_SECONDS = 0.5
 """Between two looks at the daemon's roll call. It is a display; what is decided never depends on it."""
@@ -89,7 +88,7 @@ class Running:
         seen, status = self._seen, self._seen.status
         if not seen.finished:
             return f"{seen.name} was left as {seen.phase or 'Submitted'}"
-        began, ended = moment(status.start_time), moment(status.finish_time)
+        began, ended = status.started_at, status.finished_at
         took = ended - began if began is not None and ended is not None else time.monotonic() - self._began
         restarts = f", {status.restarts} restart{'s' if status.restarts > 1 else ''}" if status.restarts else ""
         return printable(f"{seen.name} {seen.phase} after {age(took)}{restarts}: {seen.message or seen.reason}")
@@ -135,7 +134,7 @@ class Running:
         if cause is not None and cause != self._cause:
             self._cause = cause
             self._display.say(f"epoch {cause.epoch} ended because {cause_sentence(cause)}")
-            if cause.rank is not None and cause.rank not in self._loud:
+            if cause.rank >= 0 and cause.rank not in self._loud:
                 self._loud.add(cause.rank)
                 for line in self._quiet.pop(cause.rank, ()):
                     self._display.log(cause.rank, line)

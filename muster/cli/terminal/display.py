@@ -52,7 +52,7 @@ class Display(Protocol):
 def stuck_because(seen: Snapshot) -> str:
     """Reason and message of a true condition Stuck, printable; empty if it is not."""
     stuck = seen.condition("Stuck")
-    return printable(f"{stuck.reason}: {stuck.message}") if stuck is not None and stuck.status == "True" else ""
+    return printable(f"{stuck.reason}: {stuck.message}") if stuck is not None and stuck.status else ""
 
 
 class Lines:

@@ -34,11 +34,11 @@ def summary(seen: Snapshot) -> str:
     """Phase, readiness, restarts and message on one line."""
     status = seen.status
     parts = [phase_word(seen.phase or "Submitted")]
-    if status.ready:
-        parts.append(printable(status.ready))
+    if status.size:
+        parts.append(status.readiness)
     if status.restarts:
         parts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
-    if (stuck := seen.condition("Stuck")) is not None and stuck.status == "True":
+    if (stuck := seen.condition("Stuck")) is not None and stuck.status:
         parts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
     message = seen.message or seen.reason
     return " ".join(parts) + (f": {printable(message)}" if message else "")

@@ -20,9 +20,9 @@ def tree(explanation: Explanation, now: float) -> list[str]:
     facts = [printable(seen.operator), f"epoch {status.epoch}"]
     if status.restarts:
         facts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
-    if status.ready:
-        facts.append(f"{printable(status.ready)} ready")
-    if (stuck := seen.condition("Stuck")) is not None and stuck.status == "True":
+    if status.size:
+        facts.append(f"{status.readiness} ready")
+    if (stuck := seen.condition("Stuck")) is not None and stuck.status:
         facts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
     if remaining := clock_left(seen, now):
         facts.append(f"{remaining} until its deadline")

@@ -1,0 +1,184 @@
+"""The kinds of values that a status holds: how each is written, read and bounded.
+
+Reading is lenient in size and strict in type: a text that is too long is cut, a list that is too long is trimmed; a
+value of another type, and a number out of its bounds, is a ``WireError``.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from typing import Annotated, Any, Final
+
+from muster.api.errors import MusterError
+from muster.api.values.fields import TIME
+from muster.api.values.timestamps import micro_time, seconds_of, whole_time
+
+MAX_COUNTER: Final = 2**53
+MAX_MESSAGE: Final = 1_024
+REMEMBERED: Final = 2048
+"""Times that are not parsed anew."""
+NEVER: Final = object()
+"""Equal to no value of a field."""
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_TIME: Final = re.compile(TIME)
+_LONGEST_TIME: Final = 40
+_SHOWN: Final = 60
+"""Characters of a wrong value that an error shows."""
+
+
+class WireError(MusterError, ValueError):
+    """A status that cannot be read. The message begins with the path of the field."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """One kind of value.
+
+    ``zero`` is what an absent field without a default is read as; ``none`` the value that a field with a default
+    leaves out; with ``null``, an explicit null counts as absent.
+    """
+
+    schema: dict[str, Any]
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any]
+    zero: object = None
+    none: object = NEVER
+    null: bool = False
+
+
+def as_it_is(value: Any) -> Any:
+    """A value that looks the same on the wire."""
+    return value
+
+
+def wrong(value: object, expected: str) -> WireError:
+    """The error for a value that is not what is expected."""
+    shown = repr(value)
+    return WireError(f"{expected} is expected, not {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'}")
+
+
+def text(longest: int) -> Kind:
+    """Text of at most that many characters."""
+    cut = _cut(longest)
+
+    def read(value: object) -> str:
+        if not isinstance(value, str):
+            raise wrong(value, "text")
+        return cut(value)
+
+    return Kind({"type": "string", "maxLength": longest}, read, cut, "", "", null=True)
+
+
+def _cut(longest: int) -> Callable[[str], str]:
+    """Cut to that many characters and as many bytes: messages quote what others wrote, and etcd counts bytes."""
+
+    def cut(value: str) -> str:
+        short = value if len(value) <= longest else value[: longest - 1] + "…"
+        if short.isascii():
+            return short
+        whole = _SURROGATES.sub("\ufffd", short).encode()
+        if len(whole) <= longest + 2:  # the ellipsis is one character and three bytes
+            return whole.decode()
+        return whole[: longest - 1].decode(errors="ignore") + "…"
+
+    return cut
+
+
+def member_of(words: type[StrEnum], longest: int = 128) -> Kind:
+    """Text that is read as a member of an enum, if it is one; another version may write other words."""
+    plain, known = text(longest), {word.value: word for word in words}
+
+    def read(value: object) -> str:
+        name: str = plain.read(value)
+        return known.get(name, name)
+
+    return replace(plain, read=read, write=str)
+
+
+def whole(low: int, high: int, none: object = NEVER) -> Kind:
+    """A whole number within bounds."""
+
+    def read(value: object) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise wrong(value, f"a whole number from {low} to {high}")
+        return value
+
+    return Kind({"type": "integer", "minimum": low, "maximum": high}, read, as_it_is, 0, none)
+
+
+def _boolean(value: object) -> bool:
+    if type(value) is not bool:
+        raise wrong(value, "true or false")
+    return value
+
+
+def _time(write: Callable[[float], str]) -> Kind:
+    schema = {"type": "string", "pattern": TIME, "minLength": 1, "maxLength": _LONGEST_TIME}
+    return Kind(schema, _moment, write, 0.0, null=True)
+
+
+def _moment(value: object) -> float:
+    if not isinstance(value, str):
+        raise wrong(value, "a time such as 2026-01-31T12:00:00.000000Z")
+    return _parsed(value)
+
+
+@lru_cache(REMEMBERED)
+def _parsed(value: str) -> float:
+    if len(value) > _LONGEST_TIME or not _TIME.fullmatch(value):
+        raise wrong(value, "a time such as 2026-01-31T12:00:00.000000Z")
+    return seconds_of(value)
+
+
+_TRUTHS: Final = {"True": True, "False": False, "Unknown": None}
+_TRUTH_WORDS: Final = {value: word for word, value in _TRUTHS.items()}
+
+
+def _truth(value: object) -> bool | None:
+    if not isinstance(value, str) or value not in _TRUTHS:
+        raise wrong(value, "True, False or Unknown")
+    return _TRUTHS[value]
+
+
+def listed(item: Kind, most: int, *, newest: bool) -> Kind:
+    """A list on the wire, a tuple in Python, of at most ``most`` items: the first, or the ``newest``, are kept."""
+    kept = slice(-most, None) if newest else slice(most)
+
+    def read(value: object) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise wrong(value, "a list")
+        return tuple(map(item.read, value[kept]))
+
+    def write(value: tuple[Any, ...]) -> list[Any]:
+        return [*map(item.write, value[kept])]
+
+    return Kind({"type": "array", "maxItems": most, "items": item.schema}, read, write, ())
+
+
+def optional(kind: Kind) -> Kind:
+    """The same, or None, which is not written."""
+    return replace(kind, zero=None, none=None, null=True)
+
+
+Name = Annotated[str, text(253)]
+Reason = Annotated[str, text(128)]
+Message = Annotated[str, text(MAX_MESSAGE)]
+Counter = Annotated[int, whole(0, MAX_COUNTER)]
+Integer = Annotated[int, whole(-MAX_COUNTER, MAX_COUNTER)]
+Rank = Annotated[int, whole(0, MAX_COUNTER, none=-1)]
+"""A rank; -1 is none."""
+Signal = Annotated[int, whole(-MAX_COUNTER, MAX_COUNTER, none=0)]
+"""A signal; 0 is none."""
+Flag = Annotated[bool, Kind({"type": "boolean"}, _boolean, as_it_is, False)]
+Truth = Annotated[
+    bool | None,
+    Kind({"type": "string", "pattern": "^(True|False|Unknown)$", "maxLength": 7}, _truth, _TRUTH_WORDS.__getitem__),
+]
+"""The status of a condition; None is Unknown."""
+Time = Annotated[float, _time(micro_time)]
+"""Wall seconds since 1970; on the wire RFC 3339 in UTC with microseconds."""
+WholeTime = Annotated[float, _time(whole_time)]
+"""The same with whole seconds, for a time that is shown to people."""

@@ -1,0 +1,195 @@
+"""How a msgspec struct is written in the status of an API object, and read back.
+
+A field is declared once, as ``arrived: Annotated[Counter, Wire("Ranks that have arrived.")]``: the type says how it
+looks on the wire and what its bounds are, ``Wire`` what it means. Writing, reading, the schema of the CRD and the list
+of facts are made from that.
+
+Written always: numbers, times, lists, true and false, and every field without a default. Left out: None, and in a field
+with a default what stands for nothing (an empty text, rank -1, signal 0).
+
+Read leniently: unknown fields are ignored, absent ones have their default, so that the status of a newer daemon never
+stops an older one. What a kind cannot read is a ``WireError`` that names the field.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from pydantic.alias_generators import to_camel
+
+from muster.api.wire.kinds import NEVER, Kind, WireError, listed, optional, wrong
+
+REMEMBERED: Final = 2048
+"""Small structs that are not built anew: most of a status is as it was in the one before."""
+
+S = TypeVar("S", bound=msgspec.Struct)
+_ABSENT: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What a field means.
+
+    ``name`` is its name on the wire where that is not its own in camelCase. A ``summary`` is for people and persisted
+    at intervals; every other field is a fact, and persisted the moment it changes. A status without a ``required``
+    field cannot be read. ``most`` bounds a list, which keeps its first or its ``newest`` items. ``of`` names the number
+    that is written behind this one, as in ``3/4``.
+    """
+
+    description: str
+    name: str = ""
+    summary: bool = False
+    required: bool = False
+    most: int = 0
+    newest: bool = False
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A declared field. ``omitted`` is the value that is not written; ``items`` the structs in its list, or itself."""
+
+    name: str
+    key: str
+    wire: Wire
+    kind: Kind
+    items: type[msgspec.Struct] | None
+    has_default: bool
+    omitted: object
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The fields of a struct that are on the wire, in the order of their declaration.
+
+    ``small``: they can all be keys of a cache.
+    """
+
+    fields: tuple[Field, ...]
+    small: bool
+
+
+@lru_cache(64)
+def shape_of(struct: type[msgspec.Struct]) -> Shape:
+    """How a struct looks on the wire."""
+    hints = get_type_hints(struct, include_extras=True)
+    fields = tuple(
+        _field(declared, hints[declared.name], wire)
+        for declared in msgspec.structs.fields(struct)
+        for wire in get_args(hints[declared.name])
+        if isinstance(wire, Wire)
+    )
+    return Shape(fields, small=not any(field.items or field.wire.most for field in fields))
+
+
+def _field(declared: msgspec.structs.FieldInfo, hint: Any, wire: Wire) -> Field:
+    kind, items = _kind_of(hint, wire)
+    key = wire.name or to_camel(declared.name)
+    omitted = NEVER if declared.required else kind.none
+    return Field(declared.name, key, wire, kind, items, not declared.required, omitted)
+
+
+def _kind_of(hint: Any, wire: Wire) -> tuple[Kind, type[msgspec.Struct] | None]:
+    """How a type is written and read, and the struct in it, if there is one."""
+    args = get_args(hint)
+    if get_origin(hint) is Annotated:
+        kinds = [each for each in args if isinstance(each, Kind)]
+        return (kinds[0], None) if kinds else _kind_of(args[0], wire)
+    if get_origin(hint) in (Union, UnionType):
+        kind, struct = _kind_of(next(each for each in args if each is not NoneType), wire)
+        return optional(kind), struct
+    if get_origin(hint) is tuple:
+        kind, struct = _kind_of(args[0], wire)
+        return listed(kind, wire.most, newest=wire.newest), struct
+    return Kind(schema_of(hint), partial(read, hint), partial(write, hint)), hint
+
+
+def write(struct: type[msgspec.Struct], value: msgspec.Struct) -> dict[str, Any]:
+    """The wire form of a value, by the fields of ``struct``: its type, or the one that its type extends."""
+    return dict(_written_once(struct, value)) if shape_of(struct).small else _written(struct, value)
+
+
+def _written(struct: type[msgspec.Struct], value: msgspec.Struct) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in shape_of(struct).fields:
+        held = getattr(value, field.name)
+        if field.wire.of:
+            found[field.key] = f"{held}/{getattr(value, field.wire.of)}"
+        elif held != field.omitted:
+            found[field.key] = field.kind.write(held)
+    return found
+
+
+_written_once = lru_cache(REMEMBERED)(_written)
+
+
+def read(struct: type[S], raw: object) -> S:
+    """The struct that was written so. Raises ``WireError``."""
+    if not isinstance(raw, Mapping):
+        raise wrong(raw, "a mapping")
+    shape = shape_of(struct)
+    values = [raw.get(field.key, _ABSENT) for field in shape.fields]
+    if shape.small:
+        try:
+            remembered: S = _read_once(struct, *values)
+        except TypeError:  # a list or mapping cannot be a key of the cache; it is an error, which is raised below
+            pass
+        else:
+            return remembered
+    return _read(struct, *values)
+
+
+def _read(struct: type[S], *values: Any) -> S:
+    found: dict[str, Any] = {}
+    for field, value in zip(shape_of(struct).fields, values, strict=True):
+        if value is _ABSENT or (value is None and field.kind.null):
+            if field.wire.required:
+                raise WireError(f"{field.key}: it is required")
+            if not field.has_default:
+                found[field.name] = field.kind.zero
+            continue
+        try:
+            found |= _ratio(field, value) if field.wire.of else {field.name: field.kind.read(value)}
+        except WireError as error:
+            raise WireError(f"{field.key}: {error}") from None
+    return struct(**found)
+
+
+_read_once = lru_cache(REMEMBERED, typed=True)(_read)  # typed: 1 is not True, and neither is 1.0
+
+
+def _ratio(field: Field, value: Any) -> dict[str, int]:
+    """The two numbers of ``3/4``."""
+    part, _, whole = value.partition("/") if isinstance(value, str) else ("", "", "")
+    if not (part.isdecimal() and whole.isdecimal()):
+        raise wrong(value, "a ratio such as 3/4")
+    return {field.name: int(part), field.wire.of: int(whole)}
+
+
+def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON schema of the wire form."""
+    fields = shape_of(struct).fields
+    schema: dict[str, Any] = {"type": "object", "description": struct.__doc__}
+    if required := [field.key for field in fields if field.wire.required]:
+        schema["required"] = required
+    schema["properties"] = {
+        field.key: ({"type": "string", "maxLength": 128} if field.wire.of else field.kind.schema)
+        | {"description": field.wire.description}
+        for field in fields
+    }
+    return schema
+
+
+def facts_of(struct: type[msgspec.Struct]) -> Callable[[Any], tuple[object, ...]]:
+    """A function that gives the facts of a value: of structs in a list that are partly summary, the facts of each."""
+    facts = [field for field in shape_of(struct).fields if not field.wire.summary]
+    partly = [field for field in facts if field.items and any(f.wire.summary for f in shape_of(field.items).fields)]
+    whole: attrgetter[tuple[object, ...]] = attrgetter(*(field.name for field in facts if field not in partly))
+    inner = [(attrgetter(field.name), facts_of(field.items)) for field in partly if field.items]
+    if not inner:
+        return whole
+    return lambda value: whole(value) + tuple(tuple(map(each, items(value))) for items, each in inner)
