@@ -1,83 +1,89 @@
-"""The JSONPath subset of printer columns: `.a.b`, `['a']`, `[0]`, `[-1]`, `[*]`, and filters `[?(@.type=="Ready")]`."""
+"""JSONPaths of printer columns and selectable fields, which anyone who may create a CRD writes.
+
+Kubernetes' dialect is rewritten into RFC 9535: no leading `$` is needed, and `\\.` is a dot inside a name
+(client-go/util/jsonpath). Only steps whose cost is bounded by the size of the object are accepted: a name, an index,
+`*`, or a filter that compares a field of each item with a literal, such as `[?(@.type=="Ready")]`. Functions (regular
+expressions), `..` and selector lists are refused: a few of them in a row take exponential time.
+"""
 
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Callable
 from typing import Any
 
+from jsonpath import JSONPath, JSONPathEnvironment, JSONPathError
+from jsonpath.filter import UNDEFINED, BaseExpression, FilterQuery
+from jsonpath.segments import JSONPathChildSegment
+from jsonpath.selectors import Filter, IndexSelector, NameSelector, WildcardSelector
+
+LONGEST = 1024
 _STEP = re.compile(
     r"""
-    \.?\[\?\(\s*@(?P<left>[^=!<>]+?)\s*(?P<op>==|!=)\s*(?P<right>"[^"]*"|'[^']*'|[^)\s]+)\s*\)\]
-  | \.?\[(?P<index>-?\d+|\*)\]
-  | \.?\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]
-  | \.(?P<name>(?:\\.|[^.\[\\])+)
+    \.?(?P<filter>\[\?\((?:"[^"]*"|'[^']*'|[^"'])*?\)\])
+  | \.?(?P<bracket>\[(?:"[^"]*"|'[^']*'|[^"'\]])*\])
+  | \.?(?P<name>(?:\\.|[^.\[\\])+)
     """,
     re.VERBOSE,
 )
-Step = Callable[[list[Any]], list[Any]]
 
 
-def _field(name: str) -> Step:
-    if name == "*":
-        return lambda nodes: [v for n in nodes if isinstance(n, dict) for v in n.values()]
-    return lambda nodes: [n[name] for n in nodes if isinstance(n, dict) and name in n]
+class _Environment(JSONPathEnvironment):
+    """RFC 9535 without functions. As in Kubernetes, no comparison holds for a field that is missing."""
+
+    def setup_function_extensions(self) -> None:
+        """Register none: `match` and `search` run regular expressions."""
+
+    def compare(self, left: object, operator: str, right: object) -> bool:
+        missing = left is UNDEFINED or right is UNDEFINED or left == [] or right == []
+        return not missing and super().compare(left, operator, right)
 
 
-def _index(text: str) -> Step:
-    if text == "*":
-        return lambda nodes: [
-            v for n in nodes if isinstance(n, list | dict) for v in (n if isinstance(n, list) else n.values())
-        ]
-    at = int(text)
-    return lambda nodes: [n[at] for n in nodes if isinstance(n, list) and -len(n) <= at < len(n)]
+_environment = _Environment(strict=True)
 
 
-def _filter(left: str, operator: str, right: str) -> Step:
-    path = compile_path(left)
-    wanted = right[1:-1] if right[0] in "\"'" else right
+def _rfc9535(step: re.Match[str]) -> str:
+    if step["name"] is None:
+        return str(step["filter"] or step["bracket"].replace("\\.", "."))
+    return "[*]" if step["name"] == "*" else f"[{json.dumps(step['name'].replace(chr(92), ''))}]"
 
-    def keep(item: Any) -> bool:
-        found = path(item)
-        if not found:
+
+def _bounded(path: JSONPath) -> bool:
+    """Whether each segment visits a node of the object at most once."""
+    for segment in path.segments:
+        if not isinstance(segment, JSONPathChildSegment) or len(segment.selectors) != 1:
             return False
-        value = found[0]
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        return (text == wanted) == (operator == "==")
-
-    return lambda nodes: [item for n in nodes if isinstance(n, list) for item in n if keep(item)]
+        selector = segment.selectors[0]
+        if isinstance(selector, Filter):
+            waiting: list[BaseExpression] = [selector.expression]
+            while waiting:
+                expression = waiting.pop()
+                if isinstance(expression, FilterQuery) and not expression.path.singular_query():
+                    return False
+                waiting += expression.children()
+        elif not isinstance(selector, NameSelector | IndexSelector | WildcardSelector):
+            return False
+    return True
 
 
 @functools.lru_cache(maxsize=512)
-def compile_path(text: str) -> Callable[[Any], list[Any]]:
-    """A function that finds all values at a path; raises ValueError for what is outside the subset."""
-    text = text.strip()
-    if text.startswith("{") and text.endswith("}"):
-        text = text[1:-1]
-    text = text.removeprefix("$")
-    if text and text[0] not in ".[":
-        text = "." + text
-    steps: list[Step] = []
-    at = 0
-    while at < len(text) and text != ".":
-        found = _STEP.match(text, at)
-        if found is None:
-            raise ValueError(f"the JSONPath {text!r} is not understood from {text[at:]!r} on")
-        if found["op"]:
-            steps.append(_filter(found["left"], found["op"], found["right"]))
-        elif found["index"]:
-            steps.append(_index(found["index"]))
-        elif found["quote"]:
-            steps.append(_field(found["quoted"]))
-        else:
-            steps.append(_field(found["name"].replace("\\", "")))
-        at = found.end()
-
-    def find(value: Any) -> list[Any]:
-        nodes = [value]
-        for step in steps:
-            nodes = step(nodes)
-        return nodes
-
-    return find
+def compile_path(text: str) -> Callable[[dict[str, Any]], list[Any]]:
+    """A function that finds all values at a path of an object; raises ValueError for a path that is not accepted."""
+    inner = text.strip()
+    if inner.startswith("{") and inner.endswith("}"):
+        inner = inner[1:-1]
+    inner = inner.removeprefix("$")
+    if len(inner) > LONGEST:
+        raise ValueError(f"the JSONPath is longer than {LONGEST} characters")
+    try:
+        path = _environment.compile("$" + ("" if inner == "." else _STEP.sub(_rfc9535, inner)))
+    except (JSONPathError, ValueError, ArithmeticError, LookupError, RecursionError) as failure:
+        raise ValueError(f"{text!r} is not a JSONPath: {failure}") from failure
+    if not isinstance(path, JSONPath) or not _bounded(path):
+        raise ValueError(
+            f"the JSONPath {text!r} is not supported; use names, indices, [*] and filters that compare one field, "
+            'such as [?(@.type=="Ready")]'
+        )
+    return path.findall
