@@ -12,7 +12,7 @@ _DAEMON = ("grpc", "prometheus_client", "pydantic_settings", "structlog")
 MODULES = {
     "cli": _CLI,
     "daemon": _DAEMON,
-    "local": (*_CLI, *_DAEMON, "celpy", "cryptography", "jsonpatch", "openapi_schema_validator"),
+    "local": (*_CLI, *_DAEMON, "celpy", "jsonpatch", "jsonpath", "openapi_schema_validator", "trustme"),
 }
 """The modules that each extra brings and that its code cannot do without. pyroute2 (extra ``local``) is absent: where
 it is not installed, the local cluster runs without network namespaces and says so."""

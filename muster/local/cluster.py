@@ -1,9 +1,11 @@
 """A Kubernetes cluster in one process.
 
-Its parts are the API server, TLS in front of it, a node agent that runs pods as local processes, and the kind
-Experiment. What it leaves on disk is described in ``muster.local.home``. Objects outlive the process, pods do not:
-the node agent finds the pods of an earlier life in the database and reports them failed, as a kubelet does after its
-machine was reset.
+It consists of the API server, a node agent that runs pods as local processes, and the CRD of Experiment. Clients reach
+the API server over TLS and with a token: client-go sends no token without TLS, and a cluster that runs commands must
+not be open to other users of the machine. The node agent, in the same process, uses a loopback listener without TLS.
+
+``muster.local.home`` describes the files on disk. Objects outlive the process, pods do not: after a restart the node
+agent finds the pods of the earlier process in the database and reports them failed, as a kubelet does after a reboot.
 """
 
 import asyncio
@@ -13,14 +15,12 @@ import shutil
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from muster.api.errors import MusterError
 from muster.api.names import MANAGER
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.certificate import make_certificate
-from muster.local.front import Front
 from muster.local.home import Announcement, Home
 from muster.local.kubeconfig import write_kubeconfig
 from muster.local.node import AgentError, Isolation, NodeAgent
@@ -75,7 +75,7 @@ class Cluster:
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
         api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
         isolation = await self._start_node(api, inner, token)
-        url = await self._start_front(inner, token)
+        url = await self._serve_tls(api, token)
         announcement = Announcement(
             pid=os.getpid(),
             url=url,
@@ -123,19 +123,15 @@ class Cluster:
         self._parts.push_async_callback(node.stop, POD_GRACE)
         return str(node.isolation)
 
-    async def _start_front(self, inner: str, token: str) -> str:
-        certificate = await asyncio.to_thread(make_certificate, time.time())
-        where = urlsplit(inner)
-        front = Front(HOST, where.port or 0, certificate.context)
-        self._parts.push_async_callback(front.stop)
+    async def _serve_tls(self, api: ApiServer, token: str) -> str:
+        certificate = await asyncio.to_thread(make_certificate)
         try:
-            port = await front.start(HOST, self._port)
+            url = await api.listen(HOST, self._port, tls=certificate.context)
         except OSError as error:
             raise ClusterFailed(
                 f"{HOST}:{self._port} cannot be used: {error.strerror}; choose another --port"
             ) from error
-        url = f"https://{HOST}:{port}"
-        write_kubeconfig(self._home.kubeconfig, url=url, token=token, ca=certificate.pem)
+        write_kubeconfig(self._home.kubeconfig, url=url, token=token, ca=certificate.authority)
         return url
 
     def _forget(self) -> None:

@@ -1,99 +1,108 @@
-"""TLS in front of the API server: clients that verify get through, streams flow both ways, nothing stays open."""
+"""TLS of the API server: clients that verify it get through, streams flow, and a broken client harms no other."""
 
 import asyncio
+import json
 import ssl
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
 
 from muster.client import Client
 from muster.local.apiserver import ApiServer
 from muster.local.certificate import Certificate, make_certificate
-from muster.local.front import Front
 from muster.local.kubeconfig import write_kubeconfig
+
+CONFIGS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.fixture(scope="module")
 def certificate() -> Certificate:
-    return make_certificate(time.time())
+    return make_certificate()
 
 
+@pytest.fixture(scope="module")
 def trusting(certificate: Certificate) -> ssl.SSLContext:
-    context = ssl.create_default_context(cadata=certificate.pem.decode())
-    context.verify_flags |= ssl.VERIFY_X509_STRICT
+    context = ssl.create_default_context(cadata=certificate.authority.decode())
+    context.verify_flags |= ssl.VERIFY_X509_STRICT  # Python 3.13 sets it by default
     return context
 
 
 @pytest.fixture
-async def echo() -> AsyncIterator[int]:
-    """A server that says everything twice, until it is told to go."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while (line := await reader.readline()) not in (b"", b"go\n"):
-            writer.write(line * 2)
-        writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    yield server.sockets[0].getsockname()[1]
-    server.close()
+async def server() -> AsyncIterator[ApiServer]:
+    server = ApiServer(None, token="secret")
+    yield server
+    await server.stop()
 
 
 @pytest.fixture
-async def port(echo: int, certificate: Certificate) -> AsyncIterator[int]:
-    front = Front("127.0.0.1", echo, certificate.context)
-    yield await front.start("127.0.0.1", 0)
-    await front.stop()
-    assert not front.connections
+async def url(server: ApiServer, certificate: Certificate) -> str:
+    return await server.start(tls=certificate.context)
 
 
-async def test_bytes_flow_both_ways_until_the_server_ends(port: int, certificate: Certificate) -> None:
-    reader, writer = await asyncio.open_connection("localhost", port, ssl=trusting(certificate))
-    for line in (b"one\n", b"x" * 60_000 + b"\n"):
-        writer.write(line)
-        assert await reader.readexactly(2 * len(line)) == line * 2
-    writer.write(b"go\n")
-    assert await reader.read() == b""
-    writer.close()
+@pytest.fixture
+async def session(trusting: ssl.SSLContext) -> AsyncIterator[aiohttp.ClientSession]:
+    headers = {"Authorization": "Bearer secret"}
+    connector = aiohttp.TCPConnector(ssl=trusting)
+    async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
+        yield session
 
 
-async def test_only_its_own_authority_vouches_for_it(port: int) -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_client_that_knows_the_authority_gets_through(
+    url: str, session: aiohttp.ClientSession, host: str
+) -> None:
+    async with session.get(f"https://{host}:{urlsplit(url).port}/version") as response:
+        assert response.status == 200
+
+
+async def test_a_watch_streams_until_the_server_stops(
+    server: ApiServer, url: str, session: aiohttp.ClientSession
+) -> None:
+    async with session.get(f"{url}{CONFIGS}?watch=true") as watch:
+        for name, text in (("small", "x"), ("large", "x" * 60_000)):
+            body = {"metadata": {"name": name}, "data": {"text": text}}
+            async with session.post(f"{url}{CONFIGS}", json=body) as response:
+                assert response.status == 201
+            assert json.loads(await watch.content.readline())["object"]["data"] == {"text": text}
+        await server.stop()
+        assert await watch.read() == b""
+
+
+async def test_a_client_that_does_not_know_the_authority_refuses_the_server(url: str) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
-        await asyncio.open_connection("127.0.0.1", port, ssl=ssl.create_default_context())
+        await asyncio.open_connection("127.0.0.1", urlsplit(url).port, ssl=ssl.create_default_context())
 
 
-async def test_plain_http_and_broken_clients_harm_nobody(port: int, certificate: Certificate) -> None:
+async def test_plain_http_and_broken_connections_harm_no_other_client(
+    url: str, session: aiohttp.ClientSession, trusting: ssl.SSLContext
+) -> None:
+    port = urlsplit(url).port
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET / HTTP/1.1\r\n\r\n")
     assert await reader.read() == b""
     writer.close()
-    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting(certificate))
+    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting)
     writer.transport.abort()
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting(certificate))
-    writer.write(b"still there\n")
-    assert await reader.readline() == b"still there\n"
-    writer.close()
+    async with session.get(f"{url}/version") as response:
+        assert response.status == 200
 
 
-async def test_a_server_that_is_not_there_is_a_closed_connection(certificate: Certificate) -> None:
-    front = Front("127.0.0.1", 1, certificate.context)
-    reader, writer = await asyncio.open_connection(
-        "127.0.0.1", await front.start("127.0.0.1", 0), ssl=trusting(certificate)
-    )
-    assert await reader.read() == b""
-    writer.close()
-    await front.stop()
+async def test_a_listener_without_tls_serves_the_same_objects(
+    server: ApiServer, url: str, session: aiohttp.ClientSession
+) -> None:
+    plain = await server.listen("127.0.0.1", 0)
+    assert plain.startswith("http://127.0.0.1:")
+    async with session.post(f"{plain}{CONFIGS}", json={"metadata": {"name": "one"}}) as response:
+        assert response.status == 201
+    async with session.get(f"{url}{CONFIGS}/one") as response:
+        assert response.status == 200
 
 
-async def test_the_client_goes_through_it_with_its_token(certificate: Certificate, tmp_path: Path) -> None:
-    api = ApiServer(None, token="secret")
-    url = await api.start()
-    front = Front("127.0.0.1", int(url.rpartition(":")[2]), certificate.context)
-    port = await front.start("127.0.0.1", 0)
-    write_kubeconfig(tmp_path / "kubeconfig", url=f"https://127.0.0.1:{port}", token="secret", ca=certificate.pem)
+async def test_the_client_goes_through_it_with_its_token(url: str, certificate: Certificate, tmp_path: Path) -> None:
+    write_kubeconfig(tmp_path / "kubeconfig", url=url, token="secret", ca=certificate.authority)
     async with Client(tmp_path / "kubeconfig") as client:
         assert (await client.transport.request("GET", "/version")).status == 200
         assert await client.members("nobody") == []
-    await front.stop()
-    await api.stop()

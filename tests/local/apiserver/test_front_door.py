@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import socket
 from typing import Any
 
 import aiohttp
@@ -132,15 +131,6 @@ async def test_a_token_is_asked_for_where_one_is_set(session: aiohttp.ClientSess
         assert (await api.call("GET", "/readyz"))[0] == 200
     finally:
         await server.stop()
-
-
-async def test_it_listens_on_a_socket_it_is_given(session: aiohttp.ClientSession) -> None:
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    server = ApiServer(None)
-    assert await server.start(sock=listener) == f"http://127.0.0.1:{port}"
-    assert (await Api(f"http://127.0.0.1:{port}", session).call("GET", "/livez"))[0] == 200
-    await server.stop()
 
 
 def field(number: int, value: bytes | str | int) -> bytes:

@@ -1,4 +1,4 @@
-"""The API server: puts the pieces together, owns the socket and the one task."""
+"""The API server: puts the pieces together, owns the listeners and the one task."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random
 import socket
+import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -71,8 +72,8 @@ class ApiServer:
         """The garbage collector's task while the server runs; its failure is the server's, and `stop` raises it."""
         return self._collector
 
-    async def start(self, host: str = "127.0.0.1", port: int = 0, *, sock: socket.socket | None = None) -> str:
-        """Listens, on a port of its own choosing if `port` is 0, or on a bound socket. Returns the base URL."""
+    async def start(self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None) -> str:
+        """Start the garbage collector and the first listener; see `listen`."""
         if self._runner is not None:
             raise RuntimeError("this API server has been started already")
         server = web.Server(
@@ -85,21 +86,32 @@ class ApiServer:
         )
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
-        listener = sock
-        try:
-            if listener is None:
-                listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-            await web.SockSite(runner, listener, backlog=1024).start()
-        except BaseException:
-            await runner.cleanup()
-            if listener is not None and sock is None:
-                listener.close()
-            raise
         self._runner = runner
+        try:
+            url = await self.listen(host, port, tls=tls)
+        except BaseException:
+            self._runner = None
+            await runner.cleanup()
+            raise
         self._garbage.review()
         self._collector = asyncio.create_task(self._garbage.run(), name="apiserver-garbage")
+        return url
+
+    async def listen(self, host: str, port: int, *, tls: ssl.SSLContext | None = None) -> str:
+        """Listen on one more port, on a free one if `port` is 0, with TLS if `tls` is given. Returns the base URL.
+
+        Raises OSError if the port is taken.
+        """
+        assert self._runner is not None
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        try:
+            await web.SockSite(self._runner, listener, backlog=1024, ssl_context=tls).start()
+        except BaseException:
+            listener.close()
+            raise
         bound_host, bound_port = listener.getsockname()[:2]
-        return f"http://[{bound_host}]:{bound_port}" if ":" in bound_host else f"http://{bound_host}:{bound_port}"
+        name = f"[{bound_host}]" if ":" in bound_host else bound_host
+        return f"{'https' if tls else 'http'}://{name}:{bound_port}"
 
     async def stop(self) -> None:
         """Ends every watch, closes the socket and the database. Raises what the collector failed with, if it did."""
