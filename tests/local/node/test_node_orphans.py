@@ -149,10 +149,12 @@ async def test_a_starting_agent_removes_the_bridge_of_a_dead_one_and_a_stopping_
     if (reason := await asyncio.to_thread(refusal, Isolation.NETNS)) is not None:
         pytest.skip(f"no netns on this machine: {reason}")
     abandoned = "muster47"  # the last block of all: no agent of this story takes it
-    await asyncio.to_thread(subprocess.run, ["ip", "link", "add", abandoned, "type", "bridge"], check=True)
+    pair = ("mv47-1", "mv47-peer")  # a pair whose namespace the kernel has kept
+    for link in ((abandoned, "type", "bridge"), (pair[0], "type", "veth", "peer", pair[1])):
+        await asyncio.to_thread(subprocess.run, ["ip", "link", "add", *link], check=True)
     async with cluster_of(Isolation.NETNS) as cluster:
         node = await cluster.api.get("/api/v1/nodes/local")
         gateway = node["status"]["addresses"][0]["address"]
-        assert abandoned not in interfaces()
+        assert interfaces().isdisjoint((abandoned, *pair))
         assert gateway in routes()
     assert gateway not in routes()

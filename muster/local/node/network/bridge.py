@@ -1,12 +1,13 @@
 """The bridge that carries the pods' addresses when each has a network namespace.
 
-Everything is named after the agent's block (`muster<n>`, `mv<n>-…`), so the leftovers of a killed agent are recognised
-and removed by whoever starts next: a name whose block nobody claims belongs to nobody. A pod's veth pair goes with its
-namespace.
+Links are named after the agent's block (`muster<n>`, `mv<n>-…`). An agent that starts removes the links of every block
+that no running agent claims. The kernel removes a veth pair with the pod's namespace, but a namespace outlives its
+processes while a TCP socket in it still retransmits (minutes), so the agent removes the pairs itself when it ends.
 """
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import re
 import socket
@@ -18,7 +19,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from muster.local.node.isolation.sandbox import SandboxError
 from muster.local.node.network.addresses import AddressesExhaustedError, bridge_blocks, claim
 
-_NAME = re.compile(r"muster(\d+)")
+_LINK = re.compile(r"muster(\d+)|mv(\d+)-[0-9a-f]+")
 
 
 class Bridge:
@@ -76,7 +77,7 @@ class Bridge:
 
     async def remove(self) -> None:
         try:
-            await self._route.link("del", index=self._index)
+            await _remove_links(self._route, await _links(self._route, self.number))
         finally:
             await self._route.__aexit__(None, None, None)
             self._held.close()
@@ -95,17 +96,33 @@ class Bridge:
 
 
 async def _remove_leftovers(route: Any) -> None:
-    links = [(link.get_attr("IFLA_IFNAME"), link["index"]) async for link in await route.get_links()]
-    for name, index in links:
-        match = _NAME.fullmatch(str(name))
-        if match is None:
-            continue
-        held = claim("bridge", int(match.group(1)))
+    found = await _links(route)
+    for number in {number for number, _ in found}:
+        held = claim("bridge", number)
         if held is not None:
             try:
-                await route.link("del", index=index)
+                await _remove_links(route, [each for each in found if each[0] == number])
             finally:
                 held.close()
+
+
+async def _links(route: Any, number: int | None = None) -> list[tuple[int, int]]:
+    """Block number and index of each bridge and veth link of node agents, or of the one with that number."""
+    found: list[tuple[int, int]] = []
+    async for link in await route.get_links():
+        match = _LINK.fullmatch(str(link.get_attr("IFLA_IFNAME")))
+        if match is not None and number in (None, int(match[1] or match[2])):
+            found.append((int(match[1] or match[2]), link["index"]))
+    return found
+
+
+async def _remove_links(route: Any, links: list[tuple[int, int]]) -> None:
+    for _, index in links:
+        try:
+            await route.link("del", index=index)
+        except NetlinkError as error:
+            if error.code != errno.ENODEV:  # the kernel removed it with its namespace in the meantime
+                raise
 
 
 async def _networks(route: Any) -> list[ipaddress.IPv4Network]:
