@@ -1,5 +1,6 @@
 """The core runs without any extra; a command whose extra is missing says which one, in one line."""
 
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.cli.exits import FAILED
 from muster.entry import UNAVAILABLE
 from muster.extras import MODULES, problem
 from tests.packaging.conftest import ROOT, Environment
@@ -28,11 +30,11 @@ for package in ("muster.api", "muster.client", "muster.jax"):
 """
 
 
-def blocked(code: str, *modules: str) -> subprocess.CompletedProcess[str]:
+def blocked(code: str, *modules: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run Python code in a process where these modules cannot be imported."""
     block = "".join(f"sys.modules[{module!r}] = None\n" for module in modules)
     program = [sys.executable, "-c", f"import sys\n{block}{code}"]
-    return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(program, cwd=ROOT, env=os.environ | environ, capture_output=True, text=True, check=False)
 
 
 def test_the_core_imports_without_any_module_of_an_extra() -> None:
@@ -55,6 +57,15 @@ def test_a_command_without_its_extra_says_which_to_install(command: str, extra: 
     assert done.returncode == UNAVAILABLE
     assert done.stderr == f"{command}: not installed: {module}; run: pip install 'musterd[{extra}]'\n"
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["muster run examples/jax/manifest.yaml", "muster local up"])
+def test_the_local_cluster_without_its_extra_says_which_to_install(command: str, tmp_path: Path) -> None:
+    code = f"sys.argv = {command.split()!r}\nfrom muster.entry import muster\nmuster()"
+    done = blocked(code, "cryptography", "structlog", MUSTER_HOME=str(tmp_path))
+    assert done.returncode == FAILED
+    said = "muster: not installed: structlog, cryptography; run: pip install 'musterd[local]'"
+    assert done.stderr.splitlines()[-1] == said
 
 
 def test_nothing_is_said_where_the_extra_is_installed() -> None:

@@ -14,6 +14,7 @@ from types import TracebackType
 import aiohttp
 import msgspec
 
+from muster import extras
 from muster.api.errors import MusterError
 from muster.cli.processes.child import Child, module
 from muster.local.home import Announcement, DaemonNote, Home, Occupied
@@ -82,6 +83,8 @@ class Stack:
             await asyncio.gather(*watches, return_exceptions=True)
 
     async def _start(self) -> None:
+        if missing := extras.problem("local"):
+            raise MusterError(missing)
         if self.home.held():
             raise Occupied(f"{self.home.path}: a cluster runs here already; `muster local status` shows it")
         self.home.create()
