@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check drift lint simulate real planted-bugs mutants fuzz bench docs clean
+.PHONY: help setup demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench docs clean
 
 help: ## Show what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
 
 setup: $(READY) ## Make the virtual environment with everything in it
 
@@ -28,6 +28,9 @@ test: $(READY) ## Run all tests
 	@$(BIN)/python -m pytest tests/state --cov=state --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
 	@$(BIN)/python -m pytest --ignore tests/state --numprocesses auto --maxprocesses 4 --dist loadgroup
+
+test-newer-python: ## Run the tests of api, state and reconcilers with a newer Python, where the machine has one
+	@.ci/newer-python
 
 check: $(READY) ## Run linters, types, import contracts, and the drift checks of generated files
 	@$(MAKE) --no-print-directory --jobs=2 drift lint
@@ -71,4 +74,4 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 
 clean: ## Remove the virtual environment and everything generated outside git
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json mutants benchmarks/out.json
+	rm -rf $(VENV) .venv-newer .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json mutants benchmarks/out.json
