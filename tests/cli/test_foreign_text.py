@@ -37,7 +37,7 @@ def hostile_status() -> dict[str, Any]:
         "phase": f"Pending{EVIL}",
         "reason": EVIL,
         "message": EVIL,
-        "ready": EVIL,
+        "ready": "1/2",
         "coordinator": EVIL,
         "conditions": [stuck],
         "story": story,
