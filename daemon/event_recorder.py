@@ -8,7 +8,7 @@ import structlog
 from muster.kube.transport import Transport
 from muster.reconcilers.events import announce
 from muster.reconcilers.refs import ExperimentRef
-from muster.state.record import Line
+from muster.state.record import StoryLine
 
 log = structlog.get_logger()
 
@@ -22,10 +22,10 @@ class EventRecorder:
     def __init__(self, transport: Transport, instance: str) -> None:
         self._transport = transport
         self._instance = instance
-        self._stories: asyncio.Queue[tuple[ExperimentRef, tuple[Line, ...]]] = asyncio.Queue()
+        self._stories: asyncio.Queue[tuple[ExperimentRef, tuple[StoryLine, ...]]] = asyncio.Queue()
         self.dropped = 0
 
-    def tell(self, ref: ExperimentRef, lines: Sequence[Line]) -> None:
+    def tell(self, ref: ExperimentRef, lines: Sequence[StoryLine]) -> None:
         """Have these lines told, in order."""
         if not lines:
             return
@@ -49,5 +49,5 @@ class EventRecorder:
         await self._stories.join()
 
 
-def _report(line: Line, error: Exception) -> None:
+def _report(line: StoryLine, error: Exception) -> None:
     log.warning("event not written", reason=line.reason, error=str(error))

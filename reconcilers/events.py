@@ -12,14 +12,14 @@ from muster.kube.transport import Transport
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.event import render_event
-from muster.state.record import Line
+from muster.state.record import StoryLine
 
-Report = Callable[[Line, Exception], None]
+Report = Callable[[StoryLine, Exception], None]
 """Told of every line that did not become an Event, and why."""
 
 
 async def announce(
-    transport: Transport, ref: ExperimentRef, lines: Sequence[Line], *, instance: str, report: Report
+    transport: Transport, ref: ExperimentRef, lines: Sequence[StoryLine], *, instance: str, report: Report
 ) -> None:
     """Make each line an Event of the Experiment, in order. ``instance`` says which daemon speaks (its pod's name).
 

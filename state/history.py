@@ -8,18 +8,20 @@ from collections.abc import Iterator
 
 from muster.state.conditions import NO_COORDINATOR
 from muster.state.messages import sentence
-from muster.state.record import STORY_LINES, ConditionType, Line, Phase, Record
+from muster.state.record import STORY_LINES, ConditionType, Phase, Record, StoryLine
 
 KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: how a run started explains how it ends."""
 
 
-def tell(before: Record | None, after: Record, now: float) -> tuple[Line, ...]:
+def tell(before: Record | None, after: Record, now: float) -> tuple[StoryLine, ...]:
     """The lines that lead from one record to the next."""
-    return tuple(Line(now, after.epoch, reason, message, warning) for reason, message, warning in _turns(before, after))
+    return tuple(
+        StoryLine(now, after.epoch, reason, message, warning) for reason, message, warning in _turns(before, after)
+    )
 
 
-def append(story: tuple[Line, ...], lines: tuple[Line, ...]) -> tuple[Line, ...]:
+def append(story: tuple[StoryLine, ...], lines: tuple[StoryLine, ...]) -> tuple[StoryLine, ...]:
     """The bounded story with the new lines at its end."""
     told = story + lines
     if len(told) <= STORY_LINES:

@@ -1,13 +1,13 @@
 """An experiment whose spec cannot be run at all: it fails at once, says why, and costs nobody else anything."""
 
-from muster.state.record import Condition, ConditionType, Line, Phase, Record
+from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
 
 REASON = "InvalidSpec"
 
 
 def refuse(generation: int, problem: str, now: float) -> Record:
     """The first and last record of an experiment that cannot be planned."""
-    line = Line(now, 0, REASON, problem, warning=True)
+    line = StoryLine(now, 0, REASON, problem, warning=True)
     over = (ConditionType.FAILED, ConditionType.FINISHED)
     return Record(
         generation=generation,

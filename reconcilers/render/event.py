@@ -6,13 +6,13 @@ from typing import Any
 
 from muster.api.names import API_VERSION, KIND, MANAGER
 from muster.reconcilers.refs import ExperimentRef
-from muster.state.record import Line
+from muster.state.record import StoryLine
 
 MESSAGE_BYTES = 1024
 """The longest message Kubernetes takes (kubernetes: pkg/apis/core/validation/events.go, NoteLengthLimit)."""
 
 
-def render_event(ref: ExperimentRef, line: Line, instance: str) -> dict[str, Any]:
+def render_event(ref: ExperimentRef, line: StoryLine, instance: str) -> dict[str, Any]:
     """The Event of one line. Its name follows from the line, so that telling a line twice makes one Event.
 
     Raises ValueError or OverflowError for a time that no calendar has.

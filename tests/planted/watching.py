@@ -11,7 +11,7 @@ from muster.kube.listwatch.events import Event
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
 from muster.kube.listwatch.tombstones import Tombstones
-from muster.state.record import Line, Record
+from muster.state.record import Record, StoryLine
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 FOR_EVER = 1 << 62
@@ -25,7 +25,7 @@ def own_writes_unread() -> Swaps:
     """A step decides on the caches, whether or not they contain the daemon's own last writes."""
     write = Controller._write
 
-    async def forgotten(self: Controller, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
+    async def forgotten(self: Controller, entry: Entry, record: Record, story: tuple[StoryLine, ...]) -> None:
         cached, version = entry.record, entry.version
         await write(self, entry, record, story)
         if entry.record is record and cached is not None:

@@ -21,7 +21,7 @@ from muster.reconcilers.status import write_status
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, DeletePods
 from muster.state.machine import Decision
 from muster.state.plan import Group, Member, Plan
-from muster.state.record import Line, Record
+from muster.state.record import Record, StoryLine
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 
@@ -106,7 +106,7 @@ def status_written_twice() -> Swaps:
     """A step writes the status twice, the second time with a new time only."""
     write = Controller._write
 
-    async def twice(self: Controller, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
+    async def twice(self: Controller, entry: Entry, record: Record, story: tuple[StoryLine, ...]) -> None:
         await write(self, entry, record, story)
         await write(self, entry, structs.replace(record, updated_at=record.updated_at + 1.0), ())
 

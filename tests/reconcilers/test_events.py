@@ -5,13 +5,13 @@ import pytest
 from muster.api.errors import AlreadyExists, Forbidden, Throttled, Unreachable
 from muster.reconcilers.events import announce
 from muster.reconcilers.refs import ExperimentRef
-from muster.state.record import Line
+from muster.state.record import StoryLine
 from tests.fakes.api import FakeApi
 from tests.fakes.plans import UID
 
 REF = ExperimentRef("lab", "moe", UID)
-RESTART = Line(1_700_000_000.25, 1, "Restarting", "moe-worker-0-1 exited with 1", warning=True)
-RUNNING = Line(1_700_000_060.0, 1, "Running", "4/4 ranks arrived")
+RESTART = StoryLine(1_700_000_000.25, 1, "Restarting", "moe-worker-0-1 exited with 1", warning=True)
+RUNNING = StoryLine(1_700_000_060.0, 1, "Running", "4/4 ranks arrived")
 
 
 class ChangePrinter:
@@ -19,9 +19,9 @@ class ChangePrinter:
 
     def __init__(self) -> None:
         self.api = FakeApi()
-        self.reported: list[tuple[Line, Exception]] = []
+        self.reported: list[tuple[StoryLine, Exception]] = []
 
-    async def tell(self, *lines: Line) -> None:
+    async def tell(self, *lines: StoryLine) -> None:
         await announce(
             self.api, REF, lines, instance="musterd-0", report=lambda line, error: self.reported.append((line, error))
         )
@@ -60,14 +60,14 @@ async def test_a_line_told_twice_is_one_event():
 
 async def test_two_lines_of_one_instant_are_two_events():
     teller = ChangePrinter()
-    await teller.tell(RESTART, Line(RESTART.at, 1, RESTART.reason, "something else"))
+    await teller.tell(RESTART, StoryLine(RESTART.at, 1, RESTART.reason, "something else"))
     assert len(teller.events) == 2
 
 
 @pytest.mark.parametrize("message", ["x" * 5000, "é" * 5000, "🦆" * 5000])
 async def test_a_long_message_is_cut_between_characters(message: str):
     teller = ChangePrinter()
-    await teller.tell(Line(1.0, 0, "Failed", message))
+    await teller.tell(StoryLine(1.0, 0, "Failed", message))
     (event,) = teller.events
     told = event["message"]
     assert 1018 <= len(told.encode()) <= 1024
@@ -76,7 +76,7 @@ async def test_a_long_message_is_cut_between_characters(message: str):
 
 async def test_hostile_text_is_told_as_text():
     teller = ChangePrinter()
-    await teller.tell(Line(1.0, 0, "Failed", 'a", "type": "Normal\n\0\ud800', warning=True))
+    await teller.tell(StoryLine(1.0, 0, "Failed", 'a", "type": "Normal\n\0\ud800', warning=True))
     (event,) = teller.events
     assert event["type"] == "Warning"
     assert event["message"] == 'a", "type": "Normal\n\0?'
@@ -103,7 +103,7 @@ async def test_a_busy_server_is_not_asked_for_the_rest(error: Exception):
 @pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e18, -1e18])
 async def test_a_time_beyond_the_calendar_is_reported(at: float):
     teller = ChangePrinter()
-    await teller.tell(Line(at, 0, "Odd", "odd"), RUNNING)
+    await teller.tell(StoryLine(at, 0, "Odd", "odd"), RUNNING)
     assert [line.reason for line, _ in teller.reported] == ["Odd"]
     assert len(teller.events) == 1
 

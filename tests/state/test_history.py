@@ -3,7 +3,7 @@
 import pytest
 
 from muster.state.history import KEPT_FIRST, append, tell
-from muster.state.record import STORY_LINES, Cause, Condition, ConditionType, Line, Phase, Record
+from muster.state.record import STORY_LINES, Cause, Condition, ConditionType, Phase, Record, StoryLine
 from tests.builders import NOW, record
 
 RAN = record(phase=Phase.RUNNING)
@@ -128,8 +128,8 @@ def test_what_flips_as_it_ends_is_not_told() -> None:
 
 
 def test_a_long_story_keeps_its_beginning_and_its_end() -> None:
-    told = tuple(Line(float(i), 0, f"R{i}", "") for i in range(100))
-    story: tuple[Line, ...] = ()
+    told = tuple(StoryLine(float(i), 0, f"R{i}", "") for i in range(100))
+    story: tuple[StoryLine, ...] = ()
     for line in told:
         story = append(story, (line,))
         assert len(story) <= STORY_LINES

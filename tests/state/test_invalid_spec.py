@@ -1,7 +1,7 @@
 """An experiment that cannot be planned fails at once and says why."""
 
 from muster.state.invalid_spec import refuse
-from muster.state.record import Condition, ConditionType, Line, Phase, Record
+from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
 from tests.builders import NOW
 
 
@@ -19,5 +19,5 @@ def test_its_first_record_is_its_last() -> None:
             Condition(ConditionType.FAILED, True, "InvalidSpec", why, 4, NOW),
             Condition(ConditionType.FINISHED, True, "InvalidSpec", why, 4, NOW),
         ),
-        story=(Line(NOW, 0, "InvalidSpec", why, warning=True),),
+        story=(StoryLine(NOW, 0, "InvalidSpec", why, warning=True),),
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from muster.state.record import Cause, Condition, ConditionType, Line, Phase, Record, RollCall
+from muster.state.record import Cause, Condition, ConditionType, Phase, Record, RollCall, StoryLine
 from muster.state.status import StatusError, from_status, to_status
 
 TIMES = st.integers(1, 2**51 // 10**3).map(lambda micros: micros * 1000 / 10**6)
@@ -35,7 +35,7 @@ RECORDS = st.builds(
         ),
         max_size=9,
     ).map(tuple),
-    story=st.lists(st.builds(Line, TIMES, COUNTS, WORDS, WORDS, st.booleans()), max_size=5).map(tuple),
+    story=st.lists(st.builds(StoryLine, TIMES, COUNTS, WORDS, WORDS, st.booleans()), max_size=5).map(tuple),
 )  # fmt: skip
 
 FULL = Record(
@@ -45,7 +45,7 @@ FULL = Record(
     roll=RollCall(4, 3, (2,)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
     conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
-    story=(Line(1.5, 0, "Started", "calling 4 members"), Line(6.5, 2, "GangRestart", "boom", warning=True)),
+    story=(StoryLine(1.5, 0, "Started", "calling 4 members"), StoryLine(6.5, 2, "GangRestart", "boom", warning=True)),
 )  # fmt: skip
 
 WIRE: dict[str, Any] = {
@@ -144,7 +144,7 @@ def test_what_another_version_left_out_has_its_default() -> None:
     assert kept == Record(
         generation=0, phase=Phase.RUNNING, phase_at=0.0, roll=RollCall(0, 0),
         cause=Cause(0, "", "", 0.0), conditions=(Condition(ConditionType.STUCK, False, "", "", 0, 0.0),),
-        story=(Line(0.0, 0, "Started", ""),),
+        story=(StoryLine(0.0, 0, "Started", ""),),
     )  # fmt: skip
 
 
