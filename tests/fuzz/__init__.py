@@ -1,1 +1,1 @@
-"""Poison: hostile objects, pushed through everything between the wire and the decision."""
+"""The fuzzer: hostile objects, sent through everything between the wire and the decision."""

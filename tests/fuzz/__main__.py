@@ -1,6 +1,6 @@
 """``python -m tests.fuzz [--cases N] [--seed S] [--case K]``: ends with ``objects N, violations M``."""
 
-# ruff: noqa: T201 - a command speaks to whoever called it
+# ruff: noqa: T201 - a command prints its results
 
 import argparse
 import multiprocessing
@@ -14,17 +14,17 @@ from tests.fuzz.runner import Runner, Violation
 from tests.fuzz.walk import walk
 
 CASES = 57_500
-"""In three of which about five hostile objects are sent: more than 100,000 in all."""
+"""Three cases send about five hostile objects: more than 100,000 in all."""
 SHOWN = 20
 """Violations printed in full."""
 PORTION = 2_500
-"""Cases that one process plays in one go. Each has dice of its own, so it does not matter who plays it."""
+"""Cases per task. Each case has a random seed of its own, so it does not matter which process plays it."""
 STEP = 8
-"""Portions after which it is said how far it is."""
+"""Progress is printed after this many tasks."""
 
 
 def main() -> int:
-    """Run; the number of violations decides the exit code."""
+    """Play all cases; 1 if there is a violation."""
     asked = _arguments()
     cases = range(asked.cases) if asked.case is None else range(asked.case, asked.case + 1)
     began, violations, kinds, played = time.monotonic(), 0, Counter[str](), Counter[str]()
@@ -57,10 +57,10 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--cases", type=int, default=CASES, help="how many (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the dice (default: 1)")
-    parser.add_argument("--shown", type=int, default=SHOWN, help="violations printed in full")
-    parser.add_argument("--case", type=int, help="play this one again")
+    parser.add_argument("--cases", type=int, default=CASES, help="number of cases (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
+    parser.add_argument("--shown", type=int, default=SHOWN, help="violations printed in full (default: %(default)s)")
+    parser.add_argument("--case", type=int, help="replay this case only")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: one per processor")
     return parser.parse_args()
 

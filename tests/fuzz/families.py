@@ -1,4 +1,4 @@
-"""The kinds of poison. Each takes its dice and the world, and leaves what it sent in ``sent`` for the report."""
+"""Families of hostile objects. Each gets its random numbers and the world, and appends what it sends to ``sent``."""
 
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -15,7 +15,7 @@ from muster.watchers.probes.jax.generations import Generation
 from muster.watchers.probes.jax.probe import JaxProbe
 from muster.watchers.probes.jax.protobuf import Malformed, bytes_field, fixed64_field, integer_field
 from muster.watchers.probes.jax.task_list import Life, read_entries, read_entry, read_mismatch
-from tests.fuzz.mutation import bend, damage, to_bytes
+from tests.fuzz.mutation import damage, mutate, to_bytes
 from tests.fuzz.samples import (
     SPECS,
     STATUS,
@@ -29,21 +29,21 @@ from tests.fuzz.samples import (
     troubled,
 )
 from tests.fuzz.values import hostile
-from tests.fuzz.world import LONGEST_ERROR, NEIGHBOUR, NOW, World, check_words, demand, line_of
+from tests.fuzz.world import LONGEST_ERROR, NEIGHBOUR, NOW, World, check_words, line_of, require
 
 T = TypeVar("T")
 Family = Callable[[Random, World, list[Any]], None]
 
 
 def framed(rng: Random, kind: str, body: bytes) -> bytes:
-    """An object as a watch line, mostly in the server's order of keys."""
+    """An object as a watch line, mostly with the API server's order of keys."""
     if rng.random() < 0.9:
         return b'{"type":"' + kind.encode() + b'","object":' + body + b"}"
     return b'{"object":' + body + b', "type": "' + kind.encode() + b'"}'
 
 
 def send(rng: Random, world: World, sent: list[Any], kind: str, tree: Any, event: str = "") -> None:
-    """An object by watch, sometimes with its bytes damaged."""
+    """Send an object by watch, sometimes with damaged bytes."""
     line = framed(rng, event or rng.choice(("ADDED", "MODIFIED", "MODIFIED", "DELETED")), to_bytes(rng, tree))
     if rng.random() < 0.1:
         line = damage(rng, line)
@@ -59,27 +59,27 @@ def _line(spec: int, begun: bool) -> bytes:
 
 
 def settle(rng: Random, world: World, status: Any = None) -> None:
-    """A victim that is all right so far."""
+    """A valid victim."""
     line = _line(rng.randrange(5), status is not None)
     world.take("experiment", line.replace(b"VERSION", b"%d" % world.next_version()))
 
 
 def specs(rng: Random, world: World, sent: list[Any]) -> None:
-    """An Experiment with a bent spec or metadata; sometimes an all-right one before it."""
+    """An Experiment with a mutated spec or metadata; sometimes a valid one before it."""
     if rng.random() < 0.3:
         settle(rng, world)
     tree = experiment(VICTIM, "victim", rng.choice(SPECS), world.next_version(), rng.choice((None, None, STATUS)))
     tree["metadata"]["generation"] = world.version
     part = rng.choice(("spec", "spec", "spec", "metadata"))
-    tree[part] = bend(rng, tree[part])
+    tree[part] = mutate(rng, tree[part])
     send(rng, world, sent, "experiment", tree, "MODIFIED")
 
 
 def statuses(rng: Random, world: World, sent: list[Any]) -> None:
-    """An Experiment with a hostile status, whose pods do something."""
+    """An Experiment with a hostile status, and some pods of it."""
     if rng.random() < 0.3:
         settle(rng, world, STATUS if rng.random() < 0.5 else None)
-    status = bend(rng, STATUS) if rng.random() < 0.95 else hostile(rng)
+    status = mutate(rng, STATUS) if rng.random() < 0.95 else hostile(rng)
     tree = experiment(VICTIM, "victim", rng.choice(SPECS[:5]), world.next_version(), status)
     tree["spec"]["suspend"] = rng.random() < 0.1
     tree["metadata"]["generation"] = world.version
@@ -90,17 +90,17 @@ def statuses(rng: Random, world: World, sent: list[Any]) -> None:
 
 
 def pod_events(rng: Random, world: World, sent: list[Any]) -> None:
-    """Pods of a victim, each through some bent states of its life."""
+    """Pods of a victim, each in some mutated states."""
     if rng.random() < 0.9:
         settle(rng, world, STATUS if rng.random() < 0.5 else None)
     owner = rng.choice((VICTIM, VICTIM, VICTIM, "uid-nobody"))
     for _ in range(rng.randrange(1, 4)):
         rank, epoch = rng.randrange(4), rng.randrange(3)
         tree = rng.choice((member, troubled))(owner, rank, world.next_version(), epoch)
-        send(rng, world, sent, "pod", bend(rng, tree))
+        send(rng, world, sent, "pod", mutate(rng, tree))
     if rng.random() < 0.3:
         answer = RollAnswer(at=NOW, coordinator=rng.choice(list(CoordinatorState)))
-        for entry in world.strangers():
+        for entry in world.victims():
             entry.view.observe_probe(answer, rng.randrange(2))
 
 
@@ -108,28 +108,28 @@ def service_events(rng: Random, world: World, sent: list[Any]) -> None:
     """Services of a victim."""
     settle(rng, world)
     for _ in range(2):
-        send(rng, world, sent, "service", bend(rng, service(VICTIM, world.next_version())))
+        send(rng, world, sent, "service", mutate(rng, service(VICTIM, world.next_version())))
 
 
 def lines(rng: Random, world: World, sent: list[Any]) -> None:
-    """Lines that are hardly any: bookmarks, errors, halves, noise."""
+    """Malformed lines: bookmarks, errors, halves, noise."""
     settle(rng, world)
     for _ in range(3):
         word = rng.choice(("BOOKMARK", "ERROR", "ADDED", "MODIFIED", "DELETED", "", "added", "\\ud800", "X" * 300))
         tree = rng.choice((bookmark(world.next_version()), refusal(), hostile(rng)))
-        line = framed(rng, word, to_bytes(rng, bend(rng, tree)))
+        line = framed(rng, word, to_bytes(rng, mutate(rng, tree)))
         line = rng.choice((line, line, damage(rng, line), rng.randbytes(rng.randrange(60)), b"[" * 50_000))
         sent.append(line)
         world.take(rng.choice(("pod", "experiment", "service")), line)
 
 
 def pages(rng: Random, world: World, sent: list[Any]) -> None:
-    """A list in which poison stands beside the neighbour's objects."""
+    """A list that contains hostile objects and those of the neighbour."""
     kind = rng.choice(("pod", "experiment", "service"))
     items = [*world.trees[kind], *(_listed(rng, world, kind) if rng.random() < 0.8 else hostile(rng) for _ in range(3))]
     rng.shuffle(items)
     body = to_bytes(rng, {"kind": "List", "metadata": {"resourceVersion": str(world.next_version())}, "items": items})
-    if rng.random() < 0.2:  # what is not a list at all must be refused whole
+    if rng.random() < 0.2:  # a body that is not a list must be refused as a whole
         body = damage(rng, body)
         if NEIGHBOUR.encode() not in body or rng.random() < 0.5:
             body = damage(rng, body[: len(body) // 2])
@@ -139,25 +139,25 @@ def pages(rng: Random, world: World, sent: list[Any]) -> None:
         except ApiError as error:
             check_words(str(error), LONGEST_ERROR)
             return
-        demand(all(obj.uid for obj in page.objects), "an object without uid")
+        require(all(obj.uid for obj in page.objects), "an object without uid")
         return
     sent.append(body)
     world.relist(kind, body)
 
 
 def _listed(rng: Random, world: World, kind: str) -> Any:
-    """A bent object of that kind."""
+    """A mutated object of that kind."""
     version = world.next_version()
     if kind == "pod":
-        return bend(rng, troubled(VICTIM, rng.randrange(4), version))
+        return mutate(rng, troubled(VICTIM, rng.randrange(4), version))
     if kind == "service":
-        return bend(rng, service(VICTIM, version))
-    return bend(rng, experiment(VICTIM, "victim", SPECS[0], version, STATUS))
+        return mutate(rng, service(VICTIM, version))
+    return mutate(rng, experiment(VICTIM, "victim", SPECS[0], version, STATUS))
 
 
 def refusals(rng: Random, world: World, sent: list[Any]) -> None:
     """Error bodies of the API server."""
-    body = to_bytes(rng, bend(rng, refusal()))
+    body = to_bytes(rng, mutate(rng, refusal()))
     if rng.random() < 0.3:
         body = damage(rng, body)
     code = rng.choice((400, 401, 403, 404, 409, 410, 422, 429, 500, 504, 0, 999))
@@ -165,11 +165,11 @@ def refusals(rng: Random, world: World, sent: list[Any]) -> None:
     sent.append((code, header, body))
     error = error_from_answer(code, {"Retry-After": header}, body, "GET /x")
     check_words(str(error), LONGEST_ERROR)
-    demand(error.retry_after is None or 0 <= error.retry_after <= 3_600, f"Retry-After {error.retry_after}")
+    require(error.retry_after is None or 0 <= error.retry_after <= 3_600, f"Retry-After {error.retry_after}")
 
 
 def task(rng: Random, rank: int, generation: Generation) -> bytes:
-    """One task of a coordinator's list, mostly as it should be."""
+    """One task of a coordinator's list, mostly valid."""
     number = rng.choice((rank, rank, rank, rng.randrange(-2, 1 << 20), 1 << 63))
     state = rng.choice((1, 2, 3, 4, rng.randrange(300)))
     named = integer_field(1, number)
@@ -184,7 +184,7 @@ def task(rng: Random, rank: int, generation: Generation) -> bytes:
 
 
 def answers(rng: Random, world: World, sent: list[Any]) -> None:
-    """What a coordinator says, byte by byte, to a victim that believes it."""
+    """Bytes that a coordinator sends, as probe results of a victim."""
     settle(rng, world, STATUS)
     for rank in range(4):
         world.take("pod", framed(rng, "ADDED", to_bytes(Random(0), member(VICTIM, rank, world.next_version()))))
@@ -206,7 +206,7 @@ def answers(rng: Random, world: World, sent: list[Any]) -> None:
         check_words(answer.detail, LONGEST_ERROR)
         for failed in answer.errors:
             check_words(failed.text, LONGEST_ERROR)
-        for entry in world.strangers():
+        for entry in world.victims():
             entry.view.observe_probe(answer, 1)
         with suppress(Malformed):
             read_entries(body, rng.choice((1, 2)))
@@ -216,8 +216,8 @@ def answers(rng: Random, world: World, sent: list[Any]) -> None:
 
 
 def leases(rng: Random, world: World, sent: list[Any]) -> None:
-    """A Lease that somebody else wrote."""
-    body = to_bytes(rng, bend(rng, lease()))
+    """A Lease that another client wrote."""
+    body = to_bytes(rng, mutate(rng, lease()))
     if rng.random() < 0.3:
         body = damage(rng, body)
     sent.append(body)
@@ -230,11 +230,11 @@ def leases(rng: Random, world: World, sent: list[Any]) -> None:
     except ApiError as error:
         check_words(str(error), LONGEST_ERROR)
         return
-    demand(0 <= seen.duration < 2**31, f"a Lease for {seen.duration} s")
+    require(0 <= seen.duration < 2**31, f"a Lease of {seen.duration} s")
 
 
 class _Answering:
-    """A transport that answers everything with the same bytes."""
+    """A transport that answers every request with the same bytes."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -243,17 +243,17 @@ class _Answering:
         return Answer(200, self._body)
 
     def lines(self, *_: Any, **__: Any) -> Any:
-        raise error_of(500, "", "no watches here")
+        raise error_of(500, "", "this transport has no watches")
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that waits for nothing."""
+    """The result of a coroutine that never waits."""
     try:
         work.send(None)
     except StopIteration as done:
         result: T = done.value
         return result
-    raise AssertionError("it waits")
+    raise AssertionError("the coroutine waits")
 
 
 FAMILIES: dict[str, tuple[Family, int]] = {
@@ -267,4 +267,4 @@ FAMILIES: dict[str, tuple[Family, int]] = {
     "refusals": (refusals, 3),
     "leases": (leases, 3),
 }
-"""Each family with its share of the cases, in per cent."""
+"""Each family, with its share of the cases in per cent."""

@@ -1,4 +1,4 @@
-"""Bends valid objects: in their tree, and in the bytes they are written as."""
+"""Mutates valid objects: their tree, and the bytes they are encoded as."""
 
 import json
 import marshal
@@ -25,15 +25,15 @@ def places(tree: Any) -> list[Place]:
     return found
 
 
-def bend(rng: Random, tree: Any, times: int | None = None) -> Any:
-    """A copy of the tree with a few changes. What it was taken from stays as it is."""
-    bent = marshal.loads(marshal.dumps(tree))
+def mutate(rng: Random, tree: Any, times: int | None = None) -> Any:
+    """A copy of the tree with a few changes."""
+    mutated = marshal.loads(marshal.dumps(tree))
     for _ in range(rng.choice((1, 1, 1, 2, 4)) if times is None else times):
-        found = places(bent)
+        found = places(mutated)
         if not found:
             return hostile(rng)
         _change(rng, *rng.choice(found))
-    return bent
+    return mutated
 
 
 def _change(rng: Random, node: Any, key: Any) -> None:
@@ -54,13 +54,13 @@ def _change(rng: Random, node: Any, key: Any) -> None:
 
 
 def to_bytes(rng: Random, tree: Any) -> bytes:
-    """JSON as some server might write it: escaped or not, with half characters and numbers beyond all bounds."""
+    """JSON as any server might write it: escaped or not, with lone surrogates and huge numbers."""
     text = json.dumps(tree, ensure_ascii=rng.random() < 0.5, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass" if rng.random() < 0.2 else "replace")
 
 
 def damage(rng: Random, data: bytes) -> bytes:
-    """The bytes, cut, flipped, doubled or stuffed somewhere."""
+    """The bytes, truncated, flipped, repeated or with insertions."""
     if not data:
         return b"\x00"
     at = rng.randrange(len(data))

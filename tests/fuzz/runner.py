@@ -1,4 +1,4 @@
-"""Throws one case after the other at a world. Each case has dice of its own, so each can be played again alone."""
+"""Plays case after case in one world. Each case has a random seed of its own, so each can be replayed alone."""
 
 import traceback
 from collections import Counter
@@ -11,10 +11,10 @@ from tests.fuzz.families import FAMILIES
 from tests.fuzz.world import World
 
 SHOWN = 1_200
-"""Characters of the poison in a report."""
+"""Characters of the hostile object in a report."""
 THOROUGH_EVERY = 4
 SHOW_EVERY = 40
-"""Of so many cases one is also looked at as a scrape and a page would."""
+"""In one of so many cases, a scrape and the roll-call page are checked, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Violation:
 
 
 class Runner:
-    """The cases of one seed. After a violation the world is a new one."""
+    """The cases of one seed. After a violation they continue in a new world."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -45,7 +45,7 @@ class Runner:
         self._shares = [share for _, share in FAMILIES.values()]
 
     def run(self, cases: range) -> Iterator[Violation]:
-        """Play the cases; whatever any of them did wrong."""
+        """Play the cases and yield their violations."""
         for case in cases:
             violation = self._play(case)
             if violation is not None:
@@ -61,14 +61,14 @@ class Runner:
             self._world.version = 10_000
             self._world.thorough = case % THOROUGH_EVERY == 0
             FAMILIES[name][0](rng, self._world, sent)
-            self._world.unharmed()
-            for entry in self._world.strangers():
+            self._world.check_neighbour()
+            for entry in self._world.victims():
                 self._world.live(entry)
             if case % SHOW_EVERY == 0:
                 self._world.show()
             self._world.clear()
             self.objects += len(sent)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is what we look for
+        except Exception as error:  # noqa: BLE001 - any exception is a violation
             return Violation(self.seed, case, name, _told(error), repr(sent)[:SHOWN])
         return None
 

@@ -1,4 +1,4 @@
-"""Valid objects, as rich as they come: what mutation starts from."""
+"""Valid objects with as many fields as possible: what mutation starts from."""
 
 import marshal
 from typing import Any
@@ -103,14 +103,14 @@ STATUS: dict[str, Any] = {
         for kind, status in (("Scheduled", "True"), ("CoordinatorReady", "True"), ("Stuck", "False"))
     ],
     "story": [
-        {"time": "2027-01-15T07:40:00.000000Z", "epoch": 0, "reason": "Started", "message": "calling 4 members"},
+        {"time": "2027-01-15T07:40:00.000000Z", "epoch": 0, "reason": "Started", "message": "starting 4 members"},
         {"time": "2027-01-15T07:44:00.000000Z", "epoch": 1, "reason": "GangRestart", "message": "x", "warning": True},
     ],
 }  # fmt: skip
 
 
 def experiment(uid: str, name: str, spec: dict[str, Any], version: int, status: Any = None) -> dict[str, Any]:
-    """An Experiment as the API server sends it: another spec has another generation."""
+    """An Experiment as the API server sends it; the generation depends on the spec."""
     sent = {
         "apiVersion": API_VERSION,
         "kind": "Experiment",
@@ -125,7 +125,7 @@ def experiment(uid: str, name: str, spec: dict[str, Any], version: int, status: 
 
 
 def member(owner: str, rank: int, version: int, epoch: int = 1, **status: Any) -> dict[str, Any]:
-    """The running, ready pod of a member, with everything in it that we read."""
+    """The running, ready pod of a member, with every field that Muster reads."""
     sent = pod(f"{owner}-pod-{rank}", version, **status)
     labels = sent["metadata"]["labels"]
     labels |= {"muster.dev/rank": str(rank), "muster.dev/pod-index": str(rank), "muster.dev/epoch": str(epoch)}
@@ -135,7 +135,7 @@ def member(owner: str, rank: int, version: int, epoch: int = 1, **status: Any) -
 
 
 def troubled(owner: str, rank: int, version: int, epoch: int = 1) -> dict[str, Any]:
-    """A member's pod to which everything has happened at once."""
+    """A member's pod with everything that can happen to it at once."""
     sent = member(
         owner, rank, version, epoch,
         phase="Failed", reason="Evicted", message="The node was low on resource: memory.",
@@ -187,7 +187,7 @@ def refusal() -> dict[str, Any]:
 
 
 def lease() -> dict[str, Any]:
-    """A Lease that somebody holds."""
+    """A Lease with a holder."""
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",

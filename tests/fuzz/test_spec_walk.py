@@ -1,6 +1,6 @@
-"""Every leaf of the spec meets every kind of value, and a bad spec leaves no trace once the good one is back.
+"""Every leaf of the spec takes every kind of value, and a bad spec leaves no trace once a good one is back.
 
-Here one stop of seven; ``python -m tests.fuzz`` walks them all.
+One seventh of the values here; ``python -m tests.fuzz`` tries them all.
 """
 
 import pytest
@@ -9,7 +9,7 @@ from tests.fuzz.walk import walk
 
 
 @pytest.mark.timeout(300)
-def test_leaves_meet_every_kind_of_value() -> None:
+def test_every_leaf_of_a_spec_takes_every_kind_of_value_without_harm() -> None:
     stops, wrong = walk(every=7)
     assert wrong == []
     assert stops > 1_000

@@ -1,4 +1,4 @@
-"""Hostile values: what a field may hold when its author is careless, newer than we are, or an enemy."""
+"""Hostile values: what a field may hold if its author is careless, newer than Muster, or an attacker."""
 
 from random import Random
 from typing import Any
@@ -28,7 +28,7 @@ WORDS = (
 )  # fmt: skip
 
 HUGE = ("y" * 70_000, "1" * 5_000, "\U0001f525" * 20_000)
-"""Rarely: they take time to write."""
+"""Chosen rarely, because encoding them takes time."""
 
 
 def word(rng: Random) -> str:
@@ -45,7 +45,7 @@ def deep(levels: int, *, mapping: bool) -> Any:
 
 
 def hostile(rng: Random) -> Any:
-    """Any value at all."""
+    """Any value."""
     match rng.randrange(12):
         case 0:
             return None
@@ -70,7 +70,7 @@ def hostile(rng: Random) -> Any:
 
 
 def like(rng: Random, value: Any) -> Any:
-    """A hostile value of the kind that is expected there, so that it comes further than the first check."""
+    """A hostile value of the expected type, so that it passes the first check."""
     if isinstance(value, bool):
         return rng.random() < 0.5
     if isinstance(value, int):

@@ -1,8 +1,8 @@
-"""A walk over the Experiment spec: every leaf takes every kind of value it may meet.
+"""A walk over the Experiment spec: every leaf takes every kind of value.
 
-Two things must hold at each stop: the spec gives a plan or an error for its author (``SpecError``, ``PlanError``) and
-nothing else; and a roster that held a plan keeps it through the bad spec, and has the very same plan after the good
-one is back (generation and resourceVersion aside).
+Two things must hold for each value. The spec gives a plan or an error for its author (``SpecError``, ``PlanError``) and
+nothing else. And an index that held a plan keeps it through the bad spec, and has the same plan after the good one is
+back (except generation and resourceVersion).
 """
 
 import copy
@@ -31,7 +31,7 @@ TEXTS: tuple[Any, ...] = (
 
 
 def values_for(leaf: Any) -> Iterator[Any]:
-    """Least and most, below and above, empty, Unicode, of a wrong type, and well-formed nonsense."""
+    """Bounds, empty values, Unicode, wrong types, and well-formed nonsense."""
     yield from ANYTHING
     if isinstance(leaf, bool):
         yield not leaf
@@ -53,7 +53,7 @@ def values_for(leaf: Any) -> Iterator[Any]:
 
 
 def walk(every: int = 1) -> tuple[int, list[str]]:
-    """All stops of the walk (or one of so many); how many there were, and what went wrong at which."""
+    """Try all values, or every ``every``-th; returns their number and what went wrong."""
     count, stops, wrong = 0, 0, list[str]()
     for spec in SPECS:
         roster = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)
@@ -64,10 +64,10 @@ def walk(every: int = 1) -> tuple[int, list[str]]:
                 if count % every:
                     continue
                 stops += 1
-                bent = copy.deepcopy(spec)
-                node, key = places(bent)[number]
+                mutated = copy.deepcopy(spec)
+                node, key = places(mutated)[number]
                 node[key] = value
-                if problem := _stop(roster, spec, plan, bent, 2 * stops):
+                if problem := _stop(roster, spec, plan, mutated, 2 * stops):
                     wrong.append(f"walk: {spec['operator']}: {key!r} = {str(value)[:80]!r}: {problem}")
     return stops, wrong
 
@@ -84,14 +84,14 @@ def _stop(roster: ExperimentIndex, good: dict[str, Any], before: Plan | None, ba
         check_words(str(error), 100_000)
     _plan_after(roster, bad, version)
     after = _plan_after(roster, good, version + 1)
-    return "" if before == after else "another plan once the spec is good again"
+    return "" if before == after else "the plan differs once the spec is good again"
 
 
 def _plan_after(roster: ExperimentIndex, spec: dict[str, Any], version: int) -> Plan | None:
     tree = experiment(VICTIM, "victim", spec, version)
     tree["metadata"]["generation"] = version
     event = DECODER.event(line_of("MODIFIED", tree))
-    if event.obj is not None:  # bytes that are no JSON never came from an API server
+    if event.obj is not None:  # the API server never sends bytes that are not JSON
         roster.experiment_changed(None, event.obj)
     plan = roster.entries[VICTIM].plan
     return plan and replace(plan, generation=0)

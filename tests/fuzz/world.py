@@ -1,7 +1,7 @@
-"""The daemon between the wire and its decisions, with one healthy experiment in it that must notice nothing.
+"""The daemon between the wire and its decisions, with one healthy experiment (the neighbour) that must not be affected.
 
-What is real: decoders, stores, roster, decisions, status, rendering, metrics, roll-call page. What is left out: sockets
-and tasks. ``Poisoned`` says what went wrong; any other exception is a violation as well.
+Real are: decoders, stores, index, decisions, status, rendering, metrics, roll-call page. Left out are sockets and
+tasks. ``Harm`` says what went wrong; any other exception is a violation as well.
 """
 
 import copy
@@ -41,7 +41,7 @@ from tests.fuzz.samples import SPECS, experiment, member, service
 NOW = 1_800_000_000.0
 NEIGHBOUR = "uid-neighbour"
 LARGEST_STATUS = 100_000
-"""Bytes. The API server takes 1.5 MB; a status that repeats what others said must stay far below."""
+"""Bytes. The API server accepts 1.5 MB; a status that contains texts of others must stay far below."""
 LONGEST_MESSAGE = 1_024
 LONGEST_ERROR = 4_096
 
@@ -50,14 +50,14 @@ DECODERS: dict[str, Any] = {
 }  # fmt: skip
 
 
-class Poisoned(AssertionError):
-    """An object did what no object may do."""
+class Harm(AssertionError):
+    """A hostile object did harm."""
 
 
-def demand(condition: bool, what: str) -> None:
-    """Raise ``Poisoned`` unless the condition holds."""
+def require(condition: bool, what: str) -> None:
+    """Raise ``Harm`` unless the condition holds."""
     if not condition:
-        raise Poisoned(what)
+        raise Harm(what)
 
 
 def line_of(kind: str, tree: dict[str, Any]) -> bytes:
@@ -66,7 +66,7 @@ def line_of(kind: str, tree: dict[str, Any]) -> bytes:
 
 
 class World:
-    """One daemon's memory: the neighbour, and whatever is thrown at it."""
+    """The memory of one daemon: the neighbour, and everything that is sent to it."""
 
     def __init__(self) -> None:
         self.wanted: set[str] = set()
@@ -79,26 +79,26 @@ class World:
         }
         self.version = 1_000
         self.thorough = True
-        """Look at every output from every side; without, only at what each decision gives."""
+        """Check every output from every side; otherwise only the outputs of each decision."""
         self.trees: dict[str, list[dict[str, Any]]] = {"experiment": [], "pod": [], "service": []}
-        self._move_in()
-        self._pristine = self._portrait()
+        self._add_neighbour()
+        self._expected = self._facts_of_neighbour()
         self._view = copy.deepcopy(self.entry.view)
 
     @property
     def entry(self) -> Entry:
-        """The neighbour's."""
+        """The neighbour's entry."""
         return self.roster.entries[NEIGHBOUR]
 
     def next_version(self) -> int:
-        """A resourceVersion that was never used."""
+        """A new resourceVersion."""
         self.version += 1
         return self.version
 
-    # --- what comes in ---------------------------------------------------------------------------------------
+    # Input
 
     def take(self, kind: str, line: bytes) -> Event[Any]:
-        """One line of a watch, as a reflector takes it."""
+        """Apply one line of a watch, as a reflector does."""
         event: Event[Any] = DECODERS[kind].event(line)
         check_words(event.problem, LONGEST_MESSAGE)
         if event.error is not None:
@@ -115,27 +115,27 @@ class World:
         return event
 
     def decode(self, kind: str, body: bytes) -> Page[Any]:
-        """A page of a list, decoded and not believed. Raises ``ApiError`` for one that is none."""
+        """Decode a page of a list without applying it. Raises ``ApiError`` for a malformed one."""
         page: Page[Any] = DECODERS[kind].page(body)
         for problem in page.problems:
             check_words(problem, LONGEST_MESSAGE)
         return page
 
     def relist(self, kind: str, body: bytes) -> None:
-        """A page that is a whole list. Raises ``ApiError`` for one that is none."""
+        """Apply a page that is a whole list. Raises ``ApiError`` for a malformed one."""
         page = self.decode(kind, body)
         self.stores[kind].replace(page.objects, page.version)
 
-    # --- what comes of it ------------------------------------------------------------------------------------
+    # Output
 
-    def strangers(self) -> list[Entry]:
-        """Everybody but the neighbour."""
+    def victims(self) -> list[Entry]:
+        """The entries of all experiments except the neighbour."""
         return [entry for entry in self.roster if entry.seen.uid != NEIGHBOUR]
 
     def live(self, entry: Entry, steps: int = 2) -> None:
-        """Some steps in the life of an experiment, as the daemon would take them, with every output checked."""
+        """Take some steps with an experiment, as the daemon would, and check every output."""
         now = NOW
-        demand(entry.plan is None or not entry.unreadable, "decided upon, although its status cannot be read")
+        require(entry.plan is None or not entry.unreadable, "a decision on a status that cannot be read")
         for _ in range(steps):
             if entry.plan is None:
                 self._refuse(entry, now)
@@ -145,7 +145,7 @@ class World:
             if decision.write:
                 wire = check_status(decision.record)
                 if self.thorough:
-                    check_rebirth(entry, entry.plan, decision, wire, now)
+                    check_restart(entry, entry.plan, decision, wire, now)
             entry.record = decision.record
             entry.view.confirmed, entry.view.service = decision.record.epoch, True
             now += 400.0
@@ -159,47 +159,47 @@ class World:
         check_events(ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid), record.story)
 
     def show(self) -> None:
-        """What a scrape and the roll-call page say with everybody in it."""
+        """Check a scrape and the roll-call page with all experiments in them."""
         subjects = [
             Subject(entry.plan, entry.record, entry.view) for entry in self.roster if entry.plan and entry.record
         ]
         registry = CollectorRegistry()
         registry.register(ExperimentCollector(lambda: subjects, lambda: NOW, deadline.ends))
         text = generate_latest(registry)
-        demand(b'experiment="neighbour"' in text, "the neighbour's series are gone from the scrape")
-        demand(len(text) < 200_000, f"a scrape of {len(text)} bytes")
+        require(b'experiment="neighbour"' in text, "the neighbour's series are missing in the scrape")
+        require(len(text) < 200_000, f"a scrape of {len(text)} bytes")
         for subject in subjects:
             told = detail(subject, deadline.ends(subject.plan, subject.record), NOW)
-            demand(len(msgspec.json.encode(told)) < 2_000_000, "a roll-call document without end")
+            require(len(msgspec.json.encode(told)) < 2_000_000, "an unbounded roll-call document")
 
-    def unharmed(self) -> None:
-        """The neighbour is as it was, in every way. Raises ``Poisoned``."""
-        demand(NEIGHBOUR in self.roster.entries, "the neighbour is gone")
-        demand(self.entry.view == self._view, "the neighbour's view has changed")
-        portrait = self._portrait() if self.thorough else self._facts()
-        if changed := [name for name in portrait if portrait[name] != self._pristine[name]]:
-            raise Poisoned(f"the neighbour's {', '.join(changed)} changed")
+    def check_neighbour(self) -> None:
+        """Check that the neighbour has not changed. Raises ``Harm``."""
+        require(NEIGHBOUR in self.roster.entries, "the neighbour is gone")
+        require(self.entry.view == self._view, "the neighbour's view has changed")
+        portrait = self._facts_of_neighbour() if self.thorough else self._facts()
+        if changed := [name for name in portrait if portrait[name] != self._expected[name]]:
+            raise Harm(f"the neighbour's {', '.join(changed)} changed")
 
     def clear(self) -> None:
-        """All strangers go again, and nothing of them stays. Raises ``Poisoned``."""
+        """Delete all experiments except the neighbour, and check that nothing is left of them. Raises ``Harm``."""
         for kind, store in self.stores.items():
             kept = {tree["metadata"]["uid"] for tree in self.trees[kind]}
             for obj in [obj for obj in store if obj.uid not in kept]:
                 store.drop(obj.uid, obj, store.version)
-        demand(self.entry.view == self._view, "the neighbour's view has changed as a stranger left")
-        demand(list(self.roster.entries) == [NEIGHBOUR], "entries of strangers stay behind")
-        demand(list(self.roster.views) == [NEIGHBOUR], "views of strangers stay behind")
-        demand(self.roster.pods == len(self.trees["pod"]), "the roster has lost count of the pods")
+        require(self.entry.view == self._view, "the neighbour's view has changed when a victim was deleted")
+        require(list(self.roster.entries) == [NEIGHBOUR], "entries of victims are left")
+        require(list(self.roster.views) == [NEIGHBOUR], "views of victims are left")
+        require(self.roster.pods == len(self.trees["pod"]), "the index counts the wrong number of pods")
         self.wanted.clear()
         self.gone.clear()
 
-    def _portrait(self) -> dict[str, Any]:
+    def _facts_of_neighbour(self) -> dict[str, Any]:
         entry = self.entry
         assert entry.plan is not None
         return self._facts() | {"decision": decide(entry.plan, entry.record, entry.view, NOW + 50)}
 
     def _facts(self) -> dict[str, Any]:
-        """All that a decision is made from, apart from the view."""
+        """Everything that a decision is made from, except the view."""
         entry = self.entry
         return {
             "plan": entry.plan,
@@ -209,8 +209,8 @@ class World:
             "object": entry.seen,
         }
 
-    def _move_in(self) -> None:
-        """The neighbour: four JAX ranks that run, all heard."""
+    def _add_neighbour(self) -> None:
+        """Add the neighbour: four running JAX ranks, all arrived."""
         spec = SPECS[0]
         self._settle("experiment", experiment(NEIGHBOUR, "neighbour", spec, self.next_version()))
         for rank in range(4):
@@ -234,67 +234,67 @@ class World:
         assert event.obj is not None, event.problem
 
 
-# --- what every output must be -----------------------------------------------------------------------------------
+# Checks of outputs
 
 
 def check_words(text: str, longest: int) -> None:
-    """Text for people is short and fit to print (line breaks aside)."""
-    demand(len(text) <= longest, f"{len(text)} characters of text: {text[:80]!r}")
-    demand(all(line.isprintable() for line in text.split("\n")), f"unprintable text: {text[:200]!r}")
+    """Text for people is short and printable (except line breaks)."""
+    require(len(text) <= longest, f"{len(text)} characters of text: {text[:80]!r}")
+    require(all(line.isprintable() for line in text.split("\n")), f"unprintable text: {text[:200]!r}")
 
 
 def check_status(record: Record) -> bytes:
-    """The status of a record can be written and is small; its bytes."""
+    """The status of a record can be written and is small; returns its bytes."""
     status = to_status(record)
     body = to_json(status, "the status")
-    demand(len(body) <= LARGEST_STATUS, f"a status of {len(body)} bytes")
+    require(len(body) <= LARGEST_STATUS, f"a status of {len(body)} bytes")
     for said in (status, *status["conditions"], *status["story"], status.get("cause", {})):
-        demand(len(said.get("message", "")) <= LONGEST_MESSAGE, "a message without end")
+        require(len(said.get("message", "")) <= LONGEST_MESSAGE, "an unbounded message")
     return body
 
 
-def check_rebirth(entry: Entry, plan: Plan, decision: Decision, persisted: bytes, now: float) -> None:
-    """What is persisted reads back, and a daemon that is started now goes on as this one would."""
+def check_restart(entry: Entry, plan: Plan, decision: Decision, persisted: bytes, now: float) -> None:
+    """A persisted status reads back, and a daemon that starts now continues as this one would."""
     wire = json.loads(persisted)
     again = from_status(wire)
-    demand(again is not None and to_status(again) == wire, "a status that does not read back")
+    require(again is not None and to_status(again) == wire, "a status that does not read back")
     same = decide(plan, decision.record, entry.view, now)
-    reborn = decide(plan, again, entry.view, now)
-    demand(reborn.actions == same.actions, "a restarted daemon would act differently")
-    told = [[line.reason for line in each.story] for each in (same, reborn)]
-    demand(told[0] == told[1], f"a restarted daemon would tell {told[1]} instead of {told[0]}")
+    restarted = decide(plan, again, entry.view, now)
+    require(restarted.actions == same.actions, "a restarted daemon would act differently")
+    told = [[line.reason for line in each.story] for each in (same, restarted)]
+    require(told[0] == told[1], f"a restarted daemon would write the Events {told[1]} instead of {told[0]}")
 
 
 def check_events(ref: ExperimentRef, lines: Iterable[Line]) -> None:
-    """Each line of the story can be told, in Kubernetes' measure."""
+    """Each line of the story fits in a Kubernetes Event."""
     for line in lines:
         event = render_event(ref, line, "musterd-0")
         to_json(event, "an Event")
-        demand(len(event["message"].encode()) <= LONGEST_MESSAGE, "an Event with a message without end")
+        require(len(event["message"].encode()) <= LONGEST_MESSAGE, "an Event with an unbounded message")
 
 
 def check_decision(entry: Entry, plan: Plan, decision: Decision, now: float) -> None:
-    """A decision never goes back, and what it asks for can be done."""
+    """A decision never goes back to an earlier epoch, and its actions can be carried out."""
     record = decision.record
-    demand(entry.record is None or record.epoch >= entry.record.epoch, "the epoch has gone back")
-    demand(decision.wake_at is None or decision.wake_at > now, "it wakes in the past")
+    require(entry.record is None or record.epoch >= entry.record.epoch, "the epoch has gone back")
+    require(decision.wake_at is None or decision.wake_at > now, "it wakes in the past")
     check_events(ExperimentRef(plan.namespace, plan.name, plan.uid), decision.story)
     check_probe(decision.probe)
     for action in decision.actions:
         if isinstance(action, CreatePods):
-            demand(len(action.members) <= 256, "a wave without end")
+            require(len(action.members) <= 256, "an unbounded number of creates in one action")
             to_json(render_service(plan), "the Service")
             for each in action.members[:2]:
                 group = plan.group_of(each.rank)
-                demand(group is not None, f"no group for {each}")
+                require(group is not None, f"no group for {each}")
                 assert group is not None
                 PodTemplate(plan, group, action.epoch).render(each)
 
 
 def check_probe(target: ProbeTarget | None) -> None:
-    """What is probed is an address."""
+    """A probe has an address."""
     if target is not None:
         try:
             Address.parse(target.address)
         except ValueError as error:
-            raise Poisoned(f"a probe of no address: {error}") from error
+            raise Harm(f"a probe without an address: {error}") from error

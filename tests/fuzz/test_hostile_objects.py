@@ -1,4 +1,4 @@
-"""No object can hurt anybody but itself. The long run is ``make fuzz``."""
+"""A hostile object harms no other experiment. ``make fuzz`` is the long run."""
 
 import functools
 import gc
@@ -14,9 +14,9 @@ from muster.api.values.printable import small_number, word
 from muster.watchers.pods.decode import DECODER
 from tests.fuzz.runner import Runner
 from tests.fuzz.samples import troubled
-from tests.fuzz.world import NEIGHBOUR, Poisoned, World, line_of
+from tests.fuzz.world import NEIGHBOUR, Harm, World, line_of
 
-OURS = ("muster", "state", "watchers", "reconcilers", "metrics", "daemon")
+OURS = ("muster",)
 
 
 @pytest.mark.timeout(300)
@@ -26,32 +26,32 @@ def test_thousands_of_hostile_objects_do_no_harm() -> None:
     assert min(runner.played.values()) > 40
 
 
-def test_a_case_can_be_played_again_alone() -> None:
+def test_a_case_can_be_replayed_alone() -> None:
     first, again = Runner(seed=3), Runner(seed=3)
     list(first.run(range(40)))
     list(again.run(range(39, 40)))
     assert sum(again.played.values()) == 1
 
 
-def test_harm_to_the_neighbour_does_not_go_unseen() -> None:
-    """The fuzzer's own alarm: whatever is changed of the neighbour is noticed."""
+def test_harm_to_the_neighbour_is_detected() -> None:
+    """The fuzzer's own check: any change of the neighbour is a violation."""
     world = World()
     entry = world.entry
     entry.view.change(next(iter(entry.view.of(0).members.values())), None)
-    with pytest.raises(Poisoned, match="view has changed"):
-        world.unharmed()
+    with pytest.raises(Harm, match="view has changed"):
+        world.check_neighbour()
     world = World()
     world.entry.record = None
-    with pytest.raises(Poisoned, match="record"):
-        world.unharmed()
+    with pytest.raises(Harm, match="record"):
+        world.check_neighbour()
     world = World()
     del world.roster.entries[NEIGHBOUR]
-    with pytest.raises(Poisoned, match="gone"):
-        world.unharmed()
+    with pytest.raises(Harm, match="gone"):
+        world.check_neighbour()
 
 
 def test_every_cache_is_bounded() -> None:
-    """A cache without a bound is one that hostile words can fill; what takes no argument holds one thing."""
+    """Hostile text could fill an unbounded cache. A cache of a function without arguments holds one value."""
     for room in OURS:
         for module in pkgutil.walk_packages(import_module(room).__path__, f"{room}."):
             if not module.name.endswith("__main__"):
@@ -63,8 +63,8 @@ def test_every_cache_is_bounded() -> None:
     assert [f"{cache.__module__}.{cache.__qualname__}" for cache in endless] == []
 
 
-def test_long_words_of_many_pods_are_not_remembered() -> None:
-    """Ten thousand pods whose every word has 20,000 characters: 1.6 GB, if somebody kept them."""
+def test_long_texts_of_many_pods_are_not_cached() -> None:
+    """Ten thousand pods with texts of 20,000 characters: 1.6 GB, if they were kept."""
     tracemalloc.start()
     try:
         for number in range(10_000):
@@ -76,7 +76,7 @@ def test_long_words_of_many_pods_are_not_remembered() -> None:
     assert held < 12 * 2**20
 
 
-def test_a_pod_with_endless_words_becomes_a_small_record() -> None:
+def test_a_pod_with_long_texts_becomes_a_small_record() -> None:
     tree = troubled("uid-1", 2, 7)
     for status in (*tree["status"]["containerStatuses"], *tree["status"]["initContainerStatuses"]):
         status["name"] = "n" * 100_000
