@@ -1,1 +1,1 @@
-"""Stand-ins for what the daemon talks to, played over real sockets on loopback."""
+"""Stand-ins for what the daemon talks to: in memory, or over real sockets on loopback."""

@@ -1,9 +1,9 @@
-"""A Kubernetes API server in memory, behind the same door as the real one (`muster.kube.transport.Transport`).
+"""A Kubernetes API server in memory, with the interface of ``muster.kube.transport.Transport``.
 
-It keeps what clients rely on: one growing resourceVersion, a uid per object, a generation per spec, 409 for a taken
+It has what clients rely on: one growing resourceVersion, a uid per object, a generation per spec, 409 for an existing
 name, preconditions, the status subresource, graceful deletion of pods, label selectors, pages, streamed lists, and
-watches from a resourceVersion. What goes wrong is scripted: an error before a request is carried out, or after it (the
-answer that is lost).
+watches from a resourceVersion. Faults are scripted: an error before a request is carried out, or after it (a lost
+answer).
 """
 
 import asyncio
@@ -25,7 +25,7 @@ ENDED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it came."""
+    """One request as it was received."""
 
     method: str
     path: str
@@ -38,7 +38,7 @@ class Request:
 
 @dataclass(slots=True)
 class Fault:
-    """What goes wrong with the next ``times`` requests whose ``METHOD path`` contains ``where``."""
+    """An error for the next ``times`` requests whose ``METHOD path`` contains ``where``."""
 
     where: str
     error: ApiError
@@ -47,9 +47,9 @@ class Fault:
 
 
 class FakeApi:
-    """Objects by path. ``clock`` gives wall seconds; ``requests`` remembers what was asked, in order.
+    """Objects by path. ``clock`` gives wall-clock seconds; ``requests`` holds all requests in order.
 
-    With ``nodes``, pods that no kubelet answers for (without a node, or ended) are deleted at once, as by the real
+    With ``nodes``, pods without a running kubelet (not scheduled, or ended) are deleted at once, as by the real API
     server (kubernetes: pkg/registry/core/pod/strategy.go, CheckGracefulDelete).
     """
 
@@ -60,10 +60,10 @@ class FakeApi:
         self.under_way = 0
         self.busiest = 0
         self.gate = asyncio.Event()
-        """While it is cleared, requests wait at the door."""
+        """Requests wait until it is set."""
         self.gate.set()
         self.listeners: list[Callable[[Change], None]] = []
-        """Told of every change, at once."""
+        """Called synchronously for every change."""
         self._arrival = asyncio.Event()
         self._clock = clock
         self._nodes = nodes
@@ -71,16 +71,16 @@ class FakeApi:
         self._faults: list[Fault] = []
         self.watches = Watches(self.history, clock)
 
-    # What tests do to the world
+    # For tests
 
     def fail(self, where: str, error: ApiError, *, after: bool = False, times: int = 1) -> None:
         """Script a fault; ``after``: the request is carried out first, and only its answer is lost."""
         self._faults.append(Fault(where, error, after, times))
 
     def put(self, path: str, obj: Object) -> Object:
-        """Create or replace an object as somebody else would; what the server keeps of it.
+        """Create or replace an object as another client would; returns the stored object.
 
-        The object is kept, not copied: whoever changes it afterwards changes history.
+        The object is stored, not copied: do not change it afterwards.
         """
         old = self.objects.get(path)
         metadata = dict(obj.get("metadata") or {})
@@ -93,11 +93,11 @@ class FakeApi:
         return self._keep("MODIFIED" if old else "ADDED", path, {**obj, "metadata": metadata})
 
     def remove(self, path: str) -> None:
-        """An object goes for good: a kubelet reports that a pod has ended, a collector has collected."""
+        """Remove an object, as when a kubelet reports the end of a pod."""
         self._keep("DELETED", path, self.objects[path])
 
     def delete(self, path: str, grace: int | None = None) -> Object:
-        """What a DELETE does: a pod with a kubelet gets its grace, everything else goes at once."""
+        """Carry out a DELETE: a scheduled, running pod gets its grace period, everything else is removed at once."""
         found = self.objects[path]
         if grace is None:
             grace = found.get("spec", {}).get("terminationGracePeriodSeconds", 30)
@@ -111,7 +111,7 @@ class FakeApi:
         return found
 
     def named(self, kind: str) -> list[str]:
-        """The names of the objects of a plural kind, sorted."""
+        """The sorted names of the objects of a plural kind."""
         return sorted(obj["metadata"]["name"] for path, obj in self.objects.items() if path.split("/")[-2] == kind)
 
     def asked(self, where: str) -> list[Request]:
@@ -119,16 +119,16 @@ class FakeApi:
         return [request for request in self.requests if where in str(request)]
 
     async def crowd(self, number: int) -> None:
-        """Wait until so many requests are under way."""
+        """Wait until that many requests are in flight."""
         while self.under_way < number:
             self._arrival.clear()
             await self._arrival.wait()
 
     def now(self, later: float = 0.0) -> str:
-        """A timestamp as the server writes it."""
+        """A timestamp as the API server writes it."""
         return whole_time(self._clock() + later)
 
-    # The door
+    # Transport
 
     async def request(
         self,
@@ -162,13 +162,13 @@ class FakeApi:
     async def lines(
         self, path: str, *, params: Mapping[str, str], silence: float, courier: Courier | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """A watch; ``courier`` decides what reaches it when."""
+        """A watch; ``courier`` decides when each change is delivered."""
         stream = self.watches.stream(path, params, silence, _selector(params), courier or Prompt())
         async with aclosing(stream) as lines:  # type: ignore[type-var]
             yield lines
 
     def page(self, path: str, params: Mapping[str, str], version: int | None = None) -> Object:
-        """One page of a list, of now or of an earlier version."""
+        """One page of a list, at the current or an earlier resourceVersion."""
         objects = self.objects if version is None else self.history.state(version)
         chosen = _selector(params)
         start = params.get("continue", "")
@@ -179,7 +179,7 @@ class FakeApi:
             metadata["continue"] = page[-1]
         return {"kind": "List", "metadata": metadata, "items": [objects[p] for p in page]}
 
-    # The verbs
+    # Verbs
 
     def _get(self, asked: Request) -> Object:
         if asked.path in self.objects or asked.path.rsplit("/", 1)[1] not in KINDS:
@@ -208,7 +208,7 @@ class FakeApi:
         _check(options.get("preconditions", {}), found["metadata"])
         return self.delete(asked.path, options.get("gracePeriodSeconds"))
 
-    # Bookkeeping
+    # Storage
 
     def _find(self, path: str) -> Object:
         if found := self.objects.get(path):
@@ -230,7 +230,7 @@ class FakeApi:
         return kept
 
     def _body(self, answer: Object) -> bytes:
-        """What was just changed is encoded once, for its answer and for all watches."""
+        """The encoded object. One that was just changed is encoded once, for its answer and for all watches."""
         last = self.history.changes[-1] if self.history.changes else None
         return last.body if last is not None and last.after is answer else encode(answer)
 

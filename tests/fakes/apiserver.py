@@ -1,6 +1,6 @@
-"""An API server that misbehaves on order: each request is answered by the next step of a script.
+"""An API server that misbehaves as scripted: each request is answered by the next step of a script.
 
-It speaks just enough HTTP/1.1, by hand, so that a test can cut, stall and garble at any byte.
+It speaks just enough HTTP/1.1, by hand, so that a test can cut, stall and garble an answer at any byte.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the client asked."""
+    """A request."""
 
     method: str
     path: str
@@ -31,16 +31,16 @@ class Request:
 
 @dataclass(slots=True)
 class Reply:
-    """The way back to the client."""
+    """The connection to the client."""
 
     writer: asyncio.StreamWriter
 
     async def send(self, status: int, body: bytes, **headers: str) -> None:
-        """A whole answer of known length. Underscores in header names are dashes."""
+        """Send a whole answer of known length. Underscores in header names become dashes."""
         await self.raw(_head(status, {"Content-Length": str(len(body))} | headers) + body)
 
     async def begin(self, status: int = 200) -> None:
-        """The head of a chunked answer."""
+        """Send the head of a chunked answer."""
         await self.raw(_head(status, {"Transfer-Encoding": "chunked"}))
 
     async def chunk(self, data: bytes) -> None:
@@ -54,7 +54,7 @@ class Reply:
         await self.writer.drain()
 
     def reset(self) -> None:
-        """Drop the connection without a word."""
+        """Abort the connection."""
         self.writer.transport.abort()
 
 
@@ -63,7 +63,7 @@ Step = Callable[[Request, Reply], Awaitable[None]]
 
 @dataclass
 class ApiServer:
-    """Answers with ``script``, step by step, and with ``otherwise`` when the script is over."""
+    """Answers with ``script``, step by step, and with ``otherwise`` when the script is used up."""
 
     script: list[Step] = field(default_factory=list)
     otherwise: Step | None = None
@@ -73,7 +73,7 @@ class ApiServer:
     def kubeconfig(
         self, directory: Path, user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None
     ) -> Path:
-        """A kubeconfig that leads here; ``user`` replaces the token, ``cluster`` adds to the address."""
+        """Write a kubeconfig for this server; ``user`` replaces the token, ``cluster`` adds to the cluster entry."""
         file = directory / "kubeconfig"
         config = {
             "apiVersion": "v1",
@@ -87,7 +87,7 @@ class ApiServer:
         return file
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection."""
+        """Serve one connection."""
         while True:
             try:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -96,7 +96,7 @@ class ApiServer:
             request = await _parse(head, reader)
             self.requests.append(request)
             step = self.script.pop(0) if self.script else self.otherwise
-            assert step is not None, f"the script is over, but there is one more request: {request}"
+            assert step is not None, f"the script is used up, but there is another request: {request}"
             try:
                 await step(request, Reply(writer))
             except ConnectionError:
@@ -109,7 +109,7 @@ class ApiServer:
 async def api_server(
     *script: Step, otherwise: Step | None = None, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[ApiServer]:
-    """An ``ApiServer`` on a free port of the loopback."""
+    """An ``ApiServer`` on a free port of loopback."""
     fake = ApiServer(list(script), otherwise)
     tasks: set[asyncio.Task[None]] = set()
     failures: list[BaseException] = []
@@ -180,7 +180,7 @@ def chunks(*parts: bytes, then: str = "end") -> Step:
 
 
 async def hang(_request: Request, _reply: Reply) -> None:
-    """Accept the request and never say anything."""
+    """Accept the request and never answer."""
     await asyncio.Event().wait()
 
 
@@ -195,14 +195,14 @@ def event(kind: str, obj: Any) -> bytes:
 
 
 def bookmark(version: int, *, complete: bool = False) -> bytes:
-    """A bookmark, with the null creationTimestamp that real ones have."""
+    """A bookmark, with the null creationTimestamp of real ones."""
     annotations = {"k8s.io/initial-events-end": "true"} if complete else {}
     metadata = {"resourceVersion": str(version), "creationTimestamp": None, "annotations": annotations}
     return event("BOOKMARK", {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": {"containers": None}})
 
 
 def error_event(code: int, reason: str) -> bytes:
-    """An ERROR line; its ``status`` is a string, unlike any pod's."""
+    """An ERROR line; its ``status`` is a string, unlike a pod's."""
     return event("ERROR", {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "gone"})
 
 

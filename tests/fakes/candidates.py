@@ -1,4 +1,4 @@
-"""Daemons as far as the election is concerned: each on its machine, with work that writes all the time."""
+"""Daemons as far as leader election is concerned: each on its own machine, with work that writes all the time."""
 
 import asyncio
 from random import Random
@@ -35,16 +35,16 @@ class Candidate:
 
     @property
     def leads(self) -> bool:
-        """Its writes would leave."""
+        """Whether its fence would let a write pass."""
         return not self.machine.killed and self.elector.fence.open
 
     @property
     def writes(self) -> list[float]:
-        """When its writes left."""
+        """When its writes were sent."""
         return [at for at, what in self.machine.cable.sent if what == f"POST {WORK}"]
 
     def leave(self) -> None:
-        """A clean exit."""
+        """Exit cleanly."""
 
         async def end() -> None:
             self.task.cancel()
@@ -70,19 +70,19 @@ class Candidate:
 
 
 def lease(world: World) -> dict[str, Any]:
-    """The Lease's spec as the server keeps it."""
+    """The spec of the stored Lease."""
     spec: dict[str, Any] = world.api.objects[LEASE]["spec"]
     return spec
 
 
 def touch(world: World, **spec: Any) -> None:
-    """A stranger edits the Lease."""
+    """Edit the Lease as another client."""
     if LEASE in world.api.objects:
         old = world.api.objects[LEASE]
         world.api.put(LEASE, {**old, "spec": {**old["spec"], **spec}})
 
 
 def vanish(world: World) -> None:
-    """A stranger deletes the Lease."""
+    """Delete the Lease as another client."""
     if LEASE in world.api.objects:
         world.api.remove(LEASE)

@@ -29,7 +29,7 @@ class Pair:
 
 
 class Authority:
-    """Issues certificates for 127.0.0.1 and for people."""
+    """Issues certificates for 127.0.0.1 and for clients."""
 
     def __init__(self, name: str = "test-ca") -> None:
         self._name = _name(name)

@@ -1,10 +1,10 @@
-"""A JAX coordination service to play with, in each generation of its protocol.
+"""A JAX coordination service, in each generation of its protocol.
 
-It keeps the rules of the real one as far as an observer can see them: who is registered, the rendezvous that lets all
-pass together, the version that grows with each change, the incarnation that must be named, parked questions. And it
-is as touchy: each call that would kill a real job goes into `crimes`, which a test then finds not to be empty.
+It has the rules of the real one as far as a prober can see them: registered tasks, the rendezvous that lets all pass
+together, the version that grows with each change, the incarnation that a request must name, parked requests. Each call
+that would crash a real job is recorded in ``crimes``, which tests assert to be empty.
 
-It has its own protobuf encoder and reader, so that it cannot agree with the prober on a mistake.
+It has its own protobuf encoder and decoder, so that it does not share a mistake with the prober.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ def _blob(tag: int, value: bytes) -> bytes:
 
 
 def _parse(data: bytes) -> dict[int, Any]:
-    """The fields of a request; the last of each number."""
+    """The fields of a request; the last one of each number."""
     found: dict[int, Any] = {}
     at = 0
 
@@ -87,7 +87,7 @@ def _parse(data: bytes) -> dict[int, Any]:
 
 @dataclass
 class FakeTask:
-    """One rank, as the service keeps it."""
+    """The service's state of one rank."""
 
     state: int = DISCONNECTED
     incarnation: int = 0
@@ -97,7 +97,7 @@ class FakeTask:
 
 @dataclass(frozen=True)
 class Call:
-    """One request that came in."""
+    """A received request."""
 
     method: str
     incarnation: int = 0
@@ -107,36 +107,36 @@ class Call:
 
 @dataclass
 class FakeCoordinator:
-    """A coordinator of `n` processes on a free port of 127.0.0.1; use it with `async with`."""
+    """A coordinator of ``n`` processes on a free port of 127.0.0.1, as an async context manager."""
 
     n: int
     protocol: str = "v2"
     port: int = 0
     calls: list[Call] = field(default_factory=list)
     crimes: list[str] = field(default_factory=list)
-    """Requests a real coordinator does not survive, and methods no prober may call."""
+    """Requests that would crash a real coordinator, and methods that a prober must not call."""
     store: dict[str, bytes] = field(default_factory=dict)
     """The key-value store."""
     mangle: Callable[[bytes], bytes] = bytes
-    """What becomes of each answer's bytes on the way out."""
+    """Applied to the bytes of each answer."""
     frozen: bool = False
-    """Answer nothing more, as a service whose threads are stuck."""
+    """Do not answer any more, like a service whose threads are stuck."""
     held: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a call was left without an answer for that reason."""
     refusal: tuple[grpc.StatusCode, str] | None = None
-    """Refuse each call with this status."""
+    """The status with which each call is refused."""
     options: tuple[tuple[str, Any], ...] = ()
     compression: grpc.Compression | None = None
     seed: int = 7
     incarnation: int = 0
     version: int = 0
     parked: int = 0
-    """Questions that wait for a change at this moment."""
+    """Number of requests that wait for a change at this moment."""
     most_parked: int = 0
     tasks: dict[int, FakeTask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Nothing listens yet."""
+        """Initialize without listening."""
         self._random = random.Random(self.seed)
         self._server: grpc.aio.Server | None = None
         self._changed = asyncio.Event()
@@ -144,7 +144,7 @@ class FakeCoordinator:
         self._told: dict[int, int] = {}
 
     async def __aenter__(self) -> Self:
-        """Listen."""
+        """Start listening."""
         await self.start()
         return self
 
@@ -156,11 +156,11 @@ class FakeCoordinator:
 
     @property
     def address(self) -> str:
-        """Where it listens."""
+        """The address on which it listens."""
         return f"127.0.0.1:{self.port}"
 
     async def start(self) -> None:
-        """Begin a new life: nobody has arrived, and the incarnation is a new one."""
+        """Start with a new incarnation and no registered task."""
         self.incarnation = self._random.getrandbits(64) | 1
         self.version = 0
         self.tasks = {rank: FakeTask() for rank in range(self.n)}
@@ -171,18 +171,18 @@ class FakeCoordinator:
         await self._server.start()
 
     async def stop(self) -> None:
-        """End as a killed process does: every connection breaks, the port is refused."""
+        """End like a killed process: connections break, and the port refuses new ones."""
         server, self._server = self._server, None
         if server is not None:
             await server.stop(None)
 
     async def restart(self) -> None:
-        """Process 0 is replaced by another on the same address."""
+        """Replace process 0 by another one at the same address."""
         await self.stop()
         await self.start()
 
     def arrive(self, *ranks: int) -> None:
-        """These ranks register; the last one to do so lets all pass."""
+        """Register these ranks; the last of all ranks lets all pass."""
         for rank in ranks:
             self.tasks[rank] = FakeTask(DISCONNECTED, self._random.getrandbits(64) | 1)
             self.version += 1
@@ -194,14 +194,14 @@ class FakeCoordinator:
         self._change(0)
 
     def fail(self, rank: int, code: int = 14, text: str | bytes = "heartbeat timeout") -> None:
-        """The service gives a rank up."""
+        """Report an error of a rank, as the service does when its heartbeat times out."""
         task = self.tasks[rank]
         task.state, task.code = ERROR, code
         task.text = text if isinstance(text, bytes) else text.encode()
         self._change(1)
 
     def leave(self, *ranks: int) -> None:
-        """These ranks end in good order; all do without arguments."""
+        """Shut down these ranks in good order; all of them without arguments."""
         for rank in ranks or range(self.n):
             self.tasks[rank].state = DISCONNECTED
             self._change(1)
@@ -212,7 +212,7 @@ class FakeCoordinator:
         self._changed = asyncio.Event()
 
     async def parking(self, count: int) -> None:
-        """Wait until that many questions are parked."""
+        """Wait until that many requests are parked."""
         while self.parked != count:
             await self._parking.wait()
 
@@ -223,7 +223,7 @@ class FakeCoordinator:
         self._parking = asyncio.Event()
 
     async def answer(self, method: str, body: bytes, context: Any) -> bytes:
-        """Judge and answer one request."""
+        """Check and answer one request."""
         if self.frozen:
             self.calls.append(Call(method, peer=context.peer()))
             self.held.set()
@@ -240,7 +240,7 @@ class FakeCoordinator:
         if self.refusal is not None:
             await context.abort(*self.refusal)
         sent = self.mangle(reply)
-        if sent != reply:  # it may have reported any version: to repeat that one is no crime
+        if sent != reply:  # the answer may contain any version, so a request may repeat any
             self._told[self.incarnation] = 1 << 63
         return sent
 
@@ -305,13 +305,13 @@ class FakeCoordinator:
 
 
 class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]
-    """Serves the methods this generation has; notes calls no prober may make."""
+    """Serves the methods of this generation, and records calls that a prober must not make."""
 
     def __init__(self, coordinator: FakeCoordinator) -> None:
         self._coordinator = coordinator
 
     def service(self, details: Any) -> Any:
-        """The handler of one method; None is UNIMPLEMENTED."""
+        """The handler of a method; None: UNIMPLEMENTED."""
         coordinator, method = self._coordinator, details.method
         package = V2 if coordinator.protocol == "v2" else V1
         reads = {*ROLL_CALL.values(), *(base + name for base in (V1, V2) for name in KEY_VALUE)}

@@ -1,4 +1,4 @@
-"""A native engine at a server in memory."""
+"""A native engine on an API server in memory."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from tests.fakes.api import FakeApi
 
 @dataclass
 class Bench:
-    """``now`` is the wall clock, and stands still."""
+    """``now`` is the wall clock; it does not advance by itself."""
 
     concurrency: int = 32
     now: float = 1_000_000.0
@@ -24,8 +24,7 @@ class Bench:
 
 
 def told(outcome: Outcome) -> Outcome:
-    """The outcome of an action that was finished; else its error is raised, as the daemon does once it has noted the
-    rest."""
+    """The outcome of a finished action; raises its error if it has one, as the daemon does."""
     if outcome.error is not None:
         raise outcome.error
     return outcome

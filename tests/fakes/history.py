@@ -1,7 +1,7 @@
-"""What an API server in memory remembers: every change, and from it each state there ever was.
+"""The history of an API server in memory: every change, and every earlier state.
 
-Objects are never changed in place, only replaced; so a change holds the very objects, and an old state costs a replay
-of the changes and no copy.
+Objects are replaced and never changed in place. So a change holds the objects themselves, and an earlier state is a
+replay of the changes without copies.
 """
 
 from bisect import bisect_right
@@ -18,7 +18,7 @@ Chosen = Callable[[Object], bool]
 
 @dataclass(slots=True)
 class Change:
-    """One step of one object. ``after`` is its last state where it was deleted; ``at`` is in wall seconds."""
+    """A change of one object. ``after`` is the last state of a deleted object; ``at`` is in wall-clock seconds."""
 
     version: int
     kind: str
@@ -36,17 +36,17 @@ class Change:
 
     @property
     def body(self) -> bytes:
-        """The object as it is sent."""
+        """The encoded object."""
         if not self._body:
             self._body = encode(self.after)
         return self._body
 
     def within(self, collection: str) -> bool:
-        """Whether the object lives in that collection, of one namespace or of all."""
+        """Whether the object is in that collection, of one namespace or of all."""
         return collection in collections_of(self.path)
 
     def line(self, chosen: Chosen) -> bytes | None:
-        """The watch line for whoever chose: an object that leaves the choice is deleted for him."""
+        """The watch line for a selector: an object that no longer matches is DELETED."""
         is_in = self.kind != "DELETED" and chosen(self.after)
         was_in = self.before is not None and chosen(self.before)
         if not (is_in or was_in):
@@ -58,7 +58,7 @@ class Change:
 
 
 class History:
-    """Changes in order. Versions up to ``forgotten`` cannot be watched from any more."""
+    """Changes in order. A watch from a version up to ``forgotten`` gets 410."""
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
@@ -66,16 +66,16 @@ class History:
         self.forgotten = 0
 
     def add(self, change: Change) -> None:
-        """One more."""
+        """Append a change."""
         self.changes.append(change)
         self.version = change.version
 
     def after(self, version: int) -> int:
-        """The index of the first change later than that version."""
+        """The index of the first change after that version."""
         return bisect_right(self.changes, version, key=lambda change: change.version)
 
     def state(self, version: int) -> dict[str, Object]:
-        """All objects by path, as they were at that version."""
+        """All objects by path, at that version."""
         objects: dict[str, Object] = {}
         for change in self.changes[: self.after(version)]:
             if change.kind == "DELETED":
@@ -87,12 +87,12 @@ class History:
 
 @lru_cache(maxsize=65536)
 def collections_of(path: str) -> tuple[str, ...]:
-    """The collections an object belongs to: its namespace's, and that of all namespaces."""
+    """The collections of an object: that of its namespace, and that of all namespaces."""
     own = path.rpartition("/")[0]
     head, found, tail = own.partition("/namespaces/")
     return (own, f"{head}/{tail.partition('/')[2]}") if found else (own,)
 
 
 def encode(document: Object) -> bytes:
-    """JSON as an API server writes it, without blanks."""
+    """JSON without blanks, as an API server writes it."""
     return msgspec.json.encode(document)

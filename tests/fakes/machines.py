@@ -1,7 +1,7 @@
-"""Several machines in one virtual world: each has an event loop and clocks of its own, and can be stopped or killed.
+"""Several machines in one virtual world. Each has an event loop and clocks of its own, and can be stopped or killed.
 
-The world's time is the true one. A machine's monotonic clock runs on while it is stopped, as after SIGSTOP: its timers
-are then late and its answers wait. What is between a machine and the API server in memory is the ``Cable``.
+The world's time is the true one. A machine's monotonic clock advances while the machine is stopped, as after SIGSTOP:
+its timers are then late, and its answers wait. ``Cable`` connects a machine to the API server in memory.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from muster.kube.transport import Answer
 from tests.fakes.api import FakeApi
 
 WORK = "/work"
-"""The path of a write that means nothing; the server is not asked to keep it."""
+"""The path of a write without effect, which is not sent to the server."""
 
 
 class World:
@@ -35,11 +35,11 @@ class World:
         self._numbers = count()
 
     def after(self, seconds: float, do: Callable[[], None]) -> None:
-        """Have something happen later, whatever any machine does."""
+        """Call ``do`` later, whatever any machine does."""
         heappush(self._events, (self.now + seconds, next(self._numbers), do))
 
     def run(self, seconds: float, until: Callable[[], bool] = lambda: False) -> float:
-        """Let time pass, until it is over or ``until`` holds; the seconds that passed."""
+        """Let time pass until ``seconds`` are over or ``until`` holds; returns the seconds that passed."""
         began, end = self.now, self.now + seconds
         while True:
             alive = [machine for machine in self.machines if not (machine.stopped or machine.killed)]
@@ -59,13 +59,13 @@ class World:
         return self.now - began
 
     def close(self) -> None:
-        """End every task on every machine."""
+        """Cancel every task on every machine."""
         for machine in self.machines:
             machine.close()
 
 
 class Machine:
-    """One machine. ``offset`` and ``rate`` are those of its monotonic clock against the world's time."""
+    """One machine. ``offset`` and ``rate`` relate its monotonic clock to the world's time."""
 
     def __init__(self, world: World, *, offset: float = 0.0, rate: float = 1.0) -> None:
         self.world = world
@@ -82,20 +82,20 @@ class Machine:
         return self._offset + self.world.now * self._rate
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run something on it."""
+        """Start a task on it."""
         return self.loop.create_task(work)
 
     def kill(self) -> None:
-        """SIGKILL, or the plug pulled: nothing runs on it any more."""
+        """SIGKILL or power loss: nothing runs on it any more."""
         self.killed = True
 
     @property
     def due(self) -> float:
-        """The world's time at which it has something to do next, if it runs."""
+        """The world's time at which it has something to do next."""
         return max(0.0, (self.loop.due - self._offset) / self._rate)
 
     def turn(self) -> bool:
-        """One turn of its loop, if something is to be done."""
+        """Run one iteration of its loop, if something is due."""
         if self.killed or self.loop.due > self.clock():
             return False
         self.loop.turn()
@@ -110,7 +110,7 @@ class Machine:
 
 
 class _Loop(asyncio.BaseEventLoop):
-    """A loop that never waits; its machine says what time it is and gives it its turns."""
+    """A loop that never waits; its machine decides its time and its iterations."""
 
     _ready: Sequence[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
@@ -141,14 +141,14 @@ class _Loop(asyncio.BaseEventLoop):
         return ()
 
     def _process_events(self, event_list: Sequence[Any]) -> None:
-        """There are none."""
+        """There are no I/O events."""
 
     def _write_to_self(self) -> None:
-        """Nobody sleeps."""
+        """The loop never sleeps, so there is nothing to wake."""
 
 
 class Mode(Enum):
-    """What becomes of requests."""
+    """What happens to requests."""
 
     FINE = "carried out and answered"
     REFUSED = "refused at once"
@@ -158,7 +158,7 @@ class Mode(Enum):
 
 
 class Cable:
-    """The machine's ``Transport``. ``sent`` holds the times of everything that left, by method and path."""
+    """The machine's ``Transport``. ``sent`` holds the time of every request, by method and path."""
 
     def __init__(self, machine: Machine) -> None:
         self.mode = Mode.FINE
@@ -211,11 +211,11 @@ class Cable:
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        raise AssertionError("nobody here watches")
+        raise AssertionError("this transport has no watches")
 
 
 def _at_once(request: Coroutine[Any, Any, Answer]) -> Answer | ApiError:
-    """What the server answers, without a loop: it never really waits."""
+    """The server's answer, without a loop: the coroutine never really waits."""
     try:
         while True:
             request.send(None)

@@ -1,4 +1,4 @@
-"""Plans and pods to tell stories with."""
+"""Plans and pods for tests."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ JAX_ENV = (
 
 
 def gang(workers: int = 4, **changes: Any) -> Plan:
-    """A JAX experiment of so many workers."""
+    """A JAX experiment with that many workers."""
     group = Group("worker", 1, workers, changes.pop("shape", Shape()), 0, env=changes.pop("env", JAX_ENV))
     facts: dict[str, Any] = {
         "uid": UID,
@@ -38,31 +38,31 @@ def gang(workers: int = 4, **changes: Any) -> Plan:
 
 
 def record(epoch: int = 0) -> Record:
-    """What is persisted of the experiment in that epoch."""
+    """A persisted record in that epoch."""
     return Record(generation=1, phase=Phase.PENDING, phase_at=0.0, epoch=epoch)
 
 
 def members(plan: Plan) -> tuple[Member, ...]:
-    """Every member of the gang."""
+    """All members of the gang."""
     return tuple(plan.members())
 
 
 def pod_path(plan: Plan, rank: int, epoch: int = 0) -> str:
-    """Where a member's pod lives."""
+    """The path of a member's pod."""
     member = plan.member(rank)
     assert member is not None
     return core(plan.namespace, "pods", plan.pod_name(member, epoch))
 
 
 def submitted(api: FakeApi, plan: Plan, *, epoch: int = 0, **spec: Any) -> Object:
-    """The Experiment as it stands on the server, with that epoch persisted."""
+    """Store the Experiment on the server, with that epoch persisted."""
     path = experiment_path(plan.namespace, plan.name)
     kept: Object = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"uid": plan.uid}, "spec": spec}
     return api.put(path, {**kept, "status": {"epoch": epoch}} if epoch else kept)
 
 
 def seen(api: FakeApi, path: str, **changes: Any) -> Pod:
-    """A pod of the server as a decision sees it."""
+    """A pod of the server, as the watcher decodes it."""
     metadata = api.objects[path]["metadata"]
     labels = metadata["labels"]
     facts: dict[str, Any] = {

@@ -1,11 +1,11 @@
-"""A way to a server that can be shut: then connections are refused, and those that were open are reset."""
+"""A TCP relay to a server. While it is closed, connections are refused, and those that were open are reset."""
 
 import asyncio
 import contextlib
 
 
 class Relay:
-    """Passes bytes on between its own port and another one on this machine."""
+    """Forwards bytes between its own port and another one on this machine."""
 
     def __init__(self, target: int) -> None:
         self.port = 0
@@ -14,12 +14,12 @@ class Relay:
         self._open: set[asyncio.StreamWriter] = set()
 
     async def serve(self) -> None:
-        """Open the way, always on the same port."""
+        """Open it, always on the same port."""
         self._server = await asyncio.start_server(self._pass, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def refuse(self) -> None:
-        """Shut it."""
+        """Close it."""
         if self._server is not None:
             self._server.close()
         for writer in self._open:

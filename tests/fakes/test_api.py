@@ -1,4 +1,4 @@
-"""The server in memory keeps the promises that other tests lean on."""
+"""The API server in memory behaves as other tests assume."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ def pod(name: str, **labels: str) -> bytes:
     return json.dumps({"kind": "Pod", "metadata": {"name": name, "labels": labels}}).encode()
 
 
-async def test_versions_grow_and_uids_differ_between_lives():
+async def test_versions_grow_and_a_recreated_object_has_a_new_uid() -> None:
     api: Transport = FakeApi()
     first = json.loads((await api.request("POST", PODS, body=pod("a"))).body)["metadata"]
     await api.request("DELETE", f"{PODS}/a", body=b'{"gracePeriodSeconds": 0}')
@@ -28,7 +28,7 @@ async def test_versions_grow_and_uids_differ_between_lives():
         await api.request("DELETE", f"{PODS}/a", body=json.dumps({"preconditions": {"uid": first["uid"]}}).encode())
 
 
-async def test_lists_are_selected_and_paged():
+async def test_lists_are_selected_and_paged() -> None:
     api = FakeApi()
     for number in range(5):
         await api.request("POST", PODS, body=pod(f"p{number}", odd=str(number % 2)))
@@ -43,7 +43,7 @@ async def test_lists_are_selected_and_paged():
     assert names == [["p0", "p2"], ["p4"]]
 
 
-async def test_a_watch_brings_what_came_since_and_what_comes():
+async def test_a_watch_delivers_earlier_and_later_changes() -> None:
     api = FakeApi()
     await api.request("POST", PODS, body=pod("old"))
     await api.request("POST", PODS, body=pod("since"))
@@ -60,6 +60,6 @@ async def test_a_watch_brings_what_came_since_and_what_comes():
     ]
 
 
-async def test_what_is_not_there_is_not_found():
+async def test_a_missing_object_is_not_found() -> None:
     with pytest.raises(NotFound):
         await FakeApi().request("GET", f"{PODS}/nobody")

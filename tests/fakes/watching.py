@@ -1,6 +1,6 @@
 """Watches of an API server in memory: from a version or with a streamed list, with bookmarks, timeouts and 410.
 
-When a change reaches a stream, and whether it does, is the courier's to say; without one everything arrives at once.
+A courier decides when and whether a change is delivered to a stream; without one, every change is delivered at once.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from tests.fakes.history import Change, Chosen, History, Object, encode
 BOOKMARK = 60.0
 """Seconds between bookmarks (kubernetes: apiserver/pkg/storage/cacher, defaultBookmarkFrequency)."""
 STALL = 5.0
-"""A change that is withheld for longer than this stops the stream's bookmarks too: the server itself hangs behind."""
+"""A change that is withheld for longer than this stops the stream's bookmarks, too: the server itself lags behind."""
 
 KINDS = {
     "pods": "Pod",
@@ -28,7 +28,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How one change reaches one stream: at which wall second, how often (0: never), or as the end of the stream."""
+    """How a change is delivered: at which wall-clock second, how often (0: never), or as a 410 that ends the stream."""
 
     at: float = 0.0
     copies: int = 1
@@ -36,23 +36,23 @@ class Delivery:
 
 
 class Courier(Protocol):
-    """Brings changes to the streams of one client."""
+    """Decides how changes are delivered to the streams of one client."""
 
     def carry(self, collection: str, change: Change) -> Delivery:
-        """How that change reaches the stream; asked as often as the stream looks."""
+        """How to deliver that change; asked whenever the stream checks for changes."""
         ...
 
     def opening(self, collection: str) -> int | None:
-        """The version at which a streamed list of this client is answered; None: now's."""
+        """The version at which a streamed list of this client is answered; None: the current one."""
         ...
 
     def ends(self, collection: str, began: float) -> float:
-        """When a stream that began at that second ends with 410; ``inf``: not for the courier's sake."""
+        """When a stream that began at that second ends with 410; ``inf``: never because of the courier."""
         ...
 
 
 class Prompt:
-    """The courier of those who have none."""
+    """Delivers every change at once."""
 
     def carry(self, collection: str, change: Change) -> Delivery:
         return Delivery()
@@ -65,7 +65,7 @@ class Prompt:
 
 
 class Watches:
-    """All open streams. ``clock`` gives wall seconds."""
+    """All open streams. ``clock`` gives wall-clock seconds."""
 
     def __init__(self, history: History, clock: Callable[[], float]) -> None:
         self._history = history
@@ -76,7 +76,7 @@ class Watches:
         return len(self._streams)
 
     def news(self, change: Change) -> None:
-        """Something changed."""
+        """A change was committed."""
         for stream, collection in self._streams.items():
             if change.within(collection):
                 stream.set()
@@ -123,7 +123,7 @@ class Watches:
                             yield line
                     version, index = change.version, index + 1
                 if due - now > STALL and due is not inf:
-                    bookmark = due  # a server that is behind has nothing to say
+                    bookmark = due  # a server that lags behind sends no bookmarks
                 elif now >= bookmark:
                     heard, bookmark = now, now + BOOKMARK
                     yield _bookmark(collection, version)
