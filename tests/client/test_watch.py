@@ -84,12 +84,12 @@ async def steps(script: Script, number: int, **options: Any) -> list[str]:
     changes = follower.changes()
     async with asyncio.timeout(5):
         while len(found) < number:
-            found.append(told(await anext(changes)))
+            found.append(finished(await anext(changes)))
     await changes.aclose()
     return found
 
 
-def told(change: Change) -> str:
+def finished(change: Change) -> str:
     meta = change.object["metadata"]
     return f"{change.kind} {meta['name']}@{meta['resourceVersion']}"
 

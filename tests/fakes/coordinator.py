@@ -2,7 +2,7 @@
 
 It has the rules of the real one as far as a prober can see them: registered tasks, the rendezvous that lets all pass
 together, the version that grows with each change, the incarnation that a request must name, parked requests. Each call
-that would crash a real job is recorded in ``crimes``, which tests assert to be empty.
+that would crash a real job is recorded in ``forbidden_calls``, which tests assert to be empty.
 
 It has its own protobuf encoder and decoder, so that it does not share a mistake with the prober.
 """
@@ -113,7 +113,7 @@ class FakeCoordinator:
     protocol: str = "v2"
     port: int = 0
     calls: list[Call] = field(default_factory=list)
-    crimes: list[str] = field(default_factory=list)
+    forbidden_calls: list[str] = field(default_factory=list)
     """Requests that would crash a real coordinator, and methods that a prober must not call."""
     store: dict[str, bytes] = field(default_factory=dict)
     """The key-value store."""
@@ -248,7 +248,7 @@ class FakeCoordinator:
         if method.endswith("/WatchTasks"):
             version = request.get(2, 0)
             if version > self._told.get(self.incarnation, -1):
-                self.crimes.append(f"version {version}, which was never reported")
+                self.forbidden_calls.append(f"version {version}, which was never reported")
             if version > self.version:
                 await context.abort(grpc.StatusCode.UNAVAILABLE, "process 0 is gone: CHECK_GE failed")
             while version == self.version:
@@ -267,12 +267,12 @@ class FakeCoordinator:
         if method.endswith(("KeyValue", "Dir")):
             return await self._key_value(request[1].decode(), method, context)
         if method.endswith("WatchJobState") and request.get(2, 0) >= 0:
-            self.crimes.append(f"WatchJobState with version {request.get(2, 0)}")
+            self.forbidden_calls.append(f"WatchJobState with version {request.get(2, 0)}")
         ranks = self._shuffled()
         if method.endswith("GetTaskState"):
             asked = _parse(request.get(1, b""))
             if asked.get(2, 0) != 0:
-                self.crimes.append(f"GetTaskState of task {asked.get(2)}")
+                self.forbidden_calls.append(f"GetTaskState of task {asked.get(2)}")
             ranks = [(0, self.tasks[0])]
         return b"".join(
             _blob(1, _blob(1, _blob(1, b"jax_worker") + _number(2, rank)) + self._state(task)) for rank, task in ranks
@@ -316,7 +316,7 @@ class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]
         package = V2 if coordinator.protocol == "v2" else V1
         reads = {*ROLL_CALL.values(), *(base + name for base in (V1, V2) for name in KEY_VALUE)}
         if method not in reads:
-            coordinator.crimes.append(f"method {method}")
+            coordinator.forbidden_calls.append(f"method {method}")
         served = {ROLL_CALL.get(coordinator.protocol), *(package + name for name in KEY_VALUE)}
         if coordinator.protocol == "v1-job":
             served.add(ROLL_CALL["v1-task0"])  # as in jaxlib 0.5.3 to 0.6

@@ -23,7 +23,7 @@ class Bench:
         )
 
 
-def told(outcome: Outcome) -> Outcome:
+def finished(outcome: Outcome) -> Outcome:
     """The outcome of a finished action; raises its error if it has one, as the daemon does."""
     if outcome.error is not None:
         raise outcome.error

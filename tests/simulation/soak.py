@@ -146,8 +146,8 @@ def soak(experiments: int) -> Soak:
 def held_by(daemon: Daemon) -> int:
     """Bytes of everything reachable from the daemon and from the variables of Muster's modules.
 
-    Function caches count: each is bounded (``tests/fuzz/test_hostile_objects.py``) and full when warm. What the world holds does
-    not count.
+    Function caches count: each is bounded (``tests/fuzz/test_hostile_objects.py``) and full when warm. What the world
+    holds does not count.
     """
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] in ROOMS]
     todo: list[Any] = [daemon, *(value for module in modules for value in vars(module).values())]

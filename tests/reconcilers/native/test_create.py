@@ -10,14 +10,14 @@ from muster.reconcilers.result import Outcome
 from muster.state.actions import CreatePods
 from muster.state.plan import Plan
 from muster.state.view import Refusal
-from tests.fakes.engines import Bench, told
+from tests.fakes.engines import Bench, finished
 from tests.fakes.plans import gang, members, pod_path, record
 
 POST = "POST /api/v1/namespaces/lab/pods"
 
 
 async def create(bench: Bench, plan: Plan, epoch: int = 0) -> Outcome:
-    return told(await bench.engine.carry_out(CreatePods(epoch, members(plan)), plan, record(epoch)))
+    return finished(await bench.engine.carry_out(CreatePods(epoch, members(plan)), plan, record(epoch)))
 
 
 def refusal(outcome: Outcome) -> Refusal:

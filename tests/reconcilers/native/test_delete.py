@@ -9,7 +9,7 @@ from muster.reconcilers.result import Outcome
 from muster.state.actions import CreatePods, DeletePods
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from tests.fakes.engines import Bench, told
+from tests.fakes.engines import Bench, finished
 from tests.fakes.plans import gang, members, pod_path, record, seen
 
 
@@ -20,7 +20,7 @@ async def launched(plan: Plan, **settings: Any) -> tuple[Bench, list[Pod]]:
 
 
 async def delete(bench: Bench, plan: Plan, pods: list[Pod], grace: int | None = None) -> Outcome:
-    return told(await bench.engine.carry_out(DeletePods(tuple(pods), grace, "the gang restarts"), plan, record()))
+    return finished(await bench.engine.carry_out(DeletePods(tuple(pods), grace, "the gang restarts"), plan, record()))
 
 
 async def test_pods_are_asked_to_end_within_the_grace():

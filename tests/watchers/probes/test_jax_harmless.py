@@ -79,7 +79,7 @@ async def test_the_prober_never_asks_what_a_coordinator_does_not_survive(
                 following = asyncio.create_task(follow())
         await probe.close()
         await asyncio.wait_for(following, 5)
-    assert fake.crimes == []
+    assert fake.forbidden_calls == []
     assert fake.most_parked <= 1
     assert all(isinstance(answer, RollAnswer) and answer.detail.isprintable() for answer in told)
     assert len({answer.coordinator for answer in told}) > 1
@@ -91,7 +91,7 @@ async def test_the_fake_would_notice() -> None:
             with pytest.raises(grpc.aio.AioRpcError):
                 await channel.unary_unary(f"/tensorflow.CoordinationService/{name}")(b"")
         await channel.unary_unary("/tensorflow.CoordinationService/WatchJobState")(b"\x10\x00")
-    assert fake.crimes == [
+    assert fake.forbidden_calls == [
         "method /tensorflow.CoordinationService/Heartbeat",
         "method /tensorflow.CoordinationService/ShutdownTask",
         "WatchJobState with version 0",

@@ -27,7 +27,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def coordinator() -> AsyncIterator[FakeCoordinator]:
     async with FakeCoordinator(4) as fake:
         yield fake
-        assert fake.crimes == []
+        assert fake.forbidden_calls == []
 
 
 def probe_of(fake: FakeCoordinator, deadline: float = 2.0, expected: int | None = 4) -> JaxProbe:
@@ -60,7 +60,7 @@ async def test_a_job_from_an_empty_room_to_a_failure(protocol: str) -> None:
         fake.leave()
         assert (await probe.snapshot()).left == (0, 1, 2, 3)
         await probe.close()
-    assert fake.crimes == []
+    assert fake.forbidden_calls == []
 
 
 async def test_the_oldest_protocol_tells_of_rank_zero_and_claims_no_more() -> None:
@@ -73,7 +73,7 @@ async def test_the_oldest_protocol_tells_of_rank_zero_and_claims_no_more() -> No
         together = await probe.snapshot()
         assert (together.ranks, together.passed) == ((C,), False)
         await probe.close()
-    assert fake.crimes == []
+    assert fake.forbidden_calls == []
 
 
 @pytest.mark.parametrize("protocol", [*GENERATIONS, "v1-task0"])
@@ -193,7 +193,7 @@ async def test_the_key_value_store_can_be_read(protocol: str) -> None:
         fake.mangle = lambda body: body[:-1]
         assert await probe.directory("muster/step") == {}
         await probe.close()
-    assert fake.crimes == []
+    assert fake.forbidden_calls == []
 
 
 @pytest.mark.parametrize(
