@@ -82,7 +82,7 @@ def why_missing(case: Case, rank: int) -> str:
         why = "no pod yet"
     elif pod.failed:
         why = f"failed, {pod.exit.reason or 'exit'} {pod.exit.code}" if pod.exit else "failed"
-    elif pod.phase is PodPhase.SUCCEEDED:
+    elif pod.succeeded:
         why = "ended without calling the coordinator"
     elif pod.terminating:
         why = "being deleted"

@@ -23,7 +23,7 @@ _ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
 class Exit(msgspec.Struct, frozen=True, gc=False):
-    """How the first container of a pod to fail, or else the last to end, ended (core/v1 ContainerStateTerminated)."""
+    """How a member ended: its container ``main``, else the one that decides (core/v1 ContainerStateTerminated)."""
 
     container: str
     code: int
@@ -68,13 +68,18 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def live(self) -> bool:
-        """It may still run something: neither finished nor known to be gone."""
+        """Some container of it may still run, if only a sidecar."""
         return self.phase not in _ENDED
 
     @property
+    def succeeded(self) -> bool:
+        """The member is done: its main container has ended with 0, whatever runs or fails beside it."""
+        return self.phase is PodPhase.SUCCEEDED or (self.exit is not None and self.exit.code == 0)
+
+    @property
     def failed(self) -> bool:
-        """A container ended with an error, or the pod was declared failed. Waits for no sibling and for no phase."""
-        return self.phase is PodPhase.FAILED or (self.exit is not None and self.exit.code != 0)
+        """The member ended with an error, or its pod failed before it had ended. Does not wait for the pod's phase."""
+        return not self.succeeded and (self.phase is PodPhase.FAILED or self.exit is not None)
 
     def says_the_same(self, newer: "Pod") -> bool:
         """Whether a newer record holds no news: somebody wrote to the pod, but nothing that is kept of it."""

@@ -13,7 +13,7 @@ from math import inf
 
 import msgspec
 
-from muster.state.pod import Pod, PodPhase
+from muster.state.pod import Pod
 from muster.state.roll import RollAnswer
 
 
@@ -28,11 +28,13 @@ class Tally:
     idle: dict[str, Pod] = field(default_factory=dict)
     """Live, but the main container has not started."""
     leaving: dict[str, Pod] = field(default_factory=dict)
-    """Live and terminating."""
+    """Live and terminating, and not done."""
     disrupted: dict[str, Pod] = field(default_factory=dict)
     jobs: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """Live pods of each job (group, job index), for groups that run some members at a time."""
+    """Pods at work of each job (group, job index), for groups that run some members at a time."""
     pods: int = 0
+    working: int = 0
+    """Live, and the member is not done: a sidecar that runs on after ``main`` takes no place of another member."""
     scheduled: int = 0
     started: int = 0
     ready: int = 0
@@ -62,19 +64,22 @@ class Tally:
                 held[pod.uid] = pod
 
     def _count(self, pod: Pod, step: int) -> None:
-        live = pod.live
+        done = pod.succeeded
+        working = pod.live and not done
         self.pods += step
-        self.jobs[pod.group, pod.job] += step * live
+        self.working += step * working
+        self.jobs[pod.group, pod.job] += step * working
         self.scheduled += step * pod.scheduled
         self.started += step * pod.started
-        self.ready += step * (pod.ready and live and not pod.terminating)
-        self.succeeded += step * (pod.phase is PodPhase.SUCCEEDED)
+        self.ready += step * (pod.ready and working and not pod.terminating)
+        self.succeeded += step * done
 
     def _notable(self, pod: Pod) -> list[dict[str, Pod]]:
         """Where the pod is held besides ``members``. It is asked twice per watch event, so it asks the pod once."""
-        held = []
+        held = [self.live] if pod.live else []
+        if pod.succeeded:
+            return held
         if pod.live:
-            held.append(self.live)
             if not pod.started:
                 held.append(self.idle)
             if pod.terminating:

@@ -36,7 +36,7 @@ def launch(case: Case) -> list[Action]:
         absent = (member for member in absent if coordinator and member.rank == coordinator.rank)
     if case.plan.sequential:
         absent = _in_turn(case, absent)
-    places = max(0, case.plan.together - len(case.tally.live))
+    places = max(0, case.plan.together - case.tally.working)
     if wave := tuple(islice(absent, min(WAVE, places))):
         actions.append(CreatePods(epoch, wave))
     return actions

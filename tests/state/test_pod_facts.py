@@ -19,14 +19,17 @@ def test_only_a_finished_pod_runs_nothing_any_more(phase: str, live: bool) -> No
 
 
 @pytest.mark.parametrize(
-    ("phase", "code", "failed"),
+    ("phase", "code", "failed", "succeeded"),
     [
-        ("Running", None, False),
-        ("Running", 0, False),
-        ("Running", 1, True),
-        ("Failed", None, True),
-        ("Failed", 0, True),
+        ("Running", None, False, False),
+        ("Running", 0, False, True),
+        ("Running", 1, True, False),
+        ("Succeeded", None, False, True),
+        ("Failed", None, True, False),
+        ("Failed", 1, True, False),
+        ("Failed", 0, False, True),
     ],
 )
-def test_a_failing_container_fails_the_pod_before_the_pod_knows(phase: str, code: int | None, failed: bool) -> None:
-    assert pod(phase=PodPhase(phase), exit=None if code is None else ended(code)).failed is failed
+def test_the_exit_decides_before_the_phase_does(phase: str, code: int | None, failed: bool, succeeded: bool) -> None:
+    judged = pod(phase=PodPhase(phase), exit=None if code is None else ended(code))
+    assert (judged.failed, judged.succeeded) == (failed, succeeded)

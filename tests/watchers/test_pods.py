@@ -100,11 +100,11 @@ def test_the_container_that_holds_the_others_up_is_named(init: list[Any], regula
     assert seen(pending(initContainerStatuses=init, containerStatuses=regular)).waiting_reason == reason
 
 
-def test_the_first_container_to_fail_is_the_cause() -> None:
+def test_the_exit_of_main_is_the_members_and_does_not_wait_for_the_phase() -> None:
     got = seen(
         pod(
             containerStatuses=[
-                container("log", terminated(137, "2026-11-20T11:00:09Z")),
+                container("log", terminated(137, "2026-11-20T11:00:01Z")),
                 container(state=terminated(1, "2026-11-20T11:00:02Z", "Error", "loss is NaN")),
                 container("side", terminated(0, "2026-11-20T10:00:00Z", "Completed")),
             ]
@@ -116,6 +116,62 @@ def test_the_first_container_to_fail_is_the_cause() -> None:
     assert got.exit.finished_at == 1795172402.0
 
 
+@pytest.mark.parametrize(
+    ("phase", "beside"),
+    [
+        ("Running", {"running": {}}),
+        ("Running", {"waiting": {"reason": "ImagePullBackOff"}}),
+        ("Running", terminated(137)),
+        ("Failed", terminated(143)),
+        ("Failed", terminated(1, "2026-11-20T10:00:00Z")),
+        ("Unknown", {"running": {}}),
+    ],
+)
+def test_a_member_has_succeeded_when_main_has_whatever_its_sidecars_do(phase: str, beside: dict[str, Any]) -> None:
+    both = [container("proxy", beside), container(state=terminated(0, "2026-11-20T11:00:02Z", "Completed"))]
+    got = seen(pod(phase=phase, containerStatuses=both))
+    assert (got.succeeded, got.failed) == (True, False)
+    assert got.live == (phase != "Failed")  # it may still run, and must be deleted when the experiment is over
+    assert got.exit is not None
+    assert (got.exit.container, got.exit.code) == ("main", 0)
+
+
+def test_a_sidecar_that_fails_beside_main_has_not_failed_the_member() -> None:
+    both = [container("proxy", terminated(1)), container(state={"running": {}})]
+    got = seen(pod(containerStatuses=both))
+    assert (got.exit, got.failed, got.succeeded) == (None, False, False)
+
+
+def test_a_sidecar_is_the_cause_where_the_pod_failed_before_main_ended() -> None:
+    both = [
+        container("log", terminated(2, "2026-11-20T11:00:09Z")),
+        container("proxy", terminated(137, "2026-11-20T11:00:01Z", "OOMKilled")),
+        container("quiet", terminated(0, "2026-11-20T10:00:01Z")),
+        container(state={"waiting": {"reason": "ContainerCreating"}}),
+    ]
+    got = seen(pod(phase="Failed", containerStatuses=both))
+    assert got.failed
+    assert got.exit is not None
+    assert (got.exit.container, got.exit.code) == ("proxy", 137)
+
+
+def test_without_main_the_first_container_to_fail_is_the_cause() -> None:
+    both = [
+        container("b", terminated(2, "2026-11-20T11:00:09Z")),
+        container("a", terminated(1, "2026-11-20T11:00:01Z")),
+    ]
+    exit_ = seen(pod(containerStatuses=both)).exit
+    assert exit_ is not None
+    assert (exit_.container, exit_.code) == ("a", 1)
+
+
+def test_without_main_one_container_that_ended_well_is_no_success() -> None:
+    both = [container("a", terminated(0)), container("b", {"running": {}})]
+    assert not seen(pod(containerStatuses=both)).succeeded
+    evicted = seen(pod(phase="Failed", reason="Evicted", containerStatuses=[container("a", terminated(0))]))
+    assert (evicted.succeeded, evicted.failed) == (False, True)
+
+
 def test_a_container_that_was_restarted_in_place_has_failed_once() -> None:
     again = container(state={"running": {}}, last=terminated(139, reason="OOMKilled"))
     got = seen(pod(containerStatuses=[again]))
@@ -123,18 +179,19 @@ def test_a_container_that_was_restarted_in_place_has_failed_once() -> None:
     assert (got.exit.code, got.exit.reason, got.started) == (139, "OOMKilled", True)
 
 
-def test_the_main_container_is_preferred_at_the_same_second() -> None:
-    both = [container("log", terminated(2)), container(state=terminated(3))]
-    exit_ = seen(pod(containerStatuses=both)).exit
-    assert exit_ is not None
-    assert exit_.code == 3
-
-
-def test_success_is_told_of_the_last_regular_container() -> None:
-    ends = [container(state=terminated(0, "2026-11-20T11:00:02Z", "Completed")), container("log", terminated(0))]
+def test_success_without_main_names_the_last_regular_container() -> None:
+    ends = [container("a", terminated(0, "2026-11-20T11:00:02Z", "Completed")), container("b", terminated(0))]
     got = seen(pod(phase="Succeeded", containerStatuses=ends, initContainerStatuses=[container("init", terminated(0))]))
     assert got.exit is not None
-    assert (got.exit.container, got.failed, got.live) == ("main", False, False)
+    assert (got.exit.container, got.failed, got.live) == ("a", False, False)
+
+
+def test_a_failure_before_a_restart_in_place_is_forgiven_by_success() -> None:
+    again = container(state=terminated(0), last=terminated(1))
+    got = seen(pod(phase="Succeeded", containerStatuses=[again]))
+    assert (got.succeeded, got.failed) == (True, False)
+    assert got.exit is not None
+    assert got.exit.code == 0
 
 
 def test_init_containers_fail_a_pod_only_if_they_are_not_tried_again() -> None:
@@ -144,6 +201,9 @@ def test_init_containers_fail_a_pod_only_if_they_are_not_tried_again() -> None:
     retried = copy.deepcopy(once)
     retried["spec"]["restartPolicy"] = "OnFailure"
     assert not seen(retried).failed
+    by_itself = copy.deepcopy(once)
+    by_itself["spec"]["initContainers"] = [{"name": "fetch", "restartPolicy": "OnFailure"}]
+    assert not seen(by_itself).failed
 
 
 def test_a_sidecar_killed_at_the_end_has_not_failed_the_pod() -> None:

@@ -1,8 +1,11 @@
-"""What the containers of a pod tell: why they wait, whether they ran, which of them failed first.
+"""The containers of a pod: why they wait, whether they ran, and how the member ended.
 
-The first container to fail is the cause of what follows; its siblings, killed or cut off, are consequences. Two kinds
-of container do not count when they fail: an init container that the pod's restart policy will simply run again, and a
-sidecar (a restartable init container, KEP-753), which the kubelet restarts while the pod lives and kills when it ends.
+Container ``main`` is the member's own, and its exit is the member's result: a sidecar may run on after it, be killed
+after it, or fail beside it, and changes nothing. A failure of ``main`` counts at once; it does not wait for the pod's
+phase, which follows only when every container has ended.
+
+Two kinds of container never count when they fail: an init container that the kubelet starts again, and a native
+sidecar (a restartable init container, KEP-753), which the kubelet kills when the regular containers have ended.
 """
 
 from collections.abc import Iterator
@@ -17,6 +20,9 @@ from muster.watchers.pods.document import ContainerStatus, Spec, Status, Termina
 
 _PATIENT = frozenset(("ContainerCreating", "PodInitializing", ""))
 """Reasons for waiting that pass by themselves."""
+
+_RETRIED = frozenset(("Always", "OnFailure"))
+"""Restart policies of an init container that the kubelet starts again after a failure; Always makes it a sidecar."""
 
 _INT32 = 2**31 - 1
 
@@ -78,41 +84,58 @@ def waiting_of(status: Status) -> tuple[str, str]:
 
 
 def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:
-    """How the first container to fail ended, or else the last regular one to end; None while none has ended.
+    """How the member ended, None while it has not.
 
-    In a pod that succeeded no failure counts: the API server has judged already.
+    Container ``main`` decides as soon as it has ended. Before that, an init container that is not retried decides when
+    it fails, and the other containers only when the pod itself has failed: the first of them to fail. A pod without
+    ``main`` is judged by the first regular container to fail, and has succeeded when its phase says so.
     """
-    failures: list[tuple[float, int, str, Terminated]] = []
-    successes: list[tuple[float, int, str, Terminated]] = []
-    for order, (container, ended) in enumerate(_ends(spec, status)):
-        finished = seconds_of(ended.finishedAt)
-        preferred = order if container.name != CONTAINER else -1
-        if _code(ended) != 0:
-            failures.append((finished or float("inf"), preferred, container.name or "", ended))
-        else:
-            successes.append((finished, -preferred, container.name or "", ended))
-    if failures and phase is not PodPhase.SUCCEEDED:
-        return _exit(*min(failures, key=lambda end: end[:2])[2:])
-    if successes:
-        return _exit(*max(successes, key=lambda end: end[:2])[2:])
-    return None
+    main = next((each for each in status.containerStatuses or () if each.name == CONTAINER), None)
+    if main is not None and (ended := next(_ends_of(main, phase), None)):
+        return _exit(CONTAINER, ended)
+    if phase is PodPhase.SUCCEEDED:
+        return _last(status)
+    others = main is None or phase is PodPhase.FAILED
+    failures = [
+        (seconds_of(ended.finishedAt) or float("inf"), order, container.name or "", ended)
+        for order, (container, ended) in enumerate(_ends(spec, status, phase, others=others))
+        if _code(ended) != 0
+    ]
+    return _exit(*min(failures, key=lambda end: end[:2])[2:]) if failures else None
 
 
-def _ends(spec: Spec | None, status: Status) -> Iterator[tuple[ContainerStatus, Terminated]]:
-    """The ends that count. A restarted container (lastState) counts only if it had failed."""
-    for container in status.containerStatuses or ():
-        last = container.lastState.terminated if container.lastState is not None else None
-        if last is not None and _code(last) != 0:
-            yield container, last
-        if container.state is not None and container.state.terminated is not None:
-            yield container, container.state.terminated
+def _last(status: Status) -> Exit | None:
+    """The last regular container to end, of a pod that succeeded."""
+    ends = [
+        (seconds_of(ended.finishedAt), -order, container.name or "", ended)
+        for order, container in enumerate(status.containerStatuses or ())
+        for ended in _ends_of(container, PodPhase.SUCCEEDED)
+    ]
+    return _exit(*max(ends, key=lambda end: end[:2])[2:]) if ends else None
+
+
+def _ends(
+    spec: Spec | None, status: Status, phase: PodPhase, *, others: bool
+) -> Iterator[tuple[ContainerStatus, Terminated]]:
+    """The ends that count: those of regular containers (``others``), and of init containers that are not retried."""
+    for container in status.containerStatuses or () if others else ():
+        for ended in _ends_of(container, phase):
+            yield container, ended
     if spec is None or spec.restartPolicy != "Never" or not status.initContainerStatuses:
         return
-    sidecars = {init.name for init in spec.initContainers or () if init.restartPolicy == "Always"}
+    retried = {init.name for init in spec.initContainers or () if init.restartPolicy in _RETRIED}
     for container in status.initContainerStatuses:
-        ended = container.state.terminated if container.state is not None else None
-        if ended is not None and _code(ended) != 0 and container.name not in sidecars:
-            yield container, ended
+        if container.name not in retried and container.state is not None and container.state.terminated is not None:
+            yield container, container.state.terminated
+
+
+def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated]:
+    """The ends of one container. A failure before it was restarted (lastState) counts unless the pod succeeded."""
+    last = container.lastState.terminated if container.lastState is not None else None
+    if last is not None and _code(last) != 0 and phase is not PodPhase.SUCCEEDED:
+        yield last
+    if container.state is not None and container.state.terminated is not None:
+        yield container.state.terminated
 
 
 def _exit(container: str, ended: Terminated) -> Exit:

@@ -1,0 +1,64 @@
+"""Members whose pods run other containers beside ``main``: the member is done when ``main`` is."""
+
+from muster.state.actions import CreatePods, DeletePods
+from muster.state.plan import Group, Plan, Shape
+from muster.state.pod import Exit, PodPhase
+from muster.state.record import Phase
+from tests.builders import plan
+from tests.state.story import Story
+
+
+def done(story: Story, rank: int, **changes: object) -> None:
+    """Container main of a member exits 0; the pod stays Running because of its sidecar."""
+    story.set(rank, ready=False, exit=Exit("main", 0, 0, "Completed", "", story.now), **changes)
+
+
+def running(run: Plan | None = None) -> Story:
+    story = Story(run or plan())
+    story.assemble()
+    return story
+
+
+def test_an_experiment_succeeds_while_its_sidecars_run_and_then_ends_them() -> None:
+    story = running()
+    for rank in range(3):
+        done(story, rank)
+        story.look(1)
+        assert story.kept.phase is Phase.RUNNING
+    done(story, 3)
+    (action,) = story.look(1)
+    assert story.kept.phase is Phase.SUCCEEDED
+    assert isinstance(action, DeletePods)
+    assert sorted(pod.rank for pod in action.pods) == [0, 1, 2, 3]
+
+
+def test_a_sidecar_that_is_killed_after_main_ended_well_costs_no_restart() -> None:
+    story = running()
+    done(story, 1, phase=PodPhase.FAILED)
+    story.look(1)
+    assert (story.kept.phase, story.kept.restarts) == (Phase.RUNNING, 0)
+
+
+def test_a_member_that_is_done_is_not_lost_when_its_pod_is_deleted_or_evicted() -> None:
+    story = running()
+    done(story, 1, terminating=True, disruption="EvictionByEvictionAPI")
+    story.look(1)
+    assert (story.kept.phase, story.kept.disruptions) == (Phase.RUNNING, 0)
+
+
+def test_a_failed_main_restarts_the_gang_while_its_sidecar_runs() -> None:
+    story = running()
+    story.set(2, exit=Exit("main", 1, 0, "Error", "", story.now))
+    story.look(1)
+    assert (story.kept.phase, story.kept.restarts) == (Phase.RESTARTING, 1)
+
+
+def test_a_sidecar_takes_no_place_of_the_next_member() -> None:
+    group = Group("worker", replicas=1, completions=2, shape=Shape(), first_rank=0, parallelism=1)
+    story = Story(plan(groups=(group,), coordinator=None))
+    story.launch()
+    story.start(0)
+    done(story, 0)
+    (action,) = story.look(1)
+    assert isinstance(action, CreatePods)
+    assert [member.rank for member in action.members] == [1]
