@@ -1,26 +1,26 @@
-"""What can go wrong on the way to the API server and back.
+"""Errors of requests to the API server.
 
-MusterError                something a person has to read
-ApiError                   a request was not done
+MusterError                the root of every error that Muster raises on purpose
+ApiError                   a request failed
 ├── Unreachable            no answer: refused, reset, timed out; the request may or may not have been carried out
 ├── NotFound               404
 ├── AlreadyExists          409, reason AlreadyExists
-├── Conflict               409, any other reason: the object changed under us, or a precondition does not hold
+├── Conflict               409, any other reason: the object changed since it was read, or a precondition fails
 ├── Expired                410: the resourceVersion is too old, list again
 ├── Forbidden              401 or 403, quota included
-├── Invalid                400 or 422: the server will never take this request as it is
+├── Invalid                400 or 422: the server rejects the request; sending it again does not help
 └── Throttled              429, or 5xx with Retry-After: come back after ``retry_after`` seconds
 """
 
 
 class MusterError(Exception):
-    """The root of every error Muster raises on purpose."""
+    """The root of every error that Muster raises on purpose."""
 
 
 class ApiError(MusterError):
-    """A request to the API server was not done.
+    """A request to the API server failed.
 
-    ``status`` is the HTTP status (0 if there was no answer), ``reason`` the machine-readable word of the Status body,
+    ``status`` is the HTTP status (0 if there was no answer), ``reason`` the machine-readable reason in the Status body,
     ``retry_after`` the seconds the server asked to wait, if it did.
     """
 
@@ -52,7 +52,7 @@ class AlreadyExists(ApiError):
 
 
 class Conflict(ApiError):
-    """The object changed since it was read, or a uid or resourceVersion precondition does not hold."""
+    """The object changed since it was read, or a uid or resourceVersion precondition fails."""
 
 
 class Expired(ApiError):
@@ -64,17 +64,17 @@ class Forbidden(ApiError):
 
 
 class Invalid(ApiError):
-    """The server rejects the request itself; sending it again is useless."""
+    """The server rejects the request itself; sending it again does not help."""
 
 
 class Throttled(ApiError):
-    """The server is busy and says so; ``retry_after`` says for how long."""
+    """The server is overloaded; ``retry_after`` says how long to wait."""
 
 
 def error_of(
     status: int, reason: str, message: str, *, retry_after: float | None = None, request: str = ""
 ) -> ApiError:
-    """The error that an HTTP status and a Status body's reason stand for."""
+    """The error for an HTTP status and the reason in a Status body."""
     kind: type[ApiError] = ApiError
     if status == 404:
         kind = NotFound

@@ -39,7 +39,7 @@ STORY_LINES: Final = 64
 
 
 class Phase(StrEnum):
-    """A summary of the conditions."""
+    """The phases of an Experiment; the conditions say more."""
 
     SUSPENDED = "Suspended"
     PENDING = "Pending"
@@ -79,28 +79,30 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     """The first failure of an epoch: why it ended."""
 
     epoch: Annotated[Counter, Wire("The epoch that ended.")]
-    reason: Annotated[Reason, Wire("One word for the failure.")]
+    reason: Annotated[Reason, Wire("The failure in one word.")]
     message: Annotated[Message, Wire("The failure in a sentence.")] = ""
     at: Annotated[Time, Wire("When the container ended.", name="time")] = 0.0
     pod: Annotated[Name, Wire("Pod of the first container that failed.")] = ""
-    uid: Annotated[Name, Wire("Its uid.")] = ""
-    group: Annotated[Name, Wire("Its group.")] = ""
-    rank: Annotated[Rank, Wire("Its rank.")] = -1
-    container: Annotated[Name, Wire("The container.")] = ""
-    node: Annotated[Name, Wire("Its node.")] = ""
+    uid: Annotated[Name, Wire("Uid of that pod.")] = ""
+    group: Annotated[Name, Wire("Group of that pod.")] = ""
+    rank: Annotated[Rank, Wire("Rank of that pod.")] = -1
+    container: Annotated[Name, Wire("The container that failed.")] = ""
+    node: Annotated[Name, Wire("Node of that pod.")] = ""
     exit_code: Annotated[Integer | None, Wire("Exit code of the container.")] = None
-    signal: Annotated[Signal, Wire("Signal that ended it.")] = 0
-    disruption: Annotated[Flag, Wire("Whether the platform ended it (preemption, eviction, node loss).")] = False
-    """A deleted pod too: such an end costs no restart."""
+    signal: Annotated[Signal, Wire("Signal that ended the container.")] = 0
+    disruption: Annotated[
+        Flag, Wire("Whether the platform ended the pod (preemption, eviction, node loss, deletion).")
+    ] = False
+    """Such an end is not charged to restartPolicy.backoffLimit."""
 
 
 class Condition(msgspec.Struct, frozen=True, gc=False):
-    """One aspect of the state (Kubernetes meta/v1 Condition)."""
+    """One condition (Kubernetes meta/v1 Condition)."""
 
-    type: Annotated[str, member_of(ConditionType), Wire("Name of the aspect.", required=True)]
+    type: Annotated[str, member_of(ConditionType), Wire("Name of the condition.", required=True)]
     status: Annotated[Truth, Wire("True, False or Unknown.", required=True)]
-    reason: Annotated[Reason, Wire("One word for why.")]
-    message: Annotated[Message, Wire("Why, in a sentence.", summary=True)]
+    reason: Annotated[Reason, Wire("Reason of the status, in one word.")]
+    message: Annotated[Message, Wire("Reason of the status, in a sentence.", summary=True)]
     generation: Annotated[
         Counter, Wire("Generation of the spec this was decided on.", name="observedGeneration", summary=True)
     ]
@@ -113,14 +115,14 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoryLine(msgspec.Struct, frozen=True, gc=False):
-    """Something that happened."""
+    """An event in the life of the experiment."""
 
     # It becomes a Kubernetes Event too, once the status that holds it is persisted.
-    at: Annotated[Time, Wire("When.", name="time")]
-    epoch: Annotated[Counter, Wire("In which epoch.")]
-    reason: Annotated[Reason, Wire("One word for it.", required=True)]
-    message: Annotated[Message, Wire("It, in a sentence.")]
-    warning: Annotated[Flag, Wire("Whether it is a reason to look.")] = False
+    at: Annotated[Time, Wire("When it happened.", name="time")]
+    epoch: Annotated[Counter, Wire("Epoch in which it happened.")]
+    reason: Annotated[Reason, Wire("What happened, in one word.", required=True)]
+    message: Annotated[Message, Wire("What happened, in a sentence.")]
+    warning: Annotated[Flag, Wire("Whether it needs attention.")] = False
 
 
 class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
@@ -129,20 +131,20 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     phase: Annotated[
         str,
         member_of(Phase),
-        Wire("Summary for the eye: Suspended, Pending, Assembling, Running, Restarting, Succeeded or Failed."),
+        Wire("Summary of the conditions: Suspended, Pending, Assembling, Running, Restarting, Succeeded or Failed."),
     ] = ""
     phase_at: Annotated[Time, Wire("When this phase began.", name="phaseTime", summary=True)] = 0.0
-    reason: Annotated[Reason, Wire("One word for why it is in this phase.")] = ""
+    reason: Annotated[Reason, Wire("Reason of this phase, in one word.")] = ""
     message: Annotated[Message, Wire("What it waits for, or how it ended.", summary=True)] = ""
     generation: Annotated[Counter, Wire("Generation of the spec this status is about.", name="observedGeneration")] = 0
-    epoch: Annotated[Counter, Wire("Lives of the gang before this one.")] = 0
+    epoch: Annotated[Counter, Wire("Number of this life of the gang, from 0.")] = 0
     restarts: Annotated[Counter, Wire("Gang restarts counted against restartPolicy.backoffLimit.")] = 0
     disruptions: Annotated[Counter, Wire("Gang restarts that the platform caused; they are not counted.")] = 0
     ready: Annotated[
         Counter, Wire("Arrived ranks (or ready members) of those expected, such as 3/4.", summary=True, of="size")
     ] = 0
     size: int = 0
-    coordinator: Annotated[Name, Wire("Address the members meet at in this epoch.")] = ""
+    coordinator: Annotated[Name, Wire("Address of the coordinator in this epoch.")] = ""
     started_at: Annotated[Time | None, Wire("When the experiment was started, or last resumed.", name="startTime")] = (
         None
     )
@@ -154,22 +156,20 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         None
     )
     assembled_at: Annotated[Time | None, Wire("When the roll of this epoch was complete.", name="assembledTime")] = None
-    ending_at: Annotated[Time | None, Wire("Since when pods that must go are awaited.", name="endingTime")] = None
+    ending_at: Annotated[Time | None, Wire("When the wait for pods that must end began.", name="endingTime")] = None
     finished_at: Annotated[Time | None, Wire("When it succeeded or failed.", name="finishTime")] = None
-    resume_at: Annotated[Time | None, Wire("Not before when the next epoch starts (back-off).", name="resumeTime")] = (
-        None
-    )
+    resume_at: Annotated[Time | None, Wire("Earliest start of the next epoch (back-off).", name="resumeTime")] = None
     updated_at: Annotated[Time, Wire("When this status was written.", name="updateTime", summary=True)] = 0.0
-    deadline: Annotated[WholeTime | None, Wire("When its total clock passes.")] = None
+    deadline: Annotated[WholeTime | None, Wire("When the total clock (timeout) runs out.")] = None
     roll: Annotated[RollCall | None, Wire("The last roll call.", summary=True)] = None
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None
     conditions: Annotated[
-        tuple[Condition, ...], Wire("The aspects of the state; kubectl wait works on each.", most=MAX_CONDITIONS)
+        tuple[Condition, ...], Wire("Conditions of the experiment; kubectl wait works on each.", most=MAX_CONDITIONS)
     ] = ()
     story: Annotated[
         tuple[StoryLine, ...],
         Wire(
-            f"What happened, oldest first: the beginning and the latest, at most {STORY_LINES}.",
+            f"What happened, oldest first: the first lines and the latest, at most {STORY_LINES}.",
             most=STORY_LINES,
             newest=True,
         ),

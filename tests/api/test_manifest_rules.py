@@ -131,7 +131,7 @@ def test_a_number_where_text_belongs_shows_the_quotes_it_needs() -> None:
         ({"memory": 2, "accelerators": {"npu": {}}}, "npu: unknown field, did you mean tpu?"),
         ({"memory": 2, "rdma": {"devices": []}}, "rdma.devices: it is empty, write at least 1"),
         ({"memory": 2, "extraSelectors": {"a b": "c"}}, "'a b' is not a Kubernetes label key"),
-        ({"memory": 2, "extraTolerations": [{"operator": "Exists", "value": "x"}]}, "does not look at value"),
+        ({"memory": 2, "extraTolerations": [{"operator": "Exists", "value": "x"}]}, "operator Exists ignores value"),
         ({"memory": 2, "extraTolerations": [{"value": "x"}]}, "a toleration without key matches nothing"),
     ],
 )

@@ -1,7 +1,7 @@
 """AIchorManifest 0.2.x, as far as public pages and published manifests establish it.
 
-One set of models reads 0.2.1, 0.2.2 and 0.2.3: apiVersion is an accepted word, not a choice of schema (InstaDeep's
-count-scenarios conformance manifests say so of the original). ``builder``, ``clone`` and ``engineName`` belong to
+One set of models reads 0.2.1, 0.2.2 and 0.2.3: apiVersion does not select a schema (InstaDeep's count-scenarios
+conformance manifests state this for AIchor). ``builder``, ``clone`` and ``engineName`` belong to
 AIchor's build service and are accepted, checked and ignored: Muster runs images, it does not build them.
 """
 
@@ -34,11 +34,11 @@ NEAREST: Final = {
     "slurm": "jobset, with nodes as count and the script as command",
     "vertexai": "jobset, with a type for each worker pool",
 }
-"""Operators of AIchor that Muster does not run, and the nearest it does."""
+"""Operators of AIchor that Muster does not run, and the nearest one that it does."""
 
 
 def check_operator(value: Any) -> Any:
-    """Explains an operator that Muster does not run."""
+    """Refuse an operator that Muster does not run, and name the nearest one that it does."""
     if not isinstance(value, str) or value in OPERATORS:
         return value
     runs = f"it runs {', '.join(OPERATORS)}"
@@ -105,7 +105,7 @@ class Tensorboard(Shape):
 
 
 class SharedVolume(Shape):
-    """A volume that lives as long as the experiment and is mounted into every member."""
+    """A volume that is mounted into every member and deleted with the experiment."""
 
     mount_point: MountPath = Field(description="Where it is mounted.")
     size_gb: Annotated[Gigabytes, Field()] = Field(alias="sizeGB", description="Its size in GB (10^9 bytes).")
@@ -150,13 +150,13 @@ class Debug(Shape):
     """Interactive sessions: jupyter for kuberay, vscode for every other operator."""
 
     jupyter: Annotated[Jupyter, BeforeValidator(_switch)] | None = Field(
-        None, description="kuberay only; true and false also do."
+        None, description="kuberay only; true or false may be written in place of the mapping."
     )
     vscode: VsCode | None = Field(None, description="Every operator but kuberay.")
 
 
 class SecurityContext(Shape):
-    """What a member's process may do beyond the usual."""
+    """Additional rights of a member's process."""
 
     ptrace: bool = Field(False, description="Allow SYS_PTRACE, which debuggers and profilers need.")
 
@@ -197,9 +197,7 @@ class AIchorSpec(Shape):
     tensorboard: Tensorboard | None = Field(None, description="TensorBoard files.")
     storage: Storage | None = Field(None, description="Volumes of every member.")
     debug: Debug | None = Field(None, description="Interactive sessions in place of the command.")
-    security_context: SecurityContext | None = Field(
-        None, description="What a member's process may do beyond the usual."
-    )
+    security_context: SecurityContext | None = Field(None, description="Additional rights of a member's process.")
     graceful_termination: GracefulTermination | None = Field(None, description="How a member is asked to stop.")
     restart_policy: BackoffLimit | None = Field(None, description="Restarts after a failure.")
     engine_name: Text | None = Field(None, description="Ignored: the AIchor cluster to run on.")
@@ -240,7 +238,9 @@ class AIchorManifest(Shape):
 
     kind: Literal["AIchorManifest"] = Field("AIchorManifest", description="Always AIchorManifest; may be left out.")
     api_version: Literal["0.2.1", "0.2.2", "0.2.3"] = Field("0.2.3", description="Version of the manifest format.")
-    name: Text | None = Field(None, description="Name of the experiment; without one the submitter names it.")
+    name: Text | None = Field(
+        None, description="Name of the experiment; may be given at submission instead."
+    )
     builder: Builder | None = Field(None, description="How AIchor builds the image; ignored.")
     clone: Clone | None = Field(None, description="How AIchor clones the repository; ignored.")
     engine_name: Text | None = Field(None, description="Ignored: the AIchor cluster to run on.")

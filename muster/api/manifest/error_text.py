@@ -1,7 +1,7 @@
-"""Turning pydantic's findings into sentences a researcher can act on.
+"""Turn pydantic's errors into messages that say what to write instead.
 
-pydantic knows which check failed and where in the data; the YAML tree knows where that is in the file; the models
-know which names and values would have been right. Here the three meet.
+pydantic reports which check failed and its path in the data, the YAML tree has the line and column of that path, and
+the models have the valid names and values.
 """
 
 from types import UnionType
@@ -41,7 +41,7 @@ ELSEWHERE: Final = {
     "priorityClassName": _IN_TEMPLATE,
     "parallelism": "the field is parallelisms",
 }
-"""Advice for names that are right somewhere else."""
+"""Hints for field names that belong to another place."""
 
 _WORDS: Final = frozenset(("yes", "no", "on", "off", "y", "n", "true", "false"))
 _MANY: Final = 16
@@ -56,10 +56,10 @@ def explain(
     node: Node | None = None,
     file: str = "",
 ) -> list[Problem]:
-    """One ``Problem`` per finding.
+    """One ``Problem`` for each error.
 
-    ``root`` is where the model's data stands in the document, ``node`` the tree of the whole document (None without a
-    text), and ``operator`` says which types the models of an experiment have.
+    ``root`` is the path of the model's data in the document, ``node`` the tree of the whole document (None without a
+    text), and ``operator`` selects the model of ``spec.types``.
     """
     known = _Models(model, operator)
     problems = []
@@ -73,7 +73,7 @@ def explain(
 
 
 def position(node: Node | None, loc: Loc, *, key: bool = False) -> tuple[int, int]:
-    """Line and column of the value (or the key) at ``loc``, or of what is around it; 0, 0 without a tree."""
+    """Line and column of the value (or the key) at ``loc``, or of its nearest parent; 0, 0 without a tree."""
     if node is None:
         return 0, 0
     line, column = node.line, node.column
@@ -184,14 +184,14 @@ def _shown(value: Any) -> str:
 
 
 class _Models:
-    """What the models say about a place in the data."""
+    """Looks up names and descriptions of fields in the models."""
 
     def __init__(self, model: type[BaseModel], operator: object) -> None:
         self.model = model
         self.types = TYPES_OF.get(operator) if isinstance(operator, str) else None
 
     def right_name(self, loc: Loc) -> str:
-        """What to do about the unknown field at ``loc``."""
+        """The hint for the unknown field at ``loc``."""
         name = str(loc[-1])
         known = list(self._fields(loc[:-1]))
         close = nearest(name, known)
@@ -202,7 +202,7 @@ class _Models:
         return f"known here: {', '.join(known)}" if 0 < len(known) <= _MANY else "remove it"
 
     def what_it_is(self, loc: Loc) -> str:
-        """What to write at ``loc``, where something is missing."""
+        """The hint for the missing field at ``loc``."""
         name = str(loc[-1])
         field = self._fields(loc[:-1]).get(name)
         meaning = field.description if field else None

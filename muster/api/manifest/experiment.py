@@ -1,7 +1,7 @@
-"""The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec, and what only Muster knows.
+"""The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec and Muster's own fields.
 
 Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy.backoff``, ``clocks`` and ``template``. An
-object read from the API server has been through its schema, but the schema may be older or newer than this program:
+object read from the API server was checked by its schema, but the schema may be older or newer than this program:
 ``parse_experiment`` checks everything again.
 """
 
@@ -17,7 +17,7 @@ from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quo
 from muster.api.manifest.template.pod import Template
 from muster.api.naming import check_name
 from muster.api.values.durations import parse_duration
-from muster.api.values.fields import Duration, Number, Shape, empty_is_none
+from muster.api.values.fields import Duration, Number, Shape, null_is_empty
 from muster.api.wire.kinds import MAX_COUNTER
 
 ClockAction = Literal["Fail", "Restart", "Alert"]
@@ -61,7 +61,7 @@ class Backoff(Shape):
 class RestartPolicy(BackoffLimit):
     """How often, and how fast, the whole gang is restarted after a failure."""
 
-    backoff: Annotated[Backoff, BeforeValidator(empty_is_none)] = Field(
+    backoff: Annotated[Backoff, BeforeValidator(null_is_empty)] = Field(
         Backoff(), description="Waits between restarts."
     )
 
@@ -96,13 +96,13 @@ class ExperimentSpec(AIchorSpec):
 
     suspend: bool = Field(False, description="Run nothing, and stop what runs, until this is false again.")
     cancel: bool = Field(False, description="End the experiment for good; it fails with reason Cancelled.")
-    startup: Annotated[Startup, BeforeValidator(empty_is_none)] = Field(
+    startup: Annotated[Startup, BeforeValidator(null_is_empty)] = Field(
         Startup(), description="In which order the groups start."
     )
-    restart_policy: Annotated[RestartPolicy, BeforeValidator(empty_is_none)] = Field(
+    restart_policy: Annotated[RestartPolicy, BeforeValidator(null_is_empty)] = Field(
         RestartPolicy(), description="Gang restarts after a failure."
     )
-    clocks: Annotated[Clocks, BeforeValidator(empty_is_none)] = Field(
+    clocks: Annotated[Clocks, BeforeValidator(null_is_empty)] = Field(
         Clocks(), description="Deadlines of the stages of an epoch."
     )
     template: Template = Field({}, description="Pod template of every member: see docs/pod-template.md.")
@@ -110,7 +110,7 @@ class ExperimentSpec(AIchorSpec):
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One Experiment as last seen at the API server. ``raw_status`` is unread: see ``muster.api.status``."""
+    """An Experiment as last read from the API server. ``raw_status`` is not parsed: see ``muster.api.status``."""
 
     uid: str
     name: str
@@ -155,7 +155,7 @@ class Experiment:
 
 
 def parse_experiment(obj: Mapping[str, Any]) -> Experiment:
-    """The Experiment in a decoded API object. Raises ``SpecError``, and nothing else, for whatever is wrong with it."""
+    """The Experiment in a decoded API object. Raises ``SpecError``, and nothing else, if anything is wrong with it."""
     return Experiment.from_object(obj)
 
 
@@ -172,14 +172,14 @@ def _mapping(obj: Any, key: str) -> Mapping[str, Any]:
 
 
 class _Metadata:
-    """Reads the few metadata fields Muster uses, and collects what is wrong with them."""
+    """Reads the metadata fields that Muster uses, and collects their problems."""
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         self.metadata = metadata
         self.problems: list[Problem] = []
 
     def refuse(self, key: str, message: str) -> None:
-        """Note a problem of one field."""
+        """Record a problem of one field."""
         self.problems.append(Problem("", 0, 0, f"metadata.{key}", message))
 
     def text(self, key: str, longest: int, default: str | None = None) -> str:

@@ -1,5 +1,4 @@
-"""The types of an experiment: what ``spec.types`` may hold for each operator, and the one list of groups they all
-become.
+"""The types of an experiment: what ``spec.types`` may hold for each operator, and the list of groups that it becomes.
 
     jax               worker
     pytorch, xgboost  worker; and master, where a 0.2.2 manifest asked for a master of another size
@@ -38,9 +37,9 @@ RayParams = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group as every operator's types spell it in the end.
+    """A group: the form into which the types of every operator are converted.
 
-    It has ``count`` jobs of ``completions`` members each, at most ``parallelism`` of a job's members at a time.
+    A group has ``count`` jobs of ``completions`` members each, at most ``parallelism`` of a job's members at a time.
     """
 
     name: str
@@ -190,7 +189,7 @@ TYPES_OF: Final[dict[str, type[JaxTypes] | type[MasterTypes] | type[RayTypes] | 
 
 
 def read_types(value: Any, info: ValidationInfo) -> Any:
-    """The types of the operator named before them. Without a known operator nothing can be said about them."""
+    """The types of the operator that was read before them. Without a known operator they are not checked."""
     operator = info.data.get("operator")
     if operator is None:
         return value

@@ -1,8 +1,8 @@
-"""Older spellings of a manifest, brought to the 0.2.3 form before it is checked.
+"""Rewrites older spellings of a manifest to the 0.2.3 form, before the manifest is checked.
 
 0.2.2 wrote ``Worker`` with a capital, and pytorch and xgboost had a ``Master`` beside it, which held rank 0. 0.2.3
 has one lower-case ``worker`` whose first member is rank 0. Both are rewritten in the tree, where every value keeps
-the line it came from, and each rewriting is a warning that shows the new form.
+its line, and each rewrite is a warning that shows the new form.
 """
 
 from pydantic import ValidationError
@@ -32,7 +32,7 @@ def modernise(root: Node, file: str) -> list[Problem]:
     warnings = _respell(types, _SPELLINGS.get(name, {}) if isinstance(name, str) else {}, file)
     if name in ("pytorch", "xgboost"):
         merging = _merge_master(types, file)
-        warnings = merging or warnings  # one remark that shows the whole new form, not one for each half of the old
+        warnings = merging or warnings  # one warning with the whole new form, in place of one for each old type
     for key, entry in types.entries.items():
         members = entry.node.items if isinstance(entry.node, Sequence) else [entry.node]
         for index, member in enumerate(members):
@@ -135,7 +135,7 @@ def _same_members(first: Node, second: Node) -> bool:
 
 
 def _tolerate_gpu(member: Node, place: tuple[str | int, ...], file: str) -> list[Problem]:
-    """Drop unknown keys beside gpu.count with a loud warning: published manifests have them, and AIchor runs those."""
+    """Drop unknown keys beside gpu.count with a warning: published manifests have them, and AIchor accepts those."""
     gpu = _child(_child(_child(member, "resources"), "accelerators"), "gpu")
     if not isinstance(gpu, Mapping):
         return []

@@ -1,8 +1,8 @@
-"""From the text of a manifest to something Muster can run.
+"""Load a manifest from its text.
 
 Accepts an AIchorManifest (0.2.1 to 0.2.3, older spellings included) or an Experiment. Either way the result is one
-``ExperimentSpec``; what was only worth a remark comes along as warnings. A manifest that cannot be used raises one
-``ManifestError`` with all of its problems, each with file, line, column, field and what to do.
+``ExperimentSpec``, with warnings for what is ignored or rewritten. A manifest that cannot be used raises one
+``ManifestError`` with all of its problems, each with file, line, column, field and hint.
 """
 
 from collections.abc import Mapping as Dict
@@ -48,7 +48,7 @@ SERVER_FIELDS: Final = (
     "selfLink",
     "uid",
 )
-"""Metadata that only the API server writes: ignored, so that an exported object can be loaded again."""
+"""Metadata that only the API server writes. It is ignored, so that an exported object can be loaded again."""
 
 
 class ManifestMetadata(Shape):
@@ -73,7 +73,7 @@ class ExperimentManifest(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A manifest that can be run. ``name`` is None if it does not name itself."""
+    """A manifest that can be run. ``name`` is None if the manifest has none."""
 
     kind: str
     name: str | None
@@ -93,7 +93,7 @@ def load_manifest(text: str, *, filename: str = "<manifest>") -> Loaded:
 
 
 def experiment_object(loaded: Loaded, *, name: str, namespace: str) -> dict[str, Any]:
-    """The object to POST. Raises ``ManifestError`` if ``name`` does not suit the experiment."""
+    """The object to POST. Raises ``ManifestError`` if ``name`` is not valid for its groups."""
     found = check_name(name, loaded.spec.groups)
     if found:
         raise ManifestError([Problem("", 0, 0, "metadata.name", message, hint) for message, hint in found])
@@ -107,7 +107,7 @@ def experiment_object(loaded: Loaded, *, name: str, namespace: str) -> dict[str,
 
 
 class _Loading:
-    """One document on its way; collects problems and warnings."""
+    """Loads one document, and collects its problems and warnings."""
 
     def __init__(self, node: Node, file: str, problems: list[Problem]) -> None:
         self.node = node
@@ -121,28 +121,28 @@ class _Loading:
         line, column = position(self.node, loc, key=key)
         return Problem(self.file, line, column, path(loc), message, hint)
 
-    def give_up(self, *found: Problem) -> ManifestError:
+    def error(self, *found: Problem) -> ManifestError:
         """The error with everything found so far."""
         return ManifestError(bounded([*self.problems, *found]))
 
     def load(self) -> Loaded:
         """The manifest, whichever kind it is."""
         if not isinstance(self.node, Mapping):
-            raise self.give_up(self.problem((), "a manifest is a mapping", "begin with kind: AIchorManifest"))
+            raise self.error(self.problem((), "a manifest is a mapping", "begin with kind: AIchorManifest"))
         kind = self._value("kind")
         if kind is None and "kind" not in self.node.entries:
             kind = AICHOR
         if kind not in KINDS:
-            raise self.give_up(self._wrong_kind(kind))
+            raise self.error(self._wrong_kind(kind))
         operator = self._value("spec", "operator")
         if operator in NEAREST:
             message = f"Muster does not run the operator {operator}; it runs {', '.join(OPERATORS)}"
-            raise self.give_up(self.problem(("spec", "operator"), message, f"the nearest is {NEAREST[str(operator)]}"))
+            raise self.error(self.problem(("spec", "operator"), message, f"the nearest is {NEAREST[str(operator)]}"))
         self.warnings += modernise(self.node, self.file)
         self.kind = kind
         loaded = self._aichor() if kind == AICHOR else self._experiment()
         if loaded is None or self.problems:
-            raise self.give_up()
+            raise self.error()
         return loaded
 
     def _value(self, *loc: str) -> object:
@@ -165,8 +165,8 @@ class _Loading:
         except ValidationError as error:
             operator = self._value("spec", "operator")
             found = explain(error, model, operator=operator, root=root, node=self.node, file=self.file)
-            said = {(problem.line, problem.column, problem.field) for problem in self.problems}
-            self.problems += [new for new in found if (new.line, new.column, new.field) not in said]
+            known = {(problem.line, problem.column, problem.field) for problem in self.problems}
+            self.problems += [new for new in found if (new.line, new.column, new.field) not in known]
             return None
 
     def _aichor(self) -> Loaded | None:
@@ -183,13 +183,13 @@ class _Loading:
         experiment: ExperimentSpec | None = self._read(ExperimentSpec, spec, ("spec",))
         if experiment is None:
             return None
-        self._remark_ignored(manifest)
+        self._warn_ignored(manifest)
         name = self._aichor_name(manifest.name, experiment)
-        self._remark_spec(experiment)
+        self._warn_spec(experiment)
         return Loaded(AICHOR, name, None, experiment, {}, {}, bounded(self.warnings))
 
     def _aichor_name(self, written: str | None, spec: ExperimentSpec) -> str | None:
-        """AIchor's name is for people: where it cannot name a Kubernetes object, the nearest one that can is taken."""
+        """AIchor's name may be any text: if it cannot name a Kubernetes object, the nearest valid name is used."""
         if not written:
             return None
         name = slug(written)
@@ -218,10 +218,10 @@ class _Loading:
         meta, spec = manifest.metadata, manifest.spec
         found = check_name(meta.name, spec.groups)
         self.problems += [self.problem(("metadata", "name"), message, hint) for message, hint in found]
-        self._remark_spec(spec)
+        self._warn_spec(spec)
         return Loaded(KIND, meta.name, meta.namespace, spec, meta.labels, meta.annotations, bounded(self.warnings))
 
-    def _remark_ignored(self, manifest: AIchorManifest) -> None:
+    def _warn_ignored(self, manifest: AIchorManifest) -> None:
         if manifest.builder is not None:
             hint = f"spec.image ({quoted(manifest.spec.image)}) must be in a registry already"
             self.warnings.append(
@@ -233,7 +233,7 @@ class _Loading:
         if manifest.engine_name is not None:
             self.warnings.append(self._no_engine(("engineName",)))
 
-    def _remark_spec(self, spec: ExperimentSpec) -> None:
+    def _warn_spec(self, spec: ExperimentSpec) -> None:
         if spec.engine_name is not None:
             self.warnings.append(self._no_engine(("spec", "engineName")))
         if spec.timeout is not None and spec.active_deadline_seconds is not None:

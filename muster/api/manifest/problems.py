@@ -1,8 +1,8 @@
-"""How Muster says what is wrong with something a person wrote.
+"""Problems of a manifest or a spec.
 
-A ``Problem`` names the place (file, line, column), the field, what is wrong and what to do. Errors carry all problems
-found, never only the first, and everything quoted from the document is cut short and escaped: a message is safe to
-print and to log.
+A ``Problem`` names the place (file, line, column), the field, what is wrong and what to do. An error carries all
+problems, not only the first. Text quoted from the document is shortened and escaped, so that a message is safe to print
+and to log.
 """
 
 import difflib
@@ -13,7 +13,7 @@ from typing import Final
 from muster.api.errors import MusterError
 
 MAX_PROBLEMS: Final = 32
-"""More are counted, not listed."""
+"""Problems beyond this number are counted, not listed."""
 
 _MAX_QUOTED: Final = 60
 _MAX_KEY: Final = 64
@@ -21,7 +21,7 @@ _MAX_KEY: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, or (as a warning) worth knowing. Lines and columns count from 1; 0 means no text."""
+    """An error, or a warning, about one place. Lines and columns count from 1; 0 means that there is no text."""
 
     file: str
     line: int
@@ -37,7 +37,7 @@ class Problem:
 
 
 class ProblemsError(MusterError, ValueError):
-    """Something cannot be used; ``problems`` says all of why."""
+    """A manifest or a spec cannot be used; ``problems`` lists every reason."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -67,7 +67,7 @@ class Wrong(ValueError):
 
 
 def quoted(value: object) -> str:
-    """``value`` for a message: short, escaped, and never walked into."""
+    """``value`` for a message: shortened and escaped; of a container only its kind."""
     if isinstance(value, str):
         short = value if len(value) <= _MAX_QUOTED else value[:_MAX_QUOTED] + "…"
         return ascii(short) if not short.isprintable() else repr(short)
@@ -87,7 +87,7 @@ def quoted(value: object) -> str:
 
 
 def path(parts: Sequence[str | int]) -> str:
-    """``spec.types.Workers[0].count``; a part that is not a plain word stands in brackets and quotes."""
+    """``spec.types.Workers[0].count``; a part that is not a plain word is put in brackets and quotes."""
     text = ""
     for part in parts:
         if isinstance(part, int):
@@ -111,11 +111,11 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
 
 
 def bounded(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """The first ``MAX_PROBLEMS`` in reading order, and how many more there are."""
+    """The first ``MAX_PROBLEMS`` by line and column, and the number of the others."""
     ordered = sorted(problems, key=lambda problem: (problem.line, problem.column))
     if len(ordered) <= MAX_PROBLEMS:
         return tuple(ordered)
     last = ordered[MAX_PROBLEMS - 1]
     rest = len(ordered) - MAX_PROBLEMS + 1
-    more = Problem(last.file, last.line, last.column, "", f"{rest} more problems follow", "mend the ones above first")
+    more = Problem(last.file, last.line, last.column, "", f"{rest} more problems follow", "fix the ones above first")
     return (*ordered[: MAX_PROBLEMS - 1], more)

@@ -1,6 +1,6 @@
-"""What one member of a group asks its node for (``spec.types.<type>.resources``).
+"""Resources of one member of a group (``spec.types.<type>.resources``).
 
-Fields and defaults: docs.aichor.ai (manifest overview, reference and examples) and the manifests people publish.
+Fields and defaults: docs.aichor.ai (manifest overview, reference and examples) and published manifests.
 """
 
 from typing import Annotated, Literal, Self
@@ -92,7 +92,7 @@ class Toleration(Shape):
     @model_validator(mode="after")
     def _meaningful(self) -> Self:
         if self.operator == "Exists" and self.value:
-            raise Wrong("operator Exists does not look at value", "remove value, or write operator: Equal")
+            raise Wrong("operator Exists ignores value", "remove value, or write operator: Equal")
         if self.operator == "Equal" and self.key is None:
             raise Wrong("a toleration without key matches nothing", "write the key, or operator: Exists")
         return self

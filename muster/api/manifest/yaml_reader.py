@@ -1,10 +1,9 @@
-"""Reading YAML from people one does not know.
+"""Reads YAML from untrusted authors.
 
-A manifest needs mappings, lists, and plain values. Everything else YAML can do is either a trap for its author or a
-weapon: aliases and merge keys make 700 bytes cost 22 seconds, duplicate keys drop a setting in silence, tags build
-objects. This reader takes the parser's events one at a time, so that a document is refused at the first event that
-does not belong, before anything is expanded or nested deeper; the tree it builds remembers line and column of every
-key and value.
+A manifest needs mappings, lists and plain values. The other features of YAML are refused: with aliases and merge keys,
+700 bytes cost 22 seconds; duplicate keys drop a setting silently; tags build objects. The reader takes the parser's
+events one at a time and stops at the first one that is not allowed, before anything is expanded or nested deeper. The
+tree has the line and column of every key and value.
 """
 
 import re
@@ -23,11 +22,11 @@ MAX_KEY: Final = 512
 """Longest key, in characters."""
 
 FAST: Final = bool(yaml.__with_libyaml__)
-"""Whether libyaml does the scanning; without it the same parser in Python does, ten times slower."""
+"""Whether libyaml scans the text. Without it PyYAML's scanner in Python does, ten times slower."""
 
 _LOADER: Any = yaml.CSafeLoader if FAST else yaml.SafeLoader
 
-# Control characters, other line ends, direction marks, surrogates: invisible in an editor, harmful in a terminal.
+# Control characters, other line ends, direction marks, surrogates: invisible in an editor, unsafe in a terminal.
 _UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
@@ -46,7 +45,7 @@ class Scalar:
 
 @dataclass(slots=True)
 class Entry:
-    """One pair of a mapping: where its key stands, and its value."""
+    """One pair of a mapping: line and column of the key, and the value."""
 
     line: int
     column: int
@@ -135,7 +134,7 @@ class _Reader:
         return _Stop(Problem(self.filename, line, column, self._path(), message, hint))
 
     def check_text(self, text: str) -> None:
-        """Size and characters, before a parser sees anything."""
+        """Check size and characters before anything is parsed."""
         size = len(text) if len(text) > MAX_BYTES else len(text.encode("utf-8", "surrogatepass"))
         if size > MAX_BYTES:
             raise self.stop(
@@ -151,7 +150,7 @@ class _Reader:
             raise self.stop(line, column, f"the invisible character U+{ord(found[0]):04X}", "remove it")
 
     def read(self, text: str) -> None:
-        """Walk the events; whatever the parser refuses becomes one problem."""
+        """Read all events. An error of the parser becomes one problem."""
         loader = _LOADER(text)
         try:
             while True:
@@ -240,7 +239,7 @@ class _Reader:
         frame.key, frame.key_line, frame.key_column, frame.wants_value = raw, line, column, True
 
     def _place(self, node: Node) -> None:
-        """Hang ``node`` where the parser is."""
+        """Attach ``node`` to the innermost open mapping or list."""
         if not self._stack:
             self.root = node
             return

@@ -1,9 +1,9 @@
-"""What an unquoted word of a manifest means: YAML 1.2's core schema, and nothing of YAML 1.1.
+"""Values of unquoted scalars: YAML 1.2's core schema, without the additions of YAML 1.1.
 
 ``true`` and ``false`` are truth values; ``yes``, ``no``, ``on`` and ``off`` are text. Whole numbers are decimal,
-without leading zeros and underscores; ``010``, ``0x10``, ``1_000`` and ``190:20:30`` stay text, so that a field which
-wants a number refuses them by name instead of reading 8, 16, 1000 or 685230. What no field can want (NaN, infinities,
-numbers beyond 64 bits) is refused here.
+without leading zeros and underscores; ``010``, ``0x10``, ``1_000`` and ``190:20:30`` stay text, so that a field of type
+number refuses them with a hint instead of reading 8, 16, 1000 or 685230. Values that no field accepts (NaN, infinities,
+numbers beyond 64 bits) are refused here.
 """
 
 import re
@@ -41,7 +41,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 
 class ScalarError(ValueError):
-    """An unquoted word that no field can want."""
+    """An unquoted scalar that no field accepts."""
 
 
 def resolve(text: str) -> Value:
@@ -86,7 +86,7 @@ def resolve_tagged(tag: str, text: str, *, plain: bool) -> Value:
 
 
 def trap(text: str) -> str:
-    """Advice for a text that looks like a number of YAML 1.1, or like a quoted one; empty if it is neither."""
+    """The hint for a text that looks like a number of YAML 1.1, or a quoted number; empty if it is neither."""
     if len(text) > _MAX_DIGITS:
         return ""
     if _FLOAT.match(text):

@@ -70,14 +70,14 @@ NAME_RULES: Final = (
 )
 
 COLUMNS: Final = (
-    ("Phase", "string", ".status.phase", 0, "Summary of the state."),
-    ("Reason", "string", ".status.reason", 0, "One word for why it is in this phase."),
+    ("Phase", "string", ".status.phase", 0, "Summary of the conditions."),
+    ("Reason", "string", ".status.reason", 0, "Reason of this phase, in one word."),
     ("Ready", "string", ".status.ready", 0, "Arrived ranks, or ready members, of those expected."),
     ("Restarts", "integer", ".status.restarts", 0, "Gang restarts counted against the limit."),
-    ("Deadline", "string", ".status.deadline", 0, "When the total clock passes."),
+    ("Deadline", "string", ".status.deadline", 0, "When the total clock (timeout) runs out."),
     ("Age", "date", ".metadata.creationTimestamp", 0, "Time since the experiment was created."),
     ("Operator", "string", ".spec.operator", 1, "The framework that runs it."),
-    ("Coordinator", "string", ".status.coordinator", 1, "Address the members meet at."),
+    ("Coordinator", "string", ".status.coordinator", 1, "Address of the coordinator."),
     ("Message", "string", ".status.message", 1, "What it waits for, or how it ended."),
 )
 

@@ -1,4 +1,4 @@
-"""The page of all fields, made from the models: `python -m muster.api.schema.reference` prints it."""
+"""The manifest reference, made from the models: `python -m muster.api.schema.reference` prints it."""
 
 import json
 import sys
@@ -33,10 +33,10 @@ _INTRODUCTION: Final = f"""\
 <!-- Made by `python -m muster.api.schema.reference` from the models in muster/api. Do not edit. -->
 # Manifest reference
 
-Muster reads two kinds of manifest. They say the same, and everything below holds for both unless it says otherwise.
+Muster reads two kinds of manifest. They have the same fields; what holds for one kind only is marked.
 
 - `kind: AIchorManifest`, `apiVersion` 0.2.1, 0.2.2 or 0.2.3: a file for `muster run` and `muster submit`.
-- `kind: {KIND}`, `apiVersion: {API_VERSION}`: the Kubernetes object, which `kubectl` takes too.
+- `kind: {KIND}`, `apiVersion: {API_VERSION}`: the Kubernetes object, which `kubectl` accepts too.
 
 Every field that is not listed here is an error, with one exception: an unknown field inside `accelerators.gpu`
 is a warning.
@@ -117,7 +117,7 @@ def _without(schema: Schema, name: str) -> Schema:
 
 
 def _shallow(model: type[BaseModel]) -> Schema:
-    """The schema of a type, with ``resources`` left to its own section."""
+    """The schema of a type without the fields of ``resources``, which have a section of their own."""
 
     def strip(source: Schema) -> Schema:
         node = dict(source)

@@ -39,7 +39,7 @@ _KEPT: Final = (
     "x-kubernetes-preserve-unknown-fields",
 )
 _NULLABLE: Final = frozenset(("rayStartParams",))
-"""Fields whose explicit null is a value people write (docs.aichor.ai: "optional, can be empty")."""
+"""Fields that may be null (docs.aichor.ai: "optional, can be empty")."""
 
 
 def structural(model: type[BaseModel] | type[msgspec.Struct]) -> Schema:
@@ -114,7 +114,7 @@ def _flat(node: Mapping[str, Any], defs: Mapping[str, Any]) -> Schema:
 
 
 def _resolved(node: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The node with references followed and "or null" dropped; what it says of itself wins over what it refers to."""
+    """The node with references followed and "or null" dropped. Its own keys override those of the reference."""
     while True:
         choices = [choice for choice in node.get("anyOf", ()) if choice.get("type") != "null"]
         if len(choices) == 1:

@@ -2,7 +2,7 @@
 
 Weeks, days, hours, minutes and seconds, each at most once, from the longest to the shortest, with or without spaces
 between the terms (docs.aichor.ai, spec.timeout). Everything is whole seconds. The text is read once from left to
-right, without a regular expression, so a hostile text costs no more than its length.
+right, without a regular expression, so that the cost is linear for any text.
 """
 
 from typing import Final
@@ -13,13 +13,13 @@ UNITS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 NAMES: Final = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 MAX_LENGTH: Final = 64
-"""Longest text that is looked at, in characters."""
+"""Longest accepted text, in characters."""
 
 MAX_SECONDS: Final = 10 * 366 * 86_400
-"""Ten years: longer is a slip of the pen, and would overflow what Kubernetes does with seconds."""
+"""Ten years. Anything longer is a mistake, and would overflow Kubernetes' own arithmetic of seconds."""
 
 PATTERN: Final = r"^([0-9]{1,9}w)?( {0,4}[0-9]{1,9}d)?( {0,4}[0-9]{1,9}h)?( {0,4}[0-9]{1,9}m)?( {0,4}[0-9]{1,9}s)?$"
-"""The same grammar for the API server, where only a pattern can say it (a minimum length keeps out the empty text)."""
+"""The same grammar as a pattern, for the API server (a minimum length excludes the empty text)."""
 
 _DIGITS: Final = frozenset("0123456789")
 _MAX_DIGITS: Final = 9
@@ -27,7 +27,7 @@ _FORM: Final = 'write it like "1w 2d 5h 6m 20s"'
 
 
 class DurationError(ValueError):
-    """A text is not a duration. ``position`` is the character, counted from 1, at which it stops being one."""
+    """A text is not a duration. ``position`` is the first wrong character, counted from 1."""
 
     def __init__(self, text: str, position: int, what: str) -> None:
         shown = repr(text if len(text) <= MAX_LENGTH else text[:MAX_LENGTH] + "…")
@@ -71,7 +71,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(seconds: int) -> str:
-    """``seconds`` (not negative) in the fewest words: ``5400`` is ``1h 30m``, ``0`` is ``0s``."""
+    """``seconds`` (not negative) in the fewest terms: ``5400`` is ``1h 30m``, ``0`` is ``0s``."""
     if seconds < 0:
         raise ValueError(f"a duration is not negative, this is {seconds} s")
     terms = []

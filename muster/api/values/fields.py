@@ -1,7 +1,7 @@
-"""The kinds of values that fields hold: bounded, checked by a pattern the API server can check too, and explained.
+"""Types of the values in a manifest, with patterns and bounds that the API server can check too.
 
 Every text has a longest length and every list a largest size: the API server needs them to bound the cost of its
-rules, and Muster to bound its memory. ``MEANING`` says in words what a pattern means, for error messages.
+rules, and Muster to bound its memory. ``MEANING`` describes each pattern in words, for error messages.
 """
 
 from typing import Annotated, Any, Final, Self
@@ -16,7 +16,7 @@ from muster.api.values.durations import DurationError, parse_duration
 
 
 class Shape(BaseModel):
-    """Base of everything a person writes: camelCase on the wire, no conversions, no unknown fields, unchangeable.
+    """Base of the models of a manifest: camelCase on the wire, no conversions, no unknown fields, frozen.
 
     Python code may use the snake_case names; ``read`` accepts the wire names only.
     """
@@ -86,21 +86,21 @@ def _positive_duration(text: str) -> str:
 
 
 def no_climbing(text: str) -> str:
-    """Refuses ``..`` in a path."""
+    """Refuse ``..`` in a path."""
     if ".." in text.split("/"):
         raise Wrong("a path with '..'", "write the path without it")
     return text
 
 
 def thousandths(value: float) -> float:
-    """Refuses CPUs finer than the thousandth Kubernetes works in."""
+    """Refuse CPUs finer than a thousandth, Kubernetes' smallest unit."""
     if round(value * 1000) / 1000 != value:
         raise Wrong(f"{value} CPUs is finer than a thousandth", "write at most three decimals")
     return value
 
 
-def empty_is_none(value: Any) -> Any:
-    """``key:`` with nothing behind it is an empty mapping."""
+def null_is_empty(value: Any) -> Any:
+    """``key:`` without a value is an empty mapping."""
     return {} if value is None else value
 
 
@@ -120,7 +120,6 @@ MountPath = Annotated[str, limited(ABSOLUTE_PATH, 512), AfterValidator(no_climbi
 Duration = Annotated[
     str, limited(DURATION_PATTERN, MAX_DURATION, 2), BeforeValidator(lambda value: _read_duration(value))
 ]
-Time = Annotated[str, limited(TIME, 40)]
 Count = Annotated[int, Field(ge=0, le=100_000)]
 Seconds = Annotated[int, Field(ge=1, le=316_224_000)]
 Number = Annotated[float, PlainSerializer(_whole, return_type=float | int, when_used="always")]
@@ -129,7 +128,7 @@ Gigabytes = Annotated[Number, Field(gt=0, le=1_000_000)]
 
 
 def _read_duration(value: Any) -> Any:
-    """Gives the exact error of a wrong duration before the pattern gives a vague one."""
+    """Check the duration before the pattern does, whose error does not name the position."""
     return _positive_duration(value) if isinstance(value, str) else value
 
 

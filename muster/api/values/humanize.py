@@ -1,10 +1,10 @@
-"""Spans of time for the eye, as ``kubectl get`` writes them: two units at most, fewer the longer it is."""
+"""Ages as ``kubectl get`` prints them, with at most two units."""
 
 
 def age(seconds: float) -> str:
     """``95s``, ``5m30s``, ``2h15m``, ``3d4h``, ``2y35d`` (apimachinery pkg/util/duration, HumanDuration).
 
-    Of a negative span the size, with a minus before it.
+    A negative age has a leading minus.
     """
     if seconds < 0:
         return f"-{age(-seconds)}"

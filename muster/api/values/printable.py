@@ -1,13 +1,13 @@
-"""Text from outside, made safe to print: in a log line, a metric label, a status message, on a terminal."""
+"""Makes untrusted text safe to print in a log line, a metric label, a status message or a terminal."""
 
 from functools import lru_cache
 from sys import intern
 
 MESSAGE = 512
-"""Longest message we keep of anybody."""
+"""Longest message that is kept, in characters."""
 
 DIGITS = 9
-"""Longest number we read in a label: every rank and every epoch is below 10^9."""
+"""Most digits of a number in a label: every rank and every epoch is below 10^9."""
 
 WORD = 253
 """Longest name or reason (a DNS subdomain's length, RFC 1123)."""
@@ -17,7 +17,7 @@ def printable(text: str | bytes, limit: int | None = None) -> str:
     """The text on one line, at most ``limit`` characters.
 
     Line breaks and tabs become spaces. Whatever else cannot be printed (NUL, ESC, lone surrogates, direction marks,
-    bytes that are no UTF-8) becomes U+FFFD, so that a reader sees that something was there.
+    bytes that are not UTF-8) becomes U+FFFD, so that the reader sees that a character was removed.
     """
     if isinstance(text, bytes):
         text = (text if limit is None else text[: limit * 4]).decode("utf-8", errors="replace")
@@ -35,15 +35,14 @@ def _visible(character: str) -> str:
 
 
 def clean(text: str | None, limit: int = WORD) -> str:
-    """``printable`` of what may be missing, without blanks around it."""
+    """``printable`` of an optional text, stripped."""
     return printable(text, limit).strip() if text else ""
 
 
 def word(text: str | None) -> str:
-    """``clean`` for what many objects have in common (nodes, reasons, groups): one string for all of them.
+    """``clean``, interned: for values that many objects share (nodes, reasons, groups).
 
-    Texts longer than any word are cut before they are remembered: a cache of them would be as large as their authors
-    like.
+    Text longer than ``WORD`` is cut before it is cached, which bounds the memory of the cache.
     """
     return _word(text) if text and len(text) <= WORD else _word(clean(text))
 

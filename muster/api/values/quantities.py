@@ -1,11 +1,11 @@
 """Kubernetes quantities, exactly: ``500m``, ``16Gi``, ``4``, ``1e3``.
 
-Values are ``decimal.Decimal`` and are never rounded behind the caller's back. The printed form is Kubernetes'
+Values are ``decimal.Decimal`` and are rounded only where a docstring says so. The printed form is Kubernetes'
 canonical one (k8s.io/apimachinery, pkg/api/resource/quantity.go): no fraction, and the largest suffix that allows it.
 
 AIchor states memory in "GB" (``memory: 64`` is 64 GB, and ``cpus`` x ``ramRatio`` is a number of GB). No public page
-says whether a GB is 10^9 or 2^30 bytes. Muster takes the unit at its word, 10^9 bytes, Kubernetes' ``G``: it is what
-GB means in the SI, and the smaller of the two, so that an experiment which fitted its node keeps fitting it.
+says whether a GB is 10^9 or 2^30 bytes. Muster uses 10^9 bytes, Kubernetes' ``G``: it is what GB means in the SI, and
+the smaller of the two, so that an experiment which fits its node under AIchor fits it under Muster.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Quantity:
 
 
 def parse_quantity(text: str) -> Quantity:
-    """The exact amount ``text`` stands for. Raises ``QuantityError``, also if finer than 10^-9 or over 2^63 - 1."""
+    """The exact amount in ``text``. Raises ``QuantityError``, also if finer than 10^-9 or over 2^63 - 1."""
     if len(text) > MAX_LENGTH:
         raise QuantityError(text, f"longer than {MAX_LENGTH} characters")
     start = 1 if text[:1] in ("+", "-") else 0
@@ -108,12 +108,12 @@ def format_quantity(value: Decimal, form: Form = "decimal") -> str:
 
 
 def exact(number: float) -> Decimal:
-    """The decimal a person wrote: ``0.1`` is one tenth, not the binary fraction nearest to it."""
+    """The decimal as written: ``0.1`` is one tenth, not the nearest binary fraction."""
     return Decimal(repr(number))
 
 
 def cpu(cpus: float | Decimal) -> str:
-    """CPUs as a quantity, rounded up to the thousandth Kubernetes works in: ``0.5`` is ``500m``."""
+    """CPUs as a quantity, rounded up to the thousandth, Kubernetes' smallest unit: ``0.5`` is ``500m``."""
     value = cpus if isinstance(cpus, Decimal) else exact(cpus)
     return format_quantity(value.quantize(Decimal("0.001"), rounding=ROUND_CEILING, context=_EXACT))
 

@@ -1,17 +1,17 @@
-"""Kubernetes times (RFC 3339) to wall seconds and back, for data that may be nonsense."""
+"""Kubernetes times (RFC 3339) to wall seconds and back, for untrusted data."""
 
 from datetime import UTC, datetime
 from functools import lru_cache
 
 REMEMBERED = 2048
-"""Times that are not worked out anew: a pod's and a status's are the same in all its events but one."""
+"""Conversions that are cached: the times of a pod or a status are the same in most of its events."""
 _SHORTEST, _LONGEST = 20, 40
 LATEST = 253_402_300_799.0
 """The last second of the year 9999, after which RFC 3339 has no times."""
 
 
 def seconds_of(text: str | None) -> float:
-    """Wall seconds since 1970 of an RFC 3339 time; 0.0 for anything that is not one, Go's zero time included.
+    """Wall seconds since 1970 of an RFC 3339 time; 0.0 for any other text, and for Go's zero time.
 
     Never raises. ``metav1.Time`` has whole seconds and a ``Z``, ``metav1.MicroTime`` six digits; digits beyond the
     sixth are dropped.
@@ -33,7 +33,7 @@ def _parsed(text: str) -> float:
 def whole_time(seconds: float) -> str:
     """A ``metav1.Time``: RFC 3339 in UTC with whole seconds, for people.
 
-    Times outside the calendar become its nearest end.
+    A time before 1970 or after 9999 is moved to that end.
     """
     return _utc(seconds, "seconds")
 
