@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition is what the models say, is structural, and refuses what the models refuse."""
+"""The CustomResourceDefinition is made from the models, is structural, and refuses what the models refuse."""
 
 import copy
 import json
@@ -34,7 +34,7 @@ def nodes(node: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str,
 
 
 def refusals(obj: dict[str, Any]) -> list[str]:
-    """What the API server would say of a new object: the schema's errors, else those of the CEL rules."""
+    """The API server's errors for a new object: those of the schema, else those of the CEL rules."""
     found = [error.message for error in OAS30Validator(SCHEMA).iter_errors(obj)]
     return found or list(broken_rules(SCHEMA, obj))
 
@@ -72,7 +72,7 @@ def test_the_file_in_deploy_is_up_to_date() -> None:
     )
 
 
-def test_the_file_is_what_kubernetes_expects() -> None:
+def test_the_file_has_the_parts_that_kubernetes_expects() -> None:
     crd = yaml.safe_load(as_yaml(custom_resource_definition()))
     assert crd["metadata"]["name"] == "experiments.muster.dev"
     (version,) = crd["spec"]["versions"]
@@ -115,11 +115,11 @@ def test_status_has_no_defaults() -> None:
 
 
 @pytest.mark.parametrize("path", LOADABLE, ids=lambda path: path.stem)
-def test_the_schema_takes_whatever_loads(path: Path) -> None:
+def test_the_schema_accepts_every_manifest_that_loads(path: Path) -> None:
     assert refusals(posted(path)) == []
 
 
-def test_the_schema_takes_a_full_status() -> None:
+def test_the_schema_accepts_a_full_status() -> None:
     at = 1_800_000_000.5
     status = ExperimentStatus(
         phase=Phase.RUNNING,
@@ -172,7 +172,7 @@ def test_the_schema_refuses_what_the_models_refuse(file: str, path: str, value: 
     assert says in " ".join(refusals(obj))
 
 
-def test_what_runs_cannot_change_and_how_it_is_looked_after_can() -> None:
+def test_only_what_runs_is_immutable() -> None:
     spec = SCHEMA["properties"]["spec"]["properties"]
     frozen = {
         name

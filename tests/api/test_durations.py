@@ -1,4 +1,4 @@
-"""Durations read the way AIchor writes them, and every mistake is told with its place."""
+"""Durations are read as AIchor writes them; an error names the position."""
 
 import re
 
@@ -30,7 +30,7 @@ from muster.api.values.durations import (
         ("522w 6d", MAX_SECONDS),
     ],
 )
-def test_reads_what_people_write(text: str, seconds: int) -> None:
+def test_a_valid_duration_is_read(text: str, seconds: int) -> None:
     assert parse_duration(text) == seconds
 
 
@@ -54,26 +54,26 @@ def test_reads_what_people_write(text: str, seconds: int) -> None:
         ("1h\n", 3, "a number is expected"),
     ],
 )
-def test_every_mistake_has_its_place(text: str, position: int, says: str) -> None:
+def test_an_error_names_the_position(text: str, position: int, says: str) -> None:
     with pytest.raises(DurationError, match=re.escape(says)) as raised:
         parse_duration(text)
     assert raised.value.position == position
     assert f"at character {position}" in str(raised.value)
 
 
-def test_a_very_long_text_is_not_read_at_all() -> None:
+def test_a_text_beyond_the_limit_is_refused_before_it_is_parsed() -> None:
     with pytest.raises(DurationError, match="longer than 64 characters") as raised:
         parse_duration("1s" * 100_000)
     assert len(str(raised.value)) < 3 * MAX_LENGTH
 
 
 @given(st.integers(0, MAX_SECONDS))
-def test_what_is_printed_reads_back(seconds: int) -> None:
+def test_a_formatted_duration_reads_back(seconds: int) -> None:
     assert parse_duration(format_duration(seconds)) == seconds
 
 
 @given(st.text(max_size=80) | st.text("0123456789wdhms ", max_size=20))
-def test_any_text_is_a_duration_or_explained(text: str) -> None:
+def test_any_text_is_a_duration_or_a_duration_error(text: str) -> None:
     position, seconds = 1, 0
     try:
         seconds = parse_duration(text)
@@ -84,7 +84,7 @@ def test_any_text_is_a_duration_or_explained(text: str) -> None:
 
 
 @given(st.text("0123456789wdhms ", max_size=20))
-def test_the_pattern_of_the_schema_takes_no_less_than_the_parser(text: str) -> None:
+def test_the_pattern_of_the_schema_accepts_what_the_parser_accepts(text: str) -> None:
     """The API server may be laxer (it cannot count the seconds), but must not refuse what Muster accepts."""
     try:
         parse_duration(text)

@@ -1,4 +1,4 @@
-"""Objects as the API server hands them out: read exactly, or refused with ``SpecError`` and nothing else."""
+"""Objects of the API server are read exactly or refused with ``SpecError``."""
 
 import copy
 from typing import Any
@@ -47,7 +47,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return obj
 
 
-def test_a_good_object_is_read() -> None:
+def test_a_valid_object_is_read() -> None:
     experiment = Experiment.from_object(GOOD)
     assert (experiment.name, experiment.namespace, experiment.uid) == ("fold", "research", "5c3f6a34")
     assert (experiment.generation, experiment.resource_version) == (3, "42")
@@ -78,7 +78,7 @@ def test_a_good_object_is_read() -> None:
         ("metadata.resourceVersion", 42, "metadata.resourceVersion: up to 64 printable characters"),
     ],
 )
-def test_a_bad_object_is_explained(path: str, value: Any, says: str) -> None:
+def test_an_invalid_object_is_a_spec_error_that_names_the_field(path: str, value: Any, says: str) -> None:
     with pytest.raises(SpecError) as raised:
         parse_experiment(changed(path, value))
     assert says in str(raised.value)
@@ -86,7 +86,7 @@ def test_a_bad_object_is_explained(path: str, value: Any, says: str) -> None:
 
 
 @pytest.mark.parametrize("obj", [None, 7, [], "x", {}])
-def test_things_that_are_no_object(obj: Any) -> None:
+def test_what_is_not_an_object_is_a_spec_error(obj: Any) -> None:
     with pytest.raises(SpecError):
         parse_experiment(obj)
 
@@ -103,7 +103,7 @@ paths = st.sampled_from(PATHS.split())
 
 
 @given(paths, json_values)
-def test_no_object_raises_anything_else(path: str, value: Any) -> None:
+def test_any_object_is_read_or_raises_a_spec_error(path: str, value: Any) -> None:
     summary = ""
     try:
         assert parse_experiment(changed(path, value)).uid

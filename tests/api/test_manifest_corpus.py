@@ -1,4 +1,4 @@
-"""The corpus: valid manifests load, legacy ones load with advice, invalid ones are refused as their first lines say."""
+"""The corpus: valid manifests load, legacy ones load with a warning, invalid ones give the errors they expect."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def members(loaded: Loaded) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("path", [*VALID, *LEGACY], ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_what_loads_can_be_posted_and_read_back_unchanged(path: Path) -> None:
+def test_a_loaded_manifest_can_be_posted_and_reads_back_unchanged(path: Path) -> None:
     loaded = load(path)
     posted = json.loads(json.dumps(experiment_object(loaded, name="e", namespace="default")))
     posted["metadata"].update(uid="u-1", resourceVersion="1", generation=1, creationTimestamp="2026-01-01T00:00:00Z")
@@ -32,14 +32,14 @@ def test_what_loads_can_be_posted_and_read_back_unchanged(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", LEGACY, ids=lambda path: path.stem)
-def test_older_spellings_load_with_the_new_form_as_advice(path: Path) -> None:
+def test_older_spellings_load_with_a_warning_that_shows_the_new_form(path: Path) -> None:
     warnings = [str(warning) for warning in load(path).warnings]
     assert warnings
     assert all("types: {" in warning and warning.startswith(path.name) for warning in warnings)
 
 
 @pytest.mark.parametrize("path", INVALID, ids=lambda path: path.stem)
-def test_invalid_manifests_are_refused_in_so_many_words(path: Path) -> None:
+def test_invalid_manifests_are_refused_with_the_expected_messages(path: Path) -> None:
     expected = [
         line.removeprefix("# expect: ") for line in path.read_text().splitlines() if line.startswith("# expect: ")
     ]
@@ -58,16 +58,16 @@ def test_master_and_worker_of_the_same_size_become_one_group() -> None:
     assert "(1 Master + 3 Worker), Master is rank 0" in str(warning)
 
 
-def test_a_bigger_master_keeps_its_own_group_and_the_first_ranks() -> None:
+def test_a_larger_master_keeps_its_own_group_and_the_first_ranks() -> None:
     loaded = load(CORPUS / "legacy" / "xgboost-bigger-master.yaml")
     assert list(members(loaded).items()) == [("master", 1), ("worker", 2)]
 
 
-def test_a_master_alone_is_the_worker() -> None:
+def test_a_master_without_a_worker_becomes_the_worker() -> None:
     assert members(load(CORPUS / "legacy" / "pytorch-master-alone.yaml")) == {"worker": 1}
 
 
-def test_a_misspelt_gpu_count_is_a_loud_warning_and_no_gpu() -> None:
+def test_a_misspelt_gpu_count_is_a_warning_and_requests_no_gpu() -> None:
     loaded = load(CORPUS / "valid" / "jax-misspelt-gpu-count.yaml")
     assert loaded.spec.groups[0].resources.gpus == 0
     (warning,) = [warning for warning in loaded.warnings if "gpu" in warning.field]
@@ -76,7 +76,7 @@ def test_a_misspelt_gpu_count_is_a_loud_warning_and_no_gpu() -> None:
     assert (warning.line, warning.column) == (17, 13)
 
 
-def test_everything_a_gpu_manifest_asks_for_arrives() -> None:
+def test_every_field_of_a_gpu_manifest_is_read() -> None:
     loaded = load(CORPUS / "valid" / "jax-gpu.yaml")
     (group,) = loaded.spec.groups
     assert (group.name, group.members) == ("worker", 4)
@@ -94,7 +94,7 @@ def test_a_tpu_slice_has_one_member_per_host() -> None:
     assert group.resources.shm_size is None
 
 
-def test_a_jobset_multiplies() -> None:
+def test_a_type_of_a_jobset_has_count_times_completions_members() -> None:
     groups = load(CORPUS / "valid" / "jobset-mixed.yaml").spec.groups
     assert [(group.name, group.count, group.completions, group.parallelism) for group in groups] == [
         ("driver", 1, 1, 1),
@@ -114,7 +114,7 @@ def test_ray_groups_keep_their_start_parameters() -> None:
     assert loaded.spec.debug.jupyter.enabled is False
 
 
-def test_an_experiment_file_brings_what_only_muster_knows() -> None:
+def test_an_experiment_file_has_musters_own_fields() -> None:
     loaded = load(CORPUS / "valid" / "experiment.yaml")
     assert (loaded.kind, loaded.name, loaded.namespace) == ("Experiment", "protein-fold", "research")
     assert loaded.labels == {"team": "folding"}

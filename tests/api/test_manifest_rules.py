@@ -1,4 +1,4 @@
-"""The rules of a manifest one by one: counts, names, kinds of values; and that nothing else is ever raised."""
+"""The rules of a manifest, one by one; any other document is a ``ManifestError``."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ RESOURCES = {"ramRatio": 2}
 
 
 class Written(yaml.SafeDumper):
-    """Writes YAML as people do: without anchors."""
+    """Writes YAML without anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -50,13 +50,13 @@ OPERATORS = ["jax", "kuberay", "pytorch", "xgboost", "jobset"]
 
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("count", [0, 1])
-def test_zero_and_one_are_counts(operator: str, count: int) -> None:
+def test_a_count_may_be_zero_or_one(operator: str, count: int) -> None:
     loaded = load_manifest(manifest(operator, types_of(operator, {"count": count})))
     assert loaded.spec.groups[-1].members == count
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_a_missing_count_is_one_but_for_ray_workers(operator: str) -> None:
+def test_a_missing_count_is_one_and_zero_for_ray_workers(operator: str) -> None:
     loaded = load_manifest(manifest(operator))
     assert loaded.spec.groups[-1].members == (0 if operator == "kuberay" else 1)
     assert sum(group.members for group in loaded.spec.groups) == 1
@@ -85,7 +85,7 @@ def test_a_negative_count_is_refused(operator: str) -> None:
         ("{a: 2}", "not a mapping"),
     ],
 )
-def test_numbers_are_written_one_way(written: str, advice: str) -> None:
+def test_only_decimal_numbers_are_accepted(written: str, advice: str) -> None:
     text = manifest(types={"worker": {"count": 7, "resources": RESOURCES}}).replace("count: 7", f"count: {written}")
     message = complaint(text)
     assert "spec.types.worker.count: a whole number is expected" in message
@@ -93,19 +93,19 @@ def test_numbers_are_written_one_way(written: str, advice: str) -> None:
     assert message.count("\n") == 0
 
 
-def test_a_core_tag_that_fits_is_no_crime() -> None:
+def test_a_core_tag_that_fits_its_value_is_accepted() -> None:
     text = manifest(types={"worker": {"count": 7, "resources": RESOURCES}}).replace("count: 7", "count: !!int 7")
     assert load_manifest(text).spec.groups[0].members == 7
 
 
 @pytest.mark.parametrize("word", ["yes", "no", "on", "off", "'true'"])
-def test_truth_is_true_or_false(word: str) -> None:
+def test_only_true_and_false_are_booleans(word: str) -> None:
     message = complaint(manifest(tensorboard={"enabled": 7}).replace("enabled: 7", f"enabled: {word}"))
     assert "true or false is expected, not the text" in message
     assert "write true or false" in message
 
 
-def test_a_number_where_text_belongs_shows_the_quotes_it_needs() -> None:
+def test_a_number_in_place_of_text_gets_a_hint_to_quote_it() -> None:
     message = complaint(manifest("kuberay", rayVersion=7).replace("rayVersion: 7", "rayVersion: 2.30"))
     assert 'text is expected, not 2.3, put it in quotes: "2.30"' in message
 
@@ -135,7 +135,7 @@ def test_a_number_where_text_belongs_shows_the_quotes_it_needs() -> None:
         ({"memory": 2, "extraTolerations": [{"value": "x"}]}, "a toleration without key matches nothing"),
     ],
 )
-def test_resources_are_checked_to_the_last_field(resources: dict[str, Any], says: str) -> None:
+def test_every_field_of_resources_is_checked(resources: dict[str, Any], says: str) -> None:
     assert says in complaint(manifest(types={"worker": {"resources": resources}}))
 
 
@@ -168,13 +168,13 @@ def test_each_operator_has_its_types(operator: str, types: Any, says: str) -> No
     assert says in complaint(manifest(operator, types))
 
 
-def test_worker_groups_of_one_name_are_refused() -> None:
+def test_worker_groups_with_the_same_name_are_refused() -> None:
     worker = {"name": "w", "resources": RESOURCES}
     types = {"Head": {"resources": RESOURCES}, "Workers": [worker, worker]}
     assert "the worker group name w is used twice" in complaint(manifest("kuberay", types))
 
 
-def test_both_spellings_at_once_are_one_too_many() -> None:
+def test_two_spellings_of_one_type_are_refused() -> None:
     types = {"worker": {"resources": RESOURCES}, "Worker": {"resources": RESOURCES}}
     assert "spec.types.Worker: unknown field, did you mean worker?" in complaint(manifest(types=types))
 
@@ -208,7 +208,7 @@ def test_timeout_wins_over_the_deadline_in_seconds() -> None:
     assert load_manifest(manifest()).spec.deadline_seconds is None
 
 
-def test_a_name_for_people_becomes_a_name_for_kubernetes_with_a_warning() -> None:
+def test_an_invalid_name_is_replaced_by_the_nearest_valid_one_with_a_warning() -> None:
     loaded = load_manifest(manifest(name="My run #3"))
     assert loaded.name == "my-run-3"
     assert "it is read as my-run-3" in str(loaded.warnings[0])
@@ -229,14 +229,14 @@ def test_a_name_for_people_becomes_a_name_for_kubernetes_with_a_warning() -> Non
         ("a\n", "is not a name"),
     ],
 )
-def test_a_name_must_fit_with_all_its_indices(name: str, says: str) -> None:
+def test_the_longest_pod_name_must_fit(name: str, says: str) -> None:
     loaded = load_manifest(manifest(types={"worker": {"count": 10, "resources": RESOURCES}}))
     with pytest.raises(ManifestError) as raised:
         experiment_object(loaded, name=name, namespace="default")
     assert says in str(raised.value)
 
 
-def test_the_object_says_only_what_the_manifest_said() -> None:
+def test_the_object_has_only_the_fields_of_the_manifest() -> None:
     loaded = load_manifest(manifest(timeout="1h"))
     assert experiment_object(loaded, name="e", namespace="n") == {
         "apiVersion": "muster.dev/v1alpha1",
@@ -252,7 +252,7 @@ def test_the_object_says_only_what_the_manifest_said() -> None:
     }
 
 
-def test_very_many_problems_are_counted_not_listed() -> None:
+def test_problems_beyond_the_limit_are_counted() -> None:
     text = manifest() + "".join(f"field{i}: 1\n" for i in range(1_000))
     with pytest.raises(ManifestError) as raised:
         load_manifest(text)
@@ -261,13 +261,13 @@ def test_very_many_problems_are_counted_not_listed() -> None:
     assert len(raised.value.summary(200)) == 200
 
 
-def test_interactive_sessions_belong_to_their_operators() -> None:
+def test_a_debug_session_of_another_operator_is_refused() -> None:
     assert "vscode is for every operator but kuberay" in complaint(
         manifest("kuberay", debug={"vscode": {"enabled": True}})
     )
 
 
-def test_what_belongs_to_aichors_build_service_is_checked_and_ignored() -> None:
+def test_fields_of_aichors_build_service_are_checked_and_ignored() -> None:
     text = (
         manifest() + "engineName: lab\nclone: {depth: 2}\nbuilder: {image: demo, buildArgs: {CUDA: true, V: '3.1'}}\n"
     )
@@ -286,30 +286,30 @@ def test_what_belongs_to_aichors_build_service_is_checked_and_ignored() -> None:
         ([], "spec.types.master: a mapping is expected, not a list"),
     ],
 )
-def test_a_master_that_is_wrong_is_refused_as_it_stands(master: Any, says: str) -> None:
+def test_an_invalid_master_is_refused(master: Any, says: str) -> None:
     types = {"Master": master, "Worker": {"resources": RESOURCES}}
     assert says in complaint(manifest("pytorch", types))
 
 
-def test_many_unknown_gpu_fields_are_no_slip_of_the_pen() -> None:
+def test_unknown_gpu_fields_beyond_the_limit_are_errors() -> None:
     gpu = {f"field{i}": 1 for i in range(9)}
     message = complaint(manifest(types={"worker": {"resources": {"memory": 1, "accelerators": {"gpu": gpu}}}}))
     assert "gpu.field8: unknown field" in message
 
 
-def test_a_long_command_is_too_long() -> None:
+def test_a_command_beyond_the_limit_is_refused() -> None:
     assert "spec.command: longer than 65536 characters, shorten it" in complaint(manifest(command="x" * 70_000))
 
 
 @pytest.mark.parametrize("kind", ["JobSet", "JAXJob", "RayJob", "RayCluster", "TrainJob"])
-def test_foreign_kinds_are_named_as_such(kind: str) -> None:
+def test_a_foreign_kind_is_refused_by_name(kind: str) -> None:
     assert f"{kind} objects are not supported by this release" in complaint(f"kind: {kind}\nspec: {{}}\n")
 
 
 @pytest.mark.parametrize(
     "text", ["[]", "7", "text", "kind: 7", "kind: [a]", "spec: 7", "spec:", "metadata: 3\nkind: Experiment"]
 )
-def test_things_that_are_no_manifest(text: str) -> None:
+def test_what_is_not_a_manifest_is_refused(text: str) -> None:
     assert complaint(text)
 
 
@@ -324,14 +324,14 @@ trees = st.recursive(
 
 @settings(max_examples=300)
 @given(st.sampled_from([*OPERATORS, "tf", "x"]), trees, st.sampled_from(["AIchorManifest", "Experiment", "Pod"]), trees)
-def test_whatever_is_in_a_manifest_it_loads_or_is_explained(operator: str, types: Any, kind: str, rest: Any) -> None:
+def test_any_document_is_loaded_or_a_manifest_error(operator: str, types: Any, kind: str, rest: Any) -> None:
     spec = {"operator": operator, "image": "i", "command": "c", "types": types, "debug": rest}
     document = {"kind": kind, "spec": spec if rest != 0 else types, "metadata": rest, "builder": rest}
     assert all(line.isprintable() for line in complaints(dump(document)))
 
 
 @given(st.text(max_size=100))
-def test_any_text_is_a_manifest_or_explained(text: str) -> None:
+def test_any_text_is_a_manifest_or_a_manifest_error(text: str) -> None:
     assert all(complaints(text))
 
 

@@ -1,4 +1,4 @@
-"""Quantities are exact, and print the way Kubernetes prints them."""
+"""Quantities are exact and printed in Kubernetes' canonical form."""
 
 from decimal import Decimal
 
@@ -37,7 +37,7 @@ from muster.api.values.quantities import (
         ("1n", "0.000000001"),
     ],
 )
-def test_reads_every_spelling(text: str, value: str) -> None:
+def test_every_notation_is_read(text: str, value: str) -> None:
     assert parse_quantity(text).value == Decimal(value)
 
 
@@ -45,7 +45,7 @@ def test_reads_every_spelling(text: str, value: str) -> None:
     "text",
     ["", "Gi", "1.2.3", "1Q", "1 Gi", "0x10", "1e", "1e+-3", "1e999999999", "0.1n", "9e18M", "٣", "1_000", "--1"],
 )
-def test_refuses_with_a_reason(text: str) -> None:
+def test_an_invalid_quantity_is_refused(text: str) -> None:
     with pytest.raises(QuantityError, match="is not a Kubernetes quantity"):
         parse_quantity(text)
 
@@ -66,14 +66,14 @@ def test_refuses_with_a_reason(text: str) -> None:
         ("2.5G", "2500M"),
     ],
 )
-def test_prints_the_canonical_form(text: str, canonical: str) -> None:
+def test_the_canonical_form_is_printed(text: str, canonical: str) -> None:
     assert str(parse_quantity(text)) == canonical
 
 
 @given(
     st.integers(-(10**6), 10**6), st.sampled_from([*DECIMAL_SUFFIXES, *BINARY_SUFFIXES]).filter(lambda s: s not in "EP")
 )
-def test_the_canonical_form_is_the_same_amount(number: int, suffix: str) -> None:
+def test_the_canonical_form_reads_back_as_the_same_amount(number: int, suffix: str) -> None:
     try:
         quantity = parse_quantity(f"{number}{suffix}")
     except QuantityError:
@@ -84,7 +84,7 @@ def test_the_canonical_form_is_the_same_amount(number: int, suffix: str) -> None
 
 
 @given(st.text(max_size=60) | st.text("0123456789.eE+-numkKMGTPi", max_size=12))
-def test_any_text_is_a_quantity_or_explained(text: str) -> None:
+def test_any_text_is_a_quantity_or_a_quantity_error(text: str) -> None:
     try:
         quantity = parse_quantity(text)
     except QuantityError:
@@ -92,7 +92,7 @@ def test_any_text_is_a_quantity_or_explained(text: str) -> None:
     assert parse_quantity(format_quantity(quantity.value, quantity.form)).value == quantity.value
 
 
-def test_cpus_and_gigabytes_are_what_a_person_meant() -> None:
+def test_cpus_and_gigabytes_are_converted_in_decimal() -> None:
     assert cpu(16) == "16"
     assert cpu(0.1) == "100m"
     assert cpu(exact(0.1) * 3) == "300m"  # not 301m: 0.1 is one tenth

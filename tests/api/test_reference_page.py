@@ -1,4 +1,4 @@
-"""The reference page is what the models say."""
+"""The reference page is made from the models."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def test_the_page_is_up_to_date() -> None:
     assert text == manifest_reference(), "run: python -m muster.api.schema.reference > docs/manifest-reference.md"
 
 
-def test_every_field_has_a_meaning_and_a_line() -> None:
+def test_every_field_of_a_manifest_is_described_on_the_page() -> None:
     page = manifest_reference()
     for module in (aichor, experiment, groups, manifest, resources):
         for shape in vars(module).values():
@@ -39,7 +39,7 @@ def test_every_field_has_a_meaning_and_a_line() -> None:
                 assert top or f".{wire}`" in page or f"`{wire}`" in page, f"{shape.__name__}.{wire}"
 
 
-def test_every_field_of_the_status_has_a_meaning_and_a_line() -> None:
+def test_every_field_of_the_status_is_described_on_the_page() -> None:
     page = manifest_reference()
     assert fields_with(ExperimentStatus, "status")
     for path, description in fields_with(ExperimentStatus, "status"):

@@ -1,4 +1,4 @@
-"""Status is read leniently from other versions, stays bounded, and never raises anything but a ValueError."""
+"""A status of another version is read leniently and kept within bounds; errors are ValueErrors."""
 
 from typing import Any
 
@@ -42,14 +42,14 @@ def test_what_is_written_reads_back() -> None:
     assert ExperimentStatus.from_object(wire) == FULL
 
 
-def test_a_written_status_may_be_changed_without_changing_the_next() -> None:
+def test_changing_a_written_status_does_not_change_the_next_one() -> None:
     wire = FULL.to_object()
     for part in (wire, wire["cause"], *wire["conditions"], *wire["story"]):
         part.clear()
     assert ExperimentStatus.from_object(FULL.to_object()) == FULL
 
 
-def test_no_status_is_an_empty_one() -> None:
+def test_no_status_is_read_as_an_empty_one() -> None:
     assert ExperimentStatus.from_object(None) == ExperimentStatus.from_object({}) == ExperimentStatus()
     assert ExperimentStatus().readiness == ""
 
@@ -62,7 +62,7 @@ def test_fields_of_another_version_are_ignored() -> None:
     assert status.roll == RollCall(2, 0)
 
 
-def test_known_words_are_read_as_members_and_others_as_text() -> None:
+def test_known_phases_and_conditions_are_enum_members_and_others_are_text() -> None:
     conditions = [{"type": each, "status": "Unknown"} for each in ("Stuck", "ExampleOrgReviewed")]
     status = ExperimentStatus.from_object({"phase": "Running", "conditions": conditions})
     assert status.phase is Phase.RUNNING
@@ -77,7 +77,7 @@ def test_a_condition_is_true_false_or_unknown(status: bool | None, text: str) ->
     assert ExperimentStatus.from_object(told.to_object()) == told
 
 
-def test_long_things_are_cut_to_size() -> None:
+def test_long_texts_and_lists_are_cut_to_their_bounds_when_read() -> None:
     status = ExperimentStatus.from_object(
         {
             "message": "x" * 5_000 + "\ud800",
@@ -92,7 +92,7 @@ def test_long_things_are_cut_to_size() -> None:
     assert status.story[-1].reason == "R99"  # the newest lines are kept
 
 
-def test_long_things_are_cut_where_they_are_written_too() -> None:
+def test_long_texts_and_lists_are_cut_to_their_bounds_when_written() -> None:
     wire = ExperimentStatus(
         message="x" * 5_000,
         roll=RollCall(200, 0, tuple(range(200))),
@@ -104,7 +104,7 @@ def test_long_things_are_cut_where_they_are_written_too() -> None:
     assert {len(line["message"]) for line in wire["story"]} == {MAX_MESSAGE}
 
 
-def test_messages_of_wide_characters_are_cut_to_bytes() -> None:
+def test_messages_are_bounded_in_bytes_too() -> None:
     status = ExperimentStatus.from_object({"message": "\U0001f525" * 1_000, "reason": "\u00e9" * 64})
     assert MAX_MESSAGE - 4 < len(status.message.encode()) <= MAX_MESSAGE + 2
     assert status.message.startswith("\U0001f525" * 255)
@@ -112,7 +112,7 @@ def test_messages_of_wide_characters_are_cut_to_bytes() -> None:
     assert status.reason == "\u00e9" * 64
 
 
-def test_half_characters_become_whole_ones() -> None:
+def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
     status = ExperimentStatus.from_object({"reason": "a\ud800b"})
     assert status.reason == "a\ufffdb"
 
@@ -147,7 +147,7 @@ def test_half_characters_become_whole_ones() -> None:
         {"phase": 7},
     ],
 )
-def test_the_wrong_type_is_a_value_error(raw: dict[str, Any]) -> None:
+def test_a_wrong_type_or_number_is_a_value_error(raw: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         ExperimentStatus.from_object(raw)
 
@@ -159,7 +159,7 @@ def test_an_error_names_the_field_and_what_is_expected() -> None:
     assert str(caught.value) == f"cause: exitCode: {expected}"
 
 
-def test_equal_values_of_other_types_are_not_taken_for_one_that_was_read_before() -> None:
+def test_the_cache_distinguishes_equal_values_of_different_types() -> None:
     line = {"reason": "R", "epoch": 1, "warning": True}
     ExperimentStatus.from_object({"story": [line]})
     for change in ({"epoch": True}, {"epoch": 1.0}, {"warning": 1}):
@@ -176,7 +176,7 @@ values = st.recursive(
 
 
 @given(st.dictionaries(fields, values, max_size=5))
-def test_a_hostile_status_raises_nothing_else(raw: dict[str, Any]) -> None:
+def test_a_hostile_status_raises_only_value_errors(raw: dict[str, Any]) -> None:
     try:
         status = ExperimentStatus.from_object(raw)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The reader takes what manifests need and stops at the first thing they do not, before anything is expanded."""
+"""The reader accepts mappings, lists and plain values, and stops at anything else before it is expanded."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from muster.api.manifest.yaml_scalars import resolve
 
 
 class Counter:
-    """Counts the events a document was read to."""
+    """Counts the parser's events that were read."""
 
     events = 0
 
 
 @pytest.fixture(params=["libyaml", "python"])
 def counter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Counter:
-    """Both parsers, instrumented: what holds with libyaml holds without it."""
+    """Both scanners of PyYAML, each counting its events: the rules hold with libyaml and without."""
     if request.param == "libyaml" and not yaml.__with_libyaml__:
         pytest.fail("PyYAML has no libyaml here")
     base: Any = yaml.CSafeLoader if request.param == "libyaml" else yaml.SafeLoader
@@ -37,7 +37,7 @@ def counter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def problem_of(document: str) -> str:
-    """The one complaint about a document."""
+    """The only problem of a document."""
     with pytest.raises(ManifestError) as raised:
         load_yaml(document, filename="m.yaml")
     assert len(raised.value.problems) == 1
@@ -102,13 +102,13 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_documents_end_in_one_clear_error_before_expansion(name: str, counter: Counter) -> None:
+def test_a_hostile_document_is_one_error_before_expansion(name: str, counter: Counter) -> None:
     document, says, most_events = HOSTILE[name]
     assert says in problem_of(document)
     assert counter.events <= most_events
 
 
-def test_values_mean_what_yaml_1_2_says() -> None:
+def test_scalars_follow_yaml_1_2() -> None:
     document = "{a: yes, b: no, c: on, d: 010, e: 0x10, f: 1_000, g: 190:20:30, h: 2024-01-01, i: 0.2.3, j: '1', k: =}"
     tree = plain(load_yaml(document, filename="m"))
     assert all(isinstance(value, str) for value in tree.values())
@@ -117,7 +117,7 @@ def test_values_mean_what_yaml_1_2_says() -> None:
     assert plain(load_yaml("[!!str 1, !!int 1, !!float 2, !!bool true]", filename="m")) == ["1", 1, 2, True]
 
 
-def test_every_key_and_value_knows_its_place(counter: Counter) -> None:
+def test_every_key_and_value_has_its_line_and_column(counter: Counter) -> None:
     root = load_yaml("\ufeffa: 1\nb:\n  - x\n  - {c: 'd e'}\n", filename="m")
     assert isinstance(root, Mapping)
     assert (root.entries["a"].line, root.entries["a"].column) == (1, 1)
@@ -134,14 +134,14 @@ def test_tabs_inside_a_block_of_text_are_text(counter: Counter) -> None:
     assert plain(load_yaml("a: |\n  all:\n  \tmake\n", filename="m")) == {"a": "all:\n\tmake\n"}
 
 
-def test_all_recoverable_problems_come_at_once() -> None:
+def test_all_recoverable_problems_are_reported_together() -> None:
     with pytest.raises(ManifestError) as raised:
         load_yaml("a: 1\na: .nan\n2: 3\n", filename="m")
     assert [problem.line for problem in raised.value.problems] == [2, 2, 3]
 
 
 @given(st.text(max_size=200) | st.text("ab:- \n\t[]{}&*!<>|'\"%@`#?,0123456789.", max_size=80))
-def test_any_text_is_a_tree_or_explained(document: str) -> None:
+def test_any_text_is_a_tree_or_a_manifest_error(document: str) -> None:
     found: tuple[Problem, ...] = ()
     try:
         plain(load_yaml(document, filename="m"))
@@ -151,7 +151,7 @@ def test_any_text_is_a_tree_or_explained(document: str) -> None:
 
 
 @given(st.text(max_size=50))
-def test_any_word_has_a_value_or_a_reason(word: str) -> None:
+def test_any_scalar_has_a_value_or_is_a_value_error(word: str) -> None:
     try:
         value = resolve(word)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What all tests of ``state`` share."""
+"""Fixtures of all tests of ``state``."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from muster.api.wire import structs
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_remembered() -> None:
-    """No test is answered from what another has left behind: a mutant could hide there."""
+def empty_caches() -> None:
+    """Clear the caches of the status, so that no test reads a value that an earlier test, or a mutant, left there."""
     structs._read_once.cache_clear()
     structs._written_once.cache_clear()

@@ -1,4 +1,4 @@
-"""The record as a status: what is written reads back exactly, and what cannot be read is never a fresh start."""
+"""A record reads back exactly from the status it was written to; an unreadable status is never a fresh start."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ FULL = Record(
     roll=RollCall(4, 3, (2,)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
     conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
-    story=(StoryLine(1.5, 0, "Started", "calling 4 members"), StoryLine(6.5, 2, "GangRestart", "boom", warning=True)),
+    story=(StoryLine(1.5, 0, "Started", "starting 4 members"), StoryLine(6.5, 2, "GangRestart", "boom", warning=True)),
 )  # fmt: skip
 
 WIRE: dict[str, Any] = {
@@ -82,7 +82,7 @@ WIRE: dict[str, Any] = {
         }
     ],
     "story": [
-        {"time": "1970-01-01T00:00:01.500000Z", "epoch": 0, "reason": "Started", "message": "calling 4 members",
+        {"time": "1970-01-01T00:00:01.500000Z", "epoch": 0, "reason": "Started", "message": "starting 4 members",
          "warning": False},
         {"time": "1970-01-01T00:00:06.500000Z", "epoch": 2, "reason": "GangRestart", "message": "boom",
          "warning": True},
@@ -90,7 +90,7 @@ WIRE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_on_the_wire_it_looks_like_this() -> None:
+def test_the_wire_form_is_as_documented() -> None:
     assert to_status(FULL) == WIRE
     assert from_status(WIRE) == FULL
 
@@ -101,12 +101,12 @@ def test_every_field_of_a_record_is_in_the_example() -> None:
 
 
 @given(RECORDS)
-def test_what_is_written_reads_back(kept: Record) -> None:
+def test_a_written_record_reads_back(kept: Record) -> None:
     wire = msgspec.json.decode(msgspec.json.encode(to_status(kept)))
     assert from_status(wire) == kept
 
 
-def test_what_is_not_known_is_not_written() -> None:
+def test_absent_values_are_not_written() -> None:
     bare = Record(generation=1, phase=Phase.PENDING, phase_at=5.0)
     assert to_status(bare) == {
         "phase": "Pending", "phaseTime": "1970-01-01T00:00:05.000000Z", "observedGeneration": 1, "epoch": 0,
@@ -127,7 +127,7 @@ def test_a_cause_without_a_member_has_no_rank() -> None:
     assert kept.cause == clock
 
 
-def test_rank_zero_and_exit_code_zero_are_said() -> None:
+def test_rank_zero_and_exit_code_zero_are_written() -> None:
     cause = replace(FULL.cause or Cause(0, "", "", 0.0), rank=0, exit_code=0, signal=0)
     wire = to_status(replace(FULL, cause=cause))["cause"]
     assert (wire["rank"], wire["exitCode"]) == (0, 0)
@@ -138,7 +138,7 @@ def test_an_empty_status_is_no_record() -> None:
     assert from_status({}) is None
 
 
-def test_what_another_version_left_out_has_its_default() -> None:
+def test_absent_fields_have_their_defaults() -> None:
     kept = from_status({"phase": "Running", "cause": {}, "conditions": [{"type": "Stuck", "status": "False"}],
                         "story": [{"reason": "Started"}], "roll": {}})  # fmt: skip
     assert kept == Record(
@@ -159,7 +159,7 @@ HINT = "; if it was edited by hand, remove the status to start over"
         {"roll": 7}, {"cause": []}, {"story": "long"},
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_an_error_that_says_what_to_do(damage: dict[str, Any]) -> None:
+def test_an_unreadable_status_is_an_error_that_says_what_to_do(damage: dict[str, Any]) -> None:
     with pytest.raises(StatusError) as caught:
         from_status(WIRE | damage)
     message = str(caught.value)
@@ -168,14 +168,14 @@ def test_what_cannot_be_read_is_an_error_that_says_what_to_do(damage: dict[str, 
     assert "\n" not in message
 
 
-def test_the_error_names_what_is_wrong_on_one_line() -> None:
+def test_the_error_names_the_field_and_the_value() -> None:
     with pytest.raises(StatusError) as caught:
         from_status(WIRE | {"phase": "Dreaming"})
     assert str(caught.value) == f"status: phase: 'Dreaming' is not a phase that this version of Muster has{HINT}"
 
 
 @pytest.mark.parametrize("counter", ["epoch", "restarts", "disruptions"])
-def test_a_count_that_no_gang_can_reach_is_nobodys_record(counter: str) -> None:
+def test_an_impossible_count_is_an_error(counter: str) -> None:
     with pytest.raises(StatusError) as caught:
         from_status(WIRE | {counter: 10**8 + 1})
     assert str(caught.value) == f"status: 100000001 restarts cannot be{HINT}"
@@ -183,13 +183,13 @@ def test_a_count_that_no_gang_can_reach_is_nobodys_record(counter: str) -> None:
 
 
 @pytest.mark.parametrize("nonsense", ["Running", [], [WIRE], 7, 0, "", False])
-def test_a_status_that_is_no_mapping_is_no_fresh_start_either(nonsense: Any) -> None:
+def test_a_status_that_is_not_a_mapping_is_an_error(nonsense: Any) -> None:
     with pytest.raises(StatusError) as caught:
         from_status(nonsense)
     assert str(caught.value) == f"status: a mapping is expected{HINT}"
 
 
-def test_a_condition_that_somebody_else_added_is_left_out() -> None:
+def test_a_foreign_condition_is_left_out() -> None:
     other = {"type": "ExampleOrgReviewed", "status": "True"}
     assert from_status(WIRE | {"conditions": [other, *WIRE["conditions"]]}) == FULL
 
@@ -201,7 +201,7 @@ def test_a_condition_that_somebody_else_added_is_left_out() -> None:
         {"roll": {"missing": [["x" * 999]] * 64}}, {"ready": "1" * 999}, {"cause": ["c"] * 999},
     ],
 )  # fmt: skip
-def test_the_error_is_short_however_much_is_wrong(damage: dict[str, Any]) -> None:
+def test_the_error_is_short_for_any_damage(damage: dict[str, Any]) -> None:
     with pytest.raises(StatusError) as caught:
         from_status({"phase": "Running"} | damage)
     assert len(str(caught.value)) <= len("status: ") + 300 + len(HINT)

@@ -238,9 +238,7 @@ class AIchorManifest(Shape):
 
     kind: Literal["AIchorManifest"] = Field("AIchorManifest", description="Always AIchorManifest; may be left out.")
     api_version: Literal["0.2.1", "0.2.2", "0.2.3"] = Field("0.2.3", description="Version of the manifest format.")
-    name: Text | None = Field(
-        None, description="Name of the experiment; may be given at submission instead."
-    )
+    name: Text | None = Field(None, description="Name of the experiment; may be given at submission instead.")
     builder: Builder | None = Field(None, description="How AIchor builds the image; ignored.")
     clone: Clone | None = Field(None, description="How AIchor clones the repository; ignored.")
     engine_name: Text | None = Field(None, description="Ignored: the AIchor cluster to run on.")
