@@ -84,12 +84,12 @@ async def steps(script: Script, number: int, **options: Any) -> list[str]:
     changes = follower.changes()
     async with asyncio.timeout(5):
         while len(found) < number:
-            found.append(finished(await anext(changes)))
+            found.append(line_of(await anext(changes)))
     await changes.aclose()
     return found
 
 
-def finished(change: Change) -> str:
+def line_of(change: Change) -> str:
     meta = change.object["metadata"]
     return f"{change.kind} {meta['name']}@{meta['resourceVersion']}"
 

@@ -226,7 +226,7 @@ class FakeApi:
         self.history.add(change)
         for listener in self.listeners:
             listener(change)
-        self.watches.news(change)
+        self.watches.wake(change)
         return kept
 
     def _body(self, answer: Object) -> bytes:

@@ -75,7 +75,7 @@ class Watches:
     def __len__(self) -> int:
         return len(self._streams)
 
-    def news(self, change: Change) -> None:
+    def wake(self, change: Change) -> None:
         """A change was committed."""
         for stream, collection in self._streams.items():
             if change.within(collection):
@@ -85,8 +85,8 @@ class Watches:
         self, collection: str, params: Mapping[str, str], silence: float, chosen: Chosen, courier: Courier
     ) -> AsyncIterator[bytes]:
         """The lines of one watch."""
-        history, news = self._history, asyncio.Event()
-        began = heard = self._clock()
+        history, wake = self._history, asyncio.Event()
+        began = last_sent = self._clock()
         end = began + float(params.get("timeoutSeconds") or inf)
         if params.get("sendInitialEvents") == "true":
             opening = courier.opening(collection)
@@ -99,7 +99,7 @@ class Watches:
                 raise Expired(f"too old resource version: {version}", status=410, reason="Expired")
         index = history.after(version)
         bookmark = began + BOOKMARK
-        self._streams[news] = collection
+        self._streams[wake] = collection
         try:
             while True:
                 now, due = self._clock(), inf
@@ -119,33 +119,33 @@ class Watches:
                             yield _expired(change.version)
                             return
                         for _ in range(delivery.copies):
-                            heard = now
+                            last_sent = now
                             yield line
                     version, index = change.version, index + 1
                 if due - now > STALL and due is not inf:
                     bookmark = due  # a server that lags behind sends no bookmarks
                 elif now >= bookmark:
-                    heard, bookmark = now, now + BOOKMARK
+                    last_sent, bookmark = now, now + BOOKMARK
                     yield _bookmark(collection, version)
                 if now >= end:
                     return
-                if now - heard >= silence:
+                if now - last_sent >= silence:
                     raise Unreachable(f"nothing came for {silence:g} s", reason="Silent", request=f"GET {collection}")
-                news.clear()
+                wake.clear()
                 if index >= len(history.changes) or due is not inf:
                     gone = courier.ends(collection, began)
-                    await self._wait(news, min(due, gone, bookmark, end, heard + silence) - self._clock())
+                    await self._wait(wake, min(due, gone, bookmark, end, last_sent + silence) - self._clock())
         finally:
-            self._streams.pop(news, None)
+            self._streams.pop(wake, None)
 
     @staticmethod
-    async def _wait(news: asyncio.Event, seconds: float) -> None:
+    async def _wait(wake: asyncio.Event, seconds: float) -> None:
         if seconds == inf:
-            await news.wait()
+            await wake.wait()
             return
-        timer = asyncio.get_running_loop().call_later(max(seconds, 0.0), news.set)
+        timer = asyncio.get_running_loop().call_later(max(seconds, 0.0), wake.set)
         try:
-            await news.wait()
+            await wake.wait()
         finally:
             timer.cancel()
 

@@ -100,10 +100,10 @@ def _stories(run: Run) -> Iterator[str]:
         return
     story = Counter((line.get("epoch", 0), line["reason"]) for line in run.history.status.get("story", ()))
     events = Counter(event["reason"] for event in run.history.events)
-    told = {reason: sum(times for (_, each), times in story.items() if each == reason) for reason in ONCE}
+    counts = {reason: sum(times for (_, each), times in story.items() if each == reason) for reason in ONCE}
     for reason in ("Started", "GangRestart", "AllMembersSucceeded"):
-        if told[reason] != 1:
-            yield f"the story has {told[reason]} lines {reason}"
+        if counts[reason] != 1:
+            yield f"the story has {counts[reason]} lines {reason}"
         # A daemon that is killed before it wrote its Events does not write them later (the status has them), and one
         # failed Event may prevent the rest of its story: muster.reconcilers.events.
         excused = run.plan.has(*CRASHES) or any(fault.resource == "events" for fault in _of_requests(run.plan))

@@ -98,10 +98,10 @@ class Recorder:
             history.event(kind, obj)
 
 
-async def _follow(direct: Direct, path: str, version: str, *tell: Callable[[str, Object], None]) -> None:
+async def _follow(direct: Direct, path: str, version: str, *handlers: Callable[[str, Object], None]) -> None:
     async for kind, obj in direct.watch(path, version):
-        for each in tell:
-            each(kind, obj)
+        for handle in handlers:
+            handle(kind, obj)
 
 
 @asynccontextmanager

@@ -169,8 +169,8 @@ class World:
         require(b'experiment="neighbour"' in text, "the neighbour's series are missing in the scrape")
         require(len(text) < 200_000, f"a scrape of {len(text)} bytes")
         for subject in subjects:
-            told = detail(subject, deadline.ends(subject.plan, subject.record), NOW)
-            require(len(msgspec.json.encode(told)) < 2_000_000, "an unbounded roll-call document")
+            document = detail(subject, deadline.ends(subject.plan, subject.record), NOW)
+            require(len(msgspec.json.encode(document)) < 2_000_000, "an unbounded roll-call document")
 
     def check_neighbour(self) -> None:
         """Check that the neighbour has not changed. Raises ``Harm``."""
@@ -261,8 +261,8 @@ def check_restart(entry: Entry, plan: Plan, decision: Decision, persisted: bytes
     same = decide(plan, decision.record, entry.view, now)
     restarted = decide(plan, again, entry.view, now)
     require(restarted.actions == same.actions, "a restarted daemon would act differently")
-    told = [[line.reason for line in each.story] for each in (same, restarted)]
-    require(told[0] == told[1], f"a restarted daemon would write the Events {told[1]} instead of {told[0]}")
+    stories = [[line.reason for line in each.story] for each in (same, restarted)]
+    require(stories[0] == stories[1], f"a restarted daemon would write the Events {stories[1]} instead of {stories[0]}")
 
 
 def check_events(ref: ExperimentRef, lines: Iterable[Line]) -> None:

@@ -31,12 +31,12 @@ def random_names() -> Swaps:
 
     Only a rank that runs twice counts: names that differ from those of the clean run prove nothing here.
     """
-    place, asked = pods._place, dict[str, int]()
+    place, calls = pods._place, dict[str, int]()
 
     def anywhere(plan: Plan, group: Group, member: Member, epoch: int) -> Place:
         known = place(plan, group, member, epoch)
         name = str(known.name)
-        count = asked[name] = asked.get(name, -1) + 1
+        count = calls[name] = calls.get(name, -1) + 1
         return replace(known, name=f"{name}{count}") if count else known
 
     return [swap(pods, "_place", anywhere)]

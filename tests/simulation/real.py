@@ -26,9 +26,9 @@ def real(runs: int, say: Callable[[str], None]) -> Iterator[Real]:
     if not runs:
         yield came
         return
-    with tempfile.TemporaryFile("w+") as told:
+    with tempfile.TemporaryFile("w+") as output:
         child = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults", "--runs", str(runs)], stdout=told, stderr=subprocess.STDOUT
+            [sys.executable, "-m", "tests.faults", "--runs", str(runs)], stdout=output, stderr=subprocess.STDOUT
         )
         try:
             yield came
@@ -36,8 +36,8 @@ def real(runs: int, say: Callable[[str], None]) -> Iterator[Real]:
         finally:
             child.terminate()
             child.wait()
-        told.seek(0)
-        text = told.read()
+        output.seek(0)
+        text = output.read()
     for line in text.splitlines():
         if not line.startswith("ok "):
             say(f"  real: {line}")

@@ -181,9 +181,9 @@ def test_a_violated_plan_is_reduced_to_the_fault_it_needs(monkeypatch: pytest.Mo
 
 
 def test_a_replay_prints_incidents_and_phases() -> None:
-    told: list[str] = []
-    World(parse("member-fails:n=1:crash-after=9"), say=told.append).play()
-    text = "\n".join(told)
+    lines: list[str] = []
+    World(parse("member-fails:n=1:crash-after=9"), say=lines.append).play()
+    text = "\n".join(lines)
     assert "failure of run-worker-0-0" in text
     assert "Succeeded" in text
 

@@ -260,8 +260,8 @@ def _rest(world: World, clean: Result | None) -> Iterator[str]:
     own = {write.committed for write in world.writes}
     changes = [change.at for change in world.api.history.changes if change.version not in own]
     faults = [at + fault.seconds for fault, at in world.injected.items()]
-    people = [EPOCH + step.second for step in world.scenario.user_actions]
-    last = max([*changes, *faults, *people])
+    actions = [EPOCH + step.second for step in world.scenario.user_actions]
+    last = max([*changes, *faults, *actions])
     written = world.writes[-1].at if world.writes else 0.0
     if written > last + world.scenario.settle_within + extra_refresh_delay(world):
         yield f"the last write comes {written - last:.1f} s after every other change"
@@ -275,7 +275,7 @@ def _stories(world: World) -> Iterator[str]:
     """Each line of the story appears once and has its Event, unless the write of an Event failed."""
     plan = world.plan
     events = [change.after for change in world.api.history.changes if change.resource == "events"]
-    told = Counter((event["involvedObject"]["uid"], event["reason"], event["message"]) for event in events)
+    written = Counter((event["involvedObject"]["uid"], event["reason"], event["message"]) for event in events)
     lines = {(uid, reason, message) for (uid, _, reason, message) in world.invariants.story_lines}
     for obj in world.experiments():
         story = (obj.get("status") or {}).get("story", ())
@@ -286,7 +286,7 @@ def _stories(world: World) -> Iterator[str]:
     hit = [fault for fault in plan.faults if fault.kind in COUNTED_IN_WRITES and _is_event(world, fault.at)]
     if not hit and not plan.has(*CRASHES):
         there = {obj["metadata"]["uid"] for obj in world.experiments()}  # a deleted Experiment needs no Events
-        for uid, reason, message in sorted(line for line in lines - set(told) if line[0] in there):
+        for uid, reason, message in sorted(line for line in lines - set(written) if line[0] in there):
             yield f"there is no Event for {reason}: {message} ({uid[-4:]})"
     yield from _counters(world)
 

@@ -106,8 +106,8 @@ class Invariants:
 
     def _announced(self, event: Object) -> None:
         uid = event["involvedObject"]["uid"]
-        told = (event["reason"], event["message"][:200])
-        if not any((key[0], key[2], key[3][:200]) == (uid, *told) for key in self.story_lines):
+        said = (event["reason"], event["message"][:200])
+        if not any((key[0], key[2], key[3][:200]) == (uid, *said) for key in self.story_lines):
             self._violate(f"the Event {event['reason']} is in no persisted status: {event['message']}")
 
     # Look-ups

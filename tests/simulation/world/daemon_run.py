@@ -52,7 +52,7 @@ class DaemonRun:
             clock=world.clock,
             monotonic=world.loop.time,
             random=Random(f"{world.plan.seed}/{self.number}"),
-            instance=f"life-{self.number}",
+            instance=f"run-{self.number}",
             version="0",
             make_prober=lambda target: WorldProber(world.gang, target),
         )

@@ -76,5 +76,5 @@ class Users:
                 self.world.record_incident("deletion", process)
             self.world.api.delete(process.path)
         else:
-            metadata = {**pod["metadata"], "annotations": {"stranger": "was here"}}
+            metadata = {**pod["metadata"], "annotations": {"edited-by": "a user"}}
             self.world.api.put(process.path, {**pod, "metadata": metadata})
