@@ -13,6 +13,12 @@ from tests.simulation.scenarios.catalogue import scenarios
 
 ENOUGH = 3
 """Violated plans after which a hunt ends."""
+MISFITS = ("AttributeError(", "NameError(", "TypeError(")
+"""Exceptions of a patch that no longer fits the product. They violate any plan, and catch nothing."""
+
+
+class Misfit(AssertionError):
+    """A planted bug no longer fits the product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +55,13 @@ def play_until_caught(bugs: Sequence[Bug], hunt: Hunt, chosen: Sequence[str], en
 
 
 def violations_of(bugs: Sequence[Bug], line: str) -> tuple[str, ...]:
-    """The violations of one plan that count as catching these bugs."""
+    """The violations of one plan that count as catching these bugs. Raises ``Misfit`` for a bug that fails itself."""
     plan = parse(line)
     with extra_scenarios():
         runner.reference(plan.scenario, plan.size)  # cached before anything is planted
         with planted(bugs):
             found = runner.judge(plan).violations
+    for each in found if bugs else ():
+        if any(exception in each for exception in MISFITS):
+            raise Misfit(f"{' + '.join(bug.name for bug in bugs)} does not fit the product any more: {each}")
     return tuple(each for each in found if all(bug.shown_by in each for bug in bugs))

@@ -4,8 +4,9 @@ import pytest
 
 from muster.daemon import controller as conductor
 from muster.reconcilers.status import write_status
+from muster.state.policies import barrier
 from tests.planted import deciding, hunting, watching, writing
-from tests.planted.bug import Bug, Hunt, planted
+from tests.planted.bug import Bug, Hunt, Swaps, bug, planted, swap
 from tests.planted.catalogue import BUGS, PAIRS
 
 CAUGHT = [
@@ -17,10 +18,10 @@ CAUGHT = [
 ]
 
 
-@pytest.mark.parametrize(("bug", "hunt"), CAUGHT, ids=[bug.name for bug, _ in CAUGHT])
-def test_a_planted_bug_is_caught_and_the_undamaged_daemon_passes(bug: Bug, hunt: Hunt) -> None:
-    caught = hunting.play_until_caught([bug], hunt, hunting.lines(hunt), enough=1)
-    assert caught.violated, f"{bug.name} was not caught by {len(caught.played)} plans"
+@pytest.mark.parametrize(("case", "hunt"), CAUGHT, ids=[case.name for case, _ in CAUGHT])
+def test_a_planted_bug_is_caught_and_the_undamaged_daemon_passes(case: Bug, hunt: Hunt) -> None:
+    caught = hunting.play_until_caught([case], hunt, hunting.lines(hunt), enough=1)
+    assert caught.violated, f"{case.name} was not caught by {len(caught.played)} plans"
     assert not hunting.violations_of([], caught.violated[0][0])
 
 
@@ -30,6 +31,16 @@ def test_patches_are_removed_after_the_plan() -> None:
     assert vars(conductor)["write_status"] is write_status
 
 
+def test_a_bug_that_does_not_fit_the_product_catches_nothing() -> None:
+    @bug(Hunt("clean", "happy"))
+    def without_arguments() -> Swaps:
+        """A patch that was forgotten when its target got an argument."""
+        return [swap(barrier, "clear", lambda: True)]
+
+    with pytest.raises(hunting.Misfit, match="without-arguments does not fit"):
+        hunting.violations_of([without_arguments], "happy:n=1")
+
+
 def test_the_plans_of_a_hunt_are_always_the_same() -> None:
     hunt = Hunt("crash", "happy", most=10)
     assert hunting.lines(hunt) == hunting.lines(hunt)
@@ -37,6 +48,6 @@ def test_the_plans_of_a_hunt_are_always_the_same() -> None:
 
 
 def test_every_bug_has_a_name_a_description_and_plans() -> None:
-    assert len({bug.name for bug in BUGS}) == len(BUGS) >= 12
-    assert all(bug.about and bug.hunts for bug in BUGS)
+    assert len({case.name for case in BUGS}) == len(BUGS) >= 12
+    assert all(case.about and case.hunts for case in BUGS)
     assert all(pair.hunts for pair in PAIRS)
