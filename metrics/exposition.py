@@ -54,7 +54,7 @@ def write(seen: Seen, accept: str) -> tuple[bytes, str]:
     """The body and its content type: OpenMetrics for whoever names it in the Accept header, else the text format."""
     if any(choice.split(";")[0].strip().lower() == OPENMETRICS for choice in accept.split(",")):
         # Our names need no escaping; saying that any would be allowed spares the writer a look at each letter of each.
-        body: bytes = openmetrics.generate_latest(seen, escaping=openmetrics.ALLOWUTF8)  # type: ignore[no-untyped-call]
+        body: bytes = openmetrics.generate_latest(seen, escaping=openmetrics.ALLOWUTF8)
         return body, f"{OPENMETRICS}; version=1.0.0; charset=utf-8"
     return generate_latest(seen), CONTENT_TYPE_PLAIN_0_0_4
 

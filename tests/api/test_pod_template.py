@@ -271,6 +271,7 @@ def test_every_owned_field_is_refused_whatever_its_value() -> None:
     """A field whose only meaning is a refusal has no value that passes."""
     for shape, path in ((Metadata, ("metadata",)), (PodSpec, ("spec",)), (MainContainer, None)):
         for name in refused_fields(shape):
+            value: Any
             for value in ("x", {}, [], None, False):
                 inner = {name: value}
                 template = {path[0]: inner} if path else {"spec": {"containers": [{"name": "main", **inner}]}}

@@ -14,7 +14,7 @@ MAIN = {"name": "main", "image": "train:1", "env": [{"name": "RANK", "value": "0
 def container(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     """Container main with ``above`` merged over ``below``."""
     pods = [{"spec": {"containers": [{"name": "main", **fields}]}} for fields in (below, above)]
-    (merged,) = merge(*pods)["spec"]["containers"]
+    (merged,) = merge(pods[0], pods[1])["spec"]["containers"]
     return {name: value for name, value in merged.items() if name != "name"}
 
 

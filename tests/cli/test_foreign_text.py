@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import click
 import pytest
 import yaml
 
@@ -100,7 +101,11 @@ def test_an_error_of_the_api_server_is_printed_line_by_line(
 def test_trees_lines_and_blocks_are_printable(capsys: pytest.CaptureFixture[str]) -> None:
     meta = {"namespace": "team", "name": EVIL, "creationTimestamp": "2026-01-01T00:00:00Z"}
     seen = snapshot_of({"metadata": meta, "spec": {"operator": EVIL}, "status": hostile_status()})
-    pod = {"metadata": {"name": EVIL, "labels": labels("mine", 0)}, "spec": {"nodeName": EVIL}, "status": hostile_pod()}
+    pod: dict[str, Any] = {
+        "metadata": {"name": EVIL, "labels": labels("mine", 0)},
+        "spec": {"nodeName": EVIL},
+        "status": hostile_pod(),
+    }
     pod["metadata"]["labels"]["muster.dev/group"] = EVIL
     drawn = tree(Explanation(seen, (member_of(pod),), ()), 10)
     assert harmless(unstyled("\n".join([*drawn, summary(seen)])))
@@ -121,7 +126,7 @@ def test_trees_lines_and_blocks_are_printable(capsys: pytest.CaptureFixture[str]
 
 def unstyled(text: str) -> str:
     """Without the colours that the program itself sets."""
-    return colours.click.unstyle(text)
+    return click.unstyle(text)
 
 
 @pytest.mark.parametrize("value", [{"a": EVIL + "\U000e0001", "b": "é\n日本"}, [], "plain"])

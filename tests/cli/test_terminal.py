@@ -7,7 +7,6 @@ import pytest
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
-from muster.cli.terminal import display
 from muster.cli.terminal.display import Block, Lines, choose_display
 from muster.cli.terminal.progress import left, since, summary
 from muster.cli.terminal.rollcall import read_rollcall
@@ -127,7 +126,7 @@ def test_lines_are_told_once_per_change(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display.time, "time", lambda: 30.0)
+    monkeypatch.setattr("muster.cli.terminal.display.time.time", lambda: 30.0)
     block = Block()
     assert list(block.__rich__().renderables) == []
     block.see(experiment(phase="Assembling", message="3/4 ranks arrived; missing rank 2", restarts=2, epoch=2))

@@ -1,9 +1,11 @@
 """The same client, for plain code."""
 
 import inspect
+from collections.abc import Generator
 from pathlib import Path
+from typing import cast
 
-from muster.client import Client
+from muster.client import Client, Seen
 from muster.client.blocking import BlockingClient
 from tests.client.localserver import MANIFEST, LocalServer, labels, running
 
@@ -20,7 +22,7 @@ def test_plain_code_submits_watches_and_waits(server: LocalServer, tmp_path: Pat
         assert next(changes).experiment.uid == seen.uid
         server.status("mine", phase="Succeeded")
         assert next(changes).experiment.outcome == "Succeeded"
-        changes.close()
+        cast("Generator[Seen, None, None]", changes).close()
         assert client.wait("mine").finished
         assert [found.name for found in client.list()] == ["mine"]
 

@@ -134,7 +134,8 @@ async def test_a_server_that_closes_at_once_is_not_hammered() -> None:
 
 
 async def test_a_server_that_is_always_too_new_is_not_hammered_either() -> None:
-    script = Script([[] for _ in range(11)], [[GONE] for _ in range(10)] + [[event("ADDED", thing("a", 9)), None]])
+    refusals: list[list[bytes | ApiError | None]] = [[GONE] for _ in range(10)]
+    script = Script([[] for _ in range(11)], [*refusals, [event("ADDED", thing("a", 9)), None]])
     assert await steps(script, 1) == ["ADDED a@9"]
     assert script.asked[-1][2] > 60
 

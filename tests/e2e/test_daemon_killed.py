@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ MOMENTS: dict[str, Callable[[Snapshot], bool]] = {
 }
 
 
+def holds_or_finished(holds: Callable[[Snapshot], bool], seen: Snapshot) -> bool:
+    """Whether the moment has come, or the experiment has ended without it."""
+    return holds(seen) or seen.finished
+
+
 def ended_well(seen: Snapshot) -> None:
     assert seen.phase == "Succeeded", seen.message
     assert (seen.status.restarts, seen.status.disruptions, seen.status.epoch) == (1, 0, 1)
@@ -65,7 +71,7 @@ async def test_an_experiment_ends_well_when_the_daemon_is_killed_in_every_phase(
         await here.start_daemon()
         await here.client.submit(EXPERIMENT.format(name="outlives"))
         for holds in MOMENTS.values():
-            await here.until("outlives", lambda seen, holds=holds: holds(seen) or seen.finished)
+            await here.until("outlives", partial(holds_or_finished, holds))
             await here.kill_daemon()
             await here.start_daemon()
         ended_well(await here.until("outlives", lambda seen: seen.finished))

@@ -130,7 +130,7 @@ class _Loop(asyncio.BaseEventLoop):
             return -inf
         while self._scheduled and self._scheduled[0].cancelled():
             heappop(self._scheduled)._scheduled = False  # type: ignore[attr-defined]
-            self._timer_cancelled_count -= 1
+            self._timer_cancelled_count -= 1  # type: ignore[attr-defined]
         return self._scheduled[0].when() if self._scheduled else inf
 
     def turn(self) -> None:

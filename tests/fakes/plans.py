@@ -37,6 +37,13 @@ def gang(workers: int = 4, **changes: Any) -> Plan:
     return Plan(**{**facts, **changes})
 
 
+def member_of(plan: Plan, rank: int) -> Member:
+    """The member of that rank, which the plan must have."""
+    member = plan.member(rank)
+    assert member is not None
+    return member
+
+
 def record(epoch: int = 0) -> Record:
     """A persisted record in that epoch."""
     return Record(generation=1, phase=Phase.PENDING, phase_at=0.0, epoch=epoch)

@@ -49,7 +49,7 @@ async def test_a_watch_delivers_earlier_and_later_changes() -> None:
     await api.request("POST", PODS, body=pod("since"))
     async with api.lines(PODS, params={"resourceVersion": "1"}, silence=1.0) as lines:
         seen = [json.loads(await anext(lines))]
-        coming = asyncio.create_task(anext(lines))
+        coming = asyncio.ensure_future(anext(lines))
         await asyncio.sleep(0)
         await api.request("POST", core("elsewhere", "pods"), body=pod("hidden"))
         await api.request("DELETE", f"{PODS}/since", body=b'{"gracePeriodSeconds": 0}')

@@ -7,7 +7,7 @@ from muster.kube.paths import core, custom
 from muster.reconcilers.refs import ExperimentRef
 
 
-def test_collections_and_objects_have_the_paths_of_the_kubernetes_api():
+def test_collections_and_objects_have_the_paths_of_the_kubernetes_api() -> None:
     assert core("lab", "pods") == "/api/v1/namespaces/lab/pods"
     assert core(None, "pods") == "/api/v1/pods"
     assert core("lab", "pods", "moe-0") == "/api/v1/namespaces/lab/pods/moe-0"
@@ -17,7 +17,7 @@ def test_collections_and_objects_have_the_paths_of_the_kubernetes_api():
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../../nodes"])
-def test_a_name_that_would_change_the_path_is_refused(name: str):
+def test_a_name_that_would_change_the_path_is_refused(name: str) -> None:
     for place in (("lab", "pods", name), (name, "pods", "moe"), (name, "pods")):
         with pytest.raises(MusterError, match="cannot be the name"):
             core(*place)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,12 +30,12 @@ class Process:
             text=True,
         )
 
-    def ready(self) -> dict[str, str]:
+    def ready(self) -> dict[str, Any]:
         """What it announces."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.process.communicate()[1]
-        announced: dict[str, str] = json.loads(line)
+        announced: dict[str, Any] = json.loads(line)
         return announced
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:

@@ -93,7 +93,7 @@ def test_every_series_is_declared_with_exactly_its_labels_and_every_row_is_scrap
 def test_a_sparing_way_of_writing_changes_no_byte() -> None:
     seen = look(everything().registry)
     body, _ = write(seen, OPENMETRICS)
-    assert body == openmetrics.generate_latest(seen)  # type: ignore[no-untyped-call]
+    assert body == openmetrics.generate_latest(seen)
 
 
 def test_a_scraper_that_does_not_ask_for_openmetrics_gets_plain_text() -> None:

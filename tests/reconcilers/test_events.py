@@ -1,8 +1,10 @@
 """Every line of the story becomes one Event, and no failure of that is anybody else's trouble."""
 
+from typing import Any
+
 import pytest
 
-from muster.api.errors import AlreadyExists, Forbidden, Throttled, Unreachable
+from muster.api.errors import AlreadyExists, ApiError, Forbidden, Throttled, Unreachable
 from muster.reconcilers.events import announce
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.record import StoryLine
@@ -27,11 +29,11 @@ class ChangePrinter:
         )
 
     @property
-    def events(self) -> list[dict]:
+    def events(self) -> list[dict[str, Any]]:
         return list(self.api.objects.values())
 
 
-async def test_a_line_becomes_an_event_of_the_experiment():
+async def test_a_line_becomes_an_event_of_the_experiment() -> None:
     teller = ChangePrinter()
     await teller.tell(RESTART, RUNNING)
     warning, normal = teller.events
@@ -50,7 +52,7 @@ async def test_a_line_becomes_an_event_of_the_experiment():
     assert warning["metadata"]["name"].startswith("moe.")
 
 
-async def test_a_line_told_twice_is_one_event():
+async def test_a_line_told_twice_is_one_event() -> None:
     teller = ChangePrinter()
     await teller.tell(RESTART)
     await teller.tell(RESTART)
@@ -58,14 +60,14 @@ async def test_a_line_told_twice_is_one_event():
     assert teller.reported == []
 
 
-async def test_two_lines_of_one_instant_are_two_events():
+async def test_two_lines_of_one_instant_are_two_events() -> None:
     teller = ChangePrinter()
     await teller.tell(RESTART, StoryLine(RESTART.at, 1, RESTART.reason, "something else"))
     assert len(teller.events) == 2
 
 
 @pytest.mark.parametrize("message", ["x" * 5000, "é" * 5000, "🦆" * 5000])
-async def test_a_long_message_is_cut_between_characters(message: str):
+async def test_a_long_message_is_cut_between_characters(message: str) -> None:
     teller = ChangePrinter()
     await teller.tell(StoryLine(1.0, 0, "Failed", message))
     (event,) = teller.events
@@ -74,7 +76,7 @@ async def test_a_long_message_is_cut_between_characters(message: str):
     assert message.startswith(told.removesuffix("…"))
 
 
-async def test_hostile_text_is_told_as_text():
+async def test_hostile_text_is_told_as_text() -> None:
     teller = ChangePrinter()
     await teller.tell(StoryLine(1.0, 0, "Failed", 'a", "type": "Normal\n\0\ud800', warning=True))
     (event,) = teller.events
@@ -82,7 +84,7 @@ async def test_hostile_text_is_told_as_text():
     assert event["message"] == 'a", "type": "Normal\n\0?'
 
 
-async def test_a_refused_event_is_reported_and_the_next_one_told():
+async def test_a_refused_event_is_reported_and_the_next_one_told() -> None:
     teller = ChangePrinter()
     no = Forbidden("no events here", status=403)
     teller.api.fail("POST", no)
@@ -92,7 +94,7 @@ async def test_a_refused_event_is_reported_and_the_next_one_told():
 
 
 @pytest.mark.parametrize("error", [Throttled("busy", status=429), Unreachable("reset")])
-async def test_a_busy_server_is_not_asked_for_the_rest(error: Exception):
+async def test_a_busy_server_is_not_asked_for_the_rest(error: ApiError) -> None:
     teller = ChangePrinter()
     teller.api.fail("POST", error)
     await teller.tell(RESTART, RUNNING)
@@ -101,14 +103,14 @@ async def test_a_busy_server_is_not_asked_for_the_rest(error: Exception):
 
 
 @pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e18, -1e18])
-async def test_a_time_beyond_the_calendar_is_reported(at: float):
+async def test_a_time_beyond_the_calendar_is_reported(at: float) -> None:
     teller = ChangePrinter()
     await teller.tell(StoryLine(at, 0, "Odd", "odd"), RUNNING)
     assert [line.reason for line, _ in teller.reported] == ["Odd"]
     assert len(teller.events) == 1
 
 
-async def test_an_event_that_is_there_already_is_success():
+async def test_an_event_that_is_there_already_is_success() -> None:
     teller = ChangePrinter()
     teller.api.fail("POST", AlreadyExists("again", status=409))
     await teller.tell(RESTART)

@@ -12,7 +12,7 @@ REF = ExperimentRef("lab", "moe", UID)
 PATH = experiment_path("lab", "moe")
 
 
-async def test_only_the_status_changes_and_the_new_version_is_told():
+async def test_only_the_status_changes_and_the_new_version_is_told() -> None:
     api = FakeApi()
     submitted(api, gang(), suspend=False)
     assert await write_status(api, REF, {"epoch": 3}, 1) == 2
@@ -23,7 +23,7 @@ async def test_only_the_status_changes_and_the_new_version_is_told():
     assert request.body["kind"] == "Experiment"
 
 
-async def test_a_status_decided_on_old_facts_is_not_written():
+async def test_a_status_decided_on_old_facts_is_not_written() -> None:
     api = FakeApi()
     submitted(api, gang())
     submitted(api, gang(), suspend=True)
@@ -32,19 +32,19 @@ async def test_a_status_decided_on_old_facts_is_not_written():
     assert "status" not in api.objects[PATH]
 
 
-async def test_another_experiment_of_that_name_is_left_alone():
+async def test_another_experiment_of_that_name_is_left_alone() -> None:
     api = FakeApi()
     submitted(api, gang())
     with pytest.raises(Conflict):
         await write_status(api, ExperimentRef("lab", "moe", "earlier"), {"epoch": 1}, 1)
 
 
-async def test_an_experiment_that_is_gone_says_so():
+async def test_an_experiment_that_is_gone_says_so() -> None:
     with pytest.raises(NotFound):
         await write_status(FakeApi(), REF, {}, 1)
 
 
-async def test_a_write_whose_answer_was_lost_meets_itself():
+async def test_a_write_whose_answer_was_lost_meets_itself() -> None:
     api = FakeApi()
     submitted(api, gang())
     api.fail("PUT", Unreachable("Gateway Timeout", status=504), after=True)

@@ -142,7 +142,7 @@ class Story:
         self.look(1)
         assert self.kept.phase is Phase.RUNNING, self.kept.message
 
-    def condition(self, kind: ConditionType) -> tuple[bool, str]:
+    def condition(self, kind: ConditionType) -> tuple[bool | None, str]:
         found = self.kept.condition(kind)
         assert found is not None
         return found.status, found.reason

@@ -1,6 +1,7 @@
 """Stories of the election, in virtual time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from random import Random
 
 import pytest
@@ -101,6 +102,11 @@ def test_a_clean_exit_hands_over_at_the_next_look(world: World, terms: Terms, bo
     assert one.writes[-1] <= two.writes[0]
 
 
+def has_sent_a_put(sent: Sequence[tuple[float, str]], before: int) -> bool:
+    """Whether the last request is a PUT, sent after the first ``before`` ones."""
+    return len(sent) > before and "PUT" in sent[-1][1]
+
+
 def test_who_leaves_in_the_middle_of_a_renewal_hands_over_all_the_same(world: World) -> None:
     """The renewal may arrive before the Lease is read for the release, after that, or after the release."""
     one, two = pair(world)
@@ -109,9 +115,9 @@ def test_who_leaves_in_the_middle_of_a_renewal_hands_over_all_the_same(world: Wo
         leaver, other = (one, two) if one.leads else (two, one)
         sent = leaver.machine.cable.sent
         leaver.machine.cable.latency, before = 0.1, len(sent)
-        world.run(10, lambda sent=sent, before=before: len(sent) > before and "PUT" in sent[-1][1])
+        world.run(10, partial(has_sent_a_put, sent, before))
         leaver.leave()
-        assert world.run(60, lambda other=other: other.leads) <= DEFAULT.retry + 1
+        assert world.run(60, partial(getattr, other, "leads")) <= DEFAULT.retry + 1
         world.run(5)
         assert leaver.elector.transitions["resigned"] == 1
         late += [what.split()[0] for _, what in sent[-4:]] == ["GET", "PUT", "GET", "PUT"]

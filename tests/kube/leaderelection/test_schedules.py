@@ -7,6 +7,7 @@ deletes it.
 """
 
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from random import Random
 
@@ -90,7 +91,7 @@ class History:
             case 3:
                 for other in self.now:
                     other.machine.cable.mode = Mode.LOST
-                    self.later(back, "all lost", other, lambda o=other: setattr(o.machine.cable, "mode", Mode.FINE))
+                    self.later(back, "all lost", other, partial(setattr, other.machine.cable, "mode", Mode.FINE))
             case 4:
                 cable.latency = self.random.choice((0.05, 0.2, 0.6))
                 self.later(back, "slow", one, lambda: setattr(cable, "latency", 0.005))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 
@@ -68,17 +68,17 @@ class Api:
     async def get(self, path: str, **headers: str) -> Json:
         status, body = await self.call("GET", path, **headers)
         assert status == 200, body
-        return body
+        return cast("Json", body)
 
     async def create(self, path: str, body: Any) -> Json:
         status, made = await self.call("POST", path, body)
         assert status == 201, made
-        return made
+        return cast("Json", made)
 
     async def patch(self, path: str, body: Any, kind: str = MERGE) -> Json:
         status, made = await self.call("PATCH", path, body, kind=kind)
         assert status in (200, 201), made
-        return made
+        return cast("Json", made)
 
     async def watch(self, path: str, **headers: str) -> Stream:
         separator = "&" if "?" in path else "?"

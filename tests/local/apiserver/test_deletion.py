@@ -81,6 +81,7 @@ async def test_a_pod_spec_stands(api: Api) -> None:
         }
     }
     assert (await api.patch(f"{PODS}/p", allowed))["spec"]["containers"][0]["image"] == "busybox:2"
+    change: dict[str, Any]
     for change in (
         {"containers": [{**main, "command": ["false"]}]},
         {"nodeName": "n"},

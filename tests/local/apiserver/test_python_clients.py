@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -93,10 +93,10 @@ async def test_a_typed_watch_of_the_forgotten_raises_410(connection: client.ApiC
 
 async def test_custom_objects(connection: client.ApiClient) -> None:
     extensions = client.ApiextensionsV1Api(connection)
-    await extensions.create_custom_resource_definition(definition(WIDGET_SCHEMA))
+    await extensions.create_custom_resource_definition(cast("Any", definition(WIDGET_SCHEMA)))
     read = await extensions.read_custom_resource_definition("widgets.example.com")
     assert read.status.conditions
-    custom = client.CustomObjectsApi(connection)
+    custom: Any = client.CustomObjectsApi(connection)
     made = await custom.create_namespaced_custom_object(*GROUP, widget("w"))
     assert made["spec"]["colour"] == "red"
     busy = {"status": {"phase": "Busy"}}
@@ -177,7 +177,7 @@ async def test_kr8s(base: str, api: Api, tmp_path: Path) -> None:
         await pod.delete()
         await pod.wait("delete", timeout=5)
         assert not await pod.exists()
-        names = [c.name async for c in kube.get("configmaps")]
+        names = [cast("Any", each).name async for each in kube.get("configmaps")]
         assert names == ["c"]
     finally:
         if kube._session is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from muster.local.node.isolation.levels import refusal
 
 PATIENCE = 40.0
 Pod = dict[str, Any]
+MakePod = Callable[..., Pod]
 
 
 def container(script: str = "", *, name: str = "main", **fields: Any) -> Pod:
@@ -90,6 +92,9 @@ class Cluster:
         return b"".join([line async for line in lines]).decode()
 
 
+ClusterOf = Callable[..., contextlib.AbstractAsyncContextManager[Cluster]]
+
+
 @contextlib.asynccontextmanager
 async def running_cluster(isolation: Isolation | None, state_dir: Path, **options: Any) -> AsyncIterator[Cluster]:
     reason = None if isolation is None else await asyncio.to_thread(refusal, isolation)
@@ -117,7 +122,7 @@ class FakeApi:
     def __init__(self) -> None:
         self.objects: dict[str, Pod] = {}
         self.asked: list[tuple[str, str, Any]] = []
-        self.refuse: list[Exception] = []
+        self.refuse: list[Exception | None] = []
         self.streams: dict[str, asyncio.Queue[Pod | Exception]] = {}
         self.version = 100
 
@@ -125,7 +130,7 @@ class FakeApi:
         self._ask("GET", path, None)
         if path not in self.objects:
             raise NotFound(path, status=404)
-        return json.loads(json.dumps(self.objects[path]))
+        return copy.deepcopy(self.objects[path])
 
     async def create(self, path: str, body: Mapping[str, Any]) -> Pod:
         self._ask("POST", path, body)
@@ -140,7 +145,7 @@ class FakeApi:
         self.version += 1
         target["metadata"]["resourceVersion"] = str(self.version)
         target.setdefault("status", {}).update(json.loads(json.dumps(patch.get("status", {}))))
-        return json.loads(json.dumps(target))
+        return copy.deepcopy(target)
 
     async def delete(self, path: str, options: Mapping[str, Any]) -> None:
         self._ask("DELETE", path, options)
@@ -172,16 +177,16 @@ def fake_api() -> FakeApi:
 
 
 @pytest.fixture
-def make_pod() -> Callable[..., Pod]:
+def make_pod() -> MakePod:
     return pod
 
 
 @pytest.fixture
-def make_container() -> Callable[..., Pod]:
+def make_container() -> MakePod:
     return container
 
 
 @pytest.fixture
-def cluster_of(tmp_path: Path) -> Callable[..., contextlib.AbstractAsyncContextManager[Cluster]]:
+def cluster_of(tmp_path: Path) -> ClusterOf:
     """`async with cluster_of(isolation) as cluster:`; skips where the machine does not permit the isolation."""
     return lambda isolation, **options: running_cluster(isolation, tmp_path / "state", **options)

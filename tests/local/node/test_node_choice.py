@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from muster.local.node import Isolation, choose_isolation
@@ -9,14 +11,14 @@ from muster.local.node.isolation.cgroups import Cgroups
 from muster.local.node.pods.images import missing
 
 
-def test_the_best_that_works_is_taken_and_every_refusal_told():
+def test_the_best_that_works_is_taken_and_every_refusal_told() -> None:
     refused = {Isolation.NETNS: "needs root", Isolation.MNT: "no user namespaces"}
     choice = choose_isolation(refused.get)
     assert choice.isolation is Isolation.NSS
     assert str(choice) == "nss (no netns: needs root; no mnt: no user namespaces)"
 
 
-def test_something_always_works():
+def test_something_always_works() -> None:
     choice = choose_isolation(lambda isolation: None if isolation is Isolation.REWRITE else "no")
     assert choice.isolation is Isolation.REWRITE
 
@@ -32,12 +34,12 @@ def test_something_always_works():
         ("", False),
     ],
 )
-def test_one_family_of_images_does_not_exist(image, is_missing):
+def test_one_family_of_images_does_not_exist(image: str, is_missing: bool) -> None:
     assert missing(image) is is_missing
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_cgroup_is_made_limited_read_and_removed(tmp_path, version):
+def test_a_cgroup_is_made_limited_read_and_removed(tmp_path: Path, version: int) -> None:
     if version == 2:
         (tmp_path / "cgroup.controllers").write_text("cpu memory")
     else:
@@ -53,5 +55,5 @@ def test_a_cgroup_is_made_limited_read_and_removed(tmp_path, version):
     assert group.out_of_memory()
 
 
-def test_without_a_memory_hierarchy_there_is_no_cgroup_and_no_error(tmp_path):
+def test_without_a_memory_hierarchy_there_is_no_cgroup_and_no_error(tmp_path: Path) -> None:
     assert Cgroups("muster-1", tmp_path).make("pod-main-0", 1000) is None

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from muster.local.node import Isolation, choose_isolation
+from tests.local.node.conftest import ClusterOf, MakePod
 
 TRAIN = """
 import os, sys
@@ -22,7 +23,9 @@ print("ranks", multihost_utils.process_allgather(jnp.array([rank])).ravel().toli
 
 @pytest.mark.cluster
 @pytest.mark.timeout(120)
-async def test_two_processes_initialise_and_gather(cluster_of, make_pod, make_container, monkeypatch):
+async def test_two_processes_initialise_and_gather(
+    cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("jax")
     isolation = (await asyncio.to_thread(choose_isolation)).isolation
     async with cluster_of(isolation) as cluster:

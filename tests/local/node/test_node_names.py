@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import itertools
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
@@ -20,12 +22,15 @@ from muster.local.node.network.addresses import (
     loopback_blocks,
 )
 from muster.local.node.network.bridge import Bridge
-from muster.local.node.network.hosts import lines, named, render
+from muster.local.node.network.hosts import Named, lines, named, render
 from muster.local.node.network.hostsfiles import HostsFiles
 from muster.local.node.network.rewriting import rewrite
+from tests.local.node.conftest import MakePod
 
 
-def member(make_pod, name, address, *, ready=False, uid=None, **spec):
+def member(
+    make_pod: MakePod, name: str, address: str, *, ready: bool = False, uid: str | None = None, **spec: Any
+) -> Named:
     made = make_pod(name, labels={"app": "ray"}, **spec)
     made["metadata"]["uid"] = uid or f"u-{name}"
     if ready:
@@ -33,20 +38,20 @@ def member(make_pod, name, address, *, ready=False, uid=None, **spec):
     return named(made, address)
 
 
-def test_a_pod_has_the_names_a_headless_service_gives_it(make_pod):
+def test_a_pod_has_the_names_a_headless_service_gives_it(make_pod: MakePod) -> None:
     (line,) = lines("default", [member(make_pod, "w-0", "10.0.0.2", subdomain="exp")], [])
     assert line == "10.0.0.2 w-0.exp.default.svc.cluster.local w-0.exp.default.svc w-0.exp.default w-0.exp"
     (line,) = lines("other", [member(make_pod, "w-0", "10.0.0.2", subdomain="exp")], [])
     assert line.split()[-1] == "w-0.exp.default"
 
 
-def test_a_pod_without_a_subdomain_has_no_name_for_others_but_one_for_itself(make_pod):
+def test_a_pod_without_a_subdomain_has_no_name_for_others_but_one_for_itself(make_pod: MakePod) -> None:
     alone = member(make_pod, "alone", "10.0.0.2")
     assert lines("default", [alone], []) == []
     assert render(alone, []).splitlines()[0] == "10.0.0.2 alone"
 
 
-def test_its_own_name_comes_first_and_aliases_before_the_others(make_pod):
+def test_its_own_name_comes_first_and_aliases_before_the_others(make_pod: MakePod) -> None:
     own = member(make_pod, "w-1", "10.0.0.3", hostname="rank1", subdomain="exp")
     text = render(own, ["10.0.0.2 w-0.exp"], [{"ip": "10.9.9.9", "hostnames": ["licence", "l"]}]).splitlines()
     assert text[0].startswith("10.0.0.3 ")
@@ -54,9 +59,12 @@ def test_its_own_name_comes_first_and_aliases_before_the_others(make_pod):
     assert text.index("10.9.9.9 licence l") < text.index("10.0.0.2 w-0.exp")
 
 
-def test_a_service_leads_to_its_ready_pods_or_to_all_if_it_says_so(make_pod):
+def test_a_service_leads_to_its_ready_pods_or_to_all_if_it_says_so(make_pod: MakePod) -> None:
     pods = [member(make_pod, "a", "10.0.0.2", ready=True), member(make_pod, "b", "10.0.0.3")]
-    service = {"metadata": {"name": "head", "namespace": "default"}, "spec": {"selector": {"app": "ray"}}}
+    service: dict[str, Any] = {
+        "metadata": {"name": "head", "namespace": "default"},
+        "spec": {"selector": {"app": "ray"}},
+    }
     assert [line.split()[0] for line in lines("default", pods, [service])] == ["10.0.0.2"]
     service["spec"]["publishNotReadyAddresses"] = True
     assert [line.split()[0] for line in lines("default", pods, [service])] == ["10.0.0.2", "10.0.0.3"]
@@ -64,8 +72,11 @@ def test_a_service_leads_to_its_ready_pods_or_to_all_if_it_says_so(make_pod):
     assert lines("default", pods, [service]) == []
 
 
-async def test_files_change_in_place_as_pods_come_become_ready_and_go(make_pod, tmp_path):
-    service = {"metadata": {"name": "head", "namespace": "default"}, "spec": {"selector": {"app": "ray"}}}
+async def test_files_change_in_place_as_pods_come_become_ready_and_go(make_pod: MakePod, tmp_path: Path) -> None:
+    service: dict[str, Any] = {
+        "metadata": {"name": "head", "namespace": "default"},
+        "spec": {"selector": {"app": "ray"}},
+    }
     files = HostsFiles({"s": service})
     keeping = asyncio.create_task(files.run())
     first, second = tmp_path / "first", tmp_path / "second"
@@ -100,11 +111,11 @@ async def test_files_change_in_place_as_pods_come_become_ready_and_go(make_pod, 
         ("plain text", "plain text"),
     ],
 )
-def test_names_of_the_own_subdomain_are_replaced_and_nothing_else(text, expected):
+def test_names_of_the_own_subdomain_are_replaced_and_nothing_else(text: str, expected: str) -> None:
     assert rewrite(text, "default", ["exp"], lambda short: f"<{short}>") == expected
 
 
-def test_addresses_are_given_once_and_freed_ones_last():
+def test_addresses_are_given_once_and_freed_ones_last() -> None:
     addresses = Addresses(ipaddress.IPv4Network("10.0.0.0/29"))
     given = [addresses.take() for _ in range(5)]
     assert given == [f"10.0.0.{number}" for number in range(2, 7)]
@@ -114,7 +125,7 @@ def test_addresses_are_given_once_and_freed_ones_last():
     assert addresses.take() == "10.0.0.4"
 
 
-def test_a_reserved_address_waits_for_its_pod():
+def test_a_reserved_address_waits_for_its_pod() -> None:
     addresses = Addresses(ipaddress.IPv4Network("127.77.0.0/29"), skip=0)
     reserved = addresses.reserve("default/coordinator.exp")
     assert addresses.reserve("default/coordinator.exp") == reserved
@@ -122,7 +133,7 @@ def test_a_reserved_address_waits_for_its_pod():
     assert addresses.take("default/coordinator.exp") == reserved
 
 
-def test_a_block_is_claimed_once_until_its_holder_ends():
+def test_a_block_is_claimed_once_until_its_holder_ends() -> None:
     held = claim("story", 1)
     assert held is not None
     assert claim("story", 1) is None
@@ -132,7 +143,7 @@ def test_a_block_is_claimed_once_until_its_holder_ends():
     again.close()
 
 
-async def test_no_two_agents_are_called_the_same(monkeypatch):
+async def test_no_two_agents_are_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an agent makes on the machine (its cgroups) bears its name, and it removes all that does."""
     networks = [await Network.make(Isolation.REWRITE) for _ in range(3)]
     try:
@@ -146,7 +157,7 @@ async def test_no_two_agents_are_called_the_same(monkeypatch):
             await network.close()
 
 
-def test_blocks_do_not_overlap():
+def test_blocks_do_not_overlap() -> None:
     for blocks in (bridge_blocks(), loopback_blocks()):
         ordered = sorted(blocks)
         assert all(not a.overlaps(b) for a, b in itertools.pairwise(ordered))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation
 from muster.local.node.client import HttpApi
 from muster.local.node.isolation.levels import refusal
+from tests.local.node.conftest import ClusterOf, MakePod
 
 AGENT = """
 import asyncio, signal, sys
@@ -72,7 +74,7 @@ def interfaces() -> set[str]:
     return {entry.name for entry in Path("/sys/class/net").iterdir()}
 
 
-async def until(holds, seconds: float = 10.0) -> bool:
+async def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
     """Processes of others end when the kernel has it: there is no event to wait for."""
     for _ in range(int(seconds / 0.05)):
         if holds():
@@ -84,8 +86,8 @@ async def until(holds, seconds: float = 10.0) -> bool:
 @pytest.mark.cluster
 @pytest.mark.parametrize("isolation", list(Isolation))
 async def test_a_killed_agent_leaves_no_process_and_the_next_one_says_what_became_of_its_pods(
-    isolation, make_pod, make_container, tmp_path, cluster_of
-):
+    isolation: Isolation, make_pod: MakePod, make_container: MakePod, tmp_path: Path, cluster_of: ClusterOf
+) -> None:
     if (reason := await asyncio.to_thread(refusal, isolation)) is not None:
         pytest.skip(f"no {isolation} on this machine: {reason}")
     mark = f"muster-orphan-{uuid.uuid4().hex}"
@@ -123,7 +125,9 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_says_what_becam
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("isolation", list(Isolation))
-async def test_a_container_that_ends_leaves_nothing_in_its_pod(isolation, cluster_of, make_pod, make_container):
+async def test_a_container_that_ends_leaves_nothing_in_its_pod(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
     mark = f"muster-rest-{uuid.uuid4().hex}"
     script = (
         f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)', '{mark}'])"
@@ -135,17 +139,22 @@ async def test_a_container_that_ends_leaves_nothing_in_its_pod(isolation, cluste
 
 
 @pytest.mark.cluster
-async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(cluster_of, make_pod, make_container):
+async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(
+    cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
     mark = f"muster-launcher-{uuid.uuid4().hex}"
     async with cluster_of(Isolation.REWRITE) as cluster:
         await cluster.create(make_pod("clinging", make_container(CLINGING, args=[mark])))
         assert await until(lambda: len(processes_with(mark)) == 2)
+        assert cluster.agent._node is not None
         os.kill(cluster.agent._node.launcher.pid, signal.SIGKILL)
         assert await until(lambda: not processes_with(mark))
 
 
 @pytest.mark.cluster
-async def test_a_starting_agent_removes_the_bridge_of_a_dead_one_and_a_stopping_one_its_own(cluster_of):
+async def test_a_starting_agent_removes_the_bridge_of_a_dead_one_and_a_stopping_one_its_own(
+    cluster_of: ClusterOf,
+) -> None:
     if (reason := await asyncio.to_thread(refusal, Isolation.NETNS)) is not None:
         pytest.skip(f"no netns on this machine: {reason}")
     abandoned = "muster47"  # the last block of all: no agent of this story takes it

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 from muster.local.node import Isolation
+from tests.local.node.conftest import ClusterOf, MakePod
 
 pytestmark = [pytest.mark.cluster, pytest.mark.parametrize("isolation", list(Isolation))]
 
 
-async def test_a_pod_runs_and_its_exit_code_is_known(isolation, cluster_of, make_pod, make_container, monkeypatch):
+async def test_a_pod_runs_and_its_exit_code_is_known(
+    isolation: Isolation,
+    cluster_of: ClusterOf,
+    make_pod: MakePod,
+    make_container: MakePod,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "for the agent only")
     async with cluster_of(isolation) as cluster:
         script = (
@@ -33,7 +43,9 @@ async def test_a_pod_runs_and_its_exit_code_is_known(isolation, cluster_of, make
         assert await cluster.log("three") == "three-$(NAME)-$(LATER) True False\n"
 
 
-async def test_a_pod_that_swallows_sigterm_is_killed_after_its_grace(isolation, cluster_of, make_pod, make_container):
+async def test_a_pod_that_swallows_sigterm_is_killed_after_its_grace(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
     async with cluster_of(isolation) as cluster:
         script = (
             "import signal, time; signal.signal(15, lambda *_: print('no')); print('up')\nwhile True: time.sleep(9)"
@@ -42,7 +54,7 @@ async def test_a_pod_that_swallows_sigterm_is_killed_after_its_grace(isolation, 
         await cluster.phase("stubborn", "Running")
         follower = cluster.agent.logs.read("default", "stubborn", "main", follow=True)
         assert await anext(follower) == b"up\n"
-        await follower.aclose()
+        await cast("AsyncGenerator[bytes, None]", follower).aclose()
         began = time.monotonic()
         await cluster.delete("stubborn")
         ended = await cluster.until("stubborn", lambda each: each["status"]["phase"] == "Failed")
@@ -52,7 +64,9 @@ async def test_a_pod_that_swallows_sigterm_is_killed_after_its_grace(isolation, 
         assert (terminated["exitCode"], terminated["signal"]) == (137, 9)
 
 
-async def test_two_pods_meet_by_name(isolation, cluster_of, make_pod, make_container):
+async def test_two_pods_meet_by_name(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
     address = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
     serve = (
         "import os, socket; s = socket.create_server((os.environ['IP'], 12345)); "
@@ -73,7 +87,9 @@ async def test_two_pods_meet_by_name(isolation, cluster_of, make_pod, make_conta
         assert await cluster.log("member") == "b'roll call'\n"
 
 
-async def test_a_follower_reads_lines_as_they_come(isolation, cluster_of, make_pod, make_container, tmp_path):
+async def test_a_follower_reads_lines_as_they_come(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, tmp_path: Path
+) -> None:
     go = tmp_path / "go"
     script = (
         "import os, sys, time; print('first')\n"
@@ -93,8 +109,8 @@ async def test_a_follower_reads_lines_as_they_come(isolation, cluster_of, make_p
 
 
 async def test_a_failing_container_is_restarted_and_its_first_log_kept(
-    isolation, cluster_of, make_pod, make_container, tmp_path
-):
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, tmp_path: Path
+) -> None:
     script = "import os; n = len(os.listdir('.')); open(str(n), 'w').close(); print('run', n); raise SystemExit(n < 2)"
     async with cluster_of(isolation) as cluster:
         await cluster.create(make_pod("third-time", make_container(script), restartPolicy="OnFailure"))
@@ -106,7 +122,9 @@ async def test_a_failing_container_is_restarted_and_its_first_log_kept(
         assert await cluster.log("third-time", previous=True) == "run 1\n"
 
 
-async def test_what_cannot_be_started_says_so(isolation, cluster_of, make_pod, make_container):
+async def test_what_cannot_be_started_says_so(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
     async with cluster_of(isolation) as cluster:
         await cluster.create(make_pod("typo", make_container(command=["pyhton3"])))
         ended = (await cluster.phase("typo", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]

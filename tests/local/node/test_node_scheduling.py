@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from muster.api.errors import Conflict, Unreachable
 from muster.local.node.scheduling.fit import amounts, message, misfits, requests
 from muster.local.node.scheduling.scheduler import Scheduler
+from tests.local.node.conftest import FakeApi, MakePod, Pod
 
 CAPACITY = amounts({"cpu": "2", "memory": "4Gi", "pods": "3"})
 
 
-def asks(make_pod, make_container, name="p", seconds=0, **resources):
+def asks(make_pod: MakePod, make_container: MakePod, name: str = "p", seconds: int = 0, **resources: str) -> Pod:
     made = make_pod(name, make_container(resources={"requests": resources}))
     made["metadata"] |= {
         "uid": f"u-{name}",
@@ -23,8 +25,8 @@ def asks(make_pod, make_container, name="p", seconds=0, **resources):
     return made
 
 
-def test_init_containers_count_by_the_largest_and_sidecars_always(make_pod, make_container):
-    def need(cpu, **fields):
+def test_init_containers_count_by_the_largest_and_sidecars_always(make_pod: MakePod, make_container: MakePod) -> None:
+    def need(cpu: str, **fields: Any) -> Pod:
         return make_container(resources={"requests": {"cpu": cpu}}, **fields)
 
     made = make_pod(
@@ -33,13 +35,14 @@ def test_init_containers_count_by_the_largest_and_sidecars_always(make_pod, make
     assert requests(made)["cpu"] == Decimal("0.85")
 
 
-def test_limits_stand_in_for_requests(make_pod, make_container):
+def test_limits_stand_in_for_requests(make_pod: MakePod, make_container: MakePod) -> None:
     made = make_pod("p", make_container(resources={"limits": {"nvidia.com/gpu": "1"}}))
     assert requests(made)["nvidia.com/gpu"] == 1
 
 
-def test_all_that_is_short_is_named(make_pod, make_container):
-    made = asks(make_pod, make_container, **{"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "1"})
+def test_all_that_is_short_is_named(make_pod: MakePod, make_container: MakePod) -> None:
+    wanted: dict[str, Any] = {"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "1"}
+    made = asks(make_pod, make_container, **wanted)
     reasons = misfits(made, {}, CAPACITY, amounts({"cpu": "1500m", "pods": "3"}))
     assert message(reasons) == (
         "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 Insufficient nvidia.com/gpu, "
@@ -59,7 +62,9 @@ def test_all_that_is_short_is_named(make_pod, make_container):
         ({"affinity": [("tape", "DoesNotExist", None), ("disk", "Exists", None)]}, True),
     ],
 )
-def test_a_node_is_chosen_by_its_labels(make_pod, make_container, fields, fits):
+def test_a_node_is_chosen_by_its_labels(
+    make_pod: MakePod, make_container: MakePod, fields: dict[str, Any], fits: bool
+) -> None:
     if "affinity" in fields:
         terms = [{"matchExpressions": [{"key": k, "operator": o, "values": v} for k, o, v in fields["affinity"]]}]
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
@@ -69,22 +74,22 @@ def test_a_node_is_chosen_by_its_labels(make_pod, make_container, fields, fits):
 
 
 @pytest.fixture
-def pods():
+def pods() -> dict[str, Pod]:
     return {}
 
 
 @pytest.fixture
-def scheduler(fake_api, pods):
+def scheduler(fake_api: FakeApi, pods: dict[str, Any]) -> Scheduler:
     return Scheduler(fake_api, pods, node="local", node_labels={}, capacity=CAPACITY, clock=lambda: 0)
 
 
-def bound(fake_api):
+def bound(fake_api: FakeApi) -> list[str]:
     return [path.split("/")[-2] for verb, path, _ in fake_api.asked if verb == "POST"]
 
 
 async def test_the_oldest_come_first_and_a_big_one_does_not_block_the_small(
-    make_pod, make_container, pods, scheduler, fake_api
-):
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
     for name, seconds, cpu in (("young", 9, "1"), ("big", 1, "64"), ("old", 0, "1")):
         pods[f"u-{name}"] = asks(make_pod, make_container, name, seconds, cpu=cpu)
     assert await scheduler.schedule()
@@ -93,7 +98,9 @@ async def test_the_oldest_come_first_and_a_big_one_does_not_block_the_small(
     assert patch["status"]["conditions"][0]["reason"] == "Unschedulable"
 
 
-async def test_what_is_bound_counts_before_the_watch_tells_of_it(make_pod, make_container, pods, scheduler, fake_api):
+async def test_what_is_bound_counts_before_the_watch_tells_of_it(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
     for number in range(4):
         pods[f"u-p{number}"] = asks(make_pod, make_container, f"p{number}", number, cpu="1")
     await scheduler.schedule()
@@ -101,7 +108,9 @@ async def test_what_is_bound_counts_before_the_watch_tells_of_it(make_pod, make_
     assert bound(fake_api) == ["p0", "p1"]
 
 
-async def test_room_that_is_freed_is_used(make_pod, make_container, pods, scheduler, fake_api):
+async def test_room_that_is_freed_is_used(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
     running = asks(make_pod, make_container, "first", cpu="2")
     running["spec"]["nodeName"] = "local"
     pods["u-first"] = running
@@ -113,7 +122,9 @@ async def test_room_that_is_freed_is_used(make_pod, make_container, pods, schedu
     assert bound(fake_api) == ["next"]
 
 
-async def test_the_same_reason_is_written_once(make_pod, make_container, pods, scheduler, fake_api):
+async def test_the_same_reason_is_written_once(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
     waiting = pods["u-p"] = asks(make_pod, make_container, cpu="64")
     path = "/api/v1/namespaces/default/pods/p"
     fake_api.objects[path] = waiting
@@ -123,7 +134,9 @@ async def test_the_same_reason_is_written_once(make_pod, make_container, pods, s
     assert len(fake_api.patches()) == 1
 
 
-async def test_gated_foreign_and_dying_pods_are_left_alone(make_pod, make_container, pods, scheduler, fake_api):
+async def test_gated_foreign_and_dying_pods_are_left_alone(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
     gated, foreign, dying = (asks(make_pod, make_container, name) for name in ("gated", "foreign", "dying"))
     gated["spec"]["schedulingGates"] = [{"name": "wait"}]
     foreign["spec"]["schedulerName"] = "kueue"
@@ -134,7 +147,9 @@ async def test_gated_foreign_and_dying_pods_are_left_alone(make_pod, make_contai
     assert [patch["status"]["conditions"][0]["reason"] for patch in fake_api.patches()] == ["SchedulingGated"]
 
 
-async def test_one_pod_that_cannot_be_read_delays_no_other(make_pod, make_container, pods, scheduler, fake_api):
+async def test_one_pod_that_cannot_be_read_delays_no_other(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
     pods["u-bad"] = asks(make_pod, make_container, "bad", 0, cpu="three")
     pods["u-good"] = asks(make_pod, make_container, "good", 1, cpu="1")
     await scheduler.schedule()
@@ -143,8 +158,8 @@ async def test_one_pod_that_cannot_be_read_delays_no_other(make_pod, make_contai
 
 
 async def test_a_lost_race_is_no_reason_to_come_back_but_a_silent_server_is(
-    make_pod, make_container, pods, scheduler, fake_api
-):
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
     pods["u-p"] = asks(make_pod, make_container, cpu="1")
     fake_api.refuse = [Conflict("already bound", status=409)]
     assert await scheduler.schedule()

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from muster.local.node.pods.containers import ContainerRecord, exit_of, running, terminated, waiting
 from muster.local.node.pods.lost import lost_status, was_started
 from muster.local.node.pods.restarts import BackOff, restarts
 from muster.local.node.pods.status import PodState, phase, pod_status
+from tests.local.node.conftest import MakePod, Pod
 
 RUNNING = running(0)
 CRASHING = waiting("CrashLoopBackOff")
 
 
-def ended(code=0):
+def ended(code: int = 0) -> Pod:
     return terminated(
         code, started=0, finished=0, container_id="process://1", reason="Completed" if not code else "Error"
     )
 
 
-def record(state, last=None, **fields):
+def record(state: Pod, last: Pod | None = None, **fields: Any) -> ContainerRecord:
     return ContainerRecord(fields.pop("name", "main"), "image", state=state, last=last or {}, **fields)
 
 
@@ -37,15 +40,15 @@ def record(state, last=None, **fields):
         ([ended()], "Always", "Running"),
     ],
 )
-def test_the_phase_follows_from_the_containers(states, policy, expected):
+def test_the_phase_follows_from_the_containers(states: list[Pod], policy: str, expected: str) -> None:
     assert phase(PodState(containers=[record(state) for state in states]), policy) == expected
 
 
-def test_a_container_that_crashed_before_keeps_the_pod_running():
+def test_a_container_that_crashed_before_keeps_the_pod_running() -> None:
     assert phase(PodState(containers=[record(CRASHING, ended(1))]), "Always") == "Running"
 
 
-def test_init_containers_hold_the_pod_back_and_can_fail_it():
+def test_init_containers_hold_the_pod_back_and_can_fail_it() -> None:
     held = PodState(containers=[record(RUNNING, init=True), record(waiting("PodInitializing"))])
     assert phase(held, "Never") == "Pending"
     failed = PodState(containers=[record(ended(1), init=True), record(waiting("PodInitializing"))])
@@ -53,12 +56,12 @@ def test_init_containers_hold_the_pod_back_and_can_fail_it():
     assert phase(failed, "Always") == "Pending"
 
 
-def test_a_sidecar_need_only_have_started():
+def test_a_sidecar_need_only_have_started() -> None:
     sidecar = record(RUNNING, init=True, sidecar=True, started=True)
     assert phase(PodState(containers=[sidecar, record(RUNNING)]), "Never") == "Running"
 
 
-def test_a_pod_that_is_over_has_an_end_for_every_container():
+def test_a_pod_that_is_over_has_an_end_for_every_container() -> None:
     state = PodState(containers=[record(ended()), record(CRASHING, ended(3)), record(waiting("ContainerCreating"))])
     for each in state.containers:
         each.settle()
@@ -67,11 +70,11 @@ def test_a_pod_that_is_over_has_an_end_for_every_container():
     assert phase(state, "Always") == "Failed"
 
 
-def conditions(status):
+def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str | None]]:
     return {each["type"]: (each["status"], each.get("reason")) for each in status["conditions"]}
 
 
-def test_readiness_waits_for_every_container_and_every_gate(make_pod):
+def test_readiness_waits_for_every_container_and_every_gate(make_pod: MakePod) -> None:
     made = make_pod("p", readinessGates=[{"conditionType": "example.com/loaded"}])
     state = PodState(containers=[record(RUNNING, ready=True), record(RUNNING, name="slow")], sandboxed=True)
     status = pod_status(made, state, "now")
@@ -85,7 +88,7 @@ def test_readiness_waits_for_every_container_and_every_gate(make_pod):
     assert conditions(pod_status(made, state, "now"))["Ready"] == ("True", None)
 
 
-def test_conditions_of_others_are_kept_and_times_change_with_the_status_only(make_pod):
+def test_conditions_of_others_are_kept_and_times_change_with_the_status_only(make_pod: MakePod) -> None:
     made = make_pod("p")
     foreign = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "before"}
@@ -97,11 +100,11 @@ def test_conditions_of_others_are_kept_and_times_change_with_the_status_only(mak
 
 
 @pytest.mark.parametrize(("status", "expected"), [(0, (0, 0)), (3 << 8, (3, 0)), (9, (137, 9)), (15, (143, 15))])
-def test_a_signal_is_an_exit_code_above_128(status, expected):
+def test_a_signal_is_an_exit_code_above_128(status: int, expected: tuple[int, int]) -> None:
     assert exit_of(status) == expected
 
 
-def test_restarts_follow_the_policy():
+def test_restarts_follow_the_policy() -> None:
     assert [restarts(policy, code) for policy in ("Never", "OnFailure", "Always") for code in (0, 1)] == [
         False,
         False,
@@ -112,13 +115,13 @@ def test_restarts_follow_the_policy():
     ]
 
 
-def test_waits_double_from_ten_seconds_to_five_minutes_and_start_over_after_a_long_run():
+def test_waits_double_from_ten_seconds_to_five_minutes_and_start_over_after_a_long_run() -> None:
     back_off = BackOff()
     assert [back_off.after(1) for _ in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
     assert [back_off.after(601), back_off.after(1)] == [0, 10]
 
 
-def test_a_lost_pod_was_disrupted_and_keeps_the_ends_that_were_seen(make_pod):
+def test_a_lost_pod_was_disrupted_and_keeps_the_ends_that_were_seen(make_pod: MakePod) -> None:
     made = make_pod("p")
     assert not was_started(made)
     made["status"] = {

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from muster.local.node.pods.environment import ConfigError, Place
 from muster.local.node.pods.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
+from tests.local.node.conftest import MakePod, Pod
+
+MakeVolumes = Callable[..., Awaitable[dict[str, dict[str, Any]]]]
 
 
 class Shelf:
-    async def config_map(self, namespace, name):
+    async def config_map(self, namespace: str, name: str) -> Pod | None:
         return {"data": {"train.yaml": "lr: 1", "b": "2"}} if name == "settings" else None
 
-    async def secret(self, namespace, name):
+    async def secret(self, namespace: str, name: str) -> Pod | None:
         return {"data": {"key": "c2VjcmV0"}} if name == "keys" else None
 
 
 @pytest.fixture
-def make(make_pod, tmp_path):
-    async def made(*volumes):
+def make(make_pod: MakePod, tmp_path: Path) -> MakeVolumes:
+    async def made(*volumes: Pod) -> dict[str, dict[str, Any]]:
         pod = make_pod("p", volumes=list(volumes), labels={"a": "1"})
         return await make_volumes(tmp_path / "volumes", Place(pod, "local", "10.0.0.2", "10.0.0.1"), Shelf())
 
     return made
 
 
-async def test_config_maps_secrets_and_the_pod_itself_become_files(make, tmp_path):
+async def test_config_maps_secrets_and_the_pod_itself_become_files(make: MakeVolumes, tmp_path: Path) -> None:
     await make(
         {"name": "settings", "configMap": {"name": "settings"}},
         {"name": "one", "configMap": {"name": "settings", "items": [{"key": "b", "path": "deep/c"}]}},
@@ -51,17 +58,17 @@ async def test_config_maps_secrets_and_the_pod_itself_become_files(make, tmp_pat
         ({"emptyDir": {"medium": "Memory", "sizeLimit": "lots"}}, "sizeLimit"),
     ],
 )
-async def test_what_cannot_be_made_is_explained(make, volume, message):
+async def test_what_cannot_be_made_is_explained(make: MakeVolumes, volume: Pod, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         await make({"name": "v"} | volume)
 
 
-async def test_a_memory_volume_is_a_tmpfs_of_the_size_asked_for(make, tmp_path):
+async def test_a_memory_volume_is_a_tmpfs_of_the_size_asked_for(make: MakeVolumes, tmp_path: Path) -> None:
     volumes = await make({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}})
     assert memory_volumes(volumes) == [(str(tmp_path / "volumes" / "shm"), 64 * 1024 * 1024)]
 
 
-async def test_mounts_name_their_source_and_paths_cannot_leave_a_volume(make, tmp_path):
+async def test_mounts_name_their_source_and_paths_cannot_leave_a_volume(make: MakeVolumes, tmp_path: Path) -> None:
     volumes = await make({"name": "my-data", "emptyDir": {}}, {"name": "settings", "configMap": {"name": "settings"}})
     folder = tmp_path / "volumes"
     mounts = mounts_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,25 +16,25 @@ MESSAGES = st.lists(st.dictionaries(st.text(max_size=8), st.text(max_size=20) | 
 
 
 @given(MESSAGES, st.integers(min_value=1, max_value=7))
-def test_messages_survive_any_cutting(messages, size):
+def test_messages_survive_any_cutting(messages: list[dict[str, Any]], size: int) -> None:
     data = b"".join(map(encode, messages))
     decoder = Decoder()
     out = [message for start in range(0, len(data), size) for message in decoder.feed(data[start : start + size])]
     assert out == messages
 
 
-def test_a_lone_surrogate_survives():
+def test_a_lone_surrogate_survives() -> None:
     assert Decoder().feed(encode({"env": "caf\udce9"})) == [{"env": "caf\udce9"}]
 
 
-def test_what_is_no_frame_is_refused():
+def test_what_is_no_frame_is_refused() -> None:
     with pytest.raises(WireError, match="longer"):
         Decoder().feed(HEADER.pack(MAX_FRAME + 1))
     with pytest.raises(WireError, match="one JSON object"):
         Decoder().feed(HEADER.pack(2) + b"[]")
 
 
-def test_descriptors_come_in_the_order_of_their_messages_and_the_end_is_told():
+def test_descriptors_come_in_the_order_of_their_messages_and_the_end_is_told() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
         channel = Channel(theirs)

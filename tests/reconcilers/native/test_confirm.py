@@ -11,7 +11,7 @@ from muster.reconcilers.result import Outcome
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods
 from muster.state.plan import Plan
 from tests.fakes.engines import Bench
-from tests.fakes.plans import gang, members, pod_path, record, submitted
+from tests.fakes.plans import gang, member_of, members, pod_path, record, submitted
 
 
 async def launched(plan: Plan, epoch: int) -> Bench:
@@ -30,7 +30,7 @@ def edit(bench: Bench, path: str, **changes: Any) -> None:
     bench.api.put(path, {**old, **{name: {**old.get(name, {}), **change} for name, change in changes.items()}})
 
 
-async def test_an_empty_field_is_confirmed_by_one_get_and_one_consistent_list():
+async def test_an_empty_field_is_confirmed_by_one_get_and_one_consistent_list() -> None:
     bench, plan = Bench(), gang()
     submitted(bench.api, plan)
     assert await confirm(bench, plan, 0) == Outcome(confirmed=True, owner=1)
@@ -39,22 +39,22 @@ async def test_an_empty_field_is_confirmed_by_one_get_and_one_consistent_list():
     assert listed.params == {"labelSelector": f"muster.dev/experiment-uid={plan.uid}", "limit": "500"}
 
 
-async def test_pods_of_the_same_epoch_do_not_stand_in_the_way():
+async def test_pods_of_the_same_epoch_do_not_stand_in_the_way() -> None:
     plan = gang()
     bench = await launched(plan, 2)
     submitted(bench.api, plan, epoch=2)
     assert await confirm(bench, plan, 2) == Outcome(confirmed=True, version=4, owner=5, launched=True)
 
 
-async def test_a_running_pod_of_an_older_epoch_stands_in_the_way_and_is_named():
+async def test_a_running_pod_of_an_older_epoch_stands_in_the_way_and_is_named() -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
     submitted(bench.api, plan, epoch=1)
     outcome = await confirm(bench, plan, 1)
-    assert outcome == Outcome(confirmed=False, version=1, owner=2, blocking=(plan.pod_name(plan.member(0), 0),))
+    assert outcome == Outcome(confirmed=False, version=1, owner=2, blocking=(plan.pod_name(member_of(plan, 0), 0),))
 
 
-async def test_a_terminating_pod_still_runs():
+async def test_a_terminating_pod_still_runs() -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
     submitted(bench.api, plan, epoch=1)
@@ -63,7 +63,7 @@ async def test_a_terminating_pod_still_runs():
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-async def test_an_ended_pod_may_lie_where_it_is(phase: str):
+async def test_an_ended_pod_may_lie_where_it_is(phase: str) -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
     submitted(bench.api, plan, epoch=1)
@@ -71,7 +71,7 @@ async def test_an_ended_pod_may_lie_where_it_is(phase: str):
     assert (await confirm(bench, plan, 1)).confirmed is True
 
 
-async def test_a_pod_of_ours_whose_epoch_was_rubbed_out_counts_as_another_epochs():
+async def test_a_pod_of_ours_whose_epoch_was_rubbed_out_counts_as_another_epochs() -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
     submitted(bench.api, plan)
@@ -79,7 +79,7 @@ async def test_a_pod_of_ours_whose_epoch_was_rubbed_out_counts_as_another_epochs
     assert (await confirm(bench, plan, 0)).confirmed is False
 
 
-async def test_a_stranger_with_our_label_cannot_hold_the_launch_up():
+async def test_a_stranger_with_our_label_cannot_hold_the_launch_up() -> None:
     bench, plan = Bench(), gang(1)
     submitted(bench.api, plan)
     stranger = {"metadata": {"labels": {"muster.dev/experiment-uid": plan.uid, "muster.dev/epoch": "9"}}}
@@ -97,7 +97,7 @@ async def test_a_stranger_with_our_label_cannot_hold_the_launch_up():
         {"status": {"epoch": 1}},
     ],
 )
-async def test_an_experiment_that_is_not_what_the_cache_said_is_not_launched(change: dict):
+async def test_an_experiment_that_is_not_what_the_cache_said_is_not_launched(change: dict[str, Any]) -> None:
     bench, plan = Bench(), gang()
     submitted(bench.api, plan)
     obj = bench.api.objects[experiment_path("lab", "moe")]
@@ -107,11 +107,11 @@ async def test_an_experiment_that_is_not_what_the_cache_said_is_not_launched(cha
     assert len(bench.api.requests) == 1
 
 
-async def test_an_experiment_that_is_gone_is_not_launched():
+async def test_an_experiment_that_is_gone_is_not_launched() -> None:
     assert await confirm(Bench(), gang(), 0) == Outcome(confirmed=False)
 
 
-async def test_a_gang_of_many_pages_is_read_to_its_end():
+async def test_a_gang_of_many_pages_is_read_to_its_end() -> None:
     plan = gang(1201)
     bench = await launched(plan, 1)
     submitted(bench.api, plan, epoch=1)
@@ -123,7 +123,7 @@ async def test_a_gang_of_many_pages_is_read_to_its_end():
 
 
 @pytest.mark.parametrize("error", [Expired("continue token", status=410), ApiError("etcd", status=500)])
-async def test_trouble_is_no_answer(error: ApiError):
+async def test_trouble_is_no_answer(error: ApiError) -> None:
     bench, plan = Bench(), gang()
     submitted(bench.api, plan)
     bench.api.fail("GET /api/v1/namespaces/lab/pods", error)
@@ -131,14 +131,14 @@ async def test_trouble_is_no_answer(error: ApiError):
         await confirm(bench, plan, 0)
 
 
-async def test_an_epoch_that_is_not_persisted_is_not_even_asked_for():
+async def test_an_epoch_that_is_not_persisted_is_not_even_asked_for() -> None:
     bench = Bench()
     with pytest.raises(MusterError, match="persist the record first"):
         await bench.engine.carry_out(ConfirmLaunch(2), gang(), record(1))
     assert not bench.api.requests
 
 
-async def test_a_missing_pod_is_lost_only_if_the_server_lacks_it_too():
+async def test_a_missing_pod_is_lost_only_if_the_server_lacks_it_too() -> None:
     plan = gang(3)
     bench = await launched(plan, 1)
     here = await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))
@@ -147,7 +147,7 @@ async def test_a_missing_pod_is_lost_only_if_the_server_lacks_it_too():
     assert (await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))).lost is True
 
 
-async def test_pods_of_another_epoch_do_not_stand_in_for_a_lost_one():
+async def test_pods_of_another_epoch_do_not_stand_in_for_a_lost_one() -> None:
     plan = gang(2)
     bench = await launched(plan, 0)
     await bench.engine.carry_out(CreatePods(1, members(plan)), plan, record(1))
@@ -155,7 +155,7 @@ async def test_pods_of_another_epoch_do_not_stand_in_for_a_lost_one():
     assert (await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))).lost is True
 
 
-async def test_an_ended_pod_is_not_lost():
+async def test_an_ended_pod_is_not_lost() -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
     edit(bench, pod_path(plan, 0), status={"phase": "Failed"})

@@ -23,7 +23,7 @@ async def delete(bench: Bench, plan: Plan, pods: list[Pod], grace: int | None = 
     return finished(await bench.engine.carry_out(DeletePods(tuple(pods), grace, "the gang restarts"), plan, record()))
 
 
-async def test_pods_are_asked_to_end_within_the_grace():
+async def test_pods_are_asked_to_end_within_the_grace() -> None:
     plan = gang(2)
     bench, pods = await launched(plan)
     outcome = await delete(bench, plan, pods, grace=5)
@@ -39,7 +39,7 @@ async def test_pods_are_asked_to_end_within_the_grace():
     assert all("deletionTimestamp" in pod["metadata"] for pod in bench.api.objects.values())
 
 
-async def test_without_a_grace_the_pods_own_holds():
+async def test_without_a_grace_the_pods_own_holds() -> None:
     plan = gang(1, grace=90)
     bench, pods = await launched(plan)
     await delete(bench, plan, pods)
@@ -47,14 +47,14 @@ async def test_without_a_grace_the_pods_own_holds():
     assert pod["metadata"]["deletionGracePeriodSeconds"] == 90
 
 
-async def test_a_pod_that_is_gone_is_success():
+async def test_a_pod_that_is_gone_is_success() -> None:
     plan = gang(1)
     bench, pods = await launched(plan)
     bench.api.remove(pod_path(plan, 0))
     assert await delete(bench, plan, pods) == Outcome(deleted=tuple(pods))
 
 
-async def test_a_pod_that_took_the_name_since_is_left_alone():
+async def test_a_pod_that_took_the_name_since_is_left_alone() -> None:
     plan = gang(1)
     bench, pods = await launched(plan)
     bench.api.remove(pod_path(plan, 0))
@@ -67,7 +67,7 @@ async def test_a_pod_that_took_the_name_since_is_left_alone():
     ("grace", "sent"),
     [(None, False), (30, False), (20, False), (19, True), (5, True), (0, True)],
 )
-async def test_a_terminating_pod_is_deleted_again_only_to_end_sooner(grace: int | None, sent: bool):
+async def test_a_terminating_pod_is_deleted_again_only_to_end_sooner(grace: int | None, sent: bool) -> None:
     plan = gang(1)
     bench, _ = await launched(plan)
     going = seen(bench.api, pod_path(plan, 0), terminating=True, delete_by=bench.now + 20)
@@ -75,7 +75,7 @@ async def test_a_terminating_pod_is_deleted_again_only_to_end_sooner(grace: int 
     assert bool(bench.api.asked("DELETE")) is sent
 
 
-async def test_a_pod_past_its_time_on_a_dead_node_can_be_forced():
+async def test_a_pod_past_its_time_on_a_dead_node_can_be_forced() -> None:
     plan = gang(1)
     bench, _ = await launched(plan)
     stuck = seen(bench.api, pod_path(plan, 0), terminating=True, delete_by=bench.now - 600)
@@ -85,7 +85,7 @@ async def test_a_pod_past_its_time_on_a_dead_node_can_be_forced():
     assert not bench.api.named("pods")
 
 
-async def test_trouble_is_raised_and_the_rest_is_asked_for_again():
+async def test_trouble_is_raised_and_the_rest_is_asked_for_again() -> None:
     plan = gang(8)
     bench, pods = await launched(plan, concurrency=1)
     bench.api.fail("DELETE", Unreachable("reset"))
@@ -95,7 +95,7 @@ async def test_trouble_is_raised_and_the_rest_is_asked_for_again():
     assert all("deletionTimestamp" in pod["metadata"] for pod in bench.api.objects.values())
 
 
-async def test_what_was_done_before_the_trouble_is_known():
+async def test_what_was_done_before_the_trouble_is_known() -> None:
     plan = gang(8)
     bench, pods = await launched(plan, concurrency=1)
     bench.api.fail(f"DELETE {pod_path(plan, 3)}", Unreachable("reset"))
@@ -105,7 +105,7 @@ async def test_what_was_done_before_the_trouble_is_known():
     assert isinstance(outcome.error, Unreachable)
 
 
-async def test_a_forbidden_delete_is_a_refusal_that_names_the_pod():
+async def test_a_forbidden_delete_is_a_refusal_that_names_the_pod() -> None:
     plan = gang(1)
     bench, pods = await launched(plan)
     bench.api.fail("DELETE", Forbidden("no", status=403))

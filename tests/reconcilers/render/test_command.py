@@ -36,17 +36,17 @@ def kubelet(line: str, env: dict[str, str]) -> str:
         "$",
     ],
 )
-def test_the_shell_sees_the_line_as_written(line: str):
+def test_the_shell_sees_the_line_as_written(line: str) -> None:
     program, flag, said = shell(line)
     assert (program, flag) == ("/bin/sh", "-c")
     assert kubelet(said, {}) == line
 
 
-def test_injected_variables_are_filled_in_as_kubernetes_documents():
+def test_injected_variables_are_filled_in_as_kubernetes_documents() -> None:
     (_, _, said) = shell("train --at $(ADDRESS) --pid $$$(RANK)")
     assert kubelet(said, {"ADDRESS": "w-0:1234", "RANK": "3"}) == "train --at w-0:1234 --pid $$3"
 
 
 @given(st.text(alphabet="$()Aé\n ", max_size=12))
-def test_no_line_is_changed_on_its_way(line: str):
+def test_no_line_is_changed_on_its_way(line: str) -> None:
     assert kubelet(shell(line)[2], {}) == line

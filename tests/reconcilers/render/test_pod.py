@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from muster.reconcilers.render.encode import Unrenderable
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.plan import Coordinator, Env, Group, Plan, ProbeKind, Shape, Source, Toleration, Volume
-from tests.fakes.plans import UID, gang
+from tests.fakes.plans import UID, gang, member_of
 
 EVERY_SOURCE = (
     Env("HOST", Source.COORDINATOR_HOST),
@@ -35,7 +36,7 @@ HOSTILE = [
 ]
 
 
-def full(**changes: object) -> Plan:
+def full(**changes: Any) -> Plan:
     """A plan that uses every field, with a second group whose jobs are counted on."""
     shape = Shape(
         requests={"cpu": "4", "memory": "16Gi"},
@@ -48,7 +49,7 @@ def full(**changes: object) -> Plan:
         Group("head", 1, 1, Shape(), 0, 0, EVERY_SOURCE),
         Group("worker", 2, 3, shape, 1, 1, EVERY_SOURCE),
     )
-    facts: dict[str, object] = {
+    facts: dict[str, Any] = {
         "groups": groups,
         "pre_stop": ("python3", "-c", "save()"),
         "ptrace": True,
@@ -58,18 +59,19 @@ def full(**changes: object) -> Plan:
     return gang(**{**facts, **changes})
 
 
-def container_of(pod: dict) -> dict:
+def container_of(pod: dict[str, Any]) -> dict[str, Any]:
+    container: dict[str, Any]
     (container,) = pod["spec"]["containers"]
     return container
 
 
-def variables(pod: dict) -> dict[str, object]:
+def variables(pod: dict[str, Any]) -> dict[str, object]:
     return {env["name"]: env.get("value", env.get("valueFrom")) for env in container_of(pod)["env"]}
 
 
-def test_a_member_is_named_labelled_and_owned():
+def test_a_member_is_named_labelled_and_owned() -> None:
     plan = full()
-    member = plan.member(5)
+    member = member_of(plan, 5)
     pod = render_pod(plan, member, 3)
     assert pod["metadata"]["name"] == plan.pod_name(member, 3)
     assert pod["metadata"]["namespace"] == "lab"
@@ -89,16 +91,16 @@ def test_a_member_is_named_labelled_and_owned():
     assert owner["blockOwnerDeletion"] is True
 
 
-def test_a_member_answers_to_a_name_of_its_epoch():
+def test_a_member_answers_to_a_name_of_its_epoch() -> None:
     plan = full()
-    spec = render_pod(plan, plan.member(0), 2)["spec"]
+    spec = render_pod(plan, member_of(plan, 0), 2)["spec"]
     assert f"{spec['hostname']}.{spec['subdomain']}" == plan.coordinator_host(2)
-    assert spec["hostname"] != render_pod(plan, plan.member(0), 3)["spec"]["hostname"]
+    assert spec["hostname"] != render_pod(plan, member_of(plan, 0), 3)["spec"]["hostname"]
 
 
-def test_every_source_of_the_environment_is_resolved_in_the_given_order():
+def test_every_source_of_the_environment_is_resolved_in_the_given_order() -> None:
     plan = full()
-    pod = render_pod(plan, plan.member(5), 1)
+    pod = render_pod(plan, member_of(plan, 5), 1)
     assert list(variables(pod)) == [env.name for env in EVERY_SOURCE]
     assert variables(pod) == {
         "HOST": plan.coordinator_host(1),
@@ -113,15 +115,15 @@ def test_every_source_of_the_environment_is_resolved_in_the_given_order():
     assert {env.source for env in EVERY_SOURCE} == set(Source), "a source this test forgot"
 
 
-def test_of_a_variable_given_twice_the_last_stays_at_its_place():
+def test_of_a_variable_given_twice_the_last_stays_at_its_place() -> None:
     env = (Env("RANK", Source.LITERAL, "forged"), Env("A", Source.LITERAL, "1"), Env("RANK", Source.RANK))
     plan = gang(env=env)
-    assert list(variables(render_pod(plan, plan.member(2), 0)).items()) == [("A", "1"), ("RANK", "2")]
+    assert list(variables(render_pod(plan, member_of(plan, 2), 0)).items()) == [("A", "1"), ("RANK", "2")]
 
 
-def test_the_pod_takes_no_more_rights_than_an_ml_image_needs():
+def test_the_pod_takes_no_more_rights_than_an_ml_image_needs() -> None:
     plan = gang()
-    spec = render_pod(plan, plan.member(0), 0)["spec"]
+    spec = render_pod(plan, member_of(plan, 0), 0)["spec"]
     assert spec["automountServiceAccountToken"] is False
     assert spec["enableServiceLinks"] is False
     assert spec["restartPolicy"] == "Never"
@@ -132,15 +134,15 @@ def test_the_pod_takes_no_more_rights_than_an_ml_image_needs():
     assert security["seccompProfile"] == {"type": "RuntimeDefault"}
 
 
-def test_ptrace_is_one_capability_for_those_who_ask():
+def test_ptrace_is_one_capability_for_those_who_ask() -> None:
     plan = gang(ptrace=True)
-    security = container_of(render_pod(plan, plan.member(0), 0))["securityContext"]
+    security = container_of(render_pod(plan, member_of(plan, 0), 0))["securityContext"]
     assert security["capabilities"] == {"drop": ["ALL"], "add": ["SYS_PTRACE"]}
 
 
-def test_resources_volumes_and_placement_are_the_groups_own():
+def test_resources_volumes_and_placement_are_the_groups_own() -> None:
     plan = full()
-    spec = render_pod(plan, plan.member(1), 0)["spec"]
+    spec = render_pod(plan, member_of(plan, 1), 0)["spec"]
     container = container_of({"spec": spec})
     assert container["resources"]["limits"]["nvidia.com/gpu"] == "8"
     assert spec["volumes"] == [
@@ -162,9 +164,9 @@ def test_resources_volumes_and_placement_are_the_groups_own():
     assert container["lifecycle"] == {"preStop": {"exec": {"command": ["python3", "-c", "save()"]}}}
 
 
-def test_without_a_template_no_field_that_could_reach_the_node_is_there():
+def test_without_a_template_no_field_that_could_reach_the_node_is_there() -> None:
     plan = full()
-    spec = render_pod(plan, plan.member(1), 0)["spec"]
+    spec = render_pod(plan, member_of(plan, 1), 0)["spec"]
     assert set(spec) == {
         "hostname",
         "subdomain",
@@ -190,7 +192,7 @@ def test_without_a_template_no_field_that_could_reach_the_node_is_there():
     }
 
 
-def test_the_template_renders_what_render_pod_encodes_to():
+def test_the_template_renders_what_render_pod_encodes_to() -> None:
     plan = full()
     for group in plan.groups:
         template = PodTemplate(plan, group, 4)
@@ -200,7 +202,7 @@ def test_the_template_renders_what_render_pod_encodes_to():
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_stays_text_in_both_renderings(text: str):
+def test_hostile_text_stays_text_in_both_renderings(text: str) -> None:
     plan = full(command=text, image=text, name=text, pre_stop=(text,))
     group = replace(plan.groups[1], name=text, env=(Env(text, Source.LITERAL, text), Env("RANK", Source.RANK)))
     plan = replace(plan, groups=(plan.groups[0], group))
@@ -212,32 +214,32 @@ def test_hostile_text_stays_text_in_both_renderings(text: str):
 
 
 @given(st.text(), st.text(), st.integers(0, 2**31))
-def test_whatever_is_in_the_plan_the_two_renderings_agree(text: str, name: str, epoch: int):
+def test_whatever_is_in_the_plan_the_two_renderings_agree(text: str, name: str, epoch: int) -> None:
     env = (Env(text, Source.LITERAL, name), *EVERY_SOURCE)
     plan = gang(2, name=name, command=text, env=env)
-    member = plan.member(1)
+    member = member_of(plan, 1)
     template = PodTemplate(plan, plan.groups[0], epoch)
     assert template.render(member) == msgspec.json.encode(render_pod(plan, member, epoch))
 
 
-def test_half_a_surrogate_pair_is_refused_by_name():
+def test_half_a_surrogate_pair_is_refused_by_name() -> None:
     plan = gang(command="echo \ud83e")
     with pytest.raises(Unrenderable, match=r"group 'worker' of experiment lab/moe .* surrogate"):
         PodTemplate(plan, plan.groups[0], 0)
 
 
-def test_a_member_the_plan_does_not_have_is_an_error():
+def test_a_member_the_plan_does_not_have_is_an_error() -> None:
     plan, other = full(), gang(20)
     with pytest.raises(ValueError, match="has no member"):
-        render_pod(plan, other.member(19), 0)
+        render_pod(plan, member_of(other, 19), 0)
     with pytest.raises(ValueError, match="has no member"):
-        render_pod(plan, other.member(0), 0)
+        render_pod(plan, member_of(other, 0), 0)
     with pytest.raises(ValueError, match="not of group 'head'"):
-        PodTemplate(plan, plan.groups[0], 0).render(plan.member(1))
+        PodTemplate(plan, plan.groups[0], 0).render(member_of(plan, 1))
 
 
-def test_without_a_coordinator_its_host_is_empty():
+def test_without_a_coordinator_its_host_is_empty() -> None:
     plan = gang(coordinator=None, env=(Env("HOST", Source.COORDINATOR_HOST),))
-    assert variables(render_pod(plan, plan.member(0), 0)) == {"HOST": ""}
+    assert variables(render_pod(plan, member_of(plan, 0), 0)) == {"HOST": ""}
     far = gang(coordinator=Coordinator(3, 1, ProbeKind.NONE), env=(Env("HOST", Source.COORDINATOR_HOST),))
-    assert variables(render_pod(far, far.member(0), 0)) == {"HOST": far.coordinator_host(0)}
+    assert variables(render_pod(far, member_of(far, 0), 0)) == {"HOST": far.coordinator_host(0)}

@@ -93,6 +93,7 @@ def test_injected_variables_stand_first_so_that_others_may_refer_to_them() -> No
 
 def test_an_empty_template_changes_no_byte() -> None:
     plan = planned({})
+    template: dict[str, Any]
     for template in ({}, {"metadata": {}}, {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "main"}]}}):
         member = plan.member(1)
         assert member is not None
@@ -126,7 +127,9 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=2),
     max_leaves=6,
 )
-NAMED = st.lists(st.fixed_dictionaries({"name": WORDS}, optional={"emptyDir": st.just({})}), max_size=2)
+NAMED: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
+    st.fixed_dictionaries({"name": WORDS}, optional={"emptyDir": st.just({})}), max_size=2
+)
 MOUNTS = st.lists(st.fixed_dictionaries({"name": WORDS, "mountPath": WORDS}), max_size=2)
 ENV = st.lists(st.fixed_dictionaries({"name": WORDS}, optional={"value": WORDS, "valueFrom": JSON}), max_size=2)
 CONTAINER = st.fixed_dictionaries(
