@@ -3,7 +3,12 @@
 import asyncio
 import os
 
+import hypothesis
 import pytest
+
+# Hypothesis fails a test whose example takes longer than 200 ms, which on a busy machine any of them may.
+hypothesis.settings.register_profile("no-deadline", deadline=None)
+hypothesis.settings.load_profile("no-deadline")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -1,5 +1,7 @@
 """Members whose pods run other containers beside ``main``: the member is done when ``main`` is."""
 
+from typing import Any
+
 from muster.state.actions import CreatePods, DeletePods
 from muster.state.plan import Group, Plan, Shape
 from muster.state.pod import Exit, PodPhase
@@ -8,7 +10,7 @@ from tests.builders import plan
 from tests.state.story import Story
 
 
-def done(story: Story, rank: int, **changes: object) -> None:
+def done(story: Story, rank: int, **changes: Any) -> None:
     """Container main of a member exits 0; the pod stays Running because of its sidecar."""
     story.set(rank, ready=False, exit=Exit("main", 0, 0, "Completed", "", story.now), **changes)
 
