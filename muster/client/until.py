@@ -4,23 +4,15 @@ A condition, the end, or the deletion of an experiment, in the words ``kubectl w
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from muster.api.errors import MusterError
 from muster.api.manifest.problems import nearest
+from muster.api.status import ConditionType
 from muster.client.snapshot import Snapshot
 
-CONDITIONS = (
-    "Suspended",
-    "Scheduled",
-    "CoordinatorReady",
-    "Assembled",
-    "Restarting",
-    "Stuck",
-    "Succeeded",
-    "Failed",
-    "Finished",
-)
-"""The conditions of an Experiment (``muster.state.record.ConditionType``); a newer daemon may have more."""
+CONDITIONS: Final = tuple(kind.value for kind in ConditionType)
+"""The conditions of this version; a newer daemon may have more."""
 
 
 class UnknownCondition(MusterError, ValueError):

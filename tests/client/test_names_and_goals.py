@@ -11,8 +11,6 @@ from muster.client import Until
 from muster.client.member import member_of
 from muster.client.names import generated_name, name_for
 from muster.client.snapshot import snapshot_of
-from muster.client.until import CONDITIONS
-from muster.state.record import ConditionType
 from tests.client.localserver import MANIFEST, ended, labels, running
 
 SPEC = load_manifest(MANIFEST).spec
@@ -48,10 +46,6 @@ def test_goals() -> None:
     for wrong, hint in (("Stucc", "did you mean Stuck"), ("zzz", "the conditions are"), ("Stuck=maybe", "True, False")):
         with pytest.raises(ValueError, match=hint):
             Until.parse(wrong)
-
-
-def test_goals_are_the_conditions_the_daemon_writes() -> None:
-    assert set(CONDITIONS) == {kind.value for kind in ConditionType}
 
 
 def test_when_a_goal_is_met_and_when_it_is_hopeless() -> None:
