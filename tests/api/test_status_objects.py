@@ -31,7 +31,7 @@ FULL = ExperimentStatus(
 )
 
 
-def test_what_is_written_reads_back() -> None:
+def test_a_written_status_reads_back() -> None:
     wire = FULL.to_object()
     assert wire["observedGeneration"] == 2
     assert wire["startTime"] == "2026-01-31T12:00:00.000000Z"

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from muster.api.manifest.problems import ManifestError, Problem, bounded, path, quoted
+from muster.api.manifest.problems import Problem, path, quoted
 from muster.api.manifest.yaml_scalars import ScalarError, Value, resolve, resolve_tagged
 
 MAX_BYTES: Final = 256 * 1024
@@ -21,10 +21,8 @@ MAX_NODES: Final = 3_000
 MAX_KEY: Final = 512
 """Longest key, in characters."""
 
-FAST: Final = bool(yaml.__with_libyaml__)
-"""Whether libyaml scans the text. Without it PyYAML's scanner in Python does, ten times slower."""
-
-_LOADER: Any = yaml.CSafeLoader if FAST else yaml.SafeLoader
+# libyaml's scanner is ten times as fast as PyYAML's own; the rules are the same with both.
+_LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 # Control characters, other line ends, direction marks, surrogates: invisible in an editor, unsafe in a terminal.
 _UNPRINTABLE: Final = re.compile(
@@ -71,14 +69,6 @@ class Sequence:
 
 
 Node = Scalar | Mapping | Sequence
-
-
-def load_yaml(text: str, *, filename: str) -> Node:
-    """The document's tree. Raises ``ManifestError`` for everything a manifest does not need."""
-    node, problems = read_yaml(text, filename=filename)
-    if problems or node is None:
-        raise ManifestError(bounded(problems))
-    return node
 
 
 def read_yaml(text: str, *, filename: str) -> tuple[Node | None, list[Problem]]:
