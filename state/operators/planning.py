@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import Clock as ClockSpec
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
-from muster.api.manifest.template.merge import merge
 from muster.state.operators.framework import Framework
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
@@ -83,7 +82,7 @@ def _groups(experiment: Experiment, framework: Framework) -> Iterator[Group]:
             first_job=job,
             env=(*_identity(experiment), *framework.env(group, groups)),
             parallelism=group.parallelism,
-            template=merge(experiment.spec.template, group.template),
+            template=experiment.spec.template_of(group),
         )
         rank += group.members
         job += group.count

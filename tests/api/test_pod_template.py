@@ -249,6 +249,55 @@ def test_mistakes_are_named(template: str, says: str) -> None:
     assert says in complaint(template)
 
 
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("  spec: {containers: [{name: log}]}", "spec.template.spec.containers[0]: container log has no image"),
+        ("  spec: {initContainers: [{name: a, image: x}, {name: b}]}", "initContainers[1]: container b has no image"),
+        (
+            "  spec: {containers: [{name: main, volumeMounts: [{name: a, mountPath: /a}]}]}",
+            "spec.template.spec.containers[0].volumeMounts[0].name: there is no volume a, add it to spec.volumes",
+        ),
+        (
+            (
+                "  spec:\n    volumes: [{name: scratch, emptyDir: {}}]\n    containers:\n"
+                "      - {name: log, image: x, volumeMounts: [{name: scrach, mountPath: /a}]}"
+            ),
+            "there is no volume scrach, did you mean scratch?",
+        ),
+    ],
+)
+def test_what_the_merged_template_lacks_is_named(template: str, says: str) -> None:
+    found = complaint(template)
+    assert says in found
+    assert found.startswith("e.yaml:")
+
+
+def test_the_two_templates_complete_each_other() -> None:
+    log = {"name": "log", "volumeMounts": [{"name": "scratch", "mountPath": "/a"}]}
+    group = {"spec": {"containers": [log], "volumes": [{"name": "scratch", "emptyDir": {}}]}}
+    types = {"worker": {"resources": {"ramRatio": 2}, "template": group}}
+    parse_experiment(whole({"spec": {"containers": [{"name": "log", "image": "x"}]}}, types=types))
+    with pytest.raises(SpecError, match=r"spec\.types\.worker\.template\.spec\.containers\[0\]: container log has no"):
+        parse_experiment(whole({}, types=types))
+
+
+def test_a_missing_part_is_named_in_the_types_of_every_operator() -> None:
+    template = {"spec": {"containers": [{"name": "log"}]}}
+    size = {"resources": {"ramRatio": 2}}
+    ray = {"Head": size, "Workers": [{"name": "a", **size}, {"name": "b", **size, "template": template}]}
+    with pytest.raises(SpecError, match=r"spec\.types\.Workers\[1\]\.template\.spec\.containers\[0\]: "):
+        parse_experiment(whole({}, operator="kuberay", types=ray))
+    jobs = {"a": size, "b": {**size, "template": template}}
+    with pytest.raises(SpecError, match=r"spec\.types\.b\.template\.spec\.containers\[0\]: "):
+        parse_experiment(whole({}, operator="jobset", types=jobs))
+
+
+def test_the_volumes_that_muster_adds_may_be_mounted() -> None:
+    mounts = "volumeMounts: [{name: shm, mountPath: /shm}, {name: claim-0, mountPath: /data}]"
+    load_manifest(written(f"  spec: {{containers: [{{name: log, image: x, {mounts}}}]}}"))
+
+
 @pytest.mark.parametrize("place", ["spec", "type"])
 def test_an_aichor_manifest_has_no_template(place: str) -> None:
     worker = "{resources: {ramRatio: 2}, template: {}}" if place == "type" else "{resources: {ramRatio: 2}}"

@@ -5,15 +5,19 @@ object read from the API server was checked by its schema, but the schema may be
 ``parse_experiment`` checks everything again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails
 
 from muster.api.manifest.aichor import AIchorSpec, BackoffLimit
 from muster.api.manifest.error_text import explain
+from muster.api.manifest.groups import Group
 from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quoted
+from muster.api.manifest.template.complete import Written, missing
+from muster.api.manifest.template.merge import merge
 from muster.api.manifest.template.pod import Template
 from muster.api.naming import check_name
 from muster.api.values.durations import parse_duration
@@ -106,6 +110,36 @@ class ExperimentSpec(AIchorSpec):
         Clocks(), description="Deadlines of the stages of an epoch."
     )
     template: Template = Field({}, description="Pod template of every member: see docs/pod-template.md.")
+
+    @model_validator(mode="after")
+    def _complete_templates(self) -> Self:
+        found = missing(self._templates())
+        if found:
+            raise ValidationError.from_exception_data(
+                "ExperimentSpec",
+                [
+                    InitErrorDetails(
+                        type="value_error", loc=each.loc, input=None, ctx={"error": Wrong(each.message, each.hint)}
+                    )
+                    for each in found
+                ],
+            )
+        return self
+
+    def template_of(self, group: Group) -> dict[str, Any]:
+        """The pod template of a group: the type's merged over the experiment's."""
+        return merge(self.template, group.template)
+
+    def _templates(self) -> Iterator[Written]:
+        merged = [self.template_of(group) for group in self.groups]
+        if self.template:
+            yield Written(("template",), self.template, tuple(merged))
+        for number, group in enumerate(self.groups):
+            place: tuple[str | int, ...] = (group.name,)
+            if self.operator == "kuberay":
+                place = ("Workers", number - 1) if number else ("Head",)
+            if group.template:
+                yield Written(("types", *place, "template"), group.template, (merged[number],))
 
 
 @dataclass(frozen=True, slots=True)

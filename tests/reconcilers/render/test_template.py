@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from muster.api.manifest.experiment import parse_experiment
@@ -121,33 +121,66 @@ def test_hostile_text_of_a_template_stays_text(text: str) -> None:
     assert pod["metadata"]["name"] == plan.pod_name(plan.groups[0].member(1), 0)
 
 
-WORDS = st.sampled_from(["main", "log", "a", "/a", "/dev/shm", "shm", "claim-0", "RANK", "MUSTER_RANK", "x"])
+WORDS = st.sampled_from(["main", "a", "x", "0"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.floats() | st.text(max_size=4) | WORDS,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=2),
     max_leaves=6,
 )
-NAMED: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
-    st.fixed_dictionaries({"name": WORDS}, optional={"emptyDir": st.just({})}), max_size=2
-)
-MOUNTS = st.lists(st.fixed_dictionaries({"name": WORDS, "mountPath": WORDS}), max_size=2)
-ENV = st.lists(st.fixed_dictionaries({"name": WORDS}, optional={"value": WORDS, "valueFrom": JSON}), max_size=2)
-CONTAINER = st.fixed_dictionaries(
-    {"name": WORDS},
-    optional={"env": ENV, "volumeMounts": MOUNTS, "securityContext": JSON, "image": WORDS, "lifecycle": JSON},
-)
+NAMES = st.sampled_from(["main", "log", "proxy"])
+VOLUMES = st.sampled_from(["scratch", "cache", "shm", "claim-0", "claim-x"])
+PATHS = st.sampled_from(["/a", "/data", "/dev/shm"])
+ENV = st.sampled_from(["A", "B", "RANK", "MUSTER_RANK", "JAX_COORDINATOR_ADDRESS"])
+
+
+def mostly(good: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """One value in sixteen is of any kind."""
+    return st.integers(0, 15).flatmap(lambda number: good if number else JSON)
+
+
+def records(key: str, names: st.SearchStrategy[str], **optional: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Lists of mappings with names of their own."""
+    element = st.fixed_dictionaries({key: names}, optional=optional)
+    return mostly(st.lists(element, max_size=3, unique_by=lambda each: each[key]))
+
+
+def container(name: str) -> st.SearchStrategy[Any]:
+    """A container that is likely to be accepted."""
+    mounts = mostly(st.lists(st.fixed_dictionaries({"name": VOLUMES, "mountPath": PATHS}), max_size=1))
+    fields: dict[str, st.SearchStrategy[Any]] = {
+        "env": records("name", ENV, value=st.text(max_size=3)),
+        "volumeMounts": mounts,
+        "securityContext": mostly(st.just({"privileged": True, "capabilities": {"drop": [], "add": ["IPC_LOCK"]}})),
+        "tty": st.booleans(),
+    }
+    required = {"name": st.just(name)}
+    if name == "main":
+        fields["image"] = st.just("forged:1")
+        fields["lifecycle"] = st.just({"preStop": {}})
+    else:
+        required["image"] = st.just("log:1")
+    return st.fixed_dictionaries(required, optional=fields)
+
+
 TEMPLATES = st.fixed_dictionaries(
     {},
     optional={
-        "metadata": st.fixed_dictionaries({}, optional={"labels": JSON, "annotations": st.dictionaries(WORDS, WORDS)}),
-        "spec": st.fixed_dictionaries(
+        "metadata": st.fixed_dictionaries(
             {},
             optional={
-                "containers": st.lists(CONTAINER, max_size=3),
-                "volumes": NAMED,
-                "affinity": JSON,
-                "securityContext": JSON,
-                "hostname": JSON,
+                "labels": mostly(st.dictionaries(st.sampled_from(["team", "muster.dev/rank"]), WORDS, max_size=1)),
+                "annotations": st.dictionaries(st.sampled_from(["a", "b"]), st.text(max_size=3)),
+            },
+        ),
+        "spec": st.fixed_dictionaries(
+            {"volumes": st.just([{"name": name, "emptyDir": {}} for name in ("scratch", "cache", "claim-x")])},
+            optional={
+                "containers": st.lists(NAMES.flatmap(container), max_size=3, unique_by=lambda each: each["name"]),
+                "tolerations": mostly(st.just([{"operator": "Exists"}])),
+                "affinity": mostly(st.just({"nodeAffinity": {}})),
+                "securityContext": mostly(st.just({"runAsUser": 0})),
+                "hostNetwork": st.booleans(),
+                "nodeSelector": mostly(st.just({"pool": "gpu"})),
             },
         ),
     },
@@ -160,7 +193,9 @@ def test_no_accepted_template_reaches_what_muster_owns(template: Any) -> None:
     try:
         plan = planned(template)
     except SpecError:
+        event("refused")
         return
+    event("accepted")
     plain, pod = pod_of(planned({})), pod_of(plan)
     for name in ("name", "namespace", "ownerReferences"):
         assert pod["metadata"][name] == plain["metadata"][name]
