@@ -101,6 +101,41 @@ def test_success(muster: Muster, manifest: Callable[..., Path], tmp_path: Path) 
     assert list((tmp_path / "home/runs").iterdir()) == []
 
 
+TEMPLATED = """
+apiVersion: muster.dev/v1alpha1
+kind: Experiment
+metadata: {name: templated}
+spec:
+  operator: jobset
+  image: none
+  command: "echo member $WHO, $(cat ${MUSTER_VOLUME_SCRATCH:-/scratch}/note)"
+  types:
+    worker: {count: 2, resources: {cpus: 0.1, ramRatio: 2}}
+  template:
+    spec:
+      volumes: [{name: scratch, emptyDir: {}}]
+      initContainers:
+        - name: prepare
+          image: none
+          command: [/bin/sh, -c, "echo prepared > ${MUSTER_VOLUME_SCRATCH:-/scratch}/note"]
+          volumeMounts: [{name: scratch, mountPath: /scratch}]
+      containers:
+        - {name: endless, image: none, command: [sleep, "3600"]}
+        - name: main
+          env: [{name: WHO, value: number $(MUSTER_RANK)}]
+          volumeMounts: [{name: scratch, mountPath: /scratch}]
+"""
+
+
+def test_a_run_with_a_template_succeeds_with_its_main_containers(muster: Muster, tmp_path: Path) -> None:
+    file = tmp_path / "templated.yaml"
+    file.write_text(TEMPLATED)
+    out, err = muster("run", file).communicate()
+    assert "Succeeded" in err.splitlines()[-1], err
+    assert out == "[0] member number 0, prepared\n"
+    assert processes_of(tmp_path / "home") == []
+
+
 def test_failure_shows_the_failing_ranks_last_lines(muster: Muster, manifest: Callable[..., Path]) -> None:
     command = "echo member $JAXOPERATOR_PROCESS_ID; sleep $((2 - JAXOPERATOR_PROCESS_ID)); exit $JAXOPERATOR_PROCESS_ID"
     process = muster("run", manifest(command))
