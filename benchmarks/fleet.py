@@ -113,7 +113,7 @@ class Fleet:
     async def step(self, uid: str) -> None:
         """Decides nothing."""
 
-    def failed(self, uid: str, error: Exception) -> float | None:
+    def failed(self, _uid: str, error: Exception) -> float | None:
         """Nothing fails here."""
         raise error
 

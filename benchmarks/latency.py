@@ -49,7 +49,7 @@ class Watched:
     cpu: list[float] = field(default_factory=list)
     """Seconds of CPU of every decision."""
 
-    def asked(self, method: str, resource: str, path: str) -> None:
+    def asked(self, method: str, _resource: str, path: str) -> None:
         """The daemon issues a request."""
         if method == "DELETE":
             _, number, *_ = path.rsplit("/", 1)[1].split("-")

@@ -107,7 +107,7 @@ class Informers:
             if silence > 2 * reflector.settings.silence:
                 yield name, silence
 
-    def _reached(self, version: int) -> None:
+    def _reached(self, _version: int) -> None:
         self._advanced()
 
 

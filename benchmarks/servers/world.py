@@ -49,7 +49,7 @@ class World:
 
     def __init__(self, size: int, *, delay: Callable[[int], float]) -> None:
         self.size = size
-        self.asked: Callable[[str, str, str], None] = lambda method, resource, path: None
+        self.asked: Callable[[str, str, str], None] = lambda _method, _resource, _path: None
         """Told of every request of the daemon as it is issued."""
         self.api = MemoryApi(asked=lambda *request: self.asked(*request), born=self._born, asked_to_end=self._end)
         self._delay = delay

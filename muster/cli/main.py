@@ -35,11 +35,11 @@ VERBS = {
 class LazyGroup(click.Group):
     """A group that imports a command when it is used, and prints errors as sentences instead of tracebacks."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         """The verbs, in the order a new user needs them."""
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a verb."""
         where = VERBS.get(cmd_name)
         if where is None:

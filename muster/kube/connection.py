@@ -50,7 +50,7 @@ class Connection:
         """Call it on the loop that will use it."""
         self.credentials = credentials
         self.requests: Counter[tuple[str, int]] = Counter()
-        self.retried: Callable[[str, str], None] = lambda method, path: None
+        self.retried: Callable[[str, str], None] = lambda _method, _path: None
         """Called for every request that is sent again because the server asked to wait."""
         self._clock = clock
         self._sleep = sleep

@@ -19,7 +19,7 @@ LAST_RETRY = 60.0
 class WorkQueue:
     """Keys that wait for a worker. Time is the running loop's."""
 
-    def __init__(self, observe_wait: Callable[[float], None] = lambda seconds: None) -> None:
+    def __init__(self, observe_wait: Callable[[float], None] = lambda _seconds: None) -> None:
         self._waiting: dict[str, float] = {}
         self._busy: set[str] = set()
         self._again: set[str] = set()

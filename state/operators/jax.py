@@ -13,7 +13,7 @@ from muster.state.operators.framework import Framework, size_of
 from muster.state.plan import Coordinator, Env, ProbeKind, Source
 
 
-def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
+def _env(_group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
     return (
         Env("JAXOPERATOR_COORDINATOR_HOST", Source.COORDINATOR_HOST),
         Env("JAXOPERATOR_COORDINATOR_ADDRESS", Source.LITERAL, f"$(JAXOPERATOR_COORDINATOR_HOST):{JAX_PORT}"),

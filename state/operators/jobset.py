@@ -20,4 +20,4 @@ def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
     )
 
 
-JOBSET = Framework(_env, lambda groups: None)
+JOBSET = Framework(_env, lambda _groups: None)

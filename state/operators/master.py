@@ -11,7 +11,7 @@ from muster.state.operators.framework import Framework, size_of
 from muster.state.plan import Coordinator, Env, ProbeKind, Source
 
 
-def _env(port: int, group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
+def _env(port: int, _group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
     return (
         Env("MASTER_ADDR", Source.COORDINATOR_HOST),
         Env("MASTER_PORT", Source.LITERAL, str(port)),
@@ -20,7 +20,7 @@ def _env(port: int, group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
     )
 
 
-def _coordinator(port: int, groups: tuple[Group, ...]) -> Coordinator | None:
+def _coordinator(port: int, _groups: tuple[Group, ...]) -> Coordinator | None:
     return Coordinator(0, port, ProbeKind.NONE)
 
 

@@ -136,9 +136,9 @@ def local_server(folder: Path) -> Iterator[LocalServer]:
     thread = threading.Thread(target=server.loop.run_forever, name="local-server")
     thread.start()
     try:
-        asyncio.run_coroutine_threadsafe(server._start(), server.loop).result(20)
+        asyncio.run_coroutine_threadsafe(server._start(), server.loop).result(20)  # noqa: SLF001 - runs on its loop
         yield server
-        asyncio.run_coroutine_threadsafe(server._stop(), server.loop).result(20)
+        asyncio.run_coroutine_threadsafe(server._stop(), server.loop).result(20)  # noqa: SLF001 - runs on its loop
     finally:
         server.loop.call_soon_threadsafe(server.loop.stop)
         thread.join(10)

@@ -199,7 +199,7 @@ def answers(rng: Random, world: World, sent: list[Any]) -> None:
             body = damage(rng, body)
         sent.append((generation, body))
         try:
-            answer = probe._read(body, generation, Life(rng.choice((None, 7))), 0.1)
+            answer = probe._read(body, generation, Life(rng.choice((None, 7))), 0.1)  # noqa: SLF001 - the step that reads hostile bytes
         except Malformed as error:
             check_words(str(error), LONGEST_ERROR)
             continue

@@ -56,7 +56,7 @@ def test_every_cache_is_bounded() -> None:
         for module in pkgutil.walk_packages(import_module(room).__path__, f"{room}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
-    caches = [held for held in gc.get_objects() if isinstance(held, functools._lru_cache_wrapper)]
+    caches = [held for held in gc.get_objects() if isinstance(held, functools._lru_cache_wrapper)]  # noqa: SLF001 - the type has no public name
     ours = [cache for cache in caches if cache.__module__.partition(".")[0] in OURS]
     endless = [cache for cache in ours if cache.cache_info().maxsize is None and signature(cache).parameters]
     assert ours

@@ -108,7 +108,7 @@ class Soak(World):
         changes = self.api.history.changes
         for change in changes[self._forgotten :]:
             change.kind, change.path, change.before, change.after = "DELETED", "", None, {}
-            change._body, change._lines = b"", {}
+            change._body, change._lines = b"", {}  # noqa: SLF001 - frees what the change holds
         self._forgotten = len(changes)
         collections_of.cache_clear()
         for path in [path for path in self.api.objects if "/events/" in path]:

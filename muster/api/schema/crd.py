@@ -148,7 +148,7 @@ def as_yaml(definition: dict[str, Any]) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, _data: Any) -> bool:
         """Repeated parts are written out."""
         return True
 

@@ -85,7 +85,7 @@ class Reflector(Generic[T]):
         random: Random,
         sleep: Callable[[float], Awaitable[object]],
         report: Report,
-        failed: Callable[[ApiError, float], None] = lambda error, seconds: None,
+        failed: Callable[[ApiError, float], None] = lambda _error, _seconds: None,
         settings: ReflectorSettings | None = None,
     ) -> None:
         """``clock`` is monotonic; ``report`` logs failed watches and, once, unreadable objects.

@@ -180,5 +180,5 @@ async def test_kr8s(base: str, api: Api, tmp_path: Path) -> None:
         names = [cast("Any", each).name async for each in kube.get("configmaps")]
         assert names == ["c"]
     finally:
-        if kube._session is not None:
-            await kube._session.aclose()
+        if kube._session is not None:  # noqa: SLF001 - kr8s has no close
+            await kube._session.aclose()  # noqa: SLF001 - kr8s has no close

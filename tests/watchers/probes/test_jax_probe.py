@@ -292,7 +292,7 @@ async def test_a_coordinator_that_names_another_incarnation_each_time(coordinato
         text = f"wrong service incarnation: requested {said}, currently {next(numbers)}"
         await context.abort(grpc.StatusCode.INTERNAL, text)
 
-    coordinator._wrong_incarnation = evade  # type: ignore[method-assign]
+    coordinator._wrong_incarnation = evade  # type: ignore[method-assign]  # noqa: SLF001
     answer = await probe.snapshot()
     await probe.close()
     assert answer.coordinator is CoordinatorState.OTHER_PROTOCOL
@@ -309,7 +309,7 @@ async def test_a_coordinator_that_takes_its_time_with_each_call(
         await asyncio.sleep(0.15)
         await context.abort(grpc.StatusCode.INTERNAL, f"wrong service incarnation: requested 0, currently {said + 1}")
 
-    coordinator._wrong_incarnation = dawdle  # type: ignore[method-assign]
+    coordinator._wrong_incarnation = dawdle  # type: ignore[method-assign]  # noqa: SLF001
     answer = await probe.snapshot()
     await probe.close()
     assert (answer.coordinator, answer.detail) == (CoordinatorState.TIMEOUT, "each call is answered, but too slowly")

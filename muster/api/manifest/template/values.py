@@ -15,7 +15,7 @@ _INT64: Final = 2**63
 def owned(why: str, instead: str) -> Any:
     """A field that Muster sets itself: any value is refused, with the reason and what to do instead."""
 
-    def refuse(value: Any) -> Any:
+    def refuse(_value: Any) -> Any:
         raise Wrong(why, instead)
 
     return BeforeValidator(refuse)

@@ -115,7 +115,7 @@ class FrontDoor:
                 return json_reply(encode({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]}))
         return None
 
-    def _make_document(self, group: str, version: str, generation: int) -> bytes:
+    def _make_document(self, group: str, version: str, _generation: int) -> bytes:
         return openapi.document(self._registry, group, version)
 
     def _groups(self, accept: str, *, core: bool) -> web.Response:
@@ -166,7 +166,7 @@ class FrontDoor:
     async def _list(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
         return self._reading.list(request, target, query)
 
-    async def _review(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def _review(self, request: web.BaseRequest, target: Target, _query: Query) -> web.StreamResponse:
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         given: Json = body if isinstance(body, dict) else {}
         return json_reply(encode(review(target.resource, given)), 201)

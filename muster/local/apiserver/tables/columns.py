@@ -38,7 +38,7 @@ def age(value: Any, now: float) -> str:
 
 
 def _at(path: str, missing: Any = NONE) -> Callable[[Json, float], Any]:
-    def cell(obj: Json, now: float) -> Any:
+    def cell(obj: Json, _now: float) -> Any:
         value = dig(obj, path)
         return missing if value is None or value == "" else value
 
@@ -54,7 +54,7 @@ def _statuses(pod: Json, place: str = "containerStatuses") -> list[Json]:
     return found
 
 
-def _ready(pod: Json, now: float) -> str:
+def _ready(pod: Json, _now: float) -> str:
     total = len(dig(pod, "spec.containers") or ())
     return f"{sum(bool(s.get('ready')) for s in _statuses(pod))}/{total}"
 
@@ -71,7 +71,7 @@ def _container_reason(state: Json, prefix: str = "") -> str:
     return ""
 
 
-def _status(pod: Json, now: float) -> str:
+def _status(pod: Json, _now: float) -> str:
     status = pod.get("status") or {}
     reason = str(status.get("reason") or status.get("phase") or "")
     gated = any(
@@ -110,7 +110,7 @@ def _restarts(pod: Json, now: float) -> str:
     return f"{count} ({age(last, now)} ago)" if count and last else str(count)
 
 
-def _ports(service: Json, now: float) -> str:
+def _ports(service: Json, _now: float) -> str:
     ports = []
     for port in dig(service, "spec.ports") or ():
         node = f":{port['nodePort']}" if port.get("nodePort") else ""
@@ -118,15 +118,15 @@ def _ports(service: Json, now: float) -> str:
     return ",".join(ports) or NONE
 
 
-def _selector(service: Json, now: float) -> str:
+def _selector(service: Json, _now: float) -> str:
     return ",".join(f"{k}={v}" for k, v in sorted((dig(service, "spec.selector") or {}).items())) or NONE
 
 
 def _count(*fields: str) -> Callable[[Json, float], int]:
-    return lambda obj, now: sum(len(obj.get(field) or ()) for field in fields)
+    return lambda obj, _now: sum(len(obj.get(field) or ()) for field in fields)
 
 
-def _endpoints(obj: Json, now: float) -> str:
+def _endpoints(obj: Json, _now: float) -> str:
     found = [
         f"{address.get('ip')}:{port.get('port')}"
         for subset in obj.get("subsets") or ()
@@ -136,19 +136,19 @@ def _endpoints(obj: Json, now: float) -> str:
     return ",".join(found[:3]) + (f" + {len(found) - 3} more..." if len(found) > 3 else "") or NONE
 
 
-def _node_status(node: Json, now: float) -> str:
+def _node_status(node: Json, _now: float) -> str:
     ready = [c for c in dig(node, "status.conditions") or () if c.get("type") == "Ready"]
     text = "Unknown" if not ready else "Ready" if ready[0].get("status") == "True" else "NotReady"
     return text + (",SchedulingDisabled" if dig(node, "spec.unschedulable") else "")
 
 
-def _roles(node: Json, now: float) -> str:
+def _roles(node: Json, _now: float) -> str:
     prefix = "node-role.kubernetes.io/"
     labels = dig(node, "metadata.labels") or {}
     return ",".join(sorted(k.removeprefix(prefix) for k in labels if k.startswith(prefix))) or NONE
 
 
-def _node_address(node: Json, now: float) -> str:
+def _node_address(node: Json, _now: float) -> str:
     found = [a.get("address") for a in dig(node, "status.addresses") or () if a.get("type") == "InternalIP"]
     return str(found[0]) if found else NONE
 
@@ -158,21 +158,21 @@ def _last_seen(event: Json, now: float) -> str:
     return age(seen or dig(event, "metadata.creationTimestamp"), now)
 
 
-def _event_object(event: Json, now: float) -> str:
+def _event_object(event: Json, _now: float) -> str:
     held = event.get("involvedObject") or event.get("regarding") or {}
     return f"{str(held.get('kind', '')).lower()}/{held.get('name', '')}"
 
 
-def _message(event: Json, now: float) -> str:
+def _message(event: Json, _now: float) -> str:
     return str(event.get("message") or event.get("note") or "").strip()
 
 
-def _completions(job: Json, now: float) -> str:
+def _completions(job: Json, _now: float) -> str:
     done = dig(job, "status.succeeded") or 0
     return f"{done}/{dig(job, 'spec.completions') or dig(job, 'spec.parallelism') or 1}"
 
 
-def _job_status(job: Json, now: float) -> str:
+def _job_status(job: Json, _now: float) -> str:
     conditions = {c.get("type"): c.get("status") for c in dig(job, "status.conditions") or ()}
     for kind in ("Complete", "Failed", "Suspended"):
         if conditions.get(kind) == "True":
@@ -187,9 +187,9 @@ def _duration(job: Json, now: float) -> str:
     return age(start, parse_rfc3339(end) if end else now)
 
 
-NAME = Column("Name", lambda obj, now: obj["metadata"].get("name", ""), format="name")
+NAME = Column("Name", lambda obj, _now: obj["metadata"].get("name", ""), format="name")
 AGE = Column("Age", _age)
-DEFAULT = (NAME, Column("Created At", lambda obj, now: dig(obj, "metadata.creationTimestamp") or "", "date"))
+DEFAULT = (NAME, Column("Created At", lambda obj, _now: dig(obj, "metadata.creationTimestamp") or "", "date"))
 
 BUILT_IN: Mapping[str, tuple[Column, ...]] = {
     "Pod": (
@@ -201,7 +201,7 @@ BUILT_IN: Mapping[str, tuple[Column, ...]] = {
         Column("IP", _at("status.podIP"), priority=1),
         Column("Node", _at("spec.nodeName"), priority=1),
         Column("Nominated Node", _at("status.nominatedNodeName"), priority=1),
-        Column("Readiness Gates", lambda obj, now: NONE, priority=1),
+        Column("Readiness Gates", lambda _obj, _now: NONE, priority=1),
     ),
     "Namespace": (NAME, Column("Status", _at("status.phase", "")), AGE),
     "Service": (
@@ -234,14 +234,14 @@ BUILT_IN: Mapping[str, tuple[Column, ...]] = {
         Column("Reason", _at("reason", "")),
         Column("Object", _event_object),
         Column("Message", _message),
-        Column("Count", lambda obj, now: obj.get("count") or obj.get("deprecatedCount") or 1, "integer", 1),
+        Column("Count", lambda obj, _now: obj.get("count") or obj.get("deprecatedCount") or 1, "integer", 1),
         Column("Name", NAME.cell, format="name", priority=1),
     ),
     "Lease": (NAME, Column("Holder", _at("spec.holderIdentity", "")), AGE),
     "PriorityClass": (
         NAME,
         Column("Value", _at("value", 0), "integer"),
-        Column("Global-Default", lambda obj, now: bool(obj.get("globalDefault")), "boolean"),
+        Column("Global-Default", lambda obj, _now: bool(obj.get("globalDefault")), "boolean"),
         AGE,
         Column("PreemptionPolicy", _at("preemptionPolicy", "")),
     ),
@@ -257,7 +257,7 @@ BUILT_IN: Mapping[str, tuple[Column, ...]] = {
         Column("Status", _at("status.phase", "")),
         Column("Volume", _at("spec.volumeName", "")),
         Column("Capacity", _at("status.capacity.storage", "")),
-        Column("Access Modes", lambda obj, now: ",".join(dig(obj, "spec.accessModes") or ())),
+        Column("Access Modes", lambda obj, _now: ",".join(dig(obj, "spec.accessModes") or ())),
         Column("StorageClass", _at("spec.storageClassName", "")),
         AGE,
     ),

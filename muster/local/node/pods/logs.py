@@ -188,5 +188,5 @@ class LogPipe(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._writer.feed(data)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _exc: Exception | None) -> None:
         self.ended.set()
