@@ -24,12 +24,14 @@ from muster.api.errors import MusterError
 from muster.api.manifest.load import load_manifest
 from muster.cli.exits import INTERRUPTED
 from muster.cli.options import client_of
-from muster.cli.processes.follow_run import Running
+from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
-from muster.cli.processes.local_cluster import Ground, local_ground
+from muster.cli.processes.local_cluster import LocalCluster, local_cluster
 from muster.cli.terminal.colours import say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
+from muster.client.names import name_for
+from muster.state.operators.planning import DEFAULT_GRACE
 
 HERE = Path(__file__).parent
 VICTIM = 2
@@ -47,8 +49,8 @@ def headline(number: int, words: str, tell: Callable[[str], None] = say) -> None
 class Demo:
     """The four steps on one cluster."""
 
-    def __init__(self, ground: Ground, client: Client, interrupts: Interrupts) -> None:
-        self._ground = ground
+    def __init__(self, cluster: LocalCluster, client: Client, interrupts: Interrupts) -> None:
+        self._cluster = cluster
         self._client = client
         self._interrupts = interrupts
         self._display = choose_display()
@@ -70,17 +72,25 @@ class Demo:
     async def _run(self, file: str, *, saboteur: bool) -> Snapshot | None:
         path = HERE / file
         loaded = load_manifest(path.read_text(), filename=str(path))
-        seen = await self._client.submit(loaded, filename=path.name)
+        name = name_for(loaded, path.name)
+        seen = await self._client.submit(loaded, name=name, namespace="default", filename=path.name)
         say(f"submitted {seen.namespace}/{seen.name}")
         beside = self._kill_one if saboteur else self._point_at_the_stuck
-        task = asyncio.create_task(beside(seen.name), name="beside the run")
+        task = asyncio.create_task(beside(name), name="beside the run")
         try:
-            size = sum(group.members for group in loaded.spec.groups)
             self._display = choose_display()
             with self._display as display:
-                running = Running(self._client, seen, size, self._ground.daemon_url, display, self._ground.supervise)
-                last = await running.to_the_end(self._interrupts)
-            say(running.epitaph())
+                follower = RunFollower(
+                    self._client,
+                    seen,
+                    display,
+                    size=sum(group.members for group in loaded.spec.groups),
+                    grace=DEFAULT_GRACE,
+                    daemon_url=self._cluster.daemon_url,
+                    supervise=self._cluster.supervise,
+                )
+                last = await follower.to_the_end(self._interrupts)
+            say(follower.outcome())
             return None if self._interrupts.count else last
         finally:
             task.cancel()
@@ -110,7 +120,7 @@ class Demo:
         for event in await self._client.events(name):
             if event.reason == "Stuck":
                 self._display.say(f"   event      {event.type}  {event.reason}  {event.message}")
-        for line in await scrape(self._ground.daemon_url):
+        for line in await scrape(self._cluster.daemon_url):
             if f'"{name}"' in line and re.search("stuck|ranks", line):
                 self._display.say(f"   metric     {line}")
 
@@ -125,17 +135,17 @@ async def main() -> int:
     """Play the demo; 0 if everything went as told."""
     with Interrupts() as interrupts:
         async with AsyncExitStack() as parts:
-            starting = parts.enter_async_context(local_ground(keep=False))
-            ground = await interrupts.guard(asyncio.create_task(starting, name="start"))
-            if ground is None:
+            starting = parts.enter_async_context(local_cluster(keep=False))
+            cluster = await interrupts.guard(asyncio.create_task(starting, name="start"))
+            if cluster is None:
                 return INTERRUPTED
-            client = await parts.enter_async_context(client_of(ground.kubeconfig))
-            demo = Demo(ground, client, interrupts)
+            client = await parts.enter_async_context(client_of(cluster.kubeconfig))
+            demo = Demo(cluster, client, interrupts)
             went_well = await demo.play()
             if interrupts.count:
                 return INTERRUPTED
-            headline(4, f"what Prometheus sees   ({ground.daemon_url}/metrics)")
-            for line in await scrape(ground.daemon_url):
+            headline(4, f"what Prometheus sees   ({cluster.daemon_url}/metrics)")
+            for line in await scrape(cluster.daemon_url):
                 say(f"   {line}")
             say("")
             say("Where to look next (after `. .venv/bin/activate`):")

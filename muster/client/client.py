@@ -49,6 +49,14 @@ class Seen:
     experiment: Snapshot
 
 
+@dataclass(frozen=True, slots=True)
+class MemberChange:
+    """A step of a watched gang: ADDED (or there from the start), MODIFIED, DELETED."""
+
+    kind: Kind
+    member: Member
+
+
 class Client:
     """A client of the cluster that ``kubeconfig`` and ``context`` name.
 
@@ -186,6 +194,13 @@ class Client:
         """The members of the latest epoch that have a pod, by rank."""
         follower = Follower(self.transport, paths.pods(namespace or self.namespace), paths.members_of(name))
         return list(newest(member_of(pod) for pod in await follower.everything()).values())
+
+    async def watch_members(self, name: str, *, namespace: str | None = None) -> AsyncGenerator[MemberChange, None]:
+        """The members that have a pod (as ADDED), of every epoch, then every change; it never ends by itself."""
+        follower = Follower(self.transport, paths.pods(namespace or self.namespace), paths.members_of(name))
+        async with contextlib.aclosing(follower.changes()) as changes:
+            async for change in changes:
+                yield MemberChange(change.kind, member_of(change.object))
 
     async def events(self, name: str, *, namespace: str | None = None) -> Sequence[Happening]:
         """The Kubernetes Events about one experiment, oldest first; they are kept for about an hour."""

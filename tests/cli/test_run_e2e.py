@@ -39,11 +39,11 @@ def muster(tmp_path: Path) -> Iterator[Muster]:
     environment |= {"MUSTER_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     started: list[subprocess.Popen[str]] = []
 
-    def start(*words: object) -> "subprocess.Popen[str]":
+    def start(*words: object, **variables: str) -> "subprocess.Popen[str]":
         started.append(
             subprocess.Popen(
                 [sys.executable, "-P", "-m", "muster.cli", *map(str, words)],
-                env=environment,
+                env=environment | variables,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -217,3 +217,32 @@ def test_a_program_that_fails_is_not_restarted_unless_asked(muster: Muster) -> N
     _, err = process.communicate()
     assert process.returncode == 1, err
     assert "no restarts allowed" in err.splitlines()[-1]
+
+
+def test_an_interruption_leaves_the_pods_their_grace(muster: Muster, tmp_path: Path) -> None:
+    (tmp_path / "save.py").write_text(
+        "import signal, sys, time\n"
+        "def save(*_):\n"
+        "    time.sleep(2)\n"
+        "    open('saved', 'w').close()\n"
+        "    sys.exit()\n"
+        "signal.signal(signal.SIGTERM, save)\n"
+        "print('up', flush=True)\n"
+        "signal.pause()\n"
+    )
+    process = muster("run", "-n", 1, "--", "python3", "save.py")
+    until(process, "up")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert "have 30 s to end" in err
+    assert (tmp_path / "saved").exists()
+
+
+def test_a_mistyped_file_is_not_restarted(muster: Muster, manifest: Callable[..., Path]) -> None:
+    process = muster("run", manifest("python3 tarin.py", restarts=3))
+    out, err = process.communicate()
+    assert process.returncode == 1, err
+    assert len([line for line in out.splitlines() if line.startswith("[0]")]) <= 1
+    assert "not restarted: " in err.splitlines()[-1]
+    assert "tarin.py" in err.splitlines()[-1]

@@ -5,22 +5,23 @@ from contextlib import AsyncExitStack
 
 import click
 
-from muster.api.manifest.load import Loaded
 from muster.cli.exits import INTERRUPTED, status_of
-from muster.cli.manifests import print_warnings, read_manifest
+from muster.cli.manifests import Manifest, print_warnings, read_manifest
 from muster.cli.options import client_of
-from muster.cli.processes.follow_run import Running
+from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
-from muster.cli.processes.local_cluster import local_ground
+from muster.cli.processes.local_cluster import local_cluster
 from muster.cli.program import ProgramCommand, program_manifest, program_words
 from muster.cli.terminal.colours import say
 from muster.cli.terminal.display import choose_display
 from muster.client.names import name_for
+from muster.state.plan import Plan
 
 
 @click.command(
     cls=ProgramCommand,
     epilog="\b\nExamples:\n  muster run -n 4 -- python train.py --steps 200\n  muster run manifest.yaml\n"
+    ""
     "  muster run manifest.yaml --keep\n  muster run - < manifest.yaml\n",
 )
 @click.argument("file", required=False, metavar="FILE | -n N -- PROGRAM [ARGUMENT]...")
@@ -30,7 +31,12 @@ from muster.client.names import name_for
 @click.option("--keep", is_flag=True, help="Keep the state directory: logs, objects, the daemon's log.")
 @click.pass_context
 def run(
-    ctx: click.Context, file: str | None, workers: int | None, restarts: int | None, name: str | None, keep: bool
+    ctx: click.Context,
+    file: str | None,
+    workers: int | None,
+    restarts: int | None,
+    name: str | None,
+    keep: bool,
 ) -> None:
     """Run an experiment on this machine, show it live, and exit with its outcome.
 
@@ -38,39 +44,52 @@ def run(
     Everything after -- reaches PROGRAM exactly as written. The workers share this machine's CPUs and memory equally.
 
     A cluster and the daemon are started for it and end with it; where `muster local up` runs, that cluster is used.
-    Pods are processes of this machine and begin in this directory: run what you would run as a script. Ctrl-C
-    cancels; a second one does not wait.
+    Pods are processes of this machine: they begin in this directory. Run what you would run as a script.
+
+    Ctrl-C cancels: the pods get SIGTERM and their grace period. A second one stops them at once. A program that does
+    not exist is not restarted, whatever the manifest says.
 
     Exit status: 0 succeeded, 1 failed, 2 invalid manifest, 3 ended by a deadline, 130 interrupted.
     """
     words = program_words(ctx)
-    loaded, filename = _experiment(file, words, workers, restarts)
-    name = name or name_for(loaded, filename)
-    size = sum(group.members for group in loaded.spec.groups)
-
-    async def execute() -> int:
-        with Interrupts() as interrupts:
-            async with AsyncExitStack() as parts:
-                starting = parts.enter_async_context(local_ground(keep=keep))
-                ground = await interrupts.guard(asyncio.create_task(starting, name="run-start"))
-                if ground is None:
-                    return INTERRUPTED
-                client = await parts.enter_async_context(client_of(ground.kubeconfig))
-                seen = await client.submit(loaded, name=name, filename=filename)
-                say(f"submitted {seen.namespace}/{seen.name}")
-                with choose_display() as display:
-                    running = Running(client, seen, size, ground.daemon_url, display, ground.supervise)
-                    last = await running.to_the_end(interrupts)
-                say(running.epitaph())
-            return INTERRUPTED if interrupts.count else status_of(last)
-
-    ctx.exit(asyncio.run(execute()))
+    manifest = _experiment(file, words, workers, restarts)
+    loaded = manifest.loaded
+    name = name or name_for(loaded, manifest.file)
+    plan = manifest.plan(name=name, namespace=loaded.namespace or "default")
+    print_warnings(loaded.warnings)
+    ctx.exit(asyncio.run(_execute(manifest, plan, keep=keep)))
 
 
-def _experiment(
-    file: str | None, words: list[str] | None, workers: int | None, restarts: int | None
-) -> tuple[Loaded, str]:
-    """What to run, and the file it comes from."""
+async def _execute(manifest: Manifest, plan: Plan, *, keep: bool) -> int:
+    """Run the experiment; its exit status."""
+    with Interrupts() as interrupts:
+        async with AsyncExitStack() as parts:
+            starting = parts.enter_async_context(local_cluster(keep=keep))
+            cluster = await interrupts.guard(asyncio.create_task(starting, name="run-start"))
+            if cluster is None:
+                return INTERRUPTED
+            client = await parts.enter_async_context(client_of(cluster.kubeconfig))
+            seen = await client.submit(
+                manifest.loaded, name=plan.name, namespace=plan.namespace, filename=manifest.file
+            )
+            say(f"submitted {seen.namespace}/{seen.name}")
+            with choose_display() as display:
+                follower = RunFollower(
+                    client,
+                    seen,
+                    display,
+                    size=plan.size,
+                    grace=plan.grace,
+                    daemon_url=cluster.daemon_url,
+                    supervise=cluster.supervise,
+                )
+                last = await follower.to_the_end(interrupts)
+            say(follower.outcome())
+        return INTERRUPTED if interrupts.count else status_of(last)
+
+
+def _experiment(file: str | None, words: list[str] | None, workers: int | None, restarts: int | None) -> Manifest:
+    """What to run: a manifest, or a program after ``--``."""
     if words is not None:
         if file is not None:
             raise click.UsageError(f"either a manifest ({file}) or a program after --, not both")
@@ -78,14 +97,11 @@ def _experiment(
             raise click.UsageError("no program after --; write for instance: muster run -n 4 -- python train.py")
         if workers is None:
             raise click.UsageError("say how many workers run the program: muster run -n 4 -- ...")
-        return program_manifest(words, workers=workers, restarts=restarts or 0), ""
+        return Manifest("", "", program_manifest(words, workers=workers, restarts=restarts or 0))
     if workers is not None or restarts is not None:
         raise click.UsageError("-n and --restarts go with a program after --; a manifest states both itself")
     if file is None:
         raise click.UsageError(
             "no FILE, and no program: muster run manifest.yaml, or muster run -n 4 -- python train.py"
         )
-    manifest = read_manifest(file)
-    manifest.plan(name="checked")
-    print_warnings(manifest.loaded.warnings)
-    return manifest.loaded, manifest.file
+    return read_manifest(file)

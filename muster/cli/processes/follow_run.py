@@ -1,10 +1,10 @@
-"""One experiment from its submission to its end, as somebody follows it who sits before the terminal."""
+"""``muster run`` from the submission of its experiment to the end of its last pod."""
 
 import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 import aiohttp
@@ -14,6 +14,7 @@ from muster.api.status import Cause
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
 from muster.cli.commands.explain import cause_sentence
+from muster.cli.processes.futile import futile
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.terminal.colours import plain
 from muster.cli.terminal.display import Display
@@ -21,60 +22,80 @@ from muster.cli.terminal.rollcall import ask
 from muster.client import Client, NoSuchExperiment, Snapshot, Vanished
 
 ROLL_SECONDS = 0.5
-"""Between two looks at the daemon's roll call. It is a display; what is decided never depends on it."""
+"""Between two requests for the daemon's roll call. It is only displayed; nothing is decided by it."""
 CANCEL_SECONDS = 10.0
-"""How long a cancelled experiment is awaited before everything is taken down."""
+"""How long the daemon may take to end a cancelled experiment."""
+GRACE_MARGIN = 5.0
+"""Seconds beyond the grace period of the pods after which they are no longer waited for."""
 LOG_SECONDS = 3.0
-"""How long the last lines of the log are awaited after the end."""
+"""How long the last lines of the log are waited for after the end."""
 FOLLOWED = 32
-"""The largest gang whose every rank is followed; of a larger one only rank 0."""
+"""The largest gang of which the log of every rank is followed; of a larger one only rank 0."""
 REMEMBERED = 20
-"""Last lines of a quiet rank, which are shown if it is the one that fails."""
+"""Last lines kept of each rank; those of a rank that is not shown are printed if it is the one that fails."""
 
 
-class Running:
-    """Follows ``seen`` on ``display``.
+class RunFollower:
+    """Follows ``seen`` on ``display``. Use once.
 
-    ``supervise`` waits for the end of what the experiment stands on, if we started it.
+    ``size`` is the number of members and ``grace`` the seconds each gets to end. ``supervise`` waits for the end of the
+    cluster and the daemon, if they were started for this run.
     """
 
     def __init__(
         self,
         client: Client,
         seen: Snapshot,
-        size: int,
-        daemon_url: str,
         display: Display,
+        *,
+        size: int,
+        grace: float,
+        daemon_url: str,
         supervise: Callable[[], Awaitable[None]] | None,
     ) -> None:
         self._client = client
         self._seen = seen
-        self._ranks = () if size <= FOLLOWED else (0,)
-        self._daemon_url = daemon_url
         self._display = display
+        self._ranks = () if size <= FOLLOWED else (0,)
+        self._grace = grace
+        self._daemon_url = daemon_url
         self._supervise = supervise
-        self._loud = {0}
-        self._quiet: dict[int, deque[str]] = {}
+        self._shown = {0}
+        self._recent: dict[int, deque[str]] = {}
+        self._epoch = 0
         self._cause: Cause | None = None
+        self._futile = ""
+        self._stop = asyncio.Event()
+        self._alive: set[str] = set()
+        self._pods_changed = asyncio.Event()
         self._began = time.monotonic()
 
     async def to_the_end(self, interrupts: Interrupts) -> Snapshot:
-        """Return the experiment when it has finished, or as it is after an interruption.
+        """Return the experiment when it has finished, or as it is after a second interruption.
 
-        Raises ``ChildEnded`` if cluster or daemon end before it, ``Vanished`` if it is deleted.
+        The first interruption cancels it, and waits until its pods have ended. Raises ``ChildEnded`` if cluster or
+        daemon end before it, ``Vanished`` if it is deleted.
         """
         watch = asyncio.create_task(self._watch(), name="run-watch")
         logs = asyncio.create_task(self._logs(), name="run-logs")
-        roll = asyncio.create_task(self._roll(), name="run-roll")
-        tasks: list[asyncio.Task[Any]] = [watch, logs, roll]
+        tasks: list[asyncio.Task[Any]] = [watch, logs]
+        tasks += [asyncio.create_task(work, name="run-display") for work in (self._roll(), self._pods())]
         deciding: list[asyncio.Task[Any]] = [watch]
         if self._supervise is not None:
             deciding.append(asyncio.create_task(_awaiting(self._supervise()), name="run-supervise"))
             tasks.append(deciding[-1])
         try:
-            if not await self._first(deciding, interrupts, None):
+            ended = await self._until(deciding, (interrupts.next(), self._stop.wait()))
+            answered = 0  # interruptions; one that comes together with the end must not be lost
+            if not ended:
+                answered = interrupts.count
                 await self._cancel()
-                await self._first(deciding, interrupts, CANCEL_SECONDS)
+                ended = await self._until(deciding, (interrupts.next(), asyncio.sleep(CANCEL_SECONDS)))
+            if ended and self._graceful and interrupts.count == answered:
+                ending = asyncio.create_task(self._pods_end(), name="run-pods-end")
+                tasks.append(ending)
+                patience = asyncio.sleep(self._grace + GRACE_MARGIN)
+                await self._until([ending, *deciding[1:]], (interrupts.next(), patience))
             if self._seen.finished:
                 await asyncio.wait({logs}, timeout=LOG_SECONDS)
             return self._seen
@@ -83,35 +104,48 @@ class Running:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def epitaph(self) -> str:
+    def outcome(self) -> str:
         """How it ended, in one sentence."""
         seen, status = self._seen, self._seen.status
         if not seen.finished:
-            return f"{seen.name} was left as {seen.phase or 'Submitted'}"
+            return f"{seen.name} was left as {printable(seen.phase) or 'Submitted'}"
         began, ended = status.started_at, status.finished_at
         took = ended - began if began is not None and ended is not None else time.monotonic() - self._began
         restarts = f", {status.restarts} restart{'s' if status.restarts > 1 else ''}" if status.restarts else ""
-        return printable(f"{seen.name} {seen.phase} after {age(took)}{restarts}: {seen.message or seen.reason}")
+        why = seen.message or seen.reason
+        if self._futile and self._cause is not None:
+            why = f"{cause_sentence(self._cause)}; not restarted: {self._futile}"
+        return printable(f"{seen.name} {seen.phase} after {age(took)}{restarts}: {why}")
 
-    async def _first(self, deciding: list[asyncio.Task[Any]], interrupts: Interrupts, seconds: float | None) -> bool:
-        """Wait for whichever task comes first; False where a signal did. Raises what the task raised."""
-        signalled = asyncio.create_task(interrupts.next(), name="run-interrupt")
+    @property
+    def _graceful(self) -> bool:
+        """Whether pods of the ended experiment may still have something to save: it was stopped, it did not break."""
+        return not self._futile and (self._seen.reason == "Cancelled" or self._seen.outcome == "Deadline")
+
+    async def _until(self, deciding: Collection[asyncio.Task[Any]], others: Collection[Awaitable[Any]]) -> bool:
+        """Wait for the first of all; whether it is one of ``deciding``, and raise what that one raised."""
+        beside = [asyncio.create_task(_awaiting(other), name="run-beside") for other in others]
         try:
-            done, _ = await asyncio.wait({*deciding, signalled}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({*deciding, *beside}, return_when=asyncio.FIRST_COMPLETED)
             for task in deciding:
                 if task in done:
                     task.result()
                     return True
             return False
         finally:
-            signalled.cancel()
-            await asyncio.gather(signalled, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
     async def _cancel(self) -> None:
-        self._display.say(f"cancelling {self._seen.name}; interrupt again to stop without waiting")
+        name = self._seen.name
+        if not self._futile:
+            self._display.say(
+                f"cancelling {name}: its pods have {self._grace:g} s to end; interrupt again to stop them at once"
+            )
         try:
             async with asyncio.timeout(CANCEL_SECONDS):
-                await self._client.cancel(self._seen.name, namespace=self._seen.namespace)
+                await self._client.cancel(name, namespace=self._seen.namespace)
         except (ApiError, NoSuchExperiment, TimeoutError) as error:
             self._display.say(plain(f"it could not be cancelled: {error}"))
 
@@ -129,25 +163,41 @@ class Running:
         self._seen = seen
         self._display.see(seen)
         if seen.phase in ("Assembling", "Running"):
-            self._loud = {0}
+            self._shown = {0}
+            if seen.status.epoch != self._epoch:
+                self._epoch = seen.status.epoch
+                self._recent.clear()
         cause = seen.status.cause
         if cause is not None and cause != self._cause:
             self._cause = cause
             self._display.say(f"epoch {cause.epoch} ended because {cause_sentence(cause)}")
-            if cause.rank >= 0 and cause.rank not in self._loud:
-                self._loud.add(cause.rank)
-                for line in self._quiet.pop(cause.rank, ()):
+            if cause.rank is not None and cause.rank not in self._shown:
+                self._shown.add(cause.rank)
+                for line in self._recent.get(cause.rank, ()):
                     self._display.log(cause.rank, line)
+            self._consider_restart()
+
+    def _consider_restart(self) -> None:
+        """Stop instead of restarting where a restart would end in the same way."""
+        cause = self._cause
+        if cause is None or cause.disruption or self._futile or self._seen.phase != "Restarting":
+            return
+        followed = not self._ranks or cause.rank in self._ranks
+        printed = self._recent.get(cause.rank if followed and cause.rank is not None else 0)
+        self._futile = futile(cause.exit_code, printed[-1] if printed else "")
+        if self._futile:
+            self._display.say(printable(f"not restarted, as it would end in the same way: {self._futile}"))
+            self._stop.set()
 
     async def _logs(self) -> None:
         lines = self._client.logs(self._seen.name, self._ranks, follow=True, namespace=self._seen.namespace)
         try:
             async with contextlib.aclosing(lines) as stream:
                 async for rank, line in stream:
-                    if rank in self._loud:
+                    self._recent.setdefault(rank, deque(maxlen=REMEMBERED)).append(line)
+                    if rank in self._shown:
                         self._display.log(rank, line)
-                    else:
-                        self._quiet.setdefault(rank, deque(maxlen=REMEMBERED)).append(line)
+                    self._consider_restart()
         except MusterError as error:
             self._display.say(plain(f"the log cannot be followed any further: {error}"))
 
@@ -161,6 +211,25 @@ class Running:
                     self._display.observe_probe(found)
                 await asyncio.sleep(ROLL_SECONDS)
 
+    async def _pods(self) -> None:
+        """Keep the names of the pods that have not ended."""
+        changes = self._client.watch_members(self._seen.name, namespace=self._seen.namespace)
+        try:
+            async with contextlib.aclosing(changes) as stream:
+                async for change in stream:
+                    if change.kind == "DELETED" or change.member.phase in ("Succeeded", "Failed"):
+                        self._alive.discard(change.member.pod)
+                    else:
+                        self._alive.add(change.member.pod)
+                    self._pods_changed.set()
+        except MusterError as error:
+            self._display.say(plain(f"the pods cannot be watched any further: {error}"))
 
-async def _awaiting(work: Awaitable[None]) -> None:
+    async def _pods_end(self) -> None:
+        while self._alive:
+            self._pods_changed.clear()
+            await self._pods_changed.wait()
+
+
+async def _awaiting(work: Awaitable[Any]) -> None:
     await work

@@ -1,4 +1,4 @@
-"""What ``muster run`` stands on: the local cluster that is running already, or one of its own that ends with it."""
+"""The cluster of ``muster run``: the local one that runs already, or one of its own that ends with it."""
 
 import contextlib
 import secrets
@@ -17,12 +17,15 @@ from muster.local.home import Home, Occupied, default_home
 RUNS = "runs"
 """Folder of the state directories of ``muster run``, inside the home."""
 KEPT = "kept"
-"""A file that marks a state directory which somebody asked to keep."""
+"""A file that marks a state directory which is to be kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """A cluster with a daemon. ``supervise`` waits for the end of either, where they were started for this run."""
+class LocalCluster:
+    """A cluster with a daemon.
+
+    ``supervise`` waits for the end of either, where they were started for this run.
+    """
 
     kubeconfig: Path
     daemon_url: str
@@ -30,7 +33,7 @@ class Ground:
 
 
 @asynccontextmanager
-async def local_ground(*, keep: bool) -> AsyncGenerator[Ground, None]:
+async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
     """The running local cluster, or a new one that ends with the context. With ``keep`` its files stay."""
     home = Home(default_home())
     if running := home.running():
@@ -40,7 +43,7 @@ async def local_ground(*, keep: bool) -> AsyncGenerator[Ground, None]:
         say(f"using the local cluster at {running.url}")
         if running.workspace not in ("", str(Path.cwd())):
             say(f"its pods begin in {running.workspace}, where it was started, not in this directory")
-        yield Ground(Path(running.kubeconfig), note.url, None)
+        yield LocalCluster(Path(running.kubeconfig), note.url, None)
         return
     runs = home.path / RUNS
     sweep(runs)
@@ -51,7 +54,7 @@ async def local_ground(*, keep: bool) -> AsyncGenerator[Ground, None]:
     say("starting a cluster on this machine")
     try:
         async with Stack(own, say, memory_only=not keep) as stack:
-            yield Ground(Path(stack.cluster.kubeconfig), stack.daemon_url, stack.watch)
+            yield LocalCluster(Path(stack.cluster.kubeconfig), stack.daemon_url, stack.watch)
     except ChildEnded:
         keep = True  # its log says why, and the message names it
         raise

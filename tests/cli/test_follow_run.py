@@ -1,0 +1,191 @@
+"""``muster run`` after its experiment was submitted: interruptions, grace periods, and failures not worth a restart."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.cli.processes import follow_run
+from muster.cli.processes.follow_run import RunFollower
+from muster.cli.processes.interrupts import Interrupts
+from muster.cli.terminal.display import Lines
+from muster.client import Client, Snapshot
+from tests.client.localserver import MANIFEST, LocalServer, ended, labels, local_server, running
+
+
+class Presses(Interrupts):
+    """Interruptions without signals."""
+
+    def press(self) -> None:
+        self._take()
+
+
+class Said(Lines):
+    """A display that keeps what is said, and lets a test wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.more = asyncio.Event()
+
+    def say(self, words: str) -> None:
+        self.words.append(words)
+        self.more.set()
+
+    def log(self, rank: int, line: str) -> None:
+        self.say(f"[{rank}] {line}")
+
+    async def heard(self, words: str) -> None:
+        async with asyncio.timeout(20):
+            while not any(words in each for each in self.words):
+                self.more.clear()
+                await self.more.wait()
+
+
+class Run:
+    """One followed experiment on a cluster without a daemon: the test writes its status and its pods."""
+
+    def __init__(self, server: LocalServer, client: Client, seen: Snapshot) -> None:
+        self.server = server
+        self.client = client
+        self.name = seen.name
+        self.said = Said()
+        self.interrupts = Presses()
+        self.follower = RunFollower(client, seen, self.said, size=2, grace=60, daemon_url="", supervise=None)
+        self.task = asyncio.create_task(self.follower.to_the_end(self.interrupts))
+
+    async def on_server(self, work: Callable[[], Any]) -> None:
+        """Something that blocks until the server has done it."""
+        await asyncio.to_thread(work)
+
+    async def status(self, **status: Any) -> None:
+        await self.on_server(lambda: self.server.status(self.name, **status))
+
+    async def start(self) -> None:
+        """Both members run."""
+        for rank in (0, 1):
+            await self.on_server(lambda rank=rank: self.server.pod(f"pod-{rank}", labels(self.name, rank), **running()))
+            await self.on_server(lambda rank=rank: self.server.print(f"pod-{rank}", f"rank {rank} is up"))
+        await self.status(phase="Running")
+        await self.said.heard("rank 0 is up")
+
+    async def end(self, rank: int) -> None:
+        """A member has used its grace period, and ends."""
+        await self.on_server(lambda: self.server.print(f"pod-{rank}", "saved", ends=True))
+        await self.on_server(lambda: self.server.pod(f"pod-{rank}", labels(self.name, rank), **ended(0)))
+
+    async def asked_to_cancel(self) -> None:
+        async with asyncio.timeout(20), contextlib.aclosing(self.client.watch(self.name)) as changes:
+            async for change in changes:
+                if change.experiment.raw["spec"].get("cancel"):
+                    return
+
+    async def last(self) -> Snapshot:
+        async with asyncio.timeout(20):
+            return await self.task
+
+
+@pytest.fixture
+async def run(tmp_path: Path) -> AsyncIterator[Run]:
+    with local_server(tmp_path) as server:
+        async with Client(server.kubeconfig) as client:
+            followed = Run(server, client, await client.submit(MANIFEST, name="mine"))
+            yield followed
+            followed.task.cancel()
+            await asyncio.gather(followed.task, return_exceptions=True)
+
+
+async def cancelled(run: Run) -> None:
+    """The daemon has seen the cancellation."""
+    await run.said.heard("cancelling mine: its pods have 60 s to end")
+    await run.asked_to_cancel()
+    await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel")
+
+
+async def test_an_interruption_waits_until_the_pods_have_ended(run: Run) -> None:
+    await run.start()
+    run.interrupts.press()
+    await cancelled(run)
+    await run.end(0)
+    await run.said.heard("[0] saved")
+    assert not run.task.done(), "rank 1 still has its grace period"
+    await run.end(1)
+    assert (await run.last()).reason == "Cancelled"
+
+
+async def test_a_second_interruption_does_not_wait_for_the_pods(run: Run) -> None:
+    await run.start()
+    run.interrupts.press()
+    await cancelled(run)
+    await run.said.heard("cancelling")
+    run.interrupts.press()
+    assert (await run.last()).reason == "Cancelled"
+
+
+async def test_a_second_interruption_does_not_wait_for_the_daemon(run: Run) -> None:
+    await run.start()
+    run.interrupts.press()
+    await run.said.heard("cancelling")
+    run.interrupts.press()
+    assert not (await run.last()).finished
+    assert run.follower.outcome() == "mine was left as Running"
+
+
+async def test_a_pod_that_does_not_end_is_not_waited_for_beyond_its_grace(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow_run, "GRACE_MARGIN", -60.0)
+    await run.start()
+    run.interrupts.press()
+    await cancelled(run)
+    assert (await run.last()).finished
+
+
+async def test_a_deadline_leaves_the_pods_their_grace(run: Run) -> None:
+    await run.start()
+    await run.status(phase="Failed", reason="DeadlineExceeded", message="1h passed")
+    await run.end(0)
+    await run.said.heard("[0] saved")
+    assert not run.task.done()
+    await run.end(1)
+    assert (await run.last()).outcome == "Deadline"
+
+
+async def test_pods_of_a_failed_experiment_are_not_waited_for(run: Run) -> None:
+    await run.start()
+    await run.status(phase="Failed", reason="BackoffLimitExceeded", message="no restarts allowed")
+    assert (await run.last()).outcome == "Failed"
+
+
+async def fail(run: Run, code: int, *lines: str) -> None:
+    """Rank 1 fails and the daemon restarts the gang."""
+    cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": code, "reason": "Error"}
+    await run.status(phase="Restarting", epoch=1, restarts=1, cause=cause)
+    await run.said.heard("epoch 0 ended because")
+    await run.on_server(lambda: run.server.print("pod-1", *lines, ends=True))
+    await run.on_server(lambda: run.server.pod("pod-1", labels("mine", 1), **ended(code)))
+
+
+async def test_a_script_that_is_not_there_is_not_restarted(run: Run) -> None:
+    await run.start()
+    line = "python3: can't open file '/x/tarin.py': [Errno 2] No such file or directory"
+    await fail(run, 2, line)
+    await run.said.heard("not restarted, as it would end in the same way: python3: can't open")
+    await run.asked_to_cancel()
+    await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel")
+    assert (await run.last()).outcome == "Failed"
+    assert run.follower.outcome().endswith(f"rank 1 (pod-1) exited 2 on node local; not restarted: {line}")
+    assert not any("cancelling" in words for words in run.said.words)
+
+
+async def test_other_failures_are_restarted(run: Run) -> None:
+    await run.start()
+    await fail(run, 1, "RuntimeError: peer lost")
+    await run.said.heard("[1] RuntimeError: peer lost")
+    await run.status(phase="Running", epoch=1, restarts=1)
+    await run.status(phase="Succeeded", epoch=1, restarts=1, message="all 2 members succeeded")
+    assert (await run.last()).outcome == "Succeeded"
+    assert not (await run.client.get("mine")).raw["spec"].get("cancel")
