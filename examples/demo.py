@@ -31,11 +31,14 @@ from muster.cli.terminal.colours import say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
 from muster.client.names import name_for
+from muster.local.caller import Caller, lent
 from muster.state.operators.planning import DEFAULT_GRACE
 
 HERE = Path(__file__).parent
 VICTIM = 2
 STEP_OF_DEATH = 70
+ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"}
+"""The pods run on the Python of this program, which has jax, whether its virtual environment is active or not."""
 TOLD = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?!.* 0(\.0)?$)")
 """Metrics of experiments that are not zero."""
 
@@ -73,28 +76,29 @@ class Demo:
         path = HERE / file
         loaded = load_manifest(path.read_text(), filename=str(path))
         name = name_for(loaded, path.name)
-        seen = await self._client.submit(loaded, name=name, namespace="default", filename=path.name)
-        say(f"submitted {seen.namespace}/{seen.name}")
-        beside = self._kill_one if saboteur else self._point_at_the_stuck
-        task = asyncio.create_task(beside(name), name="beside the run")
-        try:
-            self._display = choose_display()
-            with self._display as display:
-                follower = RunFollower(
-                    self._client,
-                    seen,
-                    display,
-                    size=sum(group.members for group in loaded.spec.groups),
-                    grace=DEFAULT_GRACE,
-                    daemon_url=self._cluster.daemon_url,
-                    supervise=self._cluster.supervise,
-                )
-                last = await follower.to_the_end(self._interrupts)
-            say(follower.outcome())
-            return None if self._interrupts.count else last
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        with lent(self._cluster.callers, "default", name, Caller(ENVIRONMENT, Path.cwd())):
+            seen = await self._client.submit(loaded, name=name, namespace="default", filename=path.name)
+            say(f"submitted {seen.namespace}/{seen.name}")
+            beside = self._kill_one if saboteur else self._point_at_the_stuck
+            task = asyncio.create_task(beside(name), name="beside the run")
+            try:
+                self._display = choose_display()
+                with self._display as display:
+                    follower = RunFollower(
+                        self._client,
+                        seen,
+                        display,
+                        size=sum(group.members for group in loaded.spec.groups),
+                        grace=DEFAULT_GRACE,
+                        daemon_url=self._cluster.daemon_url,
+                        supervise=self._cluster.supervise,
+                    )
+                    last = await follower.to_the_end(self._interrupts)
+                say(follower.outcome())
+                return None if self._interrupts.count else last
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
 
     async def _kill_one(self, name: str) -> None:
         """Kill a worker hard once training is under way."""

@@ -6,7 +6,7 @@ before they import anything else, so that a missing extra is one line and not a 
 
 from importlib.util import find_spec
 
-_CLI = ("click", "rich")
+_CLI = ("click", "dotenv", "rich")
 _DAEMON = ("grpc", "prometheus_client", "pydantic_settings", "structlog")
 
 MODULES = {

@@ -22,6 +22,7 @@ from typing import IO
 import msgspec
 
 from muster.api.errors import MusterError
+from muster.local.caller import CALLERS
 
 
 class Occupied(MusterError):
@@ -100,6 +101,11 @@ class Home:
     @property
     def node(self) -> Path:
         return self.path / "node"
+
+    @property
+    def callers(self) -> Path:
+        """Environments lent to pods (``muster.local.caller``)."""
+        return self.node / CALLERS
 
     @property
     def cluster_log(self) -> Path:

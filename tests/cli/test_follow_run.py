@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,8 @@ class Run:
     async def start(self) -> None:
         """Both members run."""
         for rank in (0, 1):
-            await self.on_server(lambda rank=rank: self.server.pod(f"pod-{rank}", labels(self.name, rank), **running()))
-            await self.on_server(lambda rank=rank: self.server.print(f"pod-{rank}", f"rank {rank} is up"))
+            await self.on_server(partial(self.server.pod, f"pod-{rank}", labels(self.name, rank), **running()))
+            await self.on_server(partial(self.server.print, f"pod-{rank}", f"rank {rank} is up"))
         await self.status(phase="Running")
         await self.said.heard("rank 0 is up")
 

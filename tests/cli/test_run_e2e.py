@@ -219,6 +219,36 @@ def test_a_program_that_fails_is_not_restarted_unless_asked(muster: Muster) -> N
     assert "no restarts allowed" in err.splitlines()[-1]
 
 
+def test_pods_get_the_callers_python_environment_and_directory(muster: Muster, tmp_path: Path) -> None:
+    active = tmp_path / "venv" / "bin"
+    active.mkdir(parents=True)
+    (active / "python3").write_text(f'#!/bin/sh\nACTIVE=yes exec {sys.executable} "$@"\n')
+    (active / "python3").chmod(0o755)
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "mine.py").write_text("")
+    script = (
+        "import json, os, mine\n"
+        "names = 'ACTIVE', 'HOME', 'XLA_FLAGS', 'CUDA_VISIBLE_DEVICES', 'GIVEN', 'JAXOPERATOR_PROCESS_ID'\n"
+        "print(json.dumps([os.getcwd(), *map(os.environ.get, names)]))\n"
+    )
+    (tmp_path / "show.py").write_text(script)
+    process = muster(
+        *("run", "-n", 1, "--env", "GIVEN=a b", "--", "python3", "show.py"),
+        PATH=f"{active}:{os.environ['PATH']}",
+        PYTHONPATH=f"{modules}:{os.environ.get('PYTHONPATH', '')}",
+        XLA_FLAGS="--xla_x=1 --xla_y=2",
+        CUDA_VISIBLE_DEVICES="3",
+        JAXOPERATOR_PROCESS_ID="7",
+    )
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    shown = json.loads(out.removeprefix("[0] "))
+    assert shown == [str(tmp_path), "yes", str(tmp_path), "--xla_x=1 --xla_y=2", "3", "a b", "0"]
+    assert f"begin in {tmp_path}; python3 is {active / 'python3'}" in err
+    assert "changed in it: GIVEN (set by --env); JAXOPERATOR_PROCESS_ID (set by Muster)" in err
+
+
 def test_an_interruption_leaves_the_pods_their_grace(muster: Muster, tmp_path: Path) -> None:
     (tmp_path / "save.py").write_text(
         "import signal, sys, time\n"

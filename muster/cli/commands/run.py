@@ -1,10 +1,13 @@
 """``muster run``: one experiment on this machine, from its start to its end."""
 
 import asyncio
+import os
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import click
 
+from muster.cli.environment import Assignment, RunEnvironment, read_env_files, run_environment
 from muster.cli.exits import INTERRUPTED, status_of
 from muster.cli.manifests import Manifest, print_warnings, read_manifest
 from muster.cli.options import client_of
@@ -12,21 +15,30 @@ from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.local_cluster import local_cluster
 from muster.cli.program import ProgramCommand, program_manifest, program_words
-from muster.cli.terminal.colours import say
+from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.display import choose_display
 from muster.client.names import name_for
+from muster.local.caller import Caller, lent
 from muster.state.plan import Plan
 
 
 @click.command(
     cls=ProgramCommand,
     epilog="\b\nExamples:\n  muster run -n 4 -- python train.py --steps 200\n  muster run manifest.yaml\n"
-    ""
+    "  muster run manifest.yaml --env XLA_FLAGS=--xla_dump_to=/tmp/dump --env-file secrets.env\n"
     "  muster run manifest.yaml --keep\n  muster run - < manifest.yaml\n",
 )
 @click.argument("file", required=False, metavar="FILE | -n N -- PROGRAM [ARGUMENT]...")
 @click.option("-n", "--workers", type=click.IntRange(1), default=None, help="Run PROGRAM in N workers.")
 @click.option("--restarts", type=click.IntRange(0), default=None, help="Restarts of PROGRAM after a failure. [0]")
+@click.option("--env", "assigned", type=Assignment(), multiple=True, help="Set a variable; may be given often.")
+@click.option(
+    "--env-file",
+    "files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Set the variables in a file of lines NAME=VALUE; may be given often.",
+)
 @click.option("--name", default=None, help="Name of the experiment; made from the manifest or the program by default.")
 @click.option("--keep", is_flag=True, help="Keep the state directory: logs, objects, the daemon's log.")
 @click.pass_context
@@ -35,6 +47,8 @@ def run(
     file: str | None,
     workers: int | None,
     restarts: int | None,
+    assigned: tuple[tuple[str, str], ...],
+    files: tuple[Path, ...],
     name: str | None,
     keep: bool,
 ) -> None:
@@ -44,7 +58,8 @@ def run(
     Everything after -- reaches PROGRAM exactly as written. The workers share this machine's CPUs and memory equally.
 
     A cluster and the daemon are started for it and end with it; where `muster local up` runs, that cluster is used.
-    Pods are processes of this machine: they begin in this directory. Run what you would run as a script.
+    Pods are processes of this machine: they begin in this directory and get this shell's environment, with its active
+    Python. Run what you would run as a script.
 
     Ctrl-C cancels: the pods get SIGTERM and their grace period. A second one stops them at once. A program that does
     not exist is not restarted, whatever the manifest says.
@@ -57,17 +72,26 @@ def run(
     name = name or name_for(loaded, manifest.file)
     plan = manifest.plan(name=name, namespace=loaded.namespace or "default")
     print_warnings(loaded.warnings)
-    ctx.exit(asyncio.run(_execute(manifest, plan, keep=keep)))
+    environment = run_environment(os.environ, read_env_files(files) | dict(assigned), plan)
+    if words and environment.program(words[0]) is None:
+        raise click.UsageError(f"there is no program {words[0]!r} here or on PATH, or it is not executable")
+    ctx.exit(asyncio.run(_execute(manifest, plan, environment, keep=keep)))
 
 
-async def _execute(manifest: Manifest, plan: Plan, *, keep: bool) -> int:
+async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, *, keep: bool) -> int:
     """Run the experiment; its exit status."""
+    directory = Path.cwd()
     with Interrupts() as interrupts:
         async with AsyncExitStack() as parts:
             starting = parts.enter_async_context(local_cluster(keep=keep))
             cluster = await interrupts.guard(asyncio.create_task(starting, name="run-start"))
             if cluster is None:
                 return INTERRUPTED
+            for line in environment.remarks(directory):
+                say(plain(line))
+            parts.enter_context(
+                lent(cluster.callers, plan.namespace, plan.name, Caller(environment.variables, directory))
+            )
             client = await parts.enter_async_context(client_of(cluster.kubeconfig))
             seen = await client.submit(
                 manifest.loaded, name=plan.name, namespace=plan.namespace, filename=manifest.file

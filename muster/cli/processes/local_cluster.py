@@ -24,11 +24,13 @@ KEPT = "kept"
 class LocalCluster:
     """A cluster with a daemon.
 
-    ``supervise`` waits for the end of either, where they were started for this run.
+    ``supervise`` waits for the end of either, where they were started for this run. ``callers`` is where environments
+    are lent to pods.
     """
 
     kubeconfig: Path
     daemon_url: str
+    callers: Path
     supervise: Callable[[], Awaitable[None]] | None
 
 
@@ -41,9 +43,7 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
         if note is None:
             raise MusterError(f"the cluster at {home.path} runs without musterd; end it with `muster local down`")
         say(f"using the local cluster at {running.url}")
-        if running.workspace not in ("", str(Path.cwd())):
-            say(f"its pods begin in {running.workspace}, where it was started, not in this directory")
-        yield LocalCluster(Path(running.kubeconfig), note.url, None)
+        yield LocalCluster(Path(running.kubeconfig), note.url, home.callers, None)
         return
     runs = home.path / RUNS
     sweep(runs)
@@ -54,7 +54,7 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
     say("starting a cluster on this machine")
     try:
         async with Stack(own, say, memory_only=not keep) as stack:
-            yield LocalCluster(Path(stack.cluster.kubeconfig), stack.daemon_url, stack.watch)
+            yield LocalCluster(Path(stack.cluster.kubeconfig), stack.daemon_url, own.callers, stack.watch)
     except ChildEnded:
         keep = True  # its log says why, and the message names it
         raise

@@ -11,6 +11,7 @@ import asyncio
 import fcntl
 import os
 import random
+import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from typing import IO
 import structlog
 
 from muster.api.errors import ApiError
+from muster.local.caller import CALLERS
 from muster.local.node.api import PODS, SERVICES, Api
 from muster.local.node.client import HttpApi
 from muster.local.node.context import NodeContext
@@ -112,6 +114,7 @@ class NodeAgent:
         folder = self._state_dir / "pods"
         folder.mkdir(parents=True, exist_ok=True)
         self._lock()
+        shutil.rmtree(self._state_dir / CALLERS, ignore_errors=True)  # of runs that were killed
         choice, network, launcher = await self._ground()
         cgroups = Cgroups(f"muster-{_network_namespace()}-{network.name}")
         self._stack.callback(cgroups.clear)
@@ -136,6 +139,7 @@ class NodeAgent:
             clock=self._clock,
             python_directory=str(Path(sys.executable).parent),
             back_off=self._back_off,
+            callers=self._state_dir / CALLERS,
             workspace=self._workspace,
         )
         self._stack.push_async_callback(lambda: node.launcher.stop())

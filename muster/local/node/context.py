@@ -24,7 +24,8 @@ from muster.local.node.stamps import Clock
 class NodeContext:
     """One per agent. `back_off` is the first CrashLoopBackOff wait in seconds, `retry` that of a refused set-up.
 
-    `workspace` stands in for the working directory that an image would bring along.
+    `workspace` stands in for the working directory that an image would bring along. `callers` holds the environments
+    that are lent to pods (`muster.local.caller`).
     """
 
     api: Api
@@ -39,6 +40,7 @@ class NodeContext:
     clock: Clock
     python_directory: str
     back_off: float
+    callers: Path
     workspace: Path | None = None
     retry: float = 2.0
     draining: bool = False

@@ -2,6 +2,7 @@
 
 `envFrom` first, then `env` in order; a value sees the variables before it. Pods do not inherit the agent's environment:
 only PATH (with the directory of the agent's Python first, so that `python3` is the one Muster runs on), HOME and LANG.
+Over these comes the environment that `muster run` lends to the pods of its experiment (`muster.local.caller`).
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from muster.api.values.quantities import QuantityError, parse_quantity
+from muster.local.caller import borrowed
 from muster.local.node import objects
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.cgroups import Group
@@ -21,7 +22,11 @@ from muster.local.node.pods.volumes import mounts_of, volume_variables
 async def prepare(context: PodContext, container: Object) -> ProcessSpec:
     """Everything but the limits. Raises ConfigError where the spec leads nowhere."""
     node = context.node
-    base = base_environment(str(context.home), node.python_directory) | _names(context)
+    caller = borrowed(node.callers, context.place.pod)
+    base = base_environment(str(context.home), node.python_directory)
+    if caller is not None:
+        base |= caller.environment
+    base |= _names(context, base.get("LD_PRELOAD", ""))
     if not node.isolation.namespaces:
         base |= volume_variables(context.volumes)
     environment = await container_environment(container, context.place, node.sources, base)
@@ -33,7 +38,7 @@ async def prepare(context: PodContext, container: Object) -> ProcessSpec:
     return ProcessSpec(
         argv=argv,
         env=environment,
-        cwd=_directory(container, node.workspace),
+        cwd=_directory(container, node.workspace if caller is None else caller.directory),
         pod_directory=str(context.home),
         graft_directory=str(context.folder / "grafts" / name),
         mounts=mounts_of(container, context.volumes),
@@ -61,13 +66,13 @@ def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Grou
     return (group, {}) if group is not None else (None, {"data": memory})
 
 
-def _names(context: PodContext) -> dict[str, str]:
-    """The variables that make names resolve without namespaces."""
+def _names(context: PodContext, preloaded: str) -> dict[str, str]:
+    """The variables that make names resolve without namespaces; what is preloaded already stays."""
     library = nss_wrapper()
     if context.node.isolation is not Isolation.NSS or library is None:
         return {}
     return {
-        "LD_PRELOAD": library,
+        "LD_PRELOAD": f"{library}:{preloaded}" if preloaded else library,
         "NSS_WRAPPER_HOSTS": str(context.hosts_file),
         "NSS_WRAPPER_HOSTNAME": objects.hostname(context.place.pod),
         "GRPC_DNS_RESOLVER": "native",  # gRPC's own resolver (c-ares) reads /etc/hosts past the preloaded library
