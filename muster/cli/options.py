@@ -7,6 +7,7 @@ Where neither an option, nor the environment, nor the user's own configuration n
 """
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -20,8 +21,7 @@ import yaml
 from muster.api.errors import ApiError
 from muster.cli.terminal.colours import data, plain, say
 from muster.client import Client
-from muster.client.configuration import kubeconfig_files
-from muster.kube.lazy_import import defer_kubernetes_asyncio
+from muster.kube.kubeconfig import kubeconfig_paths
 from muster.local.home import Home, default_home
 
 P = ParamSpec("P")
@@ -39,14 +39,13 @@ class Chosen:
     def client(self) -> Client:
         """A client for it, not yet open."""
         kubeconfig = self.kubeconfig
-        if not kubeconfig_files(kubeconfig) and (local := Home(default_home()).running()):
+        if not kubeconfig_paths(kubeconfig, os.environ) and (local := Home(default_home()).running()):
             kubeconfig = Path(local.kubeconfig)
         return client_of(kubeconfig, self.context)
 
 
 def client_of(kubeconfig: Path | None, context: str | None = None) -> Client:
-    """A client that prints its interruptions. Its imports are deferred: a command is started often."""
-    defer_kubernetes_asyncio()
+    """A client that prints on standard error when a watch is interrupted."""
     return Client(kubeconfig, context, retrying=_print_retry)
 
 

@@ -5,40 +5,40 @@
         seen = await client.wait(seen.name)
         print(seen.outcome)
 
-All of it is asynchronous; ``muster.client.blocking`` is the same without.
+It is asynchronous; ``muster.client.blocking`` has the same methods for plain code.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.manifest.load import AICHOR, Loaded, experiment_object, load_manifest
-from muster.api.names import ANNOTATION_COMMAND_SOURCE
-from muster.client import paths
-from muster.client.connection import Connection
-from muster.client.errors import NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
+from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
+from muster.client.errors import NoCluster, NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
 from muster.client.explanation import Explanation, Happening, happening_of, in_order
-from muster.client.follow import Follower, Kind
 from muster.client.logs import GangLog, RankLine, newest
-from muster.client.member import Member, member_of
+from muster.client.member import Member, member_of, members_of
 from muster.client.names import name_for
-from muster.client.reading import Json
-from muster.client.snapshot import Snapshot, snapshot_of
+from muster.client.snapshot import Snapshot, experiments_path, snapshot_of
 from muster.client.until import Until
+from muster.kube.access import CONFIGURATION
+from muster.kube.connection import Connection
+from muster.kube.kubeconfig import users_source
+from muster.kube.listwatch.changes import changes
+from muster.kube.listwatch.informer import Kind
+from muster.kube.paths import core
+from muster.kube.resources import ResourceClient
 from muster.kube.transport import Transport
 
 ATTEMPTS = 8
-"""How often a change is tried again when the object changed under it, and how many generated names are tried."""
-
-MERGE_PATCH = "application/merge-patch+json"
+"""How often a write is tried again after a conflict, and how many generated names are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class MemberChange:
 class Client:
     """A client of the cluster that ``kubeconfig`` and ``context`` name.
 
-    See ``muster.client.configuration`` for what None means.
+    Without a path it reads what kubectl reads: KUBECONFIG, ``~/.kube/config``, or the pod's service account.
 
-    Opened by ``async with``. ``namespace`` arguments default to the namespace of the context. ``retrying`` is told of
-    every interruption of a watch, with the seconds until it is tried again. Every method raises
+    Open it with ``async with``. ``namespace`` arguments default to the namespace of the context. ``retrying`` is called
+    with each interruption of a watch and the seconds until the next attempt. Every method raises
     ``muster.api.errors.ApiError``.
     """
 
@@ -80,28 +80,33 @@ class Client:
         self._kubeconfig = kubeconfig
         self._context = context
         self._connection: Connection | None = None
-        self._transport = transport
+        self._resources = ResourceClient(transport) if transport is not None else None
         self._retrying = retrying
         self._chance = chance or random.SystemRandom()
         self.namespace = namespace
 
     async def __aenter__(self) -> Client:
-        if self._transport is None:
-            self._connection = await Connection.open(self._kubeconfig, self._context)
-            self._transport = self._connection
+        if self._resources is None:
+            self._connection = await _connect(self._kubeconfig, self._context)
+            self._resources = ResourceClient(self._connection)
             self.namespace = self._connection.namespace
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._connection is not None:
-            await self._connection.close()
+            await self._connection.aclose()
 
     @property
     def transport(self) -> Transport:
         """The open connection."""
-        if self._transport is None:
+        return self.resources.transport
+
+    @property
+    def resources(self) -> ResourceClient:
+        """The verbs of the API on the open connection, for other kinds of objects."""
+        if self._resources is None:
             raise RuntimeError("the client is not open: write `async with Client() as client:`")
-        return self._transport
+        return self._resources
 
     async def submit(
         self,
@@ -129,7 +134,8 @@ class Client:
             if filename:
                 document["metadata"].setdefault("annotations", {}).setdefault(ANNOTATION_COMMAND_SOURCE, filename)
             try:
-                return snapshot_of(await self._send("POST", paths.experiments(space), document))
+                with self._installed():
+                    return snapshot_of(await self.resources.create(experiments_path(space), document))
             except AlreadyExists as error:
                 if fixed:
                     raise AlreadyExists(
@@ -144,38 +150,44 @@ class Client:
     async def get(self, name: str, *, namespace: str | None = None) -> Snapshot:
         """One experiment. Raises ``NoSuchExperiment``."""
         space = namespace or self.namespace
-        return snapshot_of(await self._send("GET", paths.experiment(space, name), name=name, space=space))
+        with self._installed(name, space):
+            return snapshot_of(await self.resources.get(experiments_path(space, name)))
 
     async def list(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
         """The experiments of one namespace, or of all that may be read."""
+        path = experiments_path(None if everywhere else namespace or self.namespace)
         with self._installed():
-            return [snapshot_of(obj) for obj in await self._experiments(namespace, everywhere).everything()]
+            return [snapshot_of(obj) for obj in await self.resources.list(path)]
 
     async def watch(
         self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False
     ) -> AsyncGenerator[Seen, None]:
         """What there is (as ADDED), then every change.
 
-        It never ends by itself, and survives whatever the network does.
+        It never ends by itself; a watch that breaks is opened again.
         """
+        path = experiments_path(None if everywhere else namespace or self.namespace)
+        params = {"fieldSelector": f"metadata.name={name}"} if name else {}
         with self._installed():
-            async for change in self._experiments(namespace, everywhere, name).changes():
-                yield Seen(change.kind, snapshot_of(change.object))
+            stream = changes(self.resources.transport, path, params, retrying=self._retrying)
+            async with contextlib.aclosing(stream):
+                async for change in stream:
+                    yield Seen(change.kind, snapshot_of(change.object))
 
     async def wait(
         self, name: str, until: str | Until = "Finished", *, timeout: float | None = None, namespace: str | None = None
     ) -> Snapshot:
         """Return the experiment as soon as ``until`` holds, at the latest when it has finished.
 
-        LiveRead at ``outcome`` (and at ``until.met``) for how. Raises ``WaitTimeout`` after ``timeout`` seconds,
+        See ``outcome`` (and ``until.met``) for how. Raises ``WaitTimeout`` after ``timeout`` seconds,
         ``NoSuchExperiment`` where there is none, ``Vanished`` if it is deleted meanwhile (unless its deletion is
         waited for).
         """
         goal = Until.parse(until) if isinstance(until, str) else until
         seen = await self.get(name, namespace=namespace)
         try:
-            async with asyncio.timeout(timeout), contextlib.aclosing(self.watch(name, namespace=namespace)) as changes:
-                async for change in changes:
+            async with asyncio.timeout(timeout), contextlib.aclosing(self.watch(name, namespace=namespace)) as stream:
+                async for change in stream:
                     seen = change.experiment
                     if change.kind == "DELETED":
                         if goal.deleted:
@@ -192,8 +204,8 @@ class Client:
 
     async def members(self, name: str, *, namespace: str | None = None) -> Sequence[Member]:
         """The members of the latest epoch that have a pod, by rank."""
-        follower = Follower(self.transport, paths.pods(namespace or self.namespace), paths.members_of(name))
-        return list(newest(member_of(pod) for pod in await follower.everything()).values())
+        pods = await self.resources.list(core(namespace or self.namespace, "pods"), members_of(name))
+        return list(newest(member_of(pod) for pod in pods).values())
 
     async def watch_members(self, name: str, *, namespace: str | None = None) -> AsyncGenerator[MemberChange, None]:
         """The members that have a pod (as ADDED), of every epoch, then every change; it never ends by itself."""
@@ -204,9 +216,9 @@ class Client:
 
     async def events(self, name: str, *, namespace: str | None = None) -> Sequence[Happening]:
         """The Kubernetes Events about one experiment, oldest first; they are kept for about an hour."""
-        chosen = {"fieldSelector": f"involvedObject.kind=Experiment,involvedObject.name={name}"}
-        follower = Follower(self.transport, paths.events(namespace or self.namespace), chosen)
-        return list(in_order(happening_of(event) for event in await follower.everything()))
+        chosen = {"fieldSelector": f"involvedObject.kind={KIND},involvedObject.name={name}"}
+        events = await self.resources.list(core(namespace or self.namespace, "events"), chosen)
+        return list(in_order(happening_of(event) for event in events))
 
     async def explain(self, name: str, *, namespace: str | None = None) -> Explanation:
         """What an experiment waits for, and everything that leads there.
@@ -231,7 +243,7 @@ class Client:
         namespace: str | None = None,
     ) -> AsyncGenerator[RankLine, None]:
         """The log of the gang or of some ranks as (rank, line); see ``muster.client.logs``."""
-        log = GangLog(self.transport, namespace or self.namespace, name, ranks, tail)
+        log = GangLog(self.resources, namespace or self.namespace, name, ranks, tail)
         if follow:
             return log.follow()
         return log.previous() if previous else log.read()
@@ -245,9 +257,8 @@ class Client:
                 return seen
             patch = {"metadata": {"resourceVersion": seen.version, "uid": seen.uid}, "spec": {"cancel": True}}
             try:
-                return snapshot_of(
-                    await self._send("PATCH", paths.experiment(space, name), patch, MERGE_PATCH, name=name, space=space)
-                )
+                with self._installed(name, space):
+                    return snapshot_of(await self.resources.merge(experiments_path(space, name), patch))
             except Conflict as error:
                 conflict = error
         raise conflict
@@ -255,31 +266,12 @@ class Client:
     async def delete(self, name: str, *, namespace: str | None = None) -> None:
         """Delete an experiment, and with it everything it owns."""
         space = namespace or self.namespace
-        await self._send("DELETE", paths.experiment(space, name), name=name, space=space)
-
-    def _experiments(self, namespace: str | None, everywhere: bool, name: str | None = None) -> Follower:
-        space = None if everywhere else namespace or self.namespace
-        params = {"fieldSelector": f"metadata.name={name}"} if name else {}
-        return Follower(self.transport, paths.experiments(space), params, self._retrying)
-
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        document: Json | None = None,
-        content_type: str = "application/json",
-        *,
-        name: str = "",
-        space: str = "",
-    ) -> Json:
-        body = None if document is None else msgspec.json.encode(document)
         with self._installed(name, space):
-            answer = await self.transport.request(method, path, body=body, content_type=content_type)
-            return msgspec.json.decode(answer.body, type=dict)
+            await self.resources.delete(experiments_path(space, name))
 
     @contextlib.contextmanager
     def _installed(self, name: str = "", space: str = "") -> Iterator[None]:
-        """Tell apart the two meanings of 404: the server does not know the kind, or has no such object."""
+        """Distinguish the two meanings of 404: the server does not know the kind, or has no such object."""
         try:
             yield
         except NotFound as error:
@@ -293,3 +285,19 @@ class Client:
                     "or choose another cluster with --context"
                 ) from error
             raise
+
+
+async def _connect(kubeconfig: Path | None, context: str | None) -> Connection:
+    """A connection with what kubectl would use. Raises ``NoCluster`` with what to do."""
+    source = users_source(kubeconfig, context, os.environ)
+    if source is None:
+        raise NoCluster(
+            "no cluster to talk to: there is no kubeconfig; set KUBECONFIG, pass --kubeconfig FILE, "
+            "or start a cluster on this machine with `muster local up`"
+        )
+    try:
+        return await Connection.open(source)
+    except ApiError as error:
+        if error.reason != CONFIGURATION:
+            raise
+        raise NoCluster(error.message) from error

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from muster.client.member import Member
-from muster.client.reading import Json, mapping, moment, text, whole
 from muster.client.snapshot import Snapshot
+from muster.kube.unstructured import Json, mapping, moment, text, whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from collections.abc import AsyncGenerator, Collection, Iterable
 from dataclasses import dataclass, field
 
 from muster.api.errors import Invalid, NotFound
-from muster.client import paths
 from muster.client.errors import LogsGone, NoSuchRank
-from muster.client.follow import Follower
-from muster.client.member import Member, member_of
+from muster.client.member import Member, member_of, members_of
 from muster.client.podlog import PodLog
-from muster.client.snapshot import snapshot_of
-from muster.kube.transport import Transport
+from muster.client.snapshot import experiments_path, snapshot_of
+from muster.kube.listwatch.changes import changes
+from muster.kube.paths import core
+from muster.kube.resources import ResourceClient
 
 RankLine = tuple[int, str]
 WAITING_LINES = 1000
@@ -37,7 +37,7 @@ def newest(members: Iterable[Member]) -> dict[int, Member]:
 class GangLog:
     """The log of the experiment ``name``. ``ranks`` limits it; empty means all."""
 
-    transport: Transport
+    resources: ResourceClient
     namespace: str
     name: str
     ranks: Collection[int] = ()
@@ -94,22 +94,22 @@ class GangLog:
             await asyncio.gather(*every, return_exceptions=True)
 
     async def _pods(self) -> None:
-        follower = Follower(self.transport, paths.pods(self.namespace), paths.members_of(self.name))
+        stream = changes(self.resources.transport, core(self.namespace, "pods"), members_of(self.name))
         try:
-            async for change in follower.changes():
-                if change.kind != "DELETED":
-                    self._take_up(member_of(change.object))
+            async with contextlib.aclosing(stream):
+                async for change in stream:
+                    if change.kind != "DELETED":
+                        self._take_up(member_of(change.object))
         except Exception as error:  # noqa: BLE001 - handed to the reader, who is the one to see it
             await self._queue.put(error)
 
     async def _end(self) -> None:
         """Wait for the experiment to finish, then for the last line of every pod; then end the log."""
-        follower = Follower(
-            self.transport, paths.experiments(self.namespace), {"fieldSelector": f"metadata.name={self.name}"}
-        )
+        chosen = {"fieldSelector": f"metadata.name={self.name}"}
+        stream = changes(self.resources.transport, experiments_path(self.namespace), chosen)
         try:
-            async with contextlib.aclosing(follower.changes()) as changes:
-                async for change in changes:
+            async with contextlib.aclosing(stream):
+                async for change in stream:
                     if change.kind == "DELETED" or snapshot_of(change.object).finished:
                         break
             for member in await self._members():
@@ -132,11 +132,11 @@ class GangLog:
             await self._queue.put(error)
 
     async def _members(self) -> list[Member]:
-        follower = Follower(self.transport, paths.pods(self.namespace), paths.members_of(self.name))
-        return [member_of(pod) for pod in await follower.everything()]
+        pods = await self.resources.list(core(self.namespace, "pods"), members_of(self.name))
+        return [member_of(pod) for pod in pods]
 
     def _log(self, member: Member) -> PodLog:
-        return PodLog(self.transport, self.namespace, member.pod)
+        return PodLog(self.resources, self.namespace, member.pod)
 
     def _wanted(self, member: Member) -> bool:
         return member.rank >= 0 and (not self.ranks or member.rank in self.ranks)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
-from muster.client.reading import Json, items, mapping, text, whole
+from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
+from muster.kube.unstructured import Json, items, mapping, text, whole
 
 PROCESS = "process://"
 """Scheme of a containerID on the local cluster, followed by the process id; containerd and others have their own."""
@@ -36,6 +36,11 @@ class Member:
     exit_code: int | None
     process: int | None
     """The process id, on a local cluster."""
+
+
+def members_of(experiment: str) -> dict[str, str]:
+    """The query parameters that select the pods of an experiment."""
+    return {"labelSelector": f"{LABEL_EXPERIMENT}={experiment}"}
 
 
 def member_of(pod: Json) -> Member:

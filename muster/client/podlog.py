@@ -10,17 +10,18 @@ import contextlib
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-
-import msgspec
+from random import SystemRandom
 
 from muster.api.errors import ApiError, Invalid, NotFound
 from muster.api.names import CONTAINER
-from muster.client import paths
 from muster.client.member import Member, member_of
-from muster.kube.transport import Transport
+from muster.kube.backoff import Backoff
+from muster.kube.paths import core
+from muster.kube.resources import ResourceClient
 
 RESUME_PAUSE = 1.0
-"""Seconds between a broken stream and the next attempt."""
+LONGEST_PAUSE = 30.0
+"""Seconds between a broken stream and the next attempt: doubled while no line comes."""
 SILENCE = 60.0
 """Seconds a quick read may be silent; a followed log may be silent for ever."""
 
@@ -29,7 +30,7 @@ SILENCE = 60.0
 class PodLog:
     """Reads the log of a pod's main container."""
 
-    transport: Transport
+    resources: ResourceClient
     namespace: str
     pod: str
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -39,20 +40,22 @@ class PodLog:
         params = {"container": CONTAINER} | ({"tailLines": str(tail)} if tail is not None else {})
         if previous:
             params["previous"] = "true"
-        async with self.transport.lines(self._path, params=params, silence=SILENCE) as lines:
+        async with self.resources.transport.lines(self._path, params=params, silence=SILENCE) as lines:
             async for line in lines:
                 yield _text(line)
 
     async def follow(self, *, tail: int | None = None) -> AsyncIterator[str]:
         """What has been written and what is being written, until the container has ended or its pod is gone."""
         place = _Place()
+        backoff = Backoff(RESUME_PAUSE, LONGEST_PAUSE, SystemRandom())
         over = False  # known before a stream is opened: a container that has ended writes nothing after it
         while True:
             params = {"container": CONTAINER, "follow": "true", "timestamps": "true", **place.resume(tail)}
             broken = False
             try:
-                async with self.transport.lines(self._path, params=params, silence=math.inf) as lines:
+                async with self.resources.transport.lines(self._path, params=params, silence=math.inf) as lines:
                     async for line in lines:
+                        backoff.reset()
                         if place.new(line):
                             yield _text(line.partition(b" ")[2])
             except NotFound:
@@ -67,15 +70,14 @@ class PodLog:
                 return
             over = await self._ended()
             if broken or not over:
-                await self.sleep(RESUME_PAUSE)
+                await self.sleep(backoff.delay() if broken else RESUME_PAUSE)
 
     async def member(self) -> Member | None:
         """The pod as it stands, None if it is gone."""
         try:
-            answer = await self.transport.request("GET", f"{paths.pods(self.namespace)}/{self.pod}")
+            return member_of(await self.resources.get(core(self.namespace, "pods", self.pod)))
         except NotFound:
             return None
-        return member_of(msgspec.json.decode(answer.body))
 
     async def _ended(self) -> bool:
         with contextlib.suppress(ApiError):
@@ -85,7 +87,7 @@ class PodLog:
 
     @property
     def _path(self) -> str:
-        return paths.log(self.namespace, self.pod)
+        return f"{core(self.namespace, 'pods', self.pod)}/log"
 
 
 class _Place:

@@ -1,15 +1,17 @@
-"""An experiment as it stood when it was last read: what programs and people ask of it.
+"""An experiment as it was when it was last read, and where experiments are on the API server.
 
 The object itself is in ``raw``, its status as ``muster.api.status`` reads it in ``status``. A status that cannot be
-read at all (somebody else wrote it) counts as empty; its object is still shown, listed and cancelled.
+read counts as empty; its object can still be shown, listed and cancelled.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
+from muster.api.names import API_VERSION, PLURAL
 from muster.api.status import Condition, ExperimentStatus
 from muster.api.wire.kinds import WireError
-from muster.client.reading import Json, mapping, moment, text
+from muster.kube.paths import custom
+from muster.kube.unstructured import Json, mapping, moment, text
 
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
 
@@ -73,6 +75,11 @@ class Snapshot:
         if self.phase != "Failed":
             return None
         return "Deadline" if self.reason.endswith(DEADLINE) else "Failed"
+
+
+def experiments_path(namespace: str | None, name: str | None = None) -> str:
+    """The experiments of a namespace, of all namespaces (None), or the one called ``name``."""
+    return custom(API_VERSION, namespace, PLURAL, name)
 
 
 def snapshot_of(obj: Json) -> Snapshot:

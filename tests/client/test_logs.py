@@ -10,6 +10,7 @@ import pytest
 from muster.api.errors import Invalid, NotFound, Unreachable
 from muster.client import Client, LogsGone, NoSuchRank
 from muster.client.podlog import PodLog
+from muster.kube.resources import ResourceClient
 from muster.kube.transport import Answer
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
 
@@ -126,7 +127,8 @@ async def test_a_broken_stream_is_taken_up_without_losing_or_repeating_a_line() 
         ["2026-01-01T00:00:01.51Z e", "2026-01-01T00:00:02Z f"],
         ["2026-01-01T00:00:02Z f"],
     )
-    assert [line async for line in PodLog(torn, "default", "pod", at_once).follow(tail=9)] == list("abcdef")
+    log = PodLog(ResourceClient(torn), "default", "pod", at_once)
+    assert [line async for line in log.follow(tail=9)] == list("abcdef")
     assert [(p.get("sinceTime"), p.get("tailLines")) for p in torn.asked] == [
         (None, "9"),
         (None, "9"),
@@ -138,4 +140,4 @@ async def test_a_broken_stream_is_taken_up_without_losing_or_repeating_a_line() 
 
 async def test_a_pod_that_is_gone_ends_its_log() -> None:
     torn = Torn(["2026-01-01T00:00:01Z a", Unreachable("reset")], [NotFound("gone", status=404)])
-    assert [line async for line in PodLog(torn, "default", "pod", at_once).follow()] == ["a"]
+    assert [line async for line in PodLog(ResourceClient(torn), "default", "pod", at_once).follow()] == ["a"]

@@ -13,7 +13,7 @@ from muster.cli.terminal.colours import data
 from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
 from muster.client import Explanation
-from muster.client.reading import mapping
+from muster.kube.unstructured import mapping
 from muster.state.messages import sentence
 
 

@@ -48,7 +48,9 @@ class Store(Generic[T]):
         backup the versions start again from an earlier number, and the list is what is true now.
         """
         listed = {obj.uid: obj for obj in objects}
-        before, self.objects = self.objects, listed
+        before = dict(self.objects)
+        self.objects.clear()  # in place: others hold the same dictionary
+        self.objects.update(listed)
         self.synced = True
         if self._on_change is not None:
             for uid, gone in before.items():

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import aiohttp
 
-from muster.client.configuration import find_access
+from muster.kube.kubeconfig import KubeConfig
 from muster.local.node.client import REQUEST_SECONDS, HttpApi
 
 
 async def open_api(kubeconfig: Path, *, connections: int = 64) -> HttpApi:
     """A client of the cluster a kubeconfig names; close it."""
-    configuration = (await find_access(kubeconfig)).configuration
-    tls = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    access = await KubeConfig(str(kubeconfig)).read()
+    tls = ssl.create_default_context(cafile=access.ca_file)
     tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # CAs of real clusters lack extensions that Python 3.13 asks for
-    if configuration.cert_file:
-        tls.load_cert_chain(configuration.cert_file, configuration.key_file)
-    token = (configuration.api_key.get("BearerToken") or "").removeprefix("Bearer ").strip()
-    host = str(configuration.host)
+    if access.cert_file:
+        tls.load_cert_chain(access.cert_file, access.key_file)
+    token = (access.authorization or "").removeprefix("Bearer ").strip()
+    host = access.host
     api = HttpApi(host, token or None)
     session, api._session = (
         api._session,

@@ -1,13 +1,36 @@
-"""Reading values out of objects that came over the wire, without trusting their shape.
+"""Objects as plain dictionaries, and their fields read without trusting their shape.
 
-An object may be older or newer than this program, or damaged; a missing or odd field then reads as "not said".
+For the places that show or copy whole objects: SDK, command line, node agent. An object may be older or newer than this
+program, or damaged; a missing or odd field then reads as empty.
 """
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from muster.kube.listwatch.decoder import Projection, version_of
+
 Json = dict[str, Any]
+
+
+class Unstructured(Json):
+    """An object as the API server sent it."""
+
+    __slots__ = ("resource_version", "uid")
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        """Raises ValueError for an object without uid or resourceVersion."""
+        super().__init__(document)
+        metadata = mapping(document.get("metadata"))
+        self.uid = text(metadata, "uid")
+        self.resource_version = version_of(text(metadata, "resourceVersion"))
+        if not self.uid:
+            raise ValueError("an object without a uid")
+
+
+def unstructured(kind: str) -> Projection[Json, Unstructured]:
+    """The decoder of a list or a watch whose objects are wanted whole; ``kind`` is for messages."""
+    return Projection(kind, Json, Unstructured)
 
 
 def mapping(value: Any) -> Json:
@@ -16,7 +39,7 @@ def mapping(value: Any) -> Json:
 
 
 def items(value: Any) -> list[Json]:
-    """The mappings in a list; nothing where ``value`` is no list."""
+    """The mappings in a list; none where ``value`` is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

@@ -1,10 +1,10 @@
-"""The watch loop never ends by itself, never hammers a server, and never loses a change."""
+"""A collection as an iterator: it never ends by itself, never calls the server in a loop, and loses no change."""
 
 import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Expired, Forbidden, Throttled, Unreachable
-from muster.client.follow import Change, Follower
+from muster.kube.listwatch.changes import Change, changes
 from muster.kube.transport import Answer
 
 PATH = "/apis/muster.dev/v1alpha1/experiments"
@@ -79,13 +79,11 @@ class Script:
 
 async def steps(script: Script, number: int, **options: Any) -> list[str]:
     """The first changes as ``KIND name@version``."""
-    follower = Follower(script, PATH, chance=random.Random(1), clock=lambda: script.now, sleep=script.sleep, **options)
     found: list[str] = []
-    changes = follower.changes()
-    async with asyncio.timeout(5):
+    stream = changes(script, PATH, random=random.Random(1), clock=lambda: script.now, sleep=script.sleep, **options)
+    async with asyncio.timeout(5), aclosing(stream):
         while len(found) < number:
-            found.append(line_of(await anext(changes)))
-    await changes.aclose()
+            found.append(line_of(await anext(stream)))
     return found
 
 
@@ -94,7 +92,7 @@ def line_of(change: Change) -> str:
     return f"{change.kind} {meta['name']}@{meta['resourceVersion']}"
 
 
-async def test_first_what_is_there_then_what_changes() -> None:
+async def test_what_exists_comes_first_then_every_change() -> None:
     script = Script(
         [[thing("a", 5)]],
         [[event("MODIFIED", thing("a", 6)), event("ADDED", thing("b", 7)), event("DELETED", thing("a", 8)), None]],
@@ -103,14 +101,14 @@ async def test_first_what_is_there_then_what_changes() -> None:
     assert script.versions() == ["5"]
 
 
-async def test_an_ended_watch_is_taken_up_from_the_last_version_bookmarks_included() -> None:
+async def test_an_ended_watch_resumes_from_the_last_version_or_bookmark() -> None:
     bookmark = event("BOOKMARK", {"metadata": {"resourceVersion": "40"}})
     script = Script([[thing("a", 5)]], [[bookmark], [event("MODIFIED", thing("a", 41)), None]])
     assert await steps(script, 2) == ["ADDED a@5", "MODIFIED a@41"]
     assert script.versions() == ["5", "40"]
 
 
-async def test_after_410_the_list_is_taken_as_a_replacement() -> None:
+async def test_after_410_the_differences_to_the_new_list_are_reported() -> None:
     script = Script(
         [[thing("a", 5), thing("b", 6), thing("c", 7)], [thing("b", 6), thing("c", 70), thing("a", 71, uid="new")]],
         [[GONE], [None]],
@@ -125,7 +123,7 @@ async def test_after_410_the_list_is_taken_as_a_replacement() -> None:
     ]
 
 
-async def test_a_server_that_closes_at_once_is_not_hammered() -> None:
+async def test_a_server_that_closes_at_once_is_not_called_in_a_loop() -> None:
     script = Script([[]], [[] for _ in range(20)] + [[event("ADDED", thing("a", 9)), None]])
     assert await steps(script, 1) == ["ADDED a@9"]
     times = [at for verb, _, at in script.asked if verb == "watch"]
@@ -133,37 +131,36 @@ async def test_a_server_that_closes_at_once_is_not_hammered() -> None:
     assert max(b - a for a, b in pairwise(times)) <= 30
 
 
-async def test_a_server_that_is_always_too_new_is_not_hammered_either() -> None:
+async def test_a_server_that_always_answers_410_is_not_called_in_a_loop() -> None:
     refusals: list[list[bytes | ApiError | None]] = [[GONE] for _ in range(10)]
     script = Script([[] for _ in range(11)], [*refusals, [event("ADDED", thing("a", 9)), None]])
     assert await steps(script, 1) == ["ADDED a@9"]
     assert script.asked[-1][2] > 60
 
 
-async def test_broken_connections_damaged_lines_and_busy_servers_are_survived_and_told() -> None:
+async def test_broken_connections_damaged_lines_and_busy_servers_are_survived_and_reported() -> None:
     heard: list[tuple[str, float]] = []
     script = Script(
         [Unreachable("refused"), Throttled("busy", status=429, retry_after=20), [thing("a", 5)]],
         [
-            [event("MODIFIED", thing("a", 6)), Unreachable("reset")],
-            [b'{"type": "MODI'],
+            [event("MODIFIED", thing("a", 6)), b'{"type": "MODI', Unreachable("reset")],
             [ApiError("odd", status=500)],
             [event("MODIFIED", thing("a", 7)), None],
         ],
     )
-    changes = await steps(script, 3, retrying=lambda error, seconds: heard.append((type(error).__name__, seconds)))
-    assert changes == ["ADDED a@5", "MODIFIED a@6", "MODIFIED a@7"]
-    assert script.versions() == ["5", "6", "6", "6"]
-    assert [name for name, _ in heard] == ["Unreachable", "Throttled", "Unreachable", "Unreachable", "ApiError"]
+    found = await steps(script, 3, retrying=lambda error, seconds: heard.append((type(error).__name__, seconds)))
+    assert found == ["ADDED a@5", "MODIFIED a@6", "MODIFIED a@7"]
+    assert script.versions() == ["5", "6", "6"]
+    assert [name for name, _ in heard] == ["Unreachable", "Throttled", "Unreachable", "ApiError"]
     assert heard[1][1] == 20, "the server said how long"
 
 
-async def test_a_list_that_expired_between_pages_begins_anew() -> None:
+async def test_a_list_that_expires_between_pages_starts_again() -> None:
     script = Script([Expired("continue token", status=410), [thing("a", 5)]], [[None]])
     assert await steps(script, 1) == ["ADDED a@5"]
 
 
-async def test_what_a_person_must_read_ends_it() -> None:
+async def test_an_error_that_only_a_person_can_remove_is_raised() -> None:
     with pytest.raises(Forbidden):
         await steps(Script([Forbidden("no", status=403)], []), 1)
     refused = event("ERROR", {"code": 403, "reason": "Forbidden", "message": "no more"})
@@ -171,7 +168,7 @@ async def test_what_a_person_must_read_ends_it() -> None:
         await steps(Script([[thing("a", 5)]], [[refused]]), 2)
 
 
-async def test_pages_are_joined() -> None:
+async def test_the_pages_of_a_list_are_joined() -> None:
     class Paged(Script):
         async def request(self, method: str, path: str, *, params: Mapping[str, str] | None = None, **_: Any) -> Answer:
             token = (params or {}).get("continue")
@@ -181,3 +178,20 @@ async def test_pages_are_joined() -> None:
 
     script = Paged([], [])
     assert await steps(script, 2) == ["ADDED a@5", "ADDED b@8"]
+
+
+async def test_a_deleted_object_is_reported_with_its_last_state() -> None:
+    script = Script([[thing("a", 5)]], [[event("DELETED", thing("a", 9) | {"status": {"phase": "Failed"}}), None]])
+    stream = changes(script, PATH, clock=lambda: script.now, sleep=script.sleep)
+    async with asyncio.timeout(5), aclosing(stream):
+        await anext(stream)
+        gone = await anext(stream)
+    assert (gone.kind, gone.object["status"]) == ("DELETED", {"phase": "Failed"})
+
+
+async def test_closing_the_iterator_ends_its_watch() -> None:
+    script = Script([[thing("a", 5)]], [[None]])
+    stream = changes(script, PATH, clock=lambda: script.now, sleep=script.sleep)
+    await anext(stream)
+    await stream.aclose()
+    assert [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("watch")] == []

@@ -1,0 +1,78 @@
+"""A collection as an asynchronous iterator: what there is, then every change."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from muster.api.errors import ApiError, Expired, Throttled
+from muster.kube.listwatch.informer import Informer, Kind
+from muster.kube.listwatch.reflector import ReflectorSettings
+from muster.kube.transport import Transport
+from muster.kube.unstructured import Unstructured
+
+log = logging.getLogger("muster.kube")
+
+SETTINGS = ReflectorSettings(streamed_list=False)
+"""Few objects, read once: a list in pages costs no more than a streamed one, and every server has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One step of a collection; ``object`` is the state after it, the last state for DELETED."""
+
+    kind: Kind
+    object: Unstructured
+
+
+async def changes(
+    transport: Transport,
+    path: str,
+    params: Mapping[str, str] | None = None,
+    *,
+    retrying: Callable[[ApiError, float], None] | None = None,
+    **options: Any,
+) -> AsyncGenerator[Change, None]:
+    """First an ADDED for each object there is, then every change. It never ends by itself.
+
+    A watch that breaks is opened again as the reflector does it; ``retrying`` is called with each failure and the
+    seconds until the next attempt. An error that only a person can remove (no permission, no such kind) is raised.
+    ``options`` are those of ``Informer``. Close the iterator to stop watching.
+    """
+
+    def failed(error: ApiError, seconds: float) -> None:
+        if not _passes(error):
+            raise error
+        if retrying is not None:
+            retrying(error, seconds)
+
+    queue = asyncio.Queue[Change | None]()
+    informer = Informer(
+        transport,
+        path,
+        params,
+        changed=lambda kind, obj: queue.put_nowait(Change(kind, obj)),
+        report=_report,
+        failed=failed,
+        settings=SETTINGS,
+        **options,
+    )
+    task = asyncio.create_task(informer.run(), name=f"watch {path}")
+    task.add_done_callback(lambda _: queue.put_nowait(None))
+    try:
+        while (change := await queue.get()) is not None:
+            yield change
+        task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _passes(error: ApiError) -> bool:
+    """Whether the same request may succeed later."""
+    return isinstance(error, Throttled | Expired) or error.status == 0 or error.status >= 500
+
+
+def _report(message: str, **fields: Any) -> None:
+    log.info("%s: %s", message, fields)
