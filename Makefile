@@ -71,6 +71,7 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m muster.api.schema.reference > docs/manifest-reference.md
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
+	@$(BIN)/python -m muster.state.transitions > docs/phases.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 
 clean: ## Remove the virtual environment and everything generated outside git

@@ -1,8 +1,13 @@
 """Gangs to measure with: a plan of so many workers, its pods as a decision sees them, and what its coordinator says."""
 
-from muster.state.plan import Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
+from dataclasses import replace
+
+from muster.state.clocks import CLOCKS
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
+from muster.state.pod_spec import PodSpec
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.rules import ClockAction
 from muster.state.view import View
 
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -16,11 +21,9 @@ def gang(size: int) -> Plan:
         name="moe",
         generation=1,
         operator="jax",
-        image="registry.example/train:1",
-        command="python3 -u main.py",
-        groups=(Group("worker", 1, size, Shape(), 0),),
+        groups=(Group("worker", 1, size, PodSpec("registry.example/train:1", "python3 -u main.py"), 0),),
         coordinator=Coordinator(0, 1234, ProbeKind.JAX),
-        clocks={name: Clock(86_400.0, ClockAction.FAIL) for name in ClockName},
+        clocks=tuple(replace(clock, after=86_400.0, action=ClockAction.FAIL) for clock in CLOCKS),
     )
 
 
@@ -56,7 +59,8 @@ def pod(plan: Plan, rank: int, *, version: int = 1, started: bool = True) -> Pod
 
 def seen(pods: list[Pod], answer: RollAnswer | None) -> View:
     """The view of a launched epoch 0 with these pods."""
-    view = View(confirmed=0, service=True)
+    view = View()
+    view.engine.confirmed, view.engine.service = 0, True
     for each in pods:
         view.change(None, each)
     if answer is not None:
@@ -72,7 +76,7 @@ def roll(size: int, at: float, *, absent: frozenset[int] = frozenset()) -> RollA
         coordinator=CoordinatorState.SERVING,
         latency=0.004,
         expected=size,
-        ranks=tuple(RankState.MISSING if rank in absent else here for rank in range(size)),
+        states=tuple(RankState.MISSING if rank in absent else here for rank in range(size)),
         incarnation=7,
         protocol="v2",
     )

@@ -64,7 +64,7 @@ class Watched:
         began = time.process_time()
         decision = decide(*arguments)
         self.cpu.append(time.process_time() - began)
-        if number in self.told and not decision.look:
+        if number in self.told and not decision.read_first:
             self.decided.setdefault(number, now)
         return decision
 

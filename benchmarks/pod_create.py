@@ -22,7 +22,8 @@ from muster.kube.connection import Connection
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.actions import CreatePods
-from muster.state.plan import Coordinator, Env, Group, Plan, ProbeKind, Shape, Source, Volume
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind
+from muster.state.pod_spec import Env, PodSpec, Source, Volume
 from muster.state.record import Phase, Record
 
 PODS = 2000
@@ -44,18 +45,22 @@ def plan() -> Plan:
         *(Env(f"AICHOR_VARIABLE_{number}", Source.LITERAL, "x" * 40) for number in range(20)),
     )
     limits = {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": "8"}
-    shape = Shape(requests=limits, limits=limits, shm_bytes=1 << 34)
+    pod = PodSpec(
+        image="registry.example/train:1",
+        command="python3 -u main.py --config large.yaml",
+        requests=limits,
+        limits=limits,
+        shm_bytes=1 << 34,
+        volumes=(Volume("data", "/data"),),
+    )
     return Plan(
         uid="0f8fad5b-d9cb-469f-a165-70867728950e",
         namespace="lab",
         name="moe",
         generation=1,
         operator="jax",
-        image="registry.example/train:1",
-        command="python3 -u main.py --config large.yaml",
-        groups=(Group("worker", 1, PODS, shape, 0, env=env),),
+        groups=(Group("worker", 1, PODS, pod, 0, env=env),),
         coordinator=Coordinator(0, 1234, ProbeKind.JAX),
-        volumes=(Volume("data", "/data"),),
     )
 
 

@@ -40,10 +40,11 @@ from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.watch import WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
 from muster.state.actions import ProbeTarget
-from muster.state.plan import ClockName, Plan
+from muster.state.plan import Plan
 from muster.state.policies import deadline
 from muster.state.record import Record
 from muster.state.roll import RollAnswer
+from muster.state.rules import ClockName
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
 

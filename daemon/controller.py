@@ -22,13 +22,14 @@ from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
 from muster.state.actions import CreatePods, DeletePods
+from muster.state.engine_facts import LiveRead, Refusal
 from muster.state.invalid_spec import refuse
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.record import Line, Record
 from muster.state.roll import RollAnswer
 from muster.state.status import to_status
-from muster.state.view import LiveRead, Refusal, View
+from muster.state.view import View
 
 log = structlog.get_logger()
 
@@ -128,7 +129,7 @@ class Controller:
 
         The streams are independent, so its record may be here before its pods. Judged by that record, a member that
         runs seems to have gone back to Pending, and a pod that ended and is kept for its logs seems to run still."""
-        look = entry.view.look
+        look = entry.view.engine.live_read
         return max(self._caches.pods_version, look.version if look else 0) < entry.foreign_version
 
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
@@ -140,7 +141,7 @@ class Controller:
         return decision
 
     async def _follow(self, entry: Entry, plan: Plan, decision: Decision) -> None:
-        if decision.look:
+        if decision.read_first:
             await self._look(entry, plan)
             return
         if decision.write and not await self._persist(entry, decision):
@@ -163,8 +164,8 @@ class Controller:
 
     async def _look(self, entry: Entry, plan: Plan) -> None:
         """Look past the cache, and decide again: at once, unless the last look was not enough either."""
-        at, last = self._clock(), entry.view.look
-        entry.view.look = LiveRead(at, await self._caches.look(plan, entry.view))
+        at, last = self._clock(), entry.view.engine.live_read
+        entry.view.engine.live_read = LiveRead(at, await self._caches.look(plan, entry.view))
         again = last is not None and abs(at - last.at) < 2 * LOOK_PAUSE  # twice: a look that has waited is one itself
         self._queue.add_in(plan.uid, LOOK_PAUSE if again else 0.0)
 
@@ -222,8 +223,8 @@ class Controller:
 
     def _refused(self, entry: Entry, refusal: Refusal | None) -> None:
         """What the API server would not do in this step (None: it did everything) is seen by the next decision."""
-        if refusal != entry.view.refusal:
-            entry.view.refusal = refusal
+        if refusal != entry.view.engine.refusal:
+            entry.view.engine.refusal = refusal
             self._queue.add(entry.seen.uid)
 
     def _fold(self, entry: Entry, outcome: Outcome, epoch: int) -> None:
@@ -234,17 +235,17 @@ class Controller:
         entry.pods_due = max(entry.pods_due, outcome.version)
         if outcome.confirmed is not None:
             if outcome.launched:
-                view.launched = epoch
+                view.engine.launched = epoch
             if outcome.confirmed and outcome.owner <= entry.version:
-                view.confirmed = epoch
+                view.engine.confirmed = epoch
                 self._queue.add(uid)
             else:
                 self._queue.add_in(uid, 1.0)
         if outcome.lost:
-            view.lost = epoch
+            view.engine.lost = epoch
             self._queue.add(uid)
         if outcome.service:
-            view.service = True
+            view.engine.service = True
         if outcome.refusal is not None:
             self._refused(entry, outcome.refusal)
             self._queue.add_in(uid, REFUSED_PAUSE)

@@ -171,16 +171,18 @@ class ExperimentIndex:
         if not owner:
             return
         view = self._view(owner)
-        view.service = there
+        view.engine.service = there
         if not there:
-            view.confirmed = -1  # it may be the garbage collector that follows a deletion: ask before making it again
+            view.engine.confirmed = (
+                -1
+            )  # it may be the garbage collector that follows a deletion: ask before making it again
         self._touched(owner, view)
 
     def _touched(self, owner: str, view: View) -> None:
         """Somebody's turn has come; or nobody's, and then what is known of nothing need not be kept."""
         if owner in self.entries:
             self.wanted(owner)
-        elif not view.epochs and not view.service:
+        elif not view.epochs and not view.engine.service:
             del self.views[owner]
 
     def _view(self, uid: str) -> View:
@@ -192,7 +194,7 @@ class ExperimentIndex:
     def _forget(self, uid: str) -> None:
         self.entries.pop(uid, None)
         if view := self.views.get(uid):
-            view.service = False  # known of our own create only, perhaps: then nothing would ever say that it is gone
+            view.engine.service = False  # where only our own create was seen, no watch event says that it is gone
             if not view.epochs:
                 del self.views[uid]
         self.gone(uid)

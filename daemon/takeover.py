@@ -36,8 +36,8 @@ def take_over(roster: ExperimentIndex, queue: WorkQueue, latest: Snapshot[Experi
     """Forget what an earlier leadership made us believe, take in what is ``latest``, and give everybody a turn."""
     for entry in list(roster):
         view, seen = entry.view, entry.seen
-        view.confirmed = view.lost = -1
-        view.refusal = view.probe = view.look = None
+        view.engine.reset()
+        view.probe = None
         now = latest.objects.get(seen.uid)
         if now is not None and now.resource_version > seen.resource_version:
             roster.experiment_changed(seen, now)

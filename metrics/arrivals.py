@@ -25,7 +25,7 @@ def arrivals(plan: Plan, record: Record, view: View) -> Arrivals | None:
         tally = view.of(record.epoch)
         arrived = tally.ready + tally.succeeded
     elif standing := view.probe_result_of(record.epoch):
-        if standing.answer.rank_zero_only:
+        if standing.answer.partial:
             return None
         arrived = standing.arrived
     else:

@@ -20,8 +20,9 @@ from muster.metrics.arrivals import arrivals
 from muster.metrics.catalogue import OTHER, SERIES
 from muster.metrics.exposition import Families, label
 from muster.metrics.row import Metric
-from muster.state.plan import ClockName, Plan
+from muster.state.plan import Plan
 from muster.state.record import ConditionType, Phase, Record
+from muster.state.rules import ClockName
 from muster.state.view import View
 
 OPERATORS = 32

@@ -5,7 +5,7 @@ They are computed whole from the record, the assembly and the plan at every step
 
 from collections.abc import Iterator
 
-from muster.state.context import Case
+from muster.state.context import Context
 from muster.state.messages import sentence, why_idle
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record
@@ -16,27 +16,29 @@ NO_COORDINATOR = "NoCoordinator"
 Row = tuple[ConditionType, bool, str, str]
 
 
-def renew(case: Case, assembly: Assembly) -> tuple[Condition, ...]:
+def renew(context: Context, assembly: Assembly) -> tuple[Condition, ...]:
     """All conditions as they are now; ``since`` moves only where the status flipped."""
-    before = {condition.type: condition for condition in case.record.conditions}
-    return tuple(_keep(case, before.get(row[0]), *row) for row in _rows(case, assembly))
+    before = {condition.type: condition for condition in context.record.conditions}
+    return tuple(_keep(context, before.get(row[0]), *row) for row in _rows(context, assembly))
 
 
-def _keep(case: Case, old: Condition | None, kind: ConditionType, status: bool, reason: str, message: str) -> Condition:
-    generation = case.plan.generation
+def _keep(
+    context: Context, old: Condition | None, kind: ConditionType, status: bool, reason: str, message: str
+) -> Condition:
+    generation = context.plan.generation
     if old is None or old.status != status:
-        return Condition(kind, status, reason, message, generation, case.now)
+        return Condition(kind, status, reason, message, generation, context.now)
     if old.reason == reason and old.message == message and old.generation == generation:
-        return old  # the usual case: most conditions of most looks are as they were
+        return old  # the usual context: most conditions of most looks are as they were
     return Condition(kind, status, reason, message, generation, old.since)
 
 
-def _rows(case: Case, assembly: Assembly) -> Iterator[Row]:
-    record = case.record
+def _rows(context: Context, assembly: Assembly) -> Iterator[Row]:
+    record = context.record
     suspended = record.phase is Phase.SUSPENDED
     yield ConditionType.SUSPENDED, suspended, "Suspended" if suspended else "NotSuspended", ""
-    yield _scheduled(case)
-    yield _coordinator(case, assembly)
+    yield _scheduled(context)
+    yield _coordinator(context, assembly)
     assembled = record.assembled_at is not None
     yield (
         ConditionType.ASSEMBLED,
@@ -65,21 +67,21 @@ def _ending(kind: ConditionType, record: Record, phase: Phase) -> Row:
     return kind, here, record.reason if here else f"Not{phase}", record.message if here else ""
 
 
-def _coordinator(case: Case, assembly: Assembly) -> Row:
-    if case.plan.coordinator is None:
+def _coordinator(context: Context, assembly: Assembly) -> Row:
+    if context.plan.coordinator is None:
         return ConditionType.COORDINATOR_READY, True, NO_COORDINATOR, "the members meet nowhere"
-    address = case.plan.coordinator_address(case.record.epoch)
+    address = context.plan.coordinator_address(context.record.epoch)
     if assembly.coordinator_ready:
         return ConditionType.COORDINATOR_READY, True, "Serving", f"serving at {address}"
     return ConditionType.COORDINATOR_READY, False, "NotServing", address
 
 
-def _scheduled(case: Case) -> Row:
+def _scheduled(context: Context) -> Row:
     """Every member had a node in this epoch."""
-    if case.complete:
-        return ConditionType.SCHEDULED, True, "AllScheduled", f"all {case.plan.together} members have a node"
-    scheduled, size = case.tally.scheduled, case.plan.together
-    unplaced = next((pod for pod in case.tally.idle.values() if not pod.scheduled), None)
+    if context.complete:
+        return ConditionType.SCHEDULED, True, "AllScheduled", f"all {context.plan.together} members have a node"
+    scheduled, size = context.tally.scheduled, context.plan.together
+    unplaced = next((pod for pod in context.tally.idle.values() if not pod.scheduled), None)
     if unplaced is None:
         return ConditionType.SCHEDULED, False, "Waiting", f"{scheduled}/{size} members have a node"
     why = f"rank {unplaced.rank} ({unplaced.name}, {why_idle(unplaced)})"

@@ -1,7 +1,7 @@
-"""What a policy is given, and what it may answer.
+"""What a policy reads, and what it may answer.
 
-A policy is a function from a case to a verdict, or to None when it has nothing to say. It reads counts and notable
-members; it never loops over the gang.
+A policy is a function from a context to a verdict, or to None where it has nothing to say. It reads counts and notable
+members, never loops over the gang, and cannot change the view.
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,23 @@ import msgspec
 
 from muster.state.plan import Plan
 from muster.state.pod import Pod
+from muster.state.probe_result import ProbeResult
 from muster.state.record import Cause, Record
-from muster.state.view import ProbeResult, Tally, View
+from muster.state.tally import Tally
+from muster.state.view import ReadOnlyView
 
 
-class Case(msgspec.Struct, frozen=True):
+class Context(msgspec.Struct, frozen=True):
     """One experiment at one instant. ``now`` is in wall seconds."""
 
     plan: Plan
     record: Record
-    view: View
+    view: ReadOnlyView
     now: float
 
-    def with_record(self, record: Record) -> "Case":
-        """The same case with another record."""
-        return Case(self.plan, record, self.view, self.now)
+    def with_record(self, record: Record) -> "Context":
+        """The same context with another record."""
+        return Context(self.plan, record, self.view, self.now)
 
     @property
     def tally(self) -> Tally:
@@ -39,13 +41,14 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def lingering(self) -> list[Pod]:
         """Pods of other epochs that may still run: nothing of this epoch may start beside them."""
-        return [pod for tally in self.view.others(self.record.epoch) for pod in tally.live.values()]
+        return [pod for tally in self.view.others(self.record.epoch) for pod in tally.alive.values()]
 
     @property
     def launched(self) -> bool:
-        """Every member had a pod once in this epoch. Whoever is missing now is gone and not still to come; made again
-        in the same epoch, it would be a second life of its rank, which the first one's coordinator does not take."""
-        return self.complete or self.view.launched == self.record.epoch
+        """Every member had a pod once in this epoch: a pod that is missing now was lost and is not pending.
+
+        It is not created again in this epoch: a coordinator such as JAX's rejects a second registration of a rank."""
+        return self.complete or self.view.engine.launched == self.record.epoch
 
     @property
     def complete(self) -> bool:
@@ -55,7 +58,7 @@ class Case(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Succeed:
-    """The experiment has done its work."""
+    """The success rule holds."""
 
     message: str
 
@@ -71,24 +74,25 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """This epoch is over; the gang starts again."""
+    """This epoch is over; the gang starts again. ``counted`` restarts use the restart budget."""
 
     cause: Cause
+    counted: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """The gang goes, the experiment stays."""
+    """Delete the gang and keep the experiment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """A suspended experiment starts anew."""
+    """Start a suspended experiment anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFirst:
-    """There would be a verdict, but what calls for it is also what a late cache shows: look past the cache first."""
+    """A late cache could show the same: read the pods from the live API before a verdict."""
 
 
 Verdict = Succeed | Fail | Restart | Suspend | Resume | ReadFirst

@@ -5,7 +5,7 @@ They name the rank, the pod and the reason, in that order, because that is what 
 
 from collections.abc import Iterable
 
-from muster.state.context import Case
+from muster.state.context import Context
 from muster.state.plan import Member
 from muster.state.pod import Pod, PodPhase
 from muster.state.record import Cause
@@ -73,11 +73,11 @@ def why_idle(pod: Pod) -> str:
     return f"{pod.phase}: {reason}{detail}"
 
 
-def why_missing(case: Case, rank: int) -> str:
+def why_missing(context: Context, rank: int) -> str:
     """``rank 2 (run-worker-0-2-x7k2p, running but never called the coordinator)``."""
-    pod = case.tally.members.get(rank)
-    member = case.plan.member(rank)
-    name = pod.name if pod else expected_name(case, member)
+    pod = context.tally.members.get(rank)
+    member = context.plan.member(rank)
+    name = pod.name if pod else expected_name(context, member)
     if pod is None:
         why = "no pod yet"
     elif pod.failed:
@@ -93,9 +93,9 @@ def why_missing(case: Case, rank: int) -> str:
     return f"rank {rank} ({name}, {why})"
 
 
-def of_lingering(case: Case) -> str:
+def of_lingering(context: Context) -> str:
     """``2 pods of older epochs (first: run-worker-0-1-x7k2p on node a)``."""
-    pods = case.lingering
+    pods = context.lingering
     if not pods:
         return "pods of older epochs"
     where = f" on node {pods[0].node}" if pods[0].node else ""
@@ -104,15 +104,15 @@ def of_lingering(case: Case) -> str:
     return f"{len(pods)} pods of older epochs (first: {pods[0].name}{where})"
 
 
-def expected_name(case: Case, member: Member | None) -> str:
+def expected_name(context: Context, member: Member | None) -> str:
     """The pod a member will have, for messages about pods that are not there."""
-    return case.plan.pod_name(member, case.record.epoch) if member else "no such member"
+    return context.plan.pod_name(member, context.record.epoch) if member else "no such member"
 
 
-def enumerate_missing(case: Case, ranks: Iterable[int], total: int, shown: int = 3) -> str:
+def enumerate_missing(context: Context, ranks: Iterable[int], total: int, shown: int = 3) -> str:
     """The first missing ranks with their reasons, then how many more."""
     first = list(ranks)[:shown]
     word = "rank" if total == 1 else "ranks"
-    named = "; ".join(why_missing(case, rank).removeprefix("rank ") for rank in first)
+    named = "; ".join(why_missing(context, rank).removeprefix("rank ") for rank in first)
     more = f" and {total - len(first)} more" if total > len(first) else ""
     return f"missing {word} {named}{more}"

@@ -1,7 +1,7 @@
 """The plan: the one form every input takes before anything decides or renders.
 
-An operator file (``muster.state.operators``) turns a spec into a plan; from there on nobody asks which framework it
-serves. A plan is data: it holds no callables, so two equal specs give equal plans, and a plan can be printed.
+An operator file (``state.operators``) turns a spec into a plan; from there on no code asks which framework it serves.
+A plan is data: it holds no callables, so two equal specs give equal plans, and a plan can be printed.
 
 Ranks are dense: groups in order, within a group jobs in order, within a job pods in order.
 """
@@ -13,7 +13,20 @@ from typing import Any
 
 import msgspec
 
-from muster.api.names import epoch_suffix, member_hostname, pod_name
+from muster.api.names import member_hostname, name_suffix, pod_name
+from muster.state.pod_spec import Env, PodSpec, Port
+from muster.state.rules import (
+    DEFAULT_BACKOFF,
+    EVERY_JOB,
+    GANG_FAILURE_RULES,
+    Backoff,
+    ClockName,
+    ClockRule,
+    FailureRule,
+    Gate,
+    SuccessRule,
+    clock_named,
+)
 
 
 class ProbeKind(StrEnum):
@@ -25,104 +38,33 @@ class ProbeKind(StrEnum):
     @property
     def passive(self) -> bool:
         """The probe does not say who has arrived: readiness of the pods must do."""
-        return self is not ProbeKind.JAX
+        return self is ProbeKind.NONE
 
 
-class StartupOrder(StrEnum):
-    """Which members are created when (the gate of a group is what it waits for)."""
+class Completeness(StrEnum):
+    """When the roll of a coordinator is complete."""
 
-    ALL_AT_ONCE = "AllAtOnce"
-    COORDINATOR_FIRST = "CoordinatorFirst"
-
-
-class ClockName(StrEnum):
-    """The deadlines that can run over an experiment; ``muster.state.policies.deadline`` says from when to when."""
-
-    TOTAL = "total"
-    PENDING = "pending"
-    ASSEMBLY = "assembly"
-    TERMINATING = "terminating"
+    PASSED = "passed"
+    """The rendezvous has passed: the coordinator lets all members through together (JAX)."""
+    ARRIVED = "arrived"
+    """Every member has arrived: members go on one by one."""
 
 
-class ClockAction(StrEnum):
-    """What happens when a clock has run out."""
+class Engine(StrEnum):
+    """Who makes the pods."""
 
-    FAIL = "Fail"
-    RESTART = "Restart"
-    ALERT = "Alert"
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """A deadline: ``after`` seconds, then the action."""
-
-    after: float
-    action: ClockAction
+    NATIVE = "native"
+    """Muster creates and deletes the pods."""
+    OBSERVE = "observe"
+    """Another controller owns the pods: Muster watches them, and a decision holds no action."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """Seconds to wait before restart number k: ``initial * factor**(k-1)``, at most ``maximum``."""
+class Role(StrEnum):
+    """What a group is to the experiment; the label ``muster.dev/role`` of its pods."""
 
-    initial: float = 5.0
-    maximum: float = 300.0
-    factor: float = 2.0
-
-    def delay(self, restart: int) -> float:
-        """The wait before the ``restart``-th restart (counted from 1)."""
-        doublings = min(max(restart - 1, 0), 64)  # 64 doublings exceed every maximum; the cap keeps the power finite
-        return float(min(self.maximum, self.initial * self.factor**doublings))
-
-
-class Source(StrEnum):
-    """Where the value of an injected environment variable comes from."""
-
-    LITERAL = "literal"
-    RANK = "rank"
-    EPOCH = "epoch"
-    JOB_INDEX = "job-index"
-    POD_INDEX = "pod-index"
-    JOB_GLOBAL_INDEX = "job-global-index"
-    COORDINATOR_HOST = "coordinator-host"
-    POD_IP = "pod-ip"
-
-
-@dataclass(frozen=True, slots=True)
-class Env:
-    """One injected variable. Order matters: ``$(NAME)`` expands only variables listed before (core/v1 EnvVar)."""
-
-    name: str
-    source: Source
-    value: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Volume:
-    """An existing PersistentVolumeClaim mounted in every member."""
-
-    claim: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Toleration:
-    """A node taint a member tolerates (core/v1 Toleration)."""
-
-    key: str
-    operator: str
-    value: str
-    effect: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What one member's pod asks of its node. Quantities are canonical Kubernetes strings, sizes in bytes."""
-
-    requests: Mapping[str, str] = field(default_factory=dict)
-    limits: Mapping[str, str] = field(default_factory=dict)
-    shm_bytes: int = 0
-    node_selector: Mapping[str, str] = field(default_factory=dict)
-    tolerations: tuple[Toleration, ...] = ()
+    WORKER = "worker"
+    COORDINATOR = "coordinator"
+    """A group of its own for the member at which the others meet."""
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -141,7 +83,7 @@ class Group:
     name: str
     replicas: int
     completions: int
-    shape: Shape
+    pod: PodSpec
     first_rank: int
     first_job: int = 0
     env: tuple[Env, ...] = ()
@@ -149,6 +91,10 @@ class Group:
     """Members of one job that run at a time; 0 means all of them."""
     template: Mapping[str, Any] = field(default_factory=dict)
     """core/v1 PodTemplateSpec merged over the rendered pod: already checked, immutable by convention."""
+    role: Role = Role.WORKER
+    ports: tuple[Port, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    """All of them must be open before a pod of the group is created."""
 
     @property
     def size(self) -> int:
@@ -168,11 +114,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Coordinator:
-    """The member the others meet at."""
+    """The member the others meet at, and how patient Muster is with it."""
 
     rank: int
     port: int
     probe: ProbeKind
+    quiet: float = 6.0
+    """Seconds without a change of the roll, or without an answer, after which the gang is called stuck."""
+    first_serve: float = 60.0
+    """Seconds the coordinator's program may run before its port opens (imports, data, compilation caches)."""
+    complete: Completeness = Completeness.PASSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,22 +135,21 @@ class Plan:
     name: str
     generation: int
     operator: str
-    image: str
-    command: str
     groups: tuple[Group, ...]
     coordinator: Coordinator | None
-    startup: StartupOrder = StartupOrder.ALL_AT_ONCE
+    success: SuccessRule = EVERY_JOB
+    failures: tuple[FailureRule, ...] = GANG_FAILURE_RULES
+    survivor_exits: frozenset[int] = frozenset()
+    """Exit codes with which members end because another member was lost: a consequence and not a cause."""
     limit: int = 3
-    backoff: Backoff = Backoff()
-    clocks: Mapping[ClockName, Clock] = field(default_factory=dict)
+    backoff: Backoff = DEFAULT_BACKOFF
+    clocks: tuple[ClockRule, ...] = ()
+    restart_grace: int | None = None
+    """Seconds of grace for the pods of a broken gang; None: the grace of each pod."""
     suspend: bool = False
     cancel: bool = False
     deleting: bool = False
-    grace: int = 30
-    """Seconds between SIGTERM and SIGKILL when a person ends the run."""
-    pre_stop: tuple[str, ...] = ()
-    ptrace: bool = False
-    volumes: tuple[Volume, ...] = ()
+    engine: Engine = Engine.NATIVE
 
     @property
     def size(self) -> int:
@@ -216,11 +166,19 @@ class Plan:
         """Some group runs fewer members at a time than it has."""
         return self.together < self.size
 
+    def clock(self, name: ClockName) -> ClockRule | None:
+        """The rule of that clock, or None where it does not run."""
+        return clock_named(self.clocks, name)
+
     def members(self) -> Iterator[Member]:
         """Every member, in rank order."""
         for group in self.groups:
             for offset in range(group.size):
                 yield group.member(offset)
+
+    def group(self, name: str) -> Group | None:
+        """The group of that name, or None."""
+        return next((group for group in self.groups if group.name == name), None)
 
     def group_of(self, rank: int) -> Group | None:
         """The group that holds ``rank``, or None where no member has it."""
@@ -234,13 +192,16 @@ class Plan:
         group = self.group_of(rank)
         return group.member(rank - group.first_rank) if group else None
 
-    def pod_name(self, member: Member, epoch: int) -> str:
-        """The name of the member's pod in that epoch."""
-        return pod_name(self.name, member.group, member.job, member.pod, epoch_suffix(self.uid, epoch))
+    def pod_name(self, member: Member, epoch: int, attempt: int = 0) -> str:
+        """The name of the member's pod in that epoch and attempt."""
+        return pod_name(self.name, member.group, member.job, member.pod, name_suffix(self.uid, epoch, attempt))
 
     def hostname(self, member: Member, epoch: int) -> str:
-        """The member's host name in that epoch, inside the subdomain that bears the experiment's name."""
-        return member_hostname(member.group, member.job, member.pod, epoch_suffix(self.uid, epoch))
+        """The member's host name in that epoch, inside the subdomain that bears the experiment's name.
+
+        It is the same in every attempt: the other members go on calling the address they know.
+        """
+        return member_hostname(member.group, member.job, member.pod, name_suffix(self.uid, epoch))
 
     def coordinator_host(self, epoch: int) -> str:
         """``<hostname>.<subdomain>`` of the coordinator in that epoch; empty without a coordinator."""

@@ -65,6 +65,8 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     exit: Exit | None
     disruption: str
     """Reason of a true DisruptionTarget condition, or of a pod failure that the node caused (Evicted, NodeLost ...)."""
+    attempt: int = 0
+    """The life of its job within the epoch; -1 for nonsense."""
 
     @property
     def live(self) -> bool:

@@ -6,9 +6,12 @@ where each rank stands (`RankState`). Every text in an answer comes from a progr
 made it printable and short, but it stays a claim, not a fact.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from muster.api.manifest.groups import MAX_MEMBERS
 
 
 class CoordinatorState(StrEnum):
@@ -50,9 +53,6 @@ class RankState(StrEnum):
 
 _PAST_RENDEZVOUS = frozenset({RankState.CONNECTED, RankState.FAILED, RankState.LEFT})
 
-PROTOCOL_RANK_ZERO_ONLY = "v1-task0"
-"""The oldest JAX protocol in use (0.4.35 to 0.5.1), which tells the state of rank 0 and nothing about the others."""
-
 
 class RankError(NamedTuple):
     """Why the coordinator gave a rank up."""
@@ -76,8 +76,13 @@ class RollAnswer:
     """One printable line of at most 1,000 characters, for people."""
     expected: int | None = None
     """The number of processes process 0 was told; None when the coordinator does not say."""
-    ranks: tuple[RankState, ...] = ()
-    """The state of rank i at index i. Shorter than the gang when `rank_zero_only`, empty when nobody serves."""
+    states: tuple[RankState, ...] = ()
+    """The state of each member that the coordinator knows: of ``identities[i]``, or where there are no identities of
+    rank i. Empty when no coordinator serves."""
+    identities: tuple[str, ...] = ()
+    """The pod IP of each entry of ``states``, where the coordinator knows its members by address and not by rank."""
+    partial: str = ""
+    """Why ``states`` covers the coordinator only, in words for a person; empty when it covers every member."""
     errors: tuple[RankError, ...] = ()
     """The failed ranks' errors, different texts first, capped; `failed` is complete."""
     incarnation: int | None = None
@@ -88,14 +93,9 @@ class RollAnswer:
     """A member received a preemption notice in this life of the coordinator, as far as the probe was asked to look."""
 
     @property
-    def rank_zero_only(self) -> bool:
-        """Whether the coordinator speaks of rank 0 only, so that nothing can be said of the rest of the gang."""
-        return self.protocol == PROTOCOL_RANK_ZERO_ONLY
-
-    @property
     def arrived(self) -> frozenset[int]:
         """Ranks that ever registered in this life of the coordinator, whatever became of them."""
-        return frozenset(rank for rank, state in enumerate(self.ranks) if state is not RankState.MISSING)
+        return frozenset(rank for rank, state in enumerate(self.states) if state is not RankState.MISSING)
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -116,11 +116,24 @@ class RollAnswer:
     def passed(self) -> bool:
         """Whether the rendezvous has passed.
 
-        One rank beyond it proves it for all, because the coordinator lets them through together. Where only rank 0 is
-        told (`rank_zero_only`) this is never claimed: in jax 0.4.35 a connected rank 0 has only registered itself.
-
+        One rank beyond it proves it for all, because the coordinator lets them through together. A ``partial`` answer
+        never proves it: in jax 0.4.35 a connected rank 0 has only registered itself.
         """
-        return not self.rank_zero_only and not _PAST_RENDEZVOUS.isdisjoint(self.ranks)
+        return not self.partial and not _PAST_RENDEZVOUS.isdisjoint(self.states)
 
     def _in(self, wanted: RankState) -> tuple[int, ...]:
-        return tuple(rank for rank, state in enumerate(self.ranks) if state is wanted)
+        return tuple(rank for rank, state in enumerate(self.states) if state is wanted)
+
+
+def by_rank(answer: RollAnswer, rank_of: Mapping[str, int]) -> tuple[RankState, ...]:
+    """The states of an answer by address, joined to ranks. ``rank_of`` gives the rank behind each pod IP.
+
+    A rank without an entry is missing; an address without a rank (a pod that is not a member) is left out.
+    """
+    states = {
+        rank: state
+        for identity, state in zip(answer.identities, answer.states, strict=True)
+        if (rank := rank_of.get(identity)) is not None
+    }
+    size = max(min(answer.expected or 0, MAX_MEMBERS), max(rank_of.values(), default=-1) + 1)
+    return tuple(states.get(rank, RankState.MISSING) for rank in range(size))

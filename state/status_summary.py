@@ -10,12 +10,12 @@ from math import ceil
 from msgspec.structs import replace
 
 from muster.state.conditions import renew
-from muster.state.context import Case
+from muster.state.context import Context
 from muster.state.messages import of_lingering, sentence
-from muster.state.plan import ClockName
 from muster.state.policies import barrier
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
+from muster.state.rules import ClockName
 
 PICTURE_PAUSE = 30.0
 """Seconds after a phase began before its picture is refreshed for the first time."""
@@ -25,18 +25,18 @@ PICTURE_GROWTH = 5.0
 Whoever wants every count as it changes asks the daemon (its page, its metrics), which costs the API server nothing."""
 
 
-def paint(case: Case, assembly: Assembly) -> Record:
+def summarize(context: Context, assembly: Assembly) -> Record:
     """Everything a person sees, painted anew from the facts."""
-    plan, record = case.plan, case.record
-    ready, roll = case.tally.ready + case.tally.succeeded, record.roll
+    plan, record = context.plan, context.record
+    ready, roll = context.tally.ready + context.tally.succeeded, record.roll
     if record.finished:
         ready = record.ready  # how it ended stays, whoever removes the pods
     elif record.gathering and plan.coordinator and not plan.coordinator.probe.passive:
         ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
-    conditions = renew(case, assembly)
+    conditions = renew(context, assembly)
     reason, message = record.reason, record.message
     if not record.finished:
-        reason, message = _waiting_for(case, assembly, conditions)
+        reason, message = _waiting_for(context, assembly, conditions)
     return replace(
         record,
         generation=plan.generation,
@@ -44,30 +44,30 @@ def paint(case: Case, assembly: Assembly) -> Record:
         ready=ready,
         roll=roll,
         coordinator=plan.coordinator_address(record.epoch),
-        deadline=_deadline(case),
+        deadline=_deadline(context),
         reason=reason,
         message=message,
         conditions=conditions,
     )
 
 
-def _deadline(case: Case) -> float | None:
+def _deadline(context: Context) -> float | None:
     """When the total clock passes; after the end, when it would have."""
-    total, started = case.plan.clocks.get(ClockName.TOTAL), case.record.started_at
-    if case.record.finished:
-        return case.record.deadline
+    total, started = context.plan.clock(ClockName.TOTAL), context.record.started_at
+    if context.record.finished:
+        return context.record.deadline
     return float(ceil(started + total.after)) if total and started is not None else None
 
 
-def _waiting_for(case: Case, assembly: Assembly, conditions: tuple[Condition, ...]) -> tuple[str, str]:
+def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Condition, ...]) -> tuple[str, str]:
     """One line: what it is waiting for."""
-    record, tally, size = case.record, case.tally, case.plan.size
+    record, tally, size = context.record, context.tally, context.plan.size
     if record.phase is Phase.SUSPENDED:
         return "Suspended", "suspended by spec.suspend; set it to false to go on"
     if assembly.stuck:
         return assembly.stuck[0], assembly.message
-    if not barrier.clear(case):
-        return "AwaitingOldPods", f"waiting for {of_lingering(case)} to end{_after(record)}"
+    if not barrier.clear(context):
+        return "AwaitingOldPods", f"waiting for {of_lingering(context)} to end{_after(record)}"
     if record.phase is Phase.RESTARTING:
         return "BackingOff", f"epoch {record.epoch} starts after the back-off{_after(record)}"
     if record.phase is Phase.PENDING:

@@ -1,19 +1,52 @@
 """Small things to test with: a plan, a record, a pod, an answer, a view, each valid and each to be bent by keyword."""
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import msgspec
 
-from muster.state.plan import Coordinator, Group, Plan, ProbeKind, Shape
+from muster.state.clocks import CLOCKS
+from muster.state.context import Context
+from muster.state.operators.jax import JAX
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
+from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase, Record
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.rules import ClockAction, ClockName, ClockRule, Gate
 from muster.state.view import View
 
 NOW = 1_000_000.0
 
 
-def plan(*, size: int = 4, probe: ProbeKind = ProbeKind.JAX, **overrides: Any) -> Plan:
+class Clock(NamedTuple):
+    """What a spec says of one clock."""
+
+    after: float
+    action: ClockAction
+
+
+def clock_rules(stated: Mapping[ClockName, Clock]) -> tuple[ClockRule, ...]:
+    """The rules of these clocks, in the order of the table."""
+    rows = (row for row in CLOCKS if row.name in stated)
+    return tuple(replace(row, after=stated[row.name].after, action=stated[row.name].action) for row in rows)
+
+
+def worker_group(size: int, **overrides: Any) -> Group:
+    """The group ``worker`` of one job."""
+    pod = overrides.pop("pod", PodSpec("example.org/train:1", "python train.py"))
+    return Group("worker", 1, size, pod, 0, **overrides)
+
+
+def plan(
+    *,
+    size: int = 4,
+    probe: ProbeKind = ProbeKind.JAX,
+    clocks: Mapping[ClockName, Clock] | None = None,
+    gates: tuple[Gate, ...] = (),
+    **overrides: Any,
+) -> Plan:
     """A JAX run named ``team/run`` with one group ``worker`` of ``size`` members; rank 0 coordinates."""
     usual: dict[str, Any] = {
         "uid": "uid-1",
@@ -21,10 +54,11 @@ def plan(*, size: int = 4, probe: ProbeKind = ProbeKind.JAX, **overrides: Any) -
         "name": "run",
         "generation": 1,
         "operator": "jax",
-        "image": "example.org/train:1",
-        "command": "python train.py",
-        "groups": (Group("worker", replicas=1, completions=size, shape=Shape(), first_rank=0),),
+        "groups": (worker_group(size, gates=gates),),
         "coordinator": Coordinator(rank=0, port=1234, probe=probe),
+        "survivor_exits": JAX.survivor_exits,
+        "restart_grace": JAX.restart_grace,
+        "clocks": clock_rules(clocks or {}),
     }
     return Plan(**usual | overrides)
 
@@ -72,10 +106,16 @@ def answer(*ranks: RankState, **overrides: Any) -> RollAnswer:
         "coordinator": CoordinatorState.SERVING,
         "latency": 0.004,
         "expected": len(ranks),
-        "ranks": ranks,
+        "states": ranks,
         "protocol": "v2",
     }
     return RollAnswer(**usual | overrides)
+
+
+def view_of(context: Context) -> View:
+    """The view of a context, to be changed by a test."""
+    assert isinstance(context.view, View)
+    return context.view
 
 
 def view(*pods: Pod, heard: RollAnswer | None = None, epoch: int = 0) -> View:

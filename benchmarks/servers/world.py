@@ -161,7 +161,7 @@ class Coordinator:
             coordinator=CoordinatorState.SERVING,
             latency=0.002,
             expected=self._target.expected,
-            ranks=self._gang.roll,
+            states=self._gang.roll,
             incarnation=id(self._gang),
             protocol="v2",
         )

@@ -16,12 +16,13 @@ from muster.daemon.web.schemas import Asked, Caused, Detail, Listing, Missed, St
 from muster.metrics.arrivals import arrivals
 from muster.metrics.catalogue import LONGEST
 from muster.metrics.collector import Subject
-from muster.state.context import Case
+from muster.state.context import Context
 from muster.state.messages import sentence, why_missing
-from muster.state.plan import ClockName, Plan
+from muster.state.plan import Plan
+from muster.state.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.record import Cause, Condition, ConditionType, Line, Phase, Record
 from muster.state.roll import RankState
-from muster.state.view import SHOWN_RANKS, ProbeResult
+from muster.state.rules import ClockName
 
 TEXT = 1000
 """Characters of any message."""
@@ -76,13 +77,13 @@ def summary(subject: Subject, clocks: Clocks, now: float) -> Summary:
 def detail(subject: Subject, clocks: Clocks, now: float) -> Detail:
     """Everything about one experiment; costs a look at each of its ranks."""
     record = subject.record
-    case = Case(subject.plan, record, subject.view, now)
+    case = Context(subject.plan, record, subject.view, now)
     probe = case.probe
     return Detail(
         **_row(subject, clocks, now),
         uid=_word(subject.plan.uid),
         coordinator=_asked(case, probe) if probe else None,
-        ranks=_by_state(probe.answer.ranks) if probe else {},
+        ranks=_by_state(probe.answer.states) if probe else {},
         missing_ranks=[_missed(case, rank) for rank in _missing(case)],
         cause=_caused(record.cause) if record.cause else None,
         conditions=[_stated(condition) for condition in record.conditions],
@@ -148,7 +149,7 @@ def _by_state(ranks: Iterable[RankState]) -> dict[str, str]:
     return {state: ranges(found) for state, found in numbers.items()}
 
 
-def _missing(case: Case) -> Iterable[int]:
+def _missing(case: Context) -> Iterable[int]:
     """The first missing ranks as the coordinator, or else the record, names them."""
     if case.record.finished:
         return ()
@@ -157,7 +158,7 @@ def _missing(case: Case) -> Iterable[int]:
     return case.record.roll.missing[:SHOWN_RANKS] if case.record.roll else ()
 
 
-def _missed(case: Case, rank: int) -> Missed:
+def _missed(case: Context, rank: int) -> Missed:
     pod = case.tally.members.get(rank)
     group = case.plan.group_of(rank)
     return Missed(
@@ -169,7 +170,7 @@ def _missed(case: Case, rank: int) -> Missed:
     )
 
 
-def _asked(case: Case, probe: ProbeResult) -> Asked:
+def _asked(case: Context, probe: ProbeResult) -> Asked:
     answer = probe.answer
     return Asked(
         address=_word(case.plan.coordinator_address(case.record.epoch)),

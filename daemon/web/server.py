@@ -28,8 +28,9 @@ from muster.daemon.web import page, rollcall
 from muster.daemon.web.schemas import Listing
 from muster.metrics.collector import Subject
 from muster.metrics.exposition import look, write
-from muster.state.plan import ClockName, Plan
+from muster.state.plan import Plan
 from muster.state.record import Record
+from muster.state.rules import ClockName
 
 log = structlog.get_logger()
 

@@ -1,9 +1,9 @@
 """Every name that Muster and the world agree on: API group, labels, annotations, environment variables, member names.
 
 A member's pod is called ``<experiment>-<group>-<job>-<pod>-<suffix>`` and answers to
-``<group>-<job>-<pod>-<suffix>.<experiment>``. The suffix is derived from the experiment's uid and the epoch, so
-that a create sent twice meets its own first copy (AlreadyExists instead of a second pod), and a process left over
-from an older epoch can neither hold nor find the address of the new coordinator.
+``<group>-<job>-<pod>-<suffix>.<experiment>``. The suffix is derived from the experiment's uid and the epoch, and in
+the pod's name from the attempt too. So a create sent twice meets its own first copy (AlreadyExists instead of a second
+pod), and a process of an older epoch can neither hold nor find the address of the new coordinator.
 """
 
 from functools import lru_cache
@@ -27,6 +27,8 @@ LABEL_JOB = "muster.dev/job-index"
 LABEL_POD = "muster.dev/pod-index"
 LABEL_RANK = "muster.dev/rank"
 LABEL_EPOCH = "muster.dev/epoch"
+LABEL_ATTEMPT = "muster.dev/attempt"
+LABEL_ROLE = "muster.dev/role"
 
 ANNOTATION_COMMAND_SOURCE = "muster.dev/manifest"
 """Where an Experiment came from: the manifest's file name, for people."""
@@ -76,9 +78,10 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels and no look-alikes: a suf
 
 
 @lru_cache(maxsize=512)  # every decision names the coordinator
-def epoch_suffix(uid: str, epoch: int) -> str:
-    """Five characters that differ per experiment and per epoch."""
-    digest = sha256(f"{uid}/{epoch}".encode()).digest()
+def name_suffix(uid: str, epoch: int, attempt: int = 0) -> str:
+    """Five characters that differ per experiment, per epoch and per attempt."""
+    life = f"{uid}/{epoch}/{attempt}" if attempt else f"{uid}/{epoch}"
+    digest = sha256(life.encode()).digest()
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:5])
 
 

@@ -11,12 +11,12 @@ from typing import Final
 
 from muster.api.manifest.groups import SUBMITTER, Group
 from muster.api.manifest.problems import quoted
-from muster.api.names import epoch_suffix, pod_name
+from muster.api.names import name_suffix, pod_name
 from muster.api.values.fields import LABEL_1035, MEANING
 
 MAX_POD_NAME: Final = 63
 _NAME: Final = re.compile(LABEL_1035.replace("$", r"\Z"))
-_SUFFIX: Final = epoch_suffix("", 0)
+_SUFFIX: Final = name_suffix("", 0)
 
 
 def longest_pod_name(name: str, groups: Iterable[Group]) -> str:

@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import AICHOR, Loaded
-from muster.api.names import epoch_suffix
+from muster.api.names import name_suffix
 from muster.api.naming import MAX_POD_NAME, longest_pod_name, slug
 
 COMMONPLACE = frozenset({"", "manifest", "<manifest>", "<stdin>", "aichor", "aichor-manifest", "experiment", "stdin"})
@@ -31,7 +31,7 @@ def generated_name(spec: ExperimentSpec, hint: str, chance: random.Random) -> st
     base = slug(PurePath(hint).stem) if hint else ""
     if base in COMMONPLACE:
         base = spec.operator
-    suffix = epoch_suffix(f"{chance.getrandbits(128):x}", 0)
+    suffix = name_suffix(f"{chance.getrandbits(128):x}", 0)
     over = len(longest_pod_name(f"{base}-{suffix}", spec.groups)) - MAX_POD_NAME
     if over > 0:
         base = base[: max(1, len(base) - over)].rstrip("-")

@@ -20,7 +20,8 @@ from typing import assert_never
 
 import msgspec
 
-from muster.state.plan import Env, Group, Plan, Source
+from muster.state.plan import Group, Plan
+from muster.state.pod_spec import Env, Source
 
 Cell = str | msgspec.Raw
 """A member-specific text, or the slot in a template where it will stand."""

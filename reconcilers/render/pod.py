@@ -29,18 +29,21 @@ from muster.api.manifest.template.merge import merge
 from muster.api.names import (
     CLAIM_VOLUME,
     CONTAINER,
+    LABEL_ATTEMPT,
     LABEL_EPOCH,
     LABEL_GROUP,
     LABEL_JOB,
     LABEL_POD,
     LABEL_RANK,
+    LABEL_ROLE,
     SHM_PATH,
     SHM_VOLUME,
 )
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.environment import Cell, Place, environment, shell
 from muster.reconcilers.render.service import labels, owner_reference
-from muster.state.plan import Group, Member, Plan, Toleration
+from muster.state.plan import Group, Member, Plan
+from muster.state.pod_spec import Toleration
 
 
 def render_pod(plan: Plan, member: Member, epoch: int) -> dict[str, Any]:
@@ -95,6 +98,8 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, Any]:
         LABEL_POD: place.pod,
         LABEL_RANK: place.rank,
         LABEL_EPOCH: str(epoch),
+        LABEL_ATTEMPT: "0",  # only whole gangs restart: a job has one attempt per epoch
+        LABEL_ROLE: group.role.value,
     }
     spec: dict[str, object] = {
         "hostname": place.hostname,
@@ -102,16 +107,16 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, Any]:
         "restartPolicy": "Never",  # a gang restarts as a whole, and Muster decides when
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,  # hundreds of variables about other people's Services, some of which programs obey
-        "terminationGracePeriodSeconds": plan.grace,
+        "terminationGracePeriodSeconds": group.pod.grace,
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [container(plan, group, epoch, place)],
     }
-    if mounted := volumes(plan, group):
+    if mounted := volumes(group):
         spec["volumes"] = mounted
-    if group.shape.node_selector:
-        spec["nodeSelector"] = dict(group.shape.node_selector)
-    if group.shape.tolerations:
-        spec["tolerations"] = [_toleration(toleration) for toleration in group.shape.tolerations]
+    if group.pod.node_selector:
+        spec["nodeSelector"] = dict(group.pod.node_selector)
+    if group.pod.tolerations:
+        spec["tolerations"] = [_toleration(toleration) for toleration in group.pod.tolerations]
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -140,14 +145,14 @@ def _toleration(toleration: Toleration) -> dict[str, object]:
 def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, object]:
     """core/v1 Container."""
     capabilities: dict[str, object] = {"drop": ["ALL"]}
-    if plan.ptrace:
+    if group.pod.ptrace:
         capabilities["add"] = ["SYS_PTRACE"]
     rendered: dict[str, object] = {
         "name": CONTAINER,
-        "image": plan.image,
-        "command": shell(plan.command),
+        "image": group.pod.image,
+        "command": shell(group.pod.command),
         "env": environment(plan, group, epoch, place),
-        "resources": {"requests": dict(group.shape.requests), "limits": dict(group.shape.limits)},
+        "resources": {"requests": dict(group.pod.requests), "limits": dict(group.pod.limits)},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "privileged": False,
@@ -155,24 +160,28 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
             "seccompProfile": {"type": "RuntimeDefault"},
         },
     }
-    mounts = [{"name": _claim_volume(number), "mountPath": volume.path} for number, volume in enumerate(plan.volumes)]
-    if group.shape.shm_bytes > 0:
+    mounts = [
+        {"name": _claim_volume(number), "mountPath": volume.path} for number, volume in enumerate(group.pod.volumes)
+    ]
+    if group.pod.shm_bytes > 0:
         mounts.append({"name": SHM_VOLUME, "mountPath": SHM_PATH})
+    if group.ports:
+        rendered["ports"] = [{"name": port.name, "containerPort": port.number} for port in group.ports]
     if mounts:
         rendered["volumeMounts"] = mounts
-    if plan.pre_stop:
-        rendered["lifecycle"] = {"preStop": {"exec": {"command": list(plan.pre_stop)}}}
+    if group.pod.pre_stop:
+        rendered["lifecycle"] = {"preStop": {"exec": {"command": list(group.pod.pre_stop)}}}
     return rendered
 
 
-def volumes(plan: Plan, group: Group) -> list[dict[str, object]]:
+def volumes(group: Group) -> list[dict[str, object]]:
     """core/v1 Volumes: the experiment's claims, and shared memory of its own size (the runtime's default is 64 MiB)."""
     rendered: list[dict[str, object]] = [
         {"name": _claim_volume(number), "persistentVolumeClaim": {"claimName": volume.claim}}
-        for number, volume in enumerate(plan.volumes)
+        for number, volume in enumerate(group.pod.volumes)
     ]
-    if group.shape.shm_bytes > 0:
-        rendered.append({"name": SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": str(group.shape.shm_bytes)}})
+    if group.pod.shm_bytes > 0:
+        rendered.append({"name": SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": str(group.pod.shm_bytes)}})
     return rendered
 
 

@@ -1,12 +1,12 @@
-"""Operator ``jobset``: groups of jobs of pods, which need not meet anywhere.
+"""Operator ``jobset``: groups of jobs of pods, without a coordinator.
 
 Variables are AIchor's (its operators page); ``JOB_COMPLETION_INDEX`` is what Kubernetes gives the pods of an Indexed
 Job.
 """
 
 from muster.api.manifest.groups import Group
-from muster.state.operators.framework import Framework
-from muster.state.plan import Env, Source
+from muster.state.operators.operator import Operator
+from muster.state.pod_spec import Env, Source
 
 
 def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
@@ -20,4 +20,4 @@ def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
     )
 
 
-JOBSET = Framework(_env, lambda _groups: None)
+JOBSET = Operator(_env, lambda _groups: None)

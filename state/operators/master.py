@@ -1,14 +1,24 @@
 """Operators ``pytorch`` and ``xgboost``: the members meet at rank 0, whose address is in ``MASTER_ADDR``.
 
 Variables and ports are AIchor's (its operators page): MASTER_PORT is 23456 for PyTorch and 9999 for XGBoost.
+
+When a peer is lost, a PyTorch process ends by SIGABRT where NCCL's watchdog ends it (pytorch
+torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp). The collectives of both frameworks cannot go on without a member,
+so the survivors of a broken gang get a short grace.
 """
 
 from functools import partial
 
 from muster.api.manifest.groups import Group
 from muster.api.names import PYTORCH_PORT, XGBOOST_PORT
-from muster.state.operators.framework import Framework, size_of
-from muster.state.plan import Coordinator, Env, ProbeKind, Source
+from muster.state.operators.operator import Operator, size_of
+from muster.state.plan import Coordinator, ProbeKind
+from muster.state.pod_spec import Env, Source
+
+COORDINATOR_RANK = 0
+SIGABRT_EXIT = 134
+"""128 + SIGABRT, the exit code of an aborted process."""
+RESTART_GRACE = 2
 
 
 def _env(port: int, _group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
@@ -21,8 +31,13 @@ def _env(port: int, _group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]
 
 
 def _coordinator(port: int, _groups: tuple[Group, ...]) -> Coordinator | None:
-    return Coordinator(0, port, ProbeKind.NONE)
+    return Coordinator(COORDINATOR_RANK, port, ProbeKind.NONE)
 
 
-PYTORCH = Framework(partial(_env, PYTORCH_PORT), partial(_coordinator, PYTORCH_PORT))
-XGBOOST = Framework(partial(_env, XGBOOST_PORT), partial(_coordinator, XGBOOST_PORT))
+PYTORCH = Operator(
+    partial(_env, PYTORCH_PORT),
+    partial(_coordinator, PYTORCH_PORT),
+    survivor_exits=frozenset({SIGABRT_EXIT}),
+    restart_grace=RESTART_GRACE,
+)
+XGBOOST = Operator(partial(_env, XGBOOST_PORT), partial(_coordinator, XGBOOST_PORT), restart_grace=RESTART_GRACE)

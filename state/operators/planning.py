@@ -1,23 +1,24 @@
 """From an Experiment to its plan."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from muster.api.errors import MusterError
-from muster.api.manifest.experiment import Clock as ClockSpec
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
-from muster.state.operators.framework import Framework
+from muster.state.clocks import CLOCKS
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
 from muster.state.operators.master import PYTORCH, XGBOOST
-from muster.state.operators.shaping import shape_of
-from muster.state.plan import Backoff, Clock, ClockAction, ClockName, Env, Group, Plan, Source, StartupOrder, Volume
+from muster.state.operators.operator import Operator
+from muster.state.operators.pod_specs import pod_spec_of
+from muster.state.plan import Coordinator, Group, Plan, Role
+from muster.state.pod_spec import Env, Port, Source
+from muster.state.rules import Backoff, ClockAction, ClockName, ClockRule, Gate, GateCondition
 
-FRAMEWORKS: dict[str, Framework] = {"jax": JAX, "pytorch": PYTORCH, "xgboost": XGBOOST, "jobset": JOBSET}
+REGISTRY: dict[str, Operator] = {"jax": JAX, "pytorch": PYTORCH, "xgboost": XGBOOST, "jobset": JOBSET}
 
-DEFAULT_GRACE = 30
-"""Seconds from SIGTERM to SIGKILL when a person ends a run (Kubernetes' own default)."""
-TERMINATING = Clock(120.0, ClockAction.ALERT)
-"""Old pods that take this long to end are worth an alert even if nobody asked: nothing starts before they do."""
+MASTER = "master"
+"""The group that pytorch and xgboost manifests may name for rank 0 alone."""
 
 
 class PlanError(MusterError):
@@ -27,35 +28,33 @@ class PlanError(MusterError):
 def plan_of(experiment: Experiment) -> Plan:
     """The plan of an experiment. Raises ``PlanError``."""
     spec = experiment.spec
-    framework = FRAMEWORKS.get(spec.operator)
-    if framework is None:
-        known = ", ".join(FRAMEWORKS)
+    operator = REGISTRY.get(spec.operator)
+    if operator is None:
+        known = ", ".join(REGISTRY)
         raise PlanError(f"spec.operator: {spec.operator} experiments are not run by this release; it runs {known}")
     _refuse_unsupported(spec)
     graceful = spec.graceful_termination
-    grace = graceful.termination_grace_period_seconds if graceful else None
+    stated = graceful is not None and graceful.termination_grace_period_seconds is not None
     backoff = spec.restart_policy.backoff
+    coordinator = operator.coordinator(spec.groups)
     return Plan(
         uid=experiment.uid,
         namespace=experiment.namespace,
         name=experiment.name,
         generation=experiment.generation,
         operator=spec.operator,
-        image=spec.image,
-        command=spec.command,
-        groups=tuple(_groups(experiment, framework)),
-        coordinator=framework.coordinator(spec.groups),
-        startup=StartupOrder(spec.startup.order),
+        groups=tuple(_groups(experiment, operator, coordinator)),
+        coordinator=coordinator,
+        success=operator.success,
+        failures=operator.failures,
+        survivor_exits=operator.survivor_exits,
         limit=spec.restart_policy.backoff_limit,
         backoff=Backoff(backoff.initial_seconds, backoff.max_seconds, backoff.factor),
-        clocks=_clocks(spec),
+        clocks=tuple(_clocks(spec)),
+        restart_grace=None if stated else operator.restart_grace,
         suspend=spec.suspend,
         cancel=spec.cancel,
         deleting=experiment.deletion_timestamp is not None,
-        grace=DEFAULT_GRACE if grace is None else grace,
-        pre_stop=graceful.shutdown_command if graceful else (),
-        ptrace=bool(spec.security_context and spec.security_context.ptrace),
-        volumes=tuple(_volumes(spec)),
     )
 
 
@@ -69,53 +68,51 @@ def _identity(experiment: Experiment) -> tuple[Env, ...]:
     )
 
 
-def _groups(experiment: Experiment, framework: Framework) -> Iterator[Group]:
-    groups = experiment.spec.groups
+def _groups(experiment: Experiment, operator: Operator, coordinator: Coordinator | None) -> Iterator[Group]:
+    spec = experiment.spec
     rank = job = 0
-    for group in groups:
+    for group in spec.groups:
+        meets_here = coordinator is not None and rank <= coordinator.rank < rank + group.members
         yield Group(
             name=group.name,
             replicas=group.count,
             completions=group.completions,
-            shape=shape_of(group.resources),
+            pod=pod_spec_of(spec, group.resources),
             first_rank=rank,
             first_job=job,
-            env=(*_identity(experiment), *framework.env(group, groups)),
+            env=(*_identity(experiment), *operator.env(group, spec.groups)),
             parallelism=group.parallelism,
-            template=experiment.spec.template_of(group),
+            template=spec.template_of(group),
+            role=Role.COORDINATOR if meets_here and group.name == MASTER else Role.WORKER,
+            ports=(Port("coordinator", coordinator.port),) if coordinator and meets_here else (),
+            gates=_gates(spec, coordinator),
         )
         rank += group.members
         job += group.count
 
 
-def _clocks(spec: ExperimentSpec) -> dict[ClockName, Clock]:
-    clocks = {ClockName.TERMINATING: TERMINATING}
-    if (deadline := spec.deadline_seconds) is not None:
-        clocks[ClockName.TOTAL] = Clock(deadline, ClockAction.FAIL)
-    stated: dict[ClockName, ClockSpec | None] = {
-        ClockName.PENDING: spec.clocks.pending,
-        ClockName.ASSEMBLY: spec.clocks.assembly,
-        ClockName.TERMINATING: spec.clocks.terminating,
-    }
-    return clocks | {
-        name: Clock(clock.after_seconds, ClockAction(clock.action)) for name, clock in stated.items() if clock
-    }
+def _gates(spec: ExperimentSpec, coordinator: Coordinator | None) -> tuple[Gate, ...]:
+    """``CoordinatorFirst``: wait until the coordinator serves, or until its pod is ready where no probe asks it."""
+    if coordinator is None or spec.startup.order != "CoordinatorFirst":
+        return ()
+    return (Gate(GateCondition.READY if coordinator.probe.passive else GateCondition.SERVING),)
 
 
-def _volumes(spec: ExperimentSpec) -> Iterator[Volume]:
-    if spec.storage:
-        yield from (Volume(claim.name, claim.mount_point) for claim in spec.storage.attach_existing_pvcs)
-    claim = spec.tensorboard.use_pvc if spec.tensorboard and spec.tensorboard.enabled else None
-    if claim and claim.enabled and claim.name:
-        yield Volume(claim.name, TENSORBOARD_PATH)
-
-
-TENSORBOARD_PATH = "/tensorboard"
-"""Where TensorBoard's claim is mounted."""
+def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:
+    """The clocks that run: those that the spec sets (``spec.clocks`` names them as ``ClockName`` does), the total
+    where the spec has a timeout, and those whose row has a default."""
+    for row in CLOCKS:
+        stated = getattr(spec.clocks, row.name.value, None)
+        if row.name is ClockName.TOTAL and spec.deadline_seconds is not None:
+            yield replace(row, after=spec.deadline_seconds)
+        elif stated is not None:
+            yield replace(row, after=stated.after_seconds, action=ClockAction(stated.action))
+        elif row.after:
+            yield row
 
 
 def _refuse_unsupported(spec: ExperimentSpec) -> None:
-    """Better no run than one that silently lacks what its manifest asks for."""
+    """An experiment that silently lacks what its manifest asks for is worse than none."""
     if spec.storage and spec.storage.shared_volume:
         raise PlanError("spec.storage.sharedVolume: this release makes no volumes; attach an existing claim instead")
     debug = spec.debug

@@ -1,66 +1,62 @@
 """The barrier: no member of an epoch starts while a pod of another epoch may still run.
 
 Two epochs at once would mix at the rendezvous: a late rank of the old one registers with the new coordinator and
-both runs die. Deleting is asked for once per pod and then awaited, however long it takes; ``terminating`` is the
-clock over the wait.
+both runs die. Each pod is deleted once and then awaited, however long it takes; ``terminating`` is the clock over the
+wait.
 
-Pods that have ended do no harm. The one that caused the last restart is kept for its logs; the others are removed.
+Pods that have ended do no harm. The one that caused the last restart is kept for its logs; the others are deleted.
 """
 
 from muster.state.actions import DeletePods
-from muster.state.context import Case
-from muster.state.plan import ClockAction, ClockName
+from muster.state.context import Context
 from muster.state.pod import Pod
-
-RESTART_GRACE = 2
-"""Seconds of grace for the survivors of a broken gang. JAX swallows SIGTERM while its preemption service is on, so a
-survivor uses all the grace it gets, and its collectives are lost anyway."""
+from muster.state.rules import ClockAction, ClockName
 
 
-def clear(case: Case) -> bool:
-    """Nothing of another epoch may run any more."""
-    return not any(tally.live for tally in case.view.others(case.record.epoch))
+def clear(context: Context) -> bool:
+    """No pod of another epoch may run any more."""
+    return not any(tally.alive for tally in context.view.others(context.record.epoch))
 
 
-def sweep(case: Case) -> list[DeletePods]:
-    """Delete what is left of other epochs, apart from what is going already and from the cause's own pod."""
-    kept = case.record.cause.uid if case.record.cause else ""
-    others = case.view.others(case.record.epoch)
-    alive = tuple(pod for tally in others for pod in tally.live.values() if not pod.terminating)
+def sweep(context: Context) -> list[DeletePods]:
+    """Delete the pods of other epochs, except those that are terminating and the pod of the last cause."""
+    kept = context.record.cause.uid if context.record.cause else ""
+    others = context.view.others(context.record.epoch)
+    alive = tuple(pod for tally in others for pod in tally.alive.values() if not pod.terminating)
     ended = tuple(
         pod
         for tally in others
         for pod in tally.members.values()
         if not pod.live and not pod.terminating and pod.uid != kept
     )
-    forced = _forced(case)
+    forced = _forced(context)
     if forced:
-        living = _delete(case, forced, 0, "their terminating clock has run out, and its action is Restart")
+        living = _delete(context, forced, 0, "their terminating clock has run out, and its action is Restart")
     else:
-        living = _delete(case, alive, RESTART_GRACE, "they belong to an older epoch")
-    return [*living, *_delete(case, ended, 0, "they have ended and belong to an older epoch")]
+        living = _delete(context, alive, context.plan.restart_grace, "they belong to an older epoch")
+    return [*living, *_delete(context, ended, 0, "they have ended and belong to an older epoch")]
 
 
-def _delete(case: Case, pods: tuple[Pod, ...], grace: int | None, why: str) -> list[DeletePods]:
-    """Delete those of the pods that the API server has not promised to delete within that grace already."""
-    asked = tuple(pod for pod in pods if not case.view.dismissed_within(pod, grace))
+def end(context: Context) -> list[DeletePods]:
+    """Delete every pod that still runs: the experiment is over or suspended. Ended pods stay for their logs."""
+    alive = tuple(pod for tally in context.view.epochs.values() for pod in tally.alive.values() if not pod.terminating)
+    return _delete(context, alive, None, "the experiment does not run any more")
+
+
+def _delete(context: Context, pods: tuple[Pod, ...], grace: int | None, why: str) -> list[DeletePods]:
+    """Delete those of the pods whose deletion within that grace the API server has not accepted already."""
+    asked = tuple(pod for pod in pods if not context.view.engine.delete_accepted(pod, grace))
     return [DeletePods(asked, grace, why)] if asked else []
 
 
-def _forced(case: Case) -> tuple[Pod, ...]:
+def _forced(context: Context) -> tuple[Pod, ...]:
     """Pods to delete by force, because the spec says so for pods that take too long to end.
 
     A pod deleted by force may still run on a node that is cut off. Its address is of an older epoch, so it cannot reach
     the new coordinator, but it may hold accelerators and write to shared volumes: hence never by default.
     """
-    clock = case.plan.clocks.get(ClockName.TERMINATING)
-    since = case.record.ending_at
-    if clock is None or since is None or clock.action is not ClockAction.RESTART or case.now < since + clock.after:
+    clock = context.plan.clock(ClockName.TERMINATING)
+    since = context.record.ending_at
+    if clock is None or since is None or clock.action is not ClockAction.RESTART or context.now < since + clock.after:
         return ()
-    return tuple(case.lingering)
-
-
-def dismiss(case: Case) -> list[DeletePods]:
-    """Delete every pod that still runs: the experiment is over or suspended. Ended pods stay for their logs."""
-    alive = tuple(pod for tally in case.view.epochs.values() for pod in tally.live.values() if not pod.terminating)
-    return _delete(case, alive, None, "the experiment does not run any more")
+    return tuple(context.lingering)

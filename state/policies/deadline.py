@@ -1,108 +1,103 @@
-"""Clocks: deadlines that run over an experiment, each computed from persisted times and never from a timer's memory.
+"""Deadlines: what happens when a clock of the plan has run out. ``state.clocks`` has the table of clocks.
 
-======================  =======================================  ==========================================
-clock                   runs from                                until
-======================  =======================================  ==========================================
-``total``               the start (again after a suspension)     the experiment finished; restarts do not stop it
-``pending``             the epoch's launch                       every member has a node
-``assembly``            the first process of the epoch runs      the roll is complete
-``terminating``         pods that must go are asked to           they are gone
-======================  =======================================  ==========================================
-
-A suspended or finished experiment has no running clock, except ``terminating``.
+Each deadline is computed from a persisted time and never from a timer's memory. A suspended or finished experiment has
+no running clock, except those whose row says ``while_idle``.
 
 A clock ends something because something has *not* happened, and a late cache looks just like that: it may hide the last
-node, or the success. So, once it has run out, it acts only on what the live API has said since.
+node, or the success. So a clock that has run out acts only on what the live API has said since.
 """
 
-from muster.state.context import Case, Fail, ReadFirst, Restart
+from collections.abc import Callable
+
+from muster.state.context import Context, Fail, ReadFirst, Restart
 from muster.state.messages import enumerate_missing, of_lingering
-from muster.state.plan import Clock, ClockAction, ClockName, Plan
+from muster.state.plan import Plan
 from muster.state.policies.failure import spend
 from muster.state.record import Cause, Phase, Record
-
-REASONS = {
-    ClockName.TOTAL: "DeadlineExceeded",
-    ClockName.PENDING: "PendingDeadlineExceeded",
-    ClockName.ASSEMBLY: "AssemblyDeadlineExceeded",
-    ClockName.TERMINATING: "TerminatingDeadlineExceeded",
-}
+from muster.state.rules import ClockAction, ClockName, ClockRule
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
     """When each running clock runs out, in wall seconds."""
-    starts: dict[ClockName, float | None] = {ClockName.TERMINATING: record.ending_at}
-    if not record.finished and record.phase is not Phase.SUSPENDED:
-        starts[ClockName.TOTAL] = record.started_at
-        if record.scheduled_at is None:
-            starts[ClockName.PENDING] = record.epoch_at
-        if record.assembled_at is None:
-            starts[ClockName.ASSEMBLY] = record.assembling_at
+    idle = record.finished or record.phase is Phase.SUSPENDED
     return {
-        name: start + plan.clocks[name].after
-        for name, start in starts.items()
-        if start is not None and name in plan.clocks
+        clock.name: begin + clock.after
+        for clock in plan.clocks
+        if (clock.while_idle or not idle) and (begin := _running_since(clock, record)) is not None
     }
 
 
-def passed(case: Case) -> list[ClockName]:
-    """The clocks that have run out, in the order of ``REASONS``."""
-    over = ends(case.plan, case.record)
-    return [name for name in REASONS if name in over and over[name] <= case.now]
+def _running_since(clock: ClockRule, record: Record) -> float | None:
+    stopped = clock.ends is not None and getattr(record, clock.ends.value) is not None
+    begin: float | None = getattr(record, clock.begins.value)
+    return None if stopped else begin
 
 
-def judge(case: Case) -> Restart | Fail | ReadFirst | None:
-    """Do what the first passed clock asks. Those that end nothing are told of by the rendezvous policy."""
-    name = _first(case)
-    if name is None:
+def passed(context: Context) -> list[ClockRule]:
+    """The clocks that have run out, in the order of the table."""
+    over = ends(context.plan, context.record)
+    return [clock for clock in context.plan.clocks if clock.name in over and over[clock.name] <= context.now]
+
+
+def judge(context: Context) -> Restart | Fail | ReadFirst | None:
+    """Do what the first passed clock asks. Clocks that only alert are shown by the rendezvous policy."""
+    clock = next((clock for clock in passed(context) if not _alerts_only(clock)), None)
+    if clock is None:
         return None
-    if unsure(case, name):
+    if unsure(context, clock.name):
         return ReadFirst()
-    clock = case.plan.clocks[name]
-    message = f"{_what(case, name)} within {clock.after:g} s"
-    if clock.action is ClockAction.FAIL or name is ClockName.TOTAL:
-        return Fail(REASONS[name], message)
-    return spend(case, Cause(case.record.epoch, REASONS[name], message, case.now))
+    message = sentence(context, clock)
+    if clock.action is ClockAction.FAIL:
+        return Fail(clock.reason, message)
+    return spend(context, Cause(context.record.epoch, clock.reason, message, context.now))
 
 
-def unsure(case: Case, name: ClockName) -> bool:
-    """Nobody has looked past the cache since that clock ran out."""
-    look = case.view.look
-    return look is None or look.at < ends(case.plan, case.record)[name]
+def unsure(context: Context, name: ClockName) -> bool:
+    """The pods have not been read past the cache since that clock ran out."""
+    read = context.view.engine.live_read
+    return read is None or read.at < ends(context.plan, context.record)[name]
 
 
-def _first(case: Case) -> ClockName | None:
-    """The first passed clock that ends something."""
-    clocks = case.plan.clocks
-    ending = (n for n in passed(case) if clocks[n].action is not ClockAction.ALERT and not _forces(n, clocks[n]))
-    return next(ending, None)
-
-
-def _forces(name: ClockName, clock: Clock) -> bool:
-    """To restart pods that do not end means to delete them by force, which is the barrier's to do."""
-    return name is ClockName.TERMINATING and clock.action is ClockAction.RESTART
-
-
-def alerts(case: Case) -> list[tuple[str, str]]:
+def alerts(context: Context) -> list[tuple[str, str]]:
     """Reason and message of each passed clock that ends nothing."""
-    return [
-        (REASONS[name], f"{_what(case, name)} within {case.plan.clocks[name].after:g} s")
-        for name in passed(case)
-        if case.plan.clocks[name].action is ClockAction.ALERT or _forces(name, case.plan.clocks[name])
-    ]
+    return [(clock.reason, sentence(context, clock)) for clock in passed(context) if _alerts_only(clock)]
 
 
-def _what(case: Case, name: ClockName) -> str:
-    match name:
-        case ClockName.TOTAL:
-            return "the experiment did not finish"
-        case ClockName.PENDING:
-            return f"{case.tally.scheduled}/{case.plan.size} members got a node"
-        case ClockName.ASSEMBLY:
-            probe = case.probe
-            if probe is None or not probe.served:
-                return "the coordinator did not serve"
-            missing = enumerate_missing(case, probe.missing, case.plan.size - probe.arrived)
-            return f"{probe.arrived}/{case.plan.size} ranks arrived, {missing}"
-        case ClockName.TERMINATING:
-            return f"{of_lingering(case)} did not end"
+def _alerts_only(clock: ClockRule) -> bool:
+    """A clock over pods that do not end cannot end them: its Restart is a deletion by force, done by the barrier."""
+    forces = clock.name is ClockName.TERMINATING and clock.action is ClockAction.RESTART
+    return clock.action is ClockAction.ALERT or forces
+
+
+def sentence(context: Context, clock: ClockRule) -> str:
+    """What has not happened, and within which time."""
+    return f"{clock.sentence.format_map(_Placeholders(context))} within {clock.after:g} s"
+
+
+class _Placeholders(dict[str, object]):
+    """The values of a sentence's placeholders; each is computed only when the sentence names it."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+
+    def __missing__(self, key: str) -> object:
+        return PLACEHOLDERS[key](self._context)
+
+
+def _roll(context: Context) -> str:
+    probe = context.probe
+    if probe is None or not probe.served:
+        return "the coordinator did not serve"
+    size = context.plan.size
+    missing = enumerate_missing(context, probe.missing, size - probe.arrived)
+    return f"{probe.arrived}/{size} ranks arrived, {missing}"
+
+
+PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
+    "scheduled": lambda context: context.tally.scheduled,
+    "size": lambda context: context.plan.size,
+    "roll": _roll,
+    "lingering": of_lingering,
+}
+"""What the sentence of a clock may name."""

@@ -1,81 +1,95 @@
-"""Failure: the first member that fails ends the epoch for all.
+"""Failure: the first member that fails decides what happens to the epoch, by the plan's failure rules.
 
-One failure breaks every collective, so the survivors can only hang or crash after it. Therefore:
-
-- The first failing container is the cause, and the whole burst that follows it is one restart (epochs make sure
-  of that).
-- What was done to a member (preemption, eviction, node loss, somebody deleting its pod) is a disruption, and costs
-  nothing of the restart budget. Where both are seen, the disruption came first: victims of a drained node crash
-  because of it.
+- The first failing container is the cause, and the whole burst that follows it is one restart, because a failure
+  counts only in its own epoch.
+- What was done to a member (preemption, eviction, node loss, a deleted pod) is a disruption. Where both are seen, the
+  disruption came first: the processes of a drained node crash because of it.
 - A failure is monotone: once seen it cannot be unseen, so a late cache cannot invent one. But it can hide what came
-  before it, the disruption above all, so a failure is charged only on what the live API has said since. That a pod is
-  *gone* is not monotone; it counts only after the live API has confirmed it (``view.lost``).
-- SIGABRT (exit code 134) is how JAX's survivors die when a peer is lost, so among failures of the same second it
-  comes last. And where nothing but SIGABRT is seen while a member's pod is deleted or missing, they died of that: a
-  daemon that was away while a member was preempted finds its pod gone, and with it the word that it was a disruption.
+  before it, above all the disruption, so a failure is charged only on what the live API has said since. That a pod is
+  *gone* is not monotone; it counts only after the live API has confirmed it (``engine.lost``).
+- Some exit codes are those of survivors: the plan states them (``survivor_exits``; JAX's survivors abort). Among
+  failures of the same second they come last. Where only they are seen while a member's pod is deleted or missing, the
+  missing pod is the cause: a daemon that was away while a member was preempted finds its pod gone, and with it the
+  condition that it was a disruption.
 """
 
-from muster.state.context import Case, Fail, ReadFirst, Restart
+from muster.state.context import Context, Fail, ReadFirst, Restart
 from muster.state.messages import cause_of, sentence
 from muster.state.pod import Pod
 from muster.state.record import Cause
+from muster.state.rules import FailureAction, FailureRule
 
-SIGABRT_EXIT = 134
 
-
-def judge(case: Case) -> Restart | Fail | ReadFirst | None:
+def judge(context: Context) -> Restart | Fail | ReadFirst | None:
     """Restart or fail because of the first failing member, if one failed."""
-    cause = first_cause(case)
+    cause = first_cause(context)
     if cause is None:
         return None
-    return ReadFirst() if unsure(case, cause) else spend(case, cause)
+    return ReadFirst() if unsure(context, cause) else spend(context, cause)
 
 
-def unsure(case: Case, cause: Cause) -> bool:
-    """It would be charged, and nobody has looked past the cache since the first word of a failure."""
+def unsure(context: Context, cause: Cause) -> bool:
+    """The failure would be charged, and the pods have not been read past the cache since it was first seen."""
     if cause.disruption:
         return False
-    look = case.view.look
-    return look is None or look.version < min(pod.resource_version for pod in case.tally.failed.values())
+    read = context.view.engine.live_read
+    return read is None or read.version < min(pod.resource_version for pod in context.tally.failed.values())
 
 
-def first_cause(case: Case) -> Cause | None:
+def first_cause(context: Context) -> Cause | None:
     """The failure or disruption that this epoch has suffered first."""
-    tally, epoch = case.tally, case.record.epoch
+    tally, epoch = context.tally, context.record.epoch
+
+    def order(pod: Pod) -> tuple[float, bool, int]:
+        at = pod.exit.finished_at if pod.exit and pod.exit.finished_at else float("inf")  # 0: the kubelet did not say
+        return at, _survivor(context, pod), pod.rank
+
     disrupted = [pod for pod in tally.disrupted.values() if pod.terminating or pod.failed]
-    if pod := min(disrupted, key=_order, default=None):
-        return cause_of(pod, epoch, case.now)
+    if pod := min(disrupted, key=order, default=None):
+        return cause_of(pod, epoch, context.now)
     failed = [pod for pod in tally.failed.values() if not pod.terminating]
-    bereaved = all(pod.exit is not None and pod.exit.code == SIGABRT_EXIT for pod in failed)
-    if (pod := min(failed, key=_order, default=None)) and not bereaved:
-        return cause_of(pod, epoch, case.now)
-    if leaving := min((*tally.leaving.values(), *tally.failed.values()), key=_going, default=None):
-        if not leaving.terminating and case.launched and tally.pods < case.plan.together:
-            return _gone(case)
-        return cause_of(leaving, epoch, case.now)
-    return _gone(case)
+    survivors_only = all(_survivor(context, pod) for pod in failed)
+    if (pod := min(failed, key=order, default=None)) and not survivors_only:
+        return cause_of(pod, epoch, context.now)
+    candidates = (*tally.leaving.values(), *tally.failed.values())
+    if pod := min(candidates, key=lambda pod: (not pod.terminating, order(pod)), default=None):  # deleted pods first
+        if not pod.terminating and context.launched and tally.pods < context.plan.together:
+            return _gone(context)
+        return cause_of(pod, epoch, context.now)
+    return _gone(context)
 
 
-def _gone(case: Case) -> Cause | None:
-    """A member's pod that is gone, once the live API has said so (which it is asked for: see ``ConfirmLoss``)."""
-    if not case.launched or case.view.lost != case.record.epoch:
+def _survivor(context: Context, pod: Pod) -> bool:
+    """The pod ended as members do that lost another member."""
+    return pod.exit is not None and pod.exit.code in context.plan.survivor_exits
+
+
+def _gone(context: Context) -> Cause | None:
+    """A member's pod that is gone, once the live API has confirmed it (see ``ConfirmLoss``)."""
+    if not context.launched or context.view.engine.lost != context.record.epoch:
         return None
-    return Cause(case.record.epoch, "PodDeleted", "a member's pod is gone", case.now, disruption=True)
+    return Cause(context.record.epoch, "PodDeleted", "a member's pod is gone", context.now, disruption=True)
 
 
-def spend(case: Case, cause: Cause) -> Restart | Fail:
-    """Restart if the cause is a disruption or the budget allows one more; otherwise fail."""
-    if cause.disruption or case.record.restarts < case.plan.limit:
-        return Restart(cause)
-    used = "no restarts allowed" if not case.plan.limit else f"all {case.plan.limit} restarts used"
-    return Fail("BackoffLimitExceeded", f"{used}; {sentence(cause)}", cause)
+def spend(context: Context, cause: Cause) -> Restart | Fail:
+    """What the plan's rules say of that cause. A counted restart needs one unit of the budget."""
+    rule = _rule_for(context, cause)
+    if rule.action is FailureAction.FAIL_EXPERIMENT:
+        return Fail("FailureRule", f"a failure rule ends the experiment; {sentence(cause)}", cause)
+    if not rule.counted or context.record.restarts < context.plan.limit:
+        return Restart(cause, rule.counted)
+    return Fail("BackoffLimitExceeded", f"{_used(context.plan.limit)}; {sentence(cause)}", cause)
 
 
-def _going(pod: Pod) -> tuple[bool, tuple[float, bool, int]]:
-    """Pods that somebody deletes before those that ended by themselves."""
-    return not pod.terminating, _order(pod)
+def _rule_for(context: Context, cause: Cause) -> FailureRule:
+    """The first matching rule; without one, a counted restart of the gang."""
+    for rule in context.plan.failures:
+        if rule.matches(disruption=cause.disruption, group=cause.group, exit_code=cause.exit_code, reason=cause.reason):
+            return rule
+    return FailureRule(FailureAction.RESTART_GANG)
 
 
-def _order(pod: Pod) -> tuple[float, bool, int]:
-    at = pod.exit.finished_at if pod.exit and pod.exit.finished_at else float("inf")  # 0: the kubelet did not say
-    return at, bool(pod.exit and pod.exit.code == SIGABRT_EXIT), pod.rank
+def _used(limit: int) -> str:
+    if not limit:
+        return "no restarts allowed"
+    return "the one restart is used" if limit == 1 else f"all {limit} restarts are used"

@@ -1,34 +1,30 @@
-"""Rendezvous: has everybody arrived, who is missing, and is the gang stuck.
+"""Rendezvous: has every member arrived, who is missing, and is the gang stuck.
 
-With a coordinator that can be asked, the roll is what it answers. Without one, a member has arrived when its pod is
-ready (or done). A silent coordinator does not unsay who had arrived.
+With a coordinator that can be asked, the roll is its answer. Without one, a member has arrived when its pod is ready
+(or has succeeded). Ranks that arrived stay arrived while the coordinator is silent.
 
-Stuck means: nothing moves, and by experience nothing will. It is an alert with a name, not a verdict: no restart on
-one kind of evidence alone. It is raised
+Stuck means: nothing moves, and by experience nothing will. It is an alert with a reason, not a verdict: no restart on
+one kind of evidence alone. The plan's coordinator states how patient Muster is (``quiet``, ``first_serve``). Reasons:
 
-- ``RanksMissing``: some ranks arrived, others did not, and nobody new came for 6 s;
-- ``CoordinatorNotServing``: the coordinator's program has run for a minute without ever opening its port;
-- ``CoordinatorUnreachable``: it served, and for 6 s it has not, though its pod runs and nobody has left in good order;
+- ``RanksMissing``: some ranks arrived, others did not, and the roll was quiet;
+- ``CoordinatorNotServing``: the coordinator's program has run for ``first_serve`` without ever opening its port;
+- ``CoordinatorUnreachable``: it served and does not any more, though its pod runs and no rank has left in good order;
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
-- the name of a passed clock whose action is to alert, or of a refusal by the API server.
+- the reason of a passed clock whose action is to alert, or of a refusal by the API server.
 
-Facts about what a coordinator shows in which situation: openxla/xla
+Facts about what a JAX coordinator shows in which situation: openxla/xla
 xla/pjrt/distributed/coordination/coordination_service.cc, and measurements with jax 0.4.35 to 0.12.
 """
 
 import msgspec
 
-from muster.state.context import Case
+from muster.state.context import Context
 from muster.state.messages import enumerate_missing, why_idle
+from muster.state.plan import Completeness, Coordinator
 from muster.state.policies.deadline import alerts
+from muster.state.probe_result import ProbeResult
 from muster.state.record import ConditionType
-from muster.state.view import ProbeResult
-
-QUIET = 6.0
-"""Seconds without a change after which missing ranks or a lost coordinator are called stuck."""
-FIRST_SERVE = 60.0
-"""Seconds a coordinator's program may run before its port opens (imports, data, compilation caches)."""
 
 
 class Assembly(msgspec.Struct, frozen=True):
@@ -45,26 +41,29 @@ class Assembly(msgspec.Struct, frozen=True):
     """When the answer may change by the mere passing of time, in wall seconds."""
 
 
-def assess(case: Case) -> Assembly:
+def assess(context: Context) -> Assembly:
     """Judge the gathering of the gang as it is now."""
-    if case.plan.coordinator is None or case.plan.coordinator.probe.passive:
-        gathered = _by_readiness(case)
-    elif case.probe is None and (kept := _as_persisted(case)):
+    coordinator = context.plan.coordinator
+    if coordinator is None or coordinator.probe.passive:
+        gathered = _by_readiness(context)
+    elif context.probe is None and (kept := _as_persisted(context)):
         gathered = kept
-    elif (probe := case.probe) is None or not probe.served:
-        gathered = _before_serving(case)
+    elif (probe := context.probe) is None or not probe.served:
+        gathered = _before_serving(context, coordinator)
+    elif probe.answer.partial:
+        gathered = _by_partial_roll(context, coordinator, probe)
     else:
-        gathered = _by_roll(case, probe)
-    return _with_alerts(case, gathered)
+        gathered = _by_roll(context, coordinator, probe)
+    return _with_alerts(context, gathered)
 
 
-def at_rest(case: Case) -> Assembly:
-    """Nobody gathers: pods end, or are gone. Only a clock or a refusal can tell that they do not."""
-    return _with_alerts(case, Assembly(False, False, 0, (), "", None, None))
+def at_rest(context: Context) -> Assembly:
+    """The gang is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
+    return _with_alerts(context, Assembly(False, False, 0, (), "", None, None))
 
 
-def _by_readiness(case: Case) -> Assembly:
-    tally, size = case.tally, case.plan.together
+def _by_readiness(context: Context) -> Assembly:
+    tally, size = context.tally, context.plan.together
     here = min(tally.ready + tally.succeeded, size)
     message = f"{here}/{size} members are ready"
     if here < size and (pod := next(iter(tally.idle.values()), None)):
@@ -72,18 +71,18 @@ def _by_readiness(case: Case) -> Assembly:
     return Assembly(here >= size, here > 0, here, (), message, None, None)
 
 
-def _as_persisted(case: Case) -> Assembly | None:
+def _as_persisted(context: Context) -> Assembly | None:
     """What the record says of a coordinator that served.
 
-    For a daemon that has just begun and has no answer yet: that it has not asked is no reason to unsay who came, and to
-    tell it as news a moment later.
+    A daemon that has just started has no answer yet. It keeps what an earlier one wrote, instead of reporting every
+    rank as missing and as arrived a moment later.
     """
-    ready, roll = case.record.condition(ConditionType.COORDINATOR_READY), case.record.roll
+    ready, roll = context.record.condition(ConditionType.COORDINATOR_READY), context.record.roll
     if ready is None or not ready.status or roll is None:
         return None
-    told, stuck = case.record.condition(ConditionType.ASSEMBLED), case.record.condition(ConditionType.STUCK)
+    told, stuck = context.record.condition(ConditionType.ASSEMBLED), context.record.condition(ConditionType.STUCK)
     return Assembly(
-        complete=case.record.assembled_at is not None,
+        complete=context.record.assembled_at is not None,
         coordinator_ready=True,
         arrived=roll.arrived,
         missing=roll.missing,
@@ -93,37 +92,35 @@ def _as_persisted(case: Case) -> Assembly | None:
     )
 
 
-def _before_serving(case: Case) -> Assembly:
-    """Nothing was heard of the coordinator in this epoch yet."""
-    coordinator = case.plan.coordinator
-    pod = case.tally.members.get(coordinator.rank) if coordinator else None
-    since = case.record.assembling_at
+def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
+    """The coordinator has not answered in this epoch yet."""
+    pod = context.tally.members.get(coordinator.rank)
+    since = context.record.assembling_at
     stuck, look_again = None, None
     if pod is None or not pod.started:
-        why = why_idle(pod) if pod else "no pod yet"
-        message = f"waiting for the coordinator's process: rank 0 ({pod.name if pod else 'no pod'}, {why})"
+        which = f"{pod.name}, {why_idle(pod)}" if pod else "no pod yet"
+        message = f"waiting for the coordinator's process: rank {coordinator.rank} ({which})"
     else:
-        state = f", port {case.probe.answer.coordinator}" if case.probe else ""
-        address = case.plan.coordinator_address(case.record.epoch)
-        message = f"waiting for the coordinator to serve at {address} (rank 0, {pod.name}, running{state})"
-        if since is not None and case.now >= since + FIRST_SERVE:
-            stuck = ("CoordinatorNotServing", f"{message}, for {case.now - since:.0f} s")
+        state = f", port {context.probe.answer.coordinator}" if context.probe else ""
+        address = context.plan.coordinator_address(context.record.epoch)
+        which = f"rank {coordinator.rank}, {pod.name}, running{state}"
+        message = f"waiting for the coordinator to serve at {address} ({which})"
+        if since is not None and context.now >= since + coordinator.first_serve:
+            stuck = ("CoordinatorNotServing", f"{message}, for {context.now - since:.0f} s")
         elif since is not None:
-            look_again = since + FIRST_SERVE
+            look_again = since + coordinator.first_serve
     return Assembly(False, False, 0, (), message, stuck, look_again)
 
 
-def _by_roll(case: Case, probe: ProbeResult) -> Assembly:
-    if probe.answer.rank_zero_only:
-        return _by_rank_zero(case, probe)
-    size = case.plan.size
+def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
+    size = context.plan.size
     total = probe.answer.expected if probe.answer.expected is not None else size
-    complete = probe.passed
+    complete = probe.passed if coordinator.complete is Completeness.PASSED else probe.arrived >= size
     message = f"{probe.arrived}/{size} ranks arrived"
-    due = probe.since + QUIET
-    quiet, stuck = case.now >= due, None
+    due = probe.since + coordinator.quiet
+    quiet, stuck = context.now >= due, None
     if not complete and probe.arrived < size:
-        message += "; " + enumerate_missing(case, probe.missing, size - probe.arrived)
+        message += "; " + enumerate_missing(context, probe.missing, size - probe.arrived)
     if total != size:
         stuck = ("ProcessCountMismatch", f"the coordinator waits for {total} processes, the gang has {size} members")
     elif not probe.serving and not probe.leaving:
@@ -137,18 +134,18 @@ def _by_roll(case: Case, probe: ProbeResult) -> Assembly:
     return Assembly(complete, probe.serving, probe.arrived, probe.missing, message, stuck, look_again)
 
 
-def _by_rank_zero(case: Case, probe: ProbeResult) -> Assembly:
-    """The oldest protocols tell of rank 0 only: the others have arrived when their pods are ready."""
-    others = _by_readiness(case)
-    due = probe.since + QUIET
-    quiet = case.now >= due
+def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
+    """The coordinator reports only itself: the other members have arrived when their pods are ready."""
+    others = _by_readiness(context)
+    due = probe.since + coordinator.quiet
+    quiet = context.now >= due
     lost = not probe.serving and not probe.leaving
     return Assembly(
         complete=others.complete and probe.arrived > 0,
         coordinator_ready=probe.serving,
         arrived=others.arrived,
         missing=(),
-        message=f"{others.message}; this version of jax tells of rank 0 only",
+        message=f"{others.message}; {probe.answer.partial}",
         stuck=_unreachable(probe) if lost and quiet else None,
         look_again=due if lost and not quiet else None,
     )
@@ -160,10 +157,10 @@ def _unreachable(probe: ProbeResult) -> tuple[str, str]:
     return "CoordinatorUnreachable", what
 
 
-def _with_alerts(case: Case, gathered: Assembly) -> Assembly:
+def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
     """A refusal or a passed clock is as stuck as a missing rank, and more definite."""
-    refusal = case.view.refusal
-    others = [(refusal.reason, refusal.message)] if refusal else alerts(case)
+    refusal = context.view.engine.refusal
+    others = [(refusal.reason, refusal.message)] if refusal else alerts(context)
     if not others:
         return gathered
     return Assembly(

@@ -1,10 +1,9 @@
 """Startup: which members are created now.
 
-``AllAtOnce`` creates the gang. ``CoordinatorFirst`` creates the coordinator alone and opens the gate for the others
-when it serves (where nothing can be probed: when its pod is ready), so that no rank burns its registration timeout
-on a closed port.
+A member is created when every gate of its group is open. The coordinator's own pod never waits for a gate on the
+coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout on a closed port.
 
-Before the first create of an epoch the live API is asked once (``ConfirmLaunch``); creates go out in waves, so that
+Before the first create of an epoch the live API is asked once (``ConfirmLaunch``). Pods are created in waves, so that
 a failure in the middle of a very large gang is acted upon before the rest of it exists.
 """
 
@@ -13,60 +12,86 @@ from collections.abc import Iterator
 from itertools import filterfalse, islice
 
 from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
-from muster.state.context import Case
-from muster.state.plan import Member, ProbeKind, StartupOrder
+from muster.state.context import Context
+from muster.state.plan import Group, Member
+from muster.state.rules import Gate, GateCondition
 
 WAVE = 256
 
 
-def launch(case: Case) -> list[Action]:
+def launch(context: Context) -> list[Action]:
     """What must be created, or confirmed before anything is."""
-    epoch = case.record.epoch
-    actions: list[Action] = [] if case.view.service else [EnsureService()]
-    there = case.tally.pods >= case.plan.size or (case.launched and not case.plan.sequential)
+    plan, epoch, facts = context.plan, context.record.epoch, context.view.engine
+    actions: list[Action] = [] if facts.service else [EnsureService()]
+    there = context.tally.pods >= plan.size or (context.launched and not plan.sequential)
     if there and not actions:
         return []
-    if case.view.confirmed != epoch:
+    if facts.confirmed != epoch:
         return [ConfirmLaunch(epoch)]
     if there:
         return actions
-    absent = _absent(case)
-    if not gate_open(case):
-        coordinator = case.plan.coordinator
-        absent = (member for member in absent if coordinator and member.rank == coordinator.rank)
-    if case.plan.sequential:
-        absent = _in_turn(case, absent)
-    places = max(0, case.plan.together - case.tally.working)
+    absent = _startable(context, _absent(context))
+    if plan.sequential:
+        absent = _in_turn(context, absent)
+    places = max(0, plan.together - context.tally.working)
     if wave := tuple(islice(absent, min(WAVE, places))):
         actions.append(CreatePods(epoch, wave))
     return actions
 
 
-def _absent(case: Case) -> Iterator[Member]:
-    """The members without a pod, in rank order. The one look at every rank that a decision takes, so it builds a member
-    only of those it finds: 10,000 ranks are then passed over in a fraction of a millisecond."""
-    for rank in filterfalse(case.tally.members.__contains__, range(case.plan.size)):
-        if member := case.plan.member(rank):
+def gate_open(context: Context, gate: Gate) -> bool:
+    """The awaited pods have come as far as the gate asks."""
+    if gate.condition is GateCondition.SERVING:
+        return context.probe is not None and context.probe.served
+    if gate.group:
+        group = context.plan.group(gate.group)
+        counts, size = context.tally.of_group(gate.group), group.size if group else 0
+        reached = {
+            GateCondition.CREATED: counts.pods,
+            GateCondition.READY: counts.ready + counts.succeeded,
+            GateCondition.COMPLETE: counts.succeeded,
+        }
+        return reached[gate.condition] >= size
+    return _coordinator_at(context, gate.condition)
+
+
+def _coordinator_at(context: Context, condition: GateCondition) -> bool:
+    coordinator = context.plan.coordinator
+    pod = context.tally.members.get(coordinator.rank) if coordinator else None
+    if pod is None:
+        return coordinator is None
+    done = pod.succeeded
+    return done or condition is GateCondition.CREATED or (condition is GateCondition.READY and pod.ready)
+
+
+def _absent(context: Context) -> Iterator[Member]:
+    """The members without a pod, in rank order. The one loop over every rank that a decision takes, so it builds a
+    member only for those it finds: 10,000 ranks are then passed over in a fraction of a millisecond."""
+    for rank in filterfalse(context.tally.members.__contains__, range(context.plan.size)):
+        if member := context.plan.member(rank):
             yield member
 
 
-def _in_turn(case: Case, absent: Iterator[Member]) -> Iterator[Member]:
+def _startable(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
+    """Of the absent members those whose group's gates are open."""
+    coordinator = context.plan.coordinator.rank if context.plan.coordinator else None
+    waiting = {group.name: _closed(context, group) for group in context.plan.groups if group.gates}
+    for member in absent:
+        closed = waiting.get(member.group, ())
+        if not closed or (member.rank == coordinator and not any(gate.group for gate in closed)):
+            yield member
+
+
+def _closed(context: Context, group: Group) -> tuple[Gate, ...]:
+    return tuple(gate for gate in group.gates if not gate_open(context, gate))
+
+
+def _in_turn(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
     """Of the absent members those whose job has a free place (JobSet's ``parallelism``)."""
-    taken = Counter(case.tally.jobs)
-    places = {group.name: group.parallelism or group.completions for group in case.plan.groups}
+    places = {group.name: group.parallelism or group.completions for group in context.plan.groups}
+    taken: Counter[tuple[str, int]] = Counter()
     for member in absent:
         job = (member.group, member.job)
-        if taken[job] < places[member.group]:
+        if context.tally.of_job(*job).working + taken[job] < places[member.group]:
             taken[job] += 1
             yield member
-
-
-def gate_open(case: Case) -> bool:
-    """Members other than the coordinator may start."""
-    coordinator = case.plan.coordinator
-    if coordinator is None or case.plan.startup is StartupOrder.ALL_AT_ONCE:
-        return True
-    if coordinator.probe is not ProbeKind.NONE:
-        return case.probe is not None and case.probe.served
-    pod = case.tally.members.get(coordinator.rank)
-    return pod is not None and pod.ready

@@ -1,17 +1,33 @@
-"""Success: every member has ended with exit code 0.
+"""Success: the jobs that the plan's success rule names have ended with exit code 0.
 
 A member that succeeds early is only provisionally done: if another one fails, the whole gang runs again, because a
-collective program's result belongs to all of its ranks. A gang of nobody has nothing left to do.
+collective program's result belongs to all of its ranks. A gang without members has nothing left to do.
 """
 
-from muster.state.context import Case, Succeed
+from muster.state.context import Context, Succeed
+from muster.state.plan import Group
+from muster.state.rules import Quantifier
 
 
-def judge(case: Case) -> Succeed | None:
-    """Succeed once all members of this epoch have."""
-    size = case.plan.size
-    if case.tally.succeeded < size:
+def judge(context: Context) -> Succeed | None:
+    """Succeed once the success rule holds in this epoch."""
+    plan, rule = context.plan, context.plan.success
+    targets = [group for group in plan.groups if not rule.groups or group.name in rule.groups]
+    size = sum(group.size for group in targets)
+    if rule.quantifier is Quantifier.ANY and size:
+        done = next((name for group in targets if (name := _completed_job(context, group))), None)
+        return Succeed(f"job {done} succeeded") if done else None
+    if sum(context.tally.of_group(group.name).succeeded for group in targets) < size:
         return None
     if not size:
         return Succeed("no members were asked for")
-    return Succeed(f"all {size} members succeeded" if size > 1 else "the member succeeded")
+    which = f" of {', '.join(group.name for group in targets)}" if rule.groups else ""
+    return Succeed(f"all {size} members{which} succeeded" if size > 1 else f"the member{which} succeeded")
+
+
+def _completed_job(context: Context, group: Group) -> str | None:
+    """The first job of the group whose members have all succeeded. Reads one count per job, and only for ``Any``."""
+    for job in range(group.replicas):
+        if context.tally.of_job(group.name, job).succeeded >= group.completions:
+            return f"{group.name}-{job}"
+    return None

@@ -8,7 +8,7 @@ import pytest
 from muster.api.manifest.groups import OPERATORS
 from muster.api.manifest.load import load_manifest
 from muster.cli.commands.init import starter
-from muster.state.operators.planning import FRAMEWORKS
+from muster.state.operators.planning import REGISTRY
 from tests.cli.conftest import Call
 
 
@@ -19,7 +19,7 @@ def test_the_manifest_has_no_problems(call: Call, tmp_path: Path, operator: str)
     result = call("lint", file)
     assert result.exit_code == 0
     remarks = result.stdout.splitlines()
-    if operator in FRAMEWORKS:
+    if operator in REGISTRY:
         assert remarks == []
     else:
         assert len(remarks) == 1

@@ -37,7 +37,7 @@ def test_pods_and_service_that_are_heard_of_first_wait_for_their_experiment(rost
     roster.service_changed(None, SERVICE)
     roster.experiment_changed(None, run())
     assert list(roster.entries[UID].view.pods()) == [POD]
-    assert roster.entries[UID].view.service
+    assert roster.entries[UID].view.engine.service
 
 
 @pytest.mark.parametrize("order", [("experiment", "pod", "service"), ("service", "experiment", "pod")])
@@ -61,7 +61,7 @@ def test_a_service_that_only_we_know_of_is_forgotten_with_its_experiment(roster:
     seen = run()
     roster.experiment_changed(None, seen)
     roster.pod_changed(None, POD)
-    roster.entries[UID].view.service = True
+    roster.entries[UID].view.engine.service = True
     roster.experiment_changed(seen, None)
     roster.pod_changed(POD, None)
     assert roster.views == {}
@@ -72,7 +72,7 @@ def test_a_service_that_changes_hands_is_gone_for_its_first_owner(roster: Experi
     roster.service_changed(None, SERVICE)
     taken = msgspec.structs.replace(SERVICE, owner="uid-2")
     roster.service_changed(SERVICE, taken)
-    assert not roster.entries[UID].view.service
+    assert not roster.entries[UID].view.engine.service
     roster.service_changed(taken, None)
     assert list(roster.views) == [UID]
 

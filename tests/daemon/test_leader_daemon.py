@@ -318,7 +318,7 @@ def test_a_leader_that_comes_back_confirms_again_what_it_knew() -> None:
         api.put(RUN, run())
         await until(lambda: len(api.named("pods")) == 4)
         entry = next(iter(one.daemon.roster))
-        assert entry.view.confirmed == 0
+        assert entry.view.engine.confirmed == 0
         one.way.cut = True
         await until(lambda: two.leads)
         one.way.cut = False
@@ -326,7 +326,7 @@ def test_a_leader_that_comes_back_confirms_again_what_it_knew() -> None:
         one.way.asked.clear()
         await until(lambda: one.leads)
         await asyncio.sleep(5)
-        assert entry.view.confirmed == -1
+        assert entry.view.engine.confirmed == -1
         assert one.way.written == []
         assert await one.stop()
 

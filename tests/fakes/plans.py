@@ -1,13 +1,17 @@
 """Plans and pods for tests."""
 
+from dataclasses import fields
 from typing import Any
 
 from muster.api.names import API_VERSION, KIND
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
-from muster.state.plan import Coordinator, Env, Group, Member, Plan, ProbeKind, Shape, Source
+from muster.state.operators.jax import JAX
+from muster.state.plan import Coordinator, Member, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
+from muster.state.pod_spec import Env, PodSpec, Source
 from muster.state.record import Phase, Record
+from tests.builders import worker_group
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Object
 
@@ -19,20 +23,24 @@ JAX_ENV = (
     Env("JAXOPERATOR_PROCESS_ID", Source.RANK),
 )
 
+POD = {"image": "registry.example/train:1", "command": "python3 -u main.py"}
+POD_FIELDS = tuple(field.name for field in fields(PodSpec))
+
 
 def gang(workers: int = 4, **changes: Any) -> Plan:
-    """A JAX experiment with that many workers."""
-    group = Group("worker", 1, workers, changes.pop("shape", Shape()), 0, env=changes.pop("env", JAX_ENV))
+    """A JAX experiment with that many workers. Changes of its pods are taken by name, too."""
+    pod = {name: changes.pop(name) for name in POD_FIELDS if name in changes}
+    group = worker_group(workers, env=changes.pop("env", JAX_ENV), pod=PodSpec(**(POD | pod)))
     facts: dict[str, Any] = {
         "uid": UID,
         "namespace": "lab",
         "name": "moe",
         "generation": 1,
         "operator": "jax",
-        "image": "registry.example/train:1",
-        "command": "python3 -u main.py",
         "groups": (group,),
         "coordinator": Coordinator(0, 1234, ProbeKind.JAX),
+        "survivor_exits": JAX.survivor_exits,
+        "restart_grace": JAX.restart_grace,
     }
     return Plan(**{**facts, **changes})
 

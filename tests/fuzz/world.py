@@ -147,7 +147,7 @@ class World:
                 if self.thorough:
                     check_restart(entry, entry.plan, decision, wire, now)
             entry.record = decision.record
-            entry.view.confirmed, entry.view.service = decision.record.epoch, True
+            entry.view.engine.confirmed, entry.view.engine.service = decision.record.epoch, True
             now += 400.0
 
     def _refuse(self, entry: Entry, now: float) -> None:
@@ -219,8 +219,8 @@ class World:
         entry = self.entry
         assert entry.plan is not None
         ranks = (RankState.CONNECTED,) * 4
-        entry.view.confirmed = 0
-        entry.view.observe_probe(RollAnswer(at=NOW, coordinator=CoordinatorState.SERVING, expected=4, ranks=ranks), 0)
+        entry.view.engine.confirmed = 0
+        entry.view.observe_probe(RollAnswer(at=NOW, coordinator=CoordinatorState.SERVING, expected=4, states=ranks), 0)
         record = decide(entry.plan, None, entry.view, NOW).record
         persisted = experiment(NEIGHBOUR, "neighbour", spec, self.next_version(), to_status(record))
         self.trees["experiment"].clear()

@@ -17,11 +17,11 @@ from muster.metrics.instruments import Instruments
 from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.row import Type
 from muster.metrics.watch import WatchCollector
-from muster.state.plan import Clock, ClockAction, ClockName
 from muster.state.policies.deadline import ends
 from muster.state.record import Cause, Phase
 from muster.state.roll import RankState
-from tests.builders import NOW, answer, plan, pod, record, view
+from muster.state.rules import ClockAction, ClockName
+from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 DECLARED = {row.family: row for row in CATALOGUE}
 

@@ -8,12 +8,13 @@ from muster.daemon import controller as conductor
 from muster.daemon.controller import Controller
 from muster.daemon.experiments import Entry, ExperimentIndex
 from muster.state import machine
-from muster.state.context import Case, Fail, Restart
+from muster.state.context import Context, Fail, Restart
 from muster.state.messages import cause_of
-from muster.state.plan import ClockName, Plan
+from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.policies import barrier, deadline, failure
 from muster.state.record import Record
+from muster.state.rules import ClockName
 from muster.state.view import View
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
@@ -51,7 +52,7 @@ def failures_by_edge() -> Swaps:
         if new is not None and new.failed and not (old is not None and old.failed):
             edges.setdefault(id(self), (self, []))[1].append(new)
 
-    def counting(case: Case) -> Restart | Fail | None:
+    def counting(case: Context) -> Restart | Fail | None:
         verdict = judge(case)
         if isinstance(verdict, Restart) and verdict.cause.disruption:
             return verdict
@@ -95,8 +96,9 @@ def deadline_in_a_timer() -> Swaps:
     def timed(plan_: Plan, record: Record) -> dict[ClockName, float]:
         view, now = looking[0]
         return {
-            name: firsts.setdefault((id(view), name.value, record.epoch), now) + plan_.clocks[name].after
+            name: firsts.setdefault((id(view), name.value, record.epoch), now) + rule.after
             for name in ends(plan_, record)
+            if (rule := plan_.clock(name))
         }
 
     return [swap(deadline, "ends", timed), swap(conductor, "decide", deciding)]

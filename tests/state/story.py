@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from muster.state.engine_facts import LiveRead
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.record import ConditionType, Phase, Record
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.view import LiveRead, View
+from muster.state.view import View
 from tests.builders import NOW, answer, pod
 
 
@@ -41,12 +42,12 @@ class Story:
         """Time passes, then one decision; its actions."""
         self.now += after
         decision = decide(self.plan, self.record, self.view, self.now)
-        if decision.look:
+        if decision.read_first:
             assert (decision.write, decision.actions, decision.story) == (False, (), ())
             self.unheard()
-            self.view.look = LiveRead(self.now, self.version)
+            self.view.engine.live_read = LiveRead(self.now, self.version)
             decision = decide(self.plan, self.record, self.view, self.now)
-            assert not decision.look
+            assert not decision.read_first
         if decision.write:
             self.writes += 1
             self.record = decision.record
@@ -73,11 +74,11 @@ class Story:
         """The world obeys at once; deleted pods are gone unless they ignore it."""
         match action:
             case ConfirmLaunch(epoch):
-                self.view.confirmed = epoch
+                self.view.engine.confirmed = epoch
             case ConfirmLoss(epoch):
-                self.view.lost = epoch
+                self.view.engine.lost = epoch
             case EnsureService():
-                self.view.service = True
+                self.view.engine.service = True
             case CreatePods(epoch, members):
                 for member in members:
                     self.set(

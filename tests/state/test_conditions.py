@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.state.conditions import renew
-from muster.state.context import Case
+from muster.state.context import Context
 from muster.state.pod import Pod, PodPhase
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Cause, Condition, ConditionType, Phase
@@ -18,7 +18,7 @@ QUIET = Assembly(False, False, 0, (), "0/4 ranks arrived", None, None)
 
 
 def rows(assembly: Assembly = REST, *pods: Pod, **facts: Any) -> dict[str, tuple[bool | None, str, str]]:
-    case = Case(plan(generation=7), record(**facts), view(*pods), NOW)
+    case = Context(plan(generation=7), record(**facts), view(*pods), NOW)
     conditions = renew(case, assembly)
     assert all((each.generation, each.since) == (7, NOW) for each in conditions)
     return {str(each.type): (each.status, each.reason, each.message) for each in conditions}
@@ -103,7 +103,7 @@ def test_the_first_member_without_a_node_says_why() -> None:
 
 def test_the_time_moves_only_where_the_status_flips() -> None:
     def since(*before: Condition, phase: Phase) -> dict[str, float]:
-        case = Case(plan(), record(phase=phase, conditions=before), view(), NOW + 50)
+        case = Context(plan(), record(phase=phase, conditions=before), view(), NOW + 50)
         return {str(each.type): each.since for each in renew(case, REST)}
 
     was = Condition(ConditionType.SUSPENDED, False, "Old", "words", 1, NOW - 9)
@@ -115,12 +115,12 @@ def test_the_time_moves_only_where_the_status_flips() -> None:
 def test_what_is_said_is_renewed_though_the_status_stays() -> None:
     kept = Condition(ConditionType.SUSPENDED, False, "NotSuspended", "", 7, NOW - 9)
     for before in (kept, replace(kept, reason="Old"), replace(kept, message="old words"), replace(kept, generation=6)):
-        case = Case(plan(generation=7), record(conditions=(before,)), view(), NOW)
+        case = Context(plan(generation=7), record(conditions=(before,)), view(), NOW)
         assert renew(case, QUIET)[0] == kept
 
 
 def test_who_needs_no_coordinator_has_it_ready() -> None:
-    case = Case(plan(coordinator=None), record(), view(), NOW)
+    case = Context(plan(coordinator=None), record(), view(), NOW)
     here = {each.type: each for each in renew(case, QUIET)}[ConditionType.COORDINATOR_READY]
     assert (here.status, here.reason, here.message) == (True, "NoCoordinator", "the members meet nowhere")
 

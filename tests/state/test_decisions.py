@@ -6,13 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget
+from muster.state.engine_facts import LiveRead, Refusal
 from muster.state.machine import Decision, decide
-from muster.state.plan import Backoff, Clock, ClockAction, ClockName, Coordinator, Group, Plan, ProbeKind, Shape
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.pod_spec import PodSpec
 from muster.state.record import Cause, ConditionType, Phase, Record, RollCall
 from muster.state.roll import RankState
-from muster.state.view import LiveRead, Refusal, View
-from tests.builders import NOW, answer, plan, pod, record, view
+from muster.state.rules import Backoff, ClockAction, ClockName
+from muster.state.view import View
+from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 BACKING_OFF = Backoff(initial=7, maximum=100, factor=3)
 FAIL, RESTART, ALERT = ClockAction
@@ -38,7 +41,7 @@ def crashed(rank: int = 2, **changes: Any) -> Pod:
 def broken() -> View:
     """A member of epoch 2 has crashed, and somebody has looked past the cache since."""
     seen = view(crashed(epoch=2))
-    seen.look = LiveRead(NOW + 99, version=1)
+    seen.engine.live_read = LiveRead(NOW + 99, version=1)
     return seen
 
 
@@ -107,7 +110,7 @@ def test_all_have_arrived_who_have_succeeded() -> None:
 def test_one_step_takes_one_turn() -> None:
     """A restart is persisted and told as such, though nothing keeps the next epoch from starting at once."""
     seen = view()
-    seen.lost = 2
+    seen.engine.lost = 2
     gone = look(seen, **RUNNING)
     assert (gone.record.phase, gone.record.epoch, gone.record.resume_at) == (Phase.RESTARTING, 3, NOW + 100)
     assert [line.reason for line in gone.story] == ["GangRestart"]
@@ -143,7 +146,7 @@ def test_a_failure_without_budget_ends_it_and_is_kept_as_the_cause() -> None:
     over = look(broken(), run=plan(limit=1), **RUNNING)
     kept = over.record
     assert (kept.phase, kept.reason, kept.epoch, kept.restarts) == (Phase.FAILED, "BackoffLimitExceeded", 2, 1)
-    assert kept.message.startswith("all 1 restarts used; rank 2 (")
+    assert kept.message.startswith("the one restart is used; rank 2 (")
     assert kept.cause is not None
     assert kept.cause.rank == 2
     assert times(kept) == times(record(**RUNNING)) | {"finished_at": NOW + 100, "phase_at": NOW + 100}
@@ -208,9 +211,9 @@ def test_a_passed_clock_goes_before_a_failure() -> None:
     clocks = {ClockName.TOTAL: Clock(50, FAIL)}
     seen = view(crashed(epoch=2))
     asked = look(seen, run=plan(clocks=clocks), **RUNNING)
-    assert (asked.look, asked.write, asked.actions, asked.story) == (True, False, (), ())
+    assert (asked.read_first, asked.write, asked.actions, asked.story) == (True, False, (), ())
     assert asked.record == record(**RUNNING)
-    seen.look = LiveRead(NOW + 100, version=7)
+    seen.engine.live_read = LiveRead(NOW + 100, version=7)
     assert look(seen, run=plan(clocks=clocks), **RUNNING).record.reason == "DeadlineExceeded"
 
 
@@ -218,7 +221,7 @@ def test_no_clock_runs_out_over_what_has_come_by_then() -> None:
     """The look past the cache that the clock asked for has brought the last node, and the last rank."""
     clocks = {ClockName.PENDING: Clock(5, RESTART), ClockName.ASSEMBLY: Clock(50, FAIL)}
     seen = view(*gang(), heard=answer(*4 * [RankState.CONNECTED]))
-    seen.look = LiveRead(NOW + 100, version=7)
+    seen.engine.live_read = LiveRead(NOW + 100, version=7)
     kept = look(seen, run=plan(clocks=clocks), phase=Phase.ASSEMBLING, epoch_at=NOW, assembling_at=NOW).record
     assert (kept.phase, kept.scheduled_at, kept.assembled_at) == (Phase.RUNNING, NOW + 100, NOW + 100)
 
@@ -239,10 +242,10 @@ def test_while_it_restarts_nothing_of_the_new_epoch_can_fail() -> None:
 
 def test_a_final_refusal_ends_it_and_another_one_is_only_told() -> None:
     seen = view()
-    seen.refusal = Refusal("Invalid", "no such field", final=True)
+    seen.engine.refusal = Refusal("Invalid", "no such field", final=True)
     over = look(seen).record
     assert (over.phase, over.reason, over.message) == (Phase.FAILED, "Invalid", "no such field")
-    seen.refusal = Refusal("Quota", "no more pods", final=False)
+    seen.engine.refusal = Refusal("Quota", "no more pods", final=False)
     told = look(seen).record
     assert (told.phase, told.reason) == (Phase.PENDING, "Quota")
 
@@ -351,9 +354,9 @@ def test_over_or_suspended_pods_are_dismissed() -> None:
 
 
 def test_the_next_member_in_turn_is_created_though_others_have_ended() -> None:
-    run = plan(groups=(Group("worker", 1, 3, Shape(), first_rank=0, parallelism=1),), coordinator=None)
+    run = plan(groups=(Group("worker", 1, 3, PodSpec(), first_rank=0, parallelism=1),), coordinator=None)
     seen = view(pod(0, phase=PodPhase.SUCCEEDED))
-    seen.confirmed, seen.service = 0, True
+    seen.engine.confirmed, seen.engine.service = 0, True
     (create,) = look(seen, run=run, phase=Phase.RUNNING, scheduled_at=NOW).actions
     assert isinstance(create, CreatePods)
     assert [member.rank for member in create.members] == [1]

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
-from muster.state.plan import Backoff, Clock, ClockAction, ClockName, ProbeKind, StartupOrder
+from muster.state.plan import ProbeKind
 from muster.state.record import ConditionType, Phase
 from muster.state.roll import CoordinatorState, RankState
-from tests.builders import NOW, plan
+from muster.state.rules import Backoff, ClockAction, ClockName, Gate, GateCondition
+from tests.builders import NOW, Clock, plan
 from tests.state.story import Story
 
 
@@ -19,7 +20,7 @@ def test_a_clean_run_goes_from_pending_to_succeeded() -> None:
     assert story.kept.phase is Phase.PENDING
     assert story.kept.started_at == NOW
 
-    story.view.confirmed = 0
+    story.view.engine.confirmed = 0
     service, create = story.look()
     assert service == EnsureService()
     assert isinstance(create, CreatePods)
@@ -168,7 +169,7 @@ def test_the_restart_budget_ends_in_backoff_limit_exceeded_for_ever() -> None:
     story.end(3, 4)
     actions = story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "BackoffLimitExceeded")
-    assert "all 1 restarts used; rank 3" in story.kept.message
+    assert "the one restart is used; rank 3" in story.kept.message
     assert isinstance(actions[0], DeletePods)
 
     for action in actions:
@@ -206,7 +207,7 @@ def test_a_pod_that_seems_gone_is_looked_for_before_anything_is_destroyed() -> N
     story.gone(2)
     assert story.look(1) == (ConfirmLoss(0),)
     assert story.kept.epoch == 0
-    story.view.lost = 0
+    story.view.engine.lost = 0
     story.look(1)
     assert (story.kept.epoch, story.kept.phase) == (1, Phase.RESTARTING)
 
@@ -265,7 +266,7 @@ def test_an_orderly_end_raises_no_alarm() -> None:
     story = Story(plan())
     story.assemble()
     said = story.observe_probe(0, 1, 2, 3, passed=True)
-    story.view.observe_probe(replace(said, ranks=(RankState.LEFT,) * 4), 0)
+    story.view.observe_probe(replace(said, states=(RankState.LEFT,) * 4), 0)
     story.silence()
     story.look(60)
     assert story.condition(ConditionType.STUCK) == (False, "NotStuck")
@@ -371,7 +372,7 @@ def test_deleted_nothing_is_decided_any_more() -> None:
 
 
 def test_coordinator_first_opens_the_gate_when_the_coordinator_serves() -> None:
-    story = Story(plan(startup=StartupOrder.COORDINATOR_FIRST))
+    story = Story(plan(gates=(Gate(GateCondition.SERVING),)))
     story.launch()
     assert [rank for _, rank in story.pods] == [0]
     story.start(0)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.state.context import Case
+from muster.state.context import Context
 from muster.state.messages import (
     cause_of,
     enumerate_missing,
@@ -22,8 +22,8 @@ from tests.builders import NOW, plan, pod, record, view
 KILLED = Exit("main", 137, 9, "OOMKilled", "out of memory", NOW - 5)
 
 
-def case(*pods: Pod) -> Case:
-    return Case(plan(), record(), view(*pods), NOW)
+def case(*pods: Pod) -> Context:
+    return Context(plan(), record(), view(*pods), NOW)
 
 
 # --- causes ------------------------------------------------------------------------------------------------------

@@ -2,12 +2,14 @@
 
 import pytest
 
-from muster.api.names import epoch_suffix
-from muster.state.plan import Backoff, Group, Member, Plan, ProbeKind, Shape, StartupOrder
+from muster.api.names import name_suffix
+from muster.state.plan import Engine, Group, Member, Plan, ProbeKind
+from muster.state.pod_spec import PodSpec
+from muster.state.rules import Backoff, SuccessRule
 from tests.builders import plan
 
-MASTER = Group("master", replicas=1, completions=2, shape=Shape(), first_rank=0)
-WORKERS = Group("worker", replicas=3, completions=4, shape=Shape(), first_rank=2, first_job=1, parallelism=2)
+MASTER = Group("master", replicas=1, completions=2, pod=PodSpec(), first_rank=0)
+WORKERS = Group("worker", replicas=3, completions=4, pod=PodSpec(), first_rank=2, first_job=1, parallelism=2)
 
 
 def two_groups() -> Plan:
@@ -30,9 +32,9 @@ def test_a_backoff_that_never_ends_growing_stays_a_number() -> None:
 
 def test_what_is_not_said_has_a_default() -> None:
     usual = plan()
-    assert (usual.limit, usual.grace, usual.backoff, usual.startup) == (3, 30, Backoff(), StartupOrder.ALL_AT_ONCE)
+    assert (usual.limit, usual.backoff, usual.success, usual.engine) == (3, Backoff(), SuccessRule(), Engine.NATIVE)
     assert Backoff() == Backoff(initial=5.0, maximum=300.0, factor=2.0)
-    assert (usual.suspend, usual.cancel, usual.deleting, usual.ptrace) == (False, False, False, False)
+    assert (usual.suspend, usual.cancel, usual.deleting) == (False, False, False)
 
 
 @pytest.mark.parametrize(("kind", "passive"), [(ProbeKind.NONE, True), (ProbeKind.JAX, False)])
@@ -45,7 +47,7 @@ def test_only_jax_says_who_has_arrived(kind: ProbeKind, passive: bool) -> None:
     [(0, 12), (1, 3), (2, 6), (4, 12), (9, 12)],
 )
 def test_a_group_runs_so_many_at_a_time(parallelism: int, together: int) -> None:
-    group = Group("worker", replicas=3, completions=4, shape=Shape(), first_rank=0, parallelism=parallelism)
+    group = Group("worker", replicas=3, completions=4, pod=PodSpec(), first_rank=0, parallelism=parallelism)
     assert (group.size, group.at_a_time) == (12, together)
     run = plan(groups=(group,))
     assert (run.together, run.sequential) == (together, together < 12)
@@ -69,15 +71,15 @@ def test_each_rank_finds_its_member_and_no_other_rank_does() -> None:
 
 
 def test_a_group_of_nobody_has_no_member() -> None:
-    empty = Group("spare", replicas=0, completions=4, shape=Shape(), first_rank=0)
-    run = plan(groups=(empty, Group("worker", 1, 2, Shape(), first_rank=0)))
+    empty = Group("spare", replicas=0, completions=4, pod=PodSpec(), first_rank=0)
+    run = plan(groups=(empty, Group("worker", 1, 2, PodSpec(), first_rank=0)))
     assert [member.group for member in run.members()] == ["worker", "worker"]
 
 
 def test_names_differ_per_epoch_and_carry_the_place() -> None:
     run = two_groups()
     member = Member("worker", 1, 3, 9)
-    suffix = epoch_suffix("uid-1", 7)
+    suffix = name_suffix("uid-1", 7)
     assert run.pod_name(member, 7) == f"run-worker-1-3-{suffix}"
     assert run.hostname(member, 7) == f"worker-1-3-{suffix}"
     assert run.pod_name(member, 8) != run.pod_name(member, 7)
@@ -85,7 +87,7 @@ def test_names_differ_per_epoch_and_carry_the_place() -> None:
 
 def test_members_meet_at_the_coordinator_of_their_epoch() -> None:
     run = plan()
-    host = f"worker-0-0-{epoch_suffix('uid-1', 2)}.run"
+    host = f"worker-0-0-{name_suffix('uid-1', 2)}.run"
     assert (run.coordinator_host(2), run.coordinator_address(2)) == (host, f"{host}:1234")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.roll import CoordinatorState, RankState, RollAnswer, by_rank
 from tests.builders import NOW, answer
 
 MISSING, ARRIVED, CONNECTED = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED
@@ -25,11 +25,20 @@ def test_waiting_ranks_prove_nothing(ranks: tuple[RankState, ...]) -> None:
     assert not answer(*ranks).passed
 
 
-def test_where_only_rank_zero_is_told_the_rendezvous_is_never_claimed() -> None:
-    said = answer(CONNECTED, protocol="v1-task0", expected=None)
-    assert said.rank_zero_only
-    assert not said.passed
-    assert not answer(CONNECTED, protocol="v1-job").rank_zero_only
+def test_a_partial_answer_never_proves_that_the_rendezvous_has_passed() -> None:
+    assert answer(CONNECTED).passed
+    assert not answer(CONNECTED, partial="this version of jax reports rank 0 only", expected=None).passed
+
+
+def test_states_by_address_are_joined_to_ranks() -> None:
+    said = answer(ARRIVED, ARRIVED, CONNECTED, identities=("10.0.0.3", "10.9.9.9", "10.0.0.1"), expected=3)
+    ranks = {"10.0.0.1": 0, "10.0.0.2": 1, "10.0.0.3": 2}
+    assert by_rank(said, ranks) == (CONNECTED, RankState.MISSING, ARRIVED), "a stranger's address has no rank"
+
+
+def test_a_claimed_number_of_members_is_bounded() -> None:
+    said = answer(ARRIVED, identities=("10.0.0.1",), expected=10**12)
+    assert len(by_rank(said, {"10.0.0.1": 0})) == 100_000
 
 
 @pytest.mark.parametrize("state", list(CoordinatorState))

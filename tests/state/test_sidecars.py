@@ -3,8 +3,9 @@
 from typing import Any
 
 from muster.state.actions import CreatePods, DeletePods
-from muster.state.plan import Group, Plan, Shape
+from muster.state.plan import Group, Plan
 from muster.state.pod import Exit, PodPhase
+from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase
 from tests.builders import plan
 from tests.state.story import Story
@@ -56,7 +57,7 @@ def test_a_failed_main_restarts_the_gang_while_its_sidecar_runs() -> None:
 
 
 def test_a_sidecar_takes_no_place_of_the_next_member() -> None:
-    group = Group("worker", replicas=1, completions=2, shape=Shape(), first_rank=0, parallelism=1)
+    group = Group("worker", replicas=1, completions=2, pod=PodSpec(), first_rank=0, parallelism=1)
     story = Story(plan(groups=(group,), coordinator=None))
     story.launch()
     story.start(0)

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from muster.state.context import Case
-from muster.state.plan import Clock, ClockAction, ClockName, Plan, ProbeKind
+from muster.state.context import Context
+from muster.state.plan import Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, RollCall
-from muster.state.status_summary import PICTURE_PAUSE, due, paint
-from tests.builders import NOW, plan, pod, record, view
+from muster.state.rules import ClockAction, ClockName
+from muster.state.status_summary import PICTURE_PAUSE, due, summarize
+from tests.builders import NOW, Clock, plan, pod, record, view
 
 REST = Assembly(False, False, 0, (), "", None, None)
 """What is known of a gang that does not gather."""
@@ -21,7 +22,7 @@ CAUSE = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
 
 
 def painted(assembly: Assembly = REST, *pods: Pod, run: Plan | None = None, **facts: Any) -> Record:
-    return paint(Case(run or plan(), record(**facts), view(*pods), NOW), assembly)
+    return summarize(Context(run or plan(), record(**facts), view(*pods), NOW), assembly)
 
 
 def words(assembly: Assembly = REST, *pods: Pod, **facts: Any) -> tuple[str, str]:

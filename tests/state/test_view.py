@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.probe_result import SHOWN_RANKS, probe_result
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.view import NOBODY, SHOWN_RANKS, Tally, View, probe_result
+from muster.state.tally import NO_TALLY, Tally
+from muster.state.view import View
 from tests.builders import NOW, answer, pod, view
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING
@@ -22,23 +24,23 @@ def counts(tally: Tally) -> tuple[int, int, int, int, int]:
 
 
 def notable(tally: Tally) -> dict[str, list[str]]:
-    names = ("live", "failed", "idle", "leaving", "disrupted")
+    names = ("alive", "failed", "idle", "leaving", "disrupted")
     return {name: sorted(held) for name in names if (held := getattr(tally, name))}
 
 
 @pytest.mark.parametrize(
     ("changes", "counted", "held"),
     [
-        ({}, (1, 1, 1, 1, 0), ["live"]),
-        ({"ready": False}, (1, 1, 1, 0, 0), ["live"]),
-        ({"terminating": True}, (1, 1, 1, 0, 0), ["live", "leaving"]),
-        ({"started": False}, (1, 1, 0, 1, 0), ["live", "idle"]),
-        ({"scheduled": False, "started": False, "ready": False}, (1, 0, 0, 0, 0), ["live", "idle"]),
+        ({}, (1, 1, 1, 1, 0), ["alive"]),
+        ({"ready": False}, (1, 1, 1, 0, 0), ["alive"]),
+        ({"terminating": True}, (1, 1, 1, 0, 0), ["alive", "leaving"]),
+        ({"started": False}, (1, 1, 0, 1, 0), ["alive", "idle"]),
+        ({"scheduled": False, "started": False, "ready": False}, (1, 0, 0, 0, 0), ["alive", "idle"]),
         ({"phase": PodPhase.SUCCEEDED}, (1, 1, 1, 0, 1), []),
         ({"phase": PodPhase.SUCCEEDED, "terminating": True, "started": False}, (1, 1, 0, 0, 1), []),
         ({"phase": PodPhase.FAILED}, (1, 1, 1, 0, 0), ["failed"]),
-        ({"exit": CRASH}, (1, 1, 1, 1, 0), ["live", "failed"]),
-        ({"disruption": "Evicted"}, (1, 1, 1, 1, 0), ["live", "disrupted"]),
+        ({"exit": CRASH}, (1, 1, 1, 1, 0), ["alive", "failed"]),
+        ({"disruption": "Evicted"}, (1, 1, 1, 1, 0), ["alive", "disrupted"]),
         ({"phase": PodPhase.FAILED, "disruption": "Evicted"}, (1, 1, 1, 0, 0), ["failed", "disrupted"]),
     ],
 )
@@ -52,13 +54,14 @@ def test_a_pod_is_counted_for_what_it_is(
     assert notable(tally) == {name: [seen.uid] for name in held}
     assert all(getattr(tally, name)[seen.uid] is seen for name in held)
     assert tally.members == {2: seen}
-    assert tally.jobs["worker", 0] == seen.live
+    for part in (tally.of_group("worker"), tally.of_job("worker", 0)):
+        assert (part.pods, part.working, part.succeeded) == (1, seen.live and not seen.succeeded, seen.succeeded)
 
     tally.remove(seen)
     assert counts(tally) == (0, 0, 0, 0, 0)
     assert notable(tally) == {}
     assert tally.members == {}
-    assert not tally.jobs["worker", 0]
+    assert (tally.groups, tally.jobs) == ({}, {})
 
 
 PODS = st.builds(
@@ -95,11 +98,15 @@ def test_step_by_step_it_comes_to_the_same_counts_as_all_at_once(steps: list[tup
     for epoch, tally in grown.epochs.items():
         assert counts(tally) == counts(fresh.of(epoch))
         assert notable(tally) == notable(fresh.of(epoch))
-        assert +tally.jobs == +fresh.of(epoch).jobs
+        assert (tally.groups, tally.jobs) == (fresh.of(epoch).groups, fresh.of(epoch).jobs)
+        for count in ("pods", "working", "scheduled", "started", "ready", "succeeded"):
+            total = getattr(tally, count)
+            assert total == sum(getattr(group, count) for group in tally.groups.values())
+            assert total == sum(getattr(job, count) for job in tally.jobs.values())
         for rank, member in tally.members.items():
             assert here[member.uid] is member
             assert member.rank == rank
-        for held in (tally.live, tally.failed, tally.idle, tally.leaving, tally.disrupted):
+        for held in (tally.alive, tally.failed, tally.idle, tally.leaving, tally.disrupted):
             assert all(here[uid] is each for uid, each in held.items())
 
 
@@ -117,7 +124,7 @@ def test_what_says_the_same_is_no_news_but_kept() -> None:
     seen = view(before, twin)
     after = msgspec.structs.replace(before, resource_version=99)
     assert not seen.change(before, after)
-    assert seen.of(0).live[before.uid] is after
+    assert seen.of(0).alive[before.uid] is after
     assert seen.of(0).members == {1: twin}, "the rank is still the other's"
     assert seen.change(after, msgspec.structs.replace(after, ready=False))
     assert seen.change(twin, None)
@@ -141,12 +148,12 @@ def test_a_changed_pod_is_counted_once_and_by_its_newest_state() -> None:
 
 def test_an_epoch_without_pods_is_nobody() -> None:
     seen = view(pod(0, epoch=3))
-    assert seen.of(0) is NOBODY
+    assert seen.of(0) is NO_TALLY
     assert seen.others(0) == [seen.of(3)]
     assert seen.others(3) == []
     seen.change(pod(0, epoch=3), None)
     assert seen.epochs == {}
-    assert seen.of(3) is NOBODY
+    assert seen.of(3) is NO_TALLY
 
 
 def test_a_pod_may_change_its_epoch() -> None:
@@ -194,7 +201,7 @@ def test_a_silent_coordinator_does_not_unsay_who_came() -> None:
     here = probe_result(silence, 0, heard)
     assert here.answer == RollAnswer(
         at=NOW + 1, coordinator=CoordinatorState.TIMEOUT, latency=3.0, detail="no answer", expected=2,
-        ranks=(ARRIVED, MISSING), incarnation=3, protocol="v2",
+        states=(ARRIVED, MISSING), incarnation=3, protocol="v2",
     )  # fmt: skip
     assert (here.served, here.serving, here.arrived, here.missing, here.since) == (True, False, 1, (1,), NOW + 1)
 
@@ -231,8 +238,8 @@ def test_only_news_of_this_epoch_is_news() -> None:
     said = answer(ARRIVED, MISSING)
     assert seen.observe_probe(said, 0)
     assert not seen.observe_probe(replace(said, at=NOW + 1), 0)
-    assert seen.observe_probe(replace(said, at=NOW + 2, ranks=(ARRIVED, ARRIVED)), 0)
-    assert seen.observe_probe(replace(said, at=NOW + 2, ranks=(ARRIVED, ARRIVED)), 1)
+    assert seen.observe_probe(replace(said, at=NOW + 2, states=(ARRIVED, ARRIVED)), 0)
+    assert seen.observe_probe(replace(said, at=NOW + 2, states=(ARRIVED, ARRIVED)), 1)
     assert seen.probe_result_of(0) is None
     assert seen.probe_result_of(1) is seen.probe
     assert View().probe_result_of(0) is None
@@ -240,7 +247,13 @@ def test_only_news_of_this_epoch_is_news() -> None:
 
 def test_a_new_view_has_confirmed_nothing() -> None:
     seen = View()
-    assert (seen.confirmed, seen.lost, seen.service, seen.refusal, seen.probe) == (-1, -1, False, None, None)
+    assert (seen.engine.confirmed, seen.engine.lost, seen.engine.service, seen.engine.refusal, seen.probe) == (
+        -1,
+        -1,
+        False,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -253,14 +266,14 @@ def test_an_epoch_is_launched_once_all_who_run_together_were_made(
 ) -> None:
     here = view(*(pod(rank, epoch=2) for rank in seen), pod(0, epoch=1))
     here.mark_created(2, made, 4)
-    assert here.launched == (2 if launched else -1)
-    here.launched = 2
+    assert here.engine.launched == (2 if launched else -1)
+    here.engine.launched = 2
     here.mark_created(2, (), 99)
-    assert here.launched == 2
+    assert here.engine.launched == 2
 
 
 def test_a_new_view_has_launched_nothing() -> None:
-    assert View().launched == -1
+    assert View().engine.launched == -1
 
 
 def test_its_pods_are_those_that_may_run_and_of_each_rank_the_last() -> None:

@@ -87,6 +87,7 @@ def flatten(document: PodDocument) -> Pod:
         waiting_message=intern(message),
         exit=first_exit(spec, status, phase) if containers.ended else None,
         disruption=disruption,
+        attempt=small_number(labels.attempt) if labels.attempt else 0,
     )
 
 

@@ -8,7 +8,7 @@ is told so.
 
 import msgspec
 
-from muster.api.names import LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
+from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
 
 
 class Labels(msgspec.Struct, gc=False):
@@ -19,6 +19,7 @@ class Labels(msgspec.Struct, gc=False):
     pod: str | None = msgspec.field(name=LABEL_POD, default=None)
     rank: str | None = msgspec.field(name=LABEL_RANK, default=None)
     epoch: str | None = msgspec.field(name=LABEL_EPOCH, default=None)
+    attempt: str | None = msgspec.field(name=LABEL_ATTEMPT, default=None)
 
 
 class Owner(msgspec.Struct, gc=False):

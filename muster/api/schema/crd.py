@@ -13,13 +13,13 @@ from typing import Any, Final
 import yaml
 
 from muster.api.manifest.experiment import ExperimentSpec
-from muster.api.names import GROUP, KIND, PLURAL, VERSION, epoch_suffix, pod_name
+from muster.api.names import GROUP, KIND, PLURAL, VERSION, name_suffix, pod_name
 from muster.api.naming import MAX_POD_NAME
 from muster.api.schema.structural import Schema, structural, types_schema
 from muster.api.status import ExperimentStatus
 from muster.api.values.fields import LABEL_1035, MEANING
 
-MAX_NAME: Final = MAX_POD_NAME - len(pod_name("", "x", 0, 0, epoch_suffix("", 0)))
+MAX_NAME: Final = MAX_POD_NAME - len(pod_name("", "x", 0, 0, name_suffix("", 0)))
 """Longest name any experiment can have: one whose only type has a name of one letter."""
 
 IMMUTABLE: Final = ("operator", "image", "command", "types", "template")

@@ -13,12 +13,13 @@ from muster.daemon.web import server as http
 from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.instruments import Instruments
-from muster.state.plan import Clock, ClockAction, ClockName, Plan
+from muster.state.plan import Plan
 from muster.state.pod import PodPhase
 from muster.state.policies.deadline import ends
 from muster.state.record import Cause, Condition, ConditionType, Line, Phase, Record
 from muster.state.roll import RankState
-from tests.builders import NOW, answer, plan, pod, record, view
+from muster.state.rules import ClockAction, ClockName
+from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 EVIL = "<script>alert(1)</script>\"'&\ud800\0"
 

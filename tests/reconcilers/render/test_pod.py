@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from muster.reconcilers.render.encode import Unrenderable
 from muster.reconcilers.render.pod import PodTemplate, render_pod
-from muster.state.plan import Coordinator, Env, Group, Plan, ProbeKind, Shape, Source, Toleration, Volume
-from tests.fakes.plans import UID, gang, member_of
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind, Role
+from muster.state.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
+from tests.fakes.plans import POD_FIELDS, UID, gang, member_of
 
 EVERY_SOURCE = (
     Env("HOST", Source.COORDINATOR_HOST),
@@ -38,25 +39,27 @@ HOSTILE = [
 
 def full(**changes: Any) -> Plan:
     """A plan that uses every field, with a second group whose jobs are counted on."""
-    shape = Shape(
+    every_field = PodSpec(
+        image="registry.example/train:1",
+        command="python3 -u main.py",
         requests={"cpu": "4", "memory": "16Gi"},
         limits={"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "8"},
         shm_bytes=1 << 30,
         node_selector={"gpu": "h100"},
         tolerations=(Toleration("gpu", "Exists", "", "NoSchedule"), Toleration("", "Exists", "", "")),
+        pre_stop=("python3", "-c", "save()"),
+        ptrace=True,
+        volumes=(Volume("data", "/data"), Volume("data", "/again")),
+        grace=7,
     )
+    pod_changes = {name: changes.pop(name) for name in POD_FIELDS if name in changes}
+    every_field = replace(every_field, **pod_changes)
+    ports = (Port("coordinator", 1234),)
     groups = (
-        Group("head", 1, 1, Shape(), 0, 0, EVERY_SOURCE),
-        Group("worker", 2, 3, shape, 1, 1, EVERY_SOURCE),
+        Group("head", 1, 1, every_field, 0, 0, EVERY_SOURCE, role=Role.COORDINATOR, ports=ports),
+        Group("worker", 2, 3, every_field, 1, 1, EVERY_SOURCE),
     )
-    facts: dict[str, Any] = {
-        "groups": groups,
-        "pre_stop": ("python3", "-c", "save()"),
-        "ptrace": True,
-        "volumes": (Volume("data", "/data"), Volume("data", "/again")),
-        "grace": 7,
-    }
-    return gang(**{**facts, **changes})
+    return gang(**{"groups": groups, **changes})
 
 
 def container_of(pod: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +87,8 @@ def test_a_member_is_named_labelled_and_owned() -> None:
         "muster.dev/pod-index": "1",
         "muster.dev/rank": "5",
         "muster.dev/epoch": "3",
+        "muster.dev/attempt": "0",
+        "muster.dev/role": "worker",
     }
     (owner,) = pod["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["uid"]) == ("Experiment", "moe", UID)

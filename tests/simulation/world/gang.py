@@ -144,7 +144,7 @@ class Gang:
             coordinator=CoordinatorState.SERVING,
             latency=PROBE,
             expected=process.size,
-            ranks=ranks,
+            states=ranks,
             incarnation=int(process.uid[-12:]),
             protocol="v2",
         )
@@ -175,7 +175,7 @@ class WorldProber:
         while last.coordinator is CoordinatorState.SERVING and not last.left:
             await self._gang.changed()
             answer = self._gang.answer(self._address)
-            if (answer.coordinator, answer.ranks) != (last.coordinator, last.ranks):
+            if (answer.coordinator, answer.states) != (last.coordinator, last.states):
                 yield answer
             last = answer
 

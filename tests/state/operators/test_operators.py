@@ -1,30 +1,27 @@
 """From a spec to a plan: each operator says only what is special about its framework."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import ENV_PREFIX, INJECTED_ENV
-from muster.state.operators.planning import FRAMEWORKS, PlanError, plan_of
+from muster.state.operators.planning import REGISTRY, PlanError, plan_of
 from muster.state.plan import (
-    Backoff,
-    Clock,
-    ClockAction,
-    ClockName,
     Coordinator,
-    Env,
+    Engine,
     Group,
     Member,
     Plan,
     ProbeKind,
-    Shape,
-    Source,
-    StartupOrder,
-    Toleration,
-    Volume,
+    Role,
 )
+from muster.state.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
+from muster.state.rules import GANG_FAILURE_RULES, Backoff, ClockAction, ClockName, Gate, GateCondition, SuccessRule
+from tests.builders import Clock, clock_rules
 
+COMMAND = PodSpec("example.org/train:1", "python train.py")
 SMALL = {"cpus": 1, "memory": 1}
 LITERAL = Source.LITERAL
 IDENTITY = (
@@ -56,9 +53,9 @@ def sources(group: Group) -> dict[str, Source]:
     return {env.name: env.source for env in group.env if env.source is not LITERAL}
 
 
-def shaped(**resources: Any) -> Shape:
+def shaped(**resources: Any) -> PodSpec:
     (group,) = planned(types={"worker": {"resources": resources}}).groups
-    return group.shape
+    return group.pod
 
 
 # --- the frameworks ----------------------------------------------------------------------------------------------
@@ -159,12 +156,16 @@ def test_a_plain_spec_is_a_plain_plan() -> None:
     run = planned()
     (group,) = run.groups
     assert run == Plan(
-        uid="uid-1", namespace="team", name="run", generation=3, operator="jax", image="example.org/train:1",
-        command="python train.py", groups=(group,), coordinator=Coordinator(0, 1234, ProbeKind.JAX),
-        startup=StartupOrder.ALL_AT_ONCE, limit=run.limit, backoff=Backoff(5.0, 300.0, 2.0),
-        clocks={ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT)}, suspend=False, cancel=False, deleting=False,
-        grace=30, pre_stop=(), ptrace=False, volumes=(),
+        uid="uid-1", namespace="team", name="run", generation=3, operator="jax", groups=(group,),
+        coordinator=Coordinator(0, 1234, ProbeKind.JAX), success=SuccessRule(), failures=GANG_FAILURE_RULES,
+        survivor_exits=frozenset({134}), limit=run.limit, backoff=Backoff(5.0, 300.0, 2.0),
+        clocks=clock_rules({ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT)}), restart_grace=2, suspend=False,
+        cancel=False, deleting=False, engine=Engine.NATIVE,
     )  # fmt: skip
+    pod = group.pod
+    assert (pod.image, pod.command) == ("example.org/train:1", "python train.py")
+    assert (pod.grace, pod.pre_stop, pod.ptrace, pod.volumes) == (30, (), False, ())
+    assert (group.role, group.ports, group.gates) == (Role.WORKER, (Port("coordinator", 1234),), ())
     assert (group.name, group.replicas, group.completions, group.parallelism) == ("worker", 1, 4, 4)
     assert (group.first_rank, group.first_job) == (0, 0)
 
@@ -187,25 +188,28 @@ def test_everything_that_can_be_said_is_in_the_plan() -> None:
         storage={"attachExistingPVCs": [{"name": "data", "mountPoint": "/mnt/data"}]},
         tensorboard={"enabled": True, "usePVC": {"enabled": True, "name": "logs"}},
     )
-    assert (run.deleting, run.suspend, run.cancel, run.ptrace) == (True, True, True, True)
-    assert (run.startup, run.limit, run.backoff) == (StartupOrder.COORDINATOR_FIRST, 7, Backoff(2, 60, 3))
-    assert run.clocks == {
+    assert (run.deleting, run.suspend, run.cancel) == (True, True, True)
+    (group,) = run.groups
+    assert (group.gates, run.limit, run.backoff) == ((Gate(GateCondition.SERVING),), 7, Backoff(2, 60, 3))
+    stated = {
         ClockName.TOTAL: Clock(3600, ClockAction.FAIL),
         ClockName.PENDING: Clock(600, ClockAction.RESTART),
         ClockName.ASSEMBLY: Clock(300, ClockAction.FAIL),
         ClockName.TERMINATING: Clock(30, ClockAction.RESTART),
     }
-    assert (run.grace, run.pre_stop) == (90, ("sh", "-c", "save"))
-    assert run.volumes == (Volume("data", "/mnt/data"), Volume("logs", "/tensorboard"))
+    assert run.clocks == clock_rules(stated)
+    assert (group.pod.grace, group.pod.pre_stop, group.pod.ptrace) == (90, ("sh", "-c", "save"), True)
+    assert run.restart_grace is None, "a grace that the manifest states holds for restarts too"
+    assert group.pod.volumes == (Volume("data", "/mnt/data"), Volume("logs", "/tensorboard"))
 
 
 def test_a_shutdown_command_alone_keeps_the_usual_grace() -> None:
     run = planned(gracefulTermination={"shutdownCommand": ["save"]})
-    assert (run.grace, run.pre_stop) == (30, ("save",))
+    assert (run.groups[0].pod.grace, run.groups[0].pod.pre_stop) == (30, ("save",))
 
 
 def test_a_grace_of_zero_is_a_grace() -> None:
-    assert planned(gracefulTermination={"terminationGracePeriodSeconds": 0}).grace == 0
+    assert planned(gracefulTermination={"terminationGracePeriodSeconds": 0}).groups[0].pod.grace == 0
 
 
 @pytest.mark.parametrize(
@@ -219,7 +223,7 @@ def test_a_grace_of_zero_is_a_grace() -> None:
 )
 def test_tensorboards_claim_is_mounted_where_it_is_wanted(tensorboard: dict[str, Any], mounted: bool) -> None:
     volumes = (Volume("logs", "/tensorboard"),) if mounted else ()
-    assert planned(tensorboard=tensorboard).volumes == volumes
+    assert planned(tensorboard=tensorboard).groups[0].pod.volumes == volumes
 
 
 def test_equal_specs_give_equal_plans() -> None:
@@ -250,8 +254,8 @@ def test_a_debug_server_is_refused_unless_it_is_off() -> None:
 
 
 def test_memory_is_requested_and_limited_alike_and_cpus_may_burst() -> None:
-    assert shaped(cpus=2, cpuLimitRatio=1.5, memory=4) == Shape(
-        requests={"cpu": "2", "memory": "4G"}, limits={"cpu": "3", "memory": "4G"}
+    assert shaped(cpus=2, cpuLimitRatio=1.5, memory=4) == replace(
+        COMMAND, requests={"cpu": "2", "memory": "4G"}, limits={"cpu": "3", "memory": "4G"}
     )
 
 
@@ -262,7 +266,7 @@ def test_devices_are_requested_and_limited_and_placed() -> None:
         extraSelectors={"zone": "a"},
     )  # fmt: skip
     devices = {"nvidia.com/gpu": "8", "rdma/sriov_a": "1", "rdma/sriov_b": "1"}
-    assert shape == Shape(
+    assert shape == replace(COMMAND,
         requests={"cpu": "1", "memory": "1G"} | devices, limits={"cpu": "1", "memory": "1G"} | devices,
         shm_bytes=2_000_000_000, node_selector={"zone": "a", "nvidia.com/gpu.product": "NVIDIA-H100"},
     )  # fmt: skip
@@ -282,8 +286,8 @@ def test_a_tpu_slice_is_a_job_of_its_hosts() -> None:
     asked = SMALL | {"accelerators": {"tpu": tpu}, "extraSelectors": {"zone": "a"}}
     (group,) = planned(types={"worker": {"count": 2, "resources": asked}}).groups
     assert (group.replicas, group.completions) == (2, 4)
-    assert group.shape.requests["google.com/tpu"] == group.shape.limits["google.com/tpu"] == "4"
-    assert group.shape.node_selector == {
+    assert group.pod.requests["google.com/tpu"] == group.pod.limits["google.com/tpu"] == "4"
+    assert group.pod.node_selector == {
         "zone": "a",
         "cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice",
         "cloud.google.com/gke-tpu-topology": "4x4",
@@ -317,7 +321,7 @@ def test_a_types_template_is_merged_over_the_experiments() -> None:
     assert plain.template == {}
 
 
-@pytest.mark.parametrize("operator", FRAMEWORKS)
+@pytest.mark.parametrize("operator", REGISTRY)
 def test_the_variables_a_template_cannot_set_are_those_that_are_injected(operator: str) -> None:
     (group,) = planned(operator).groups
     injected = {env.name for env in group.env if not env.name.startswith(ENV_PREFIX)}

@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from muster.state.actions import DeletePods
-from muster.state.context import Case
-from muster.state.plan import Clock, ClockAction, ClockName
+from muster.state.context import Context
 from muster.state.pod import Pod, PodPhase
 from muster.state.policies import barrier
 from muster.state.record import Cause
-from tests.builders import NOW, plan, pod, record, view
+from muster.state.rules import ClockAction, ClockName
+from tests.builders import NOW, Clock, plan, pod, record, view, view_of
 
 
-def case(*pods: Pod, clock: Clock | None = None, now: float = NOW, **facts: Any) -> Case:
+def case(*pods: Pod, clock: Clock | None = None, now: float = NOW, **facts: Any) -> Context:
     clocks = {ClockName.TERMINATING: clock} if clock else {}
-    return Case(plan(clocks=clocks), record(epoch=2, **facts), view(*pods), now)
+    return Context(plan(clocks=clocks), record(epoch=2, **facts), view(*pods), now)
 
 
 def ended(rank: int, epoch: int = 1, **changes: Any) -> Pod:
@@ -82,43 +82,43 @@ def test_force_takes_all_that_linger_in_one_go() -> None:
 def test_dismissed_every_live_pod_goes_with_its_own_grace() -> None:
     mine, old = pod(0, epoch=2), pod(1, epoch=1)
     gone = case(mine, old, ended(2), pod(3, epoch=2, terminating=True))
-    assert barrier.dismiss(gone) == [DeletePods((mine, old), None, "the experiment does not run any more")]
-    assert barrier.dismiss(case(ended(0), pod(3, epoch=2, terminating=True))) == []
+    assert barrier.end(gone) == [DeletePods((mine, old), None, "the experiment does not run any more")]
+    assert barrier.end(case(ended(0), pod(3, epoch=2, terminating=True))) == []
 
 
 def test_what_the_api_server_has_promised_to_delete_is_not_asked_for_again() -> None:
     """A pod that has ended goes at once, and its watch event comes later than the answer."""
     dead, running = ended(1), pod(0, epoch=1)
     seen = case(dead, running)
-    seen.view.mark_deleting((dead,), 0)
-    seen.view.mark_deleting((running,), 30)
+    view_of(seen).mark_deleting((dead,), 0)
+    view_of(seen).mark_deleting((running,), 30)
     assert barrier.sweep(seen) == [DeletePods((running,), 2, "they belong to an older epoch")], "sooner is another wish"
-    seen.view.mark_deleting((running,), 2)
+    view_of(seen).mark_deleting((running,), 2)
     assert barrier.sweep(seen) == []
-    assert barrier.dismiss(seen) == []
+    assert barrier.end(seen) == []
 
 
 def test_a_gang_that_goes_in_its_own_time_is_asked_to_once() -> None:
     member = pod(0, epoch=2)
     seen = case(member)
-    seen.view.mark_deleting((member,), None)
-    assert barrier.dismiss(seen) == []
+    view_of(seen).mark_deleting((member,), None)
+    assert barrier.end(seen) == []
 
 
 def test_force_is_used_once() -> None:
     clock = Clock(60, ClockAction.RESTART)
     seen = case(CUT_OFF, clock=clock, now=NOW + 60, ending_at=NOW)
-    seen.view.mark_deleting((CUT_OFF,), None)
+    view_of(seen).mark_deleting((CUT_OFF,), None)
     assert barrier.sweep(seen) == [FORCED]
-    seen.view.mark_deleting((CUT_OFF,), 0)
+    view_of(seen).mark_deleting((CUT_OFF,), 0)
     assert barrier.sweep(seen) == []
 
 
 def test_a_promise_is_forgotten_with_its_pod() -> None:
     dead = ended(1)
-    seen = case(dead).view
+    seen = view_of(case(dead))
     seen.mark_deleting((dead,), 0)
     seen.change(dead, None)
-    assert seen.dismissed == {}
+    assert seen.engine.deleting == {}
     seen.mark_deleting((dead,), 0)
-    assert seen.dismissed == {}, "it had gone before the answer was read"
+    assert seen.engine.deleting == {}, "it had gone before the answer was read"

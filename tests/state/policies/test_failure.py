@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from muster.state.context import Case, Fail, ReadFirst, Restart
+from muster.state.context import Context, Fail, ReadFirst, Restart
+from muster.state.engine_facts import LiveRead
 from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.policies import failure
 from muster.state.record import Cause
-from muster.state.view import LiveRead
 from tests.builders import NOW, plan, pod, record, view
 
 
@@ -16,11 +16,11 @@ def crashed(rank: int, code: int = 1, at: float = NOW - 5, **changes: Any) -> Po
     return pod(rank, phase=PodPhase.FAILED, exit=Exit("main", code, 0, "Error", "", at), **changes)
 
 
-def case(*pods: Pod, lost: int = -1, limit: int = 3, looked: int | None = 1, **facts: Any) -> Case:
+def case(*pods: Pod, lost: int = -1, limit: int = 3, looked: int | None = 1, **facts: Any) -> Context:
     seen = view(*pods)
-    seen.lost = lost
-    seen.look = None if looked is None else LiveRead(NOW, looked)
-    return Case(plan(limit=limit), record(**facts), seen, NOW)
+    seen.engine.lost = lost
+    seen.engine.live_read = None if looked is None else LiveRead(NOW, looked)
+    return Context(plan(limit=limit), record(**facts), seen, NOW)
 
 
 def first(*pods: Pod, **facts: Any) -> Cause:
@@ -127,7 +127,7 @@ def test_a_disruption_waits_for_no_look() -> None:
     assert isinstance(failure.judge(case(pod(2, terminating=True), looked=None)), Restart)
 
 
-@pytest.mark.parametrize(("limit", "used"), [(0, "no restarts allowed"), (2, "all 2 restarts used")])
+@pytest.mark.parametrize(("limit", "used"), [(0, "no restarts allowed"), (2, "all 2 restarts are used")])
 def test_the_end_says_what_was_spent_and_on_what(limit: int, used: str) -> None:
     cause = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
     verdict = failure.spend(case(limit=limit, restarts=limit), cause)

@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
-from muster.state.context import Case
-from muster.state.plan import Clock, ClockAction, ClockName, Group, Plan, ProbeKind, Shape
+from muster.state.context import Context
+from muster.state.engine_facts import Refusal
+from muster.state.plan import Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
+from muster.state.pod_spec import PodSpec
 from muster.state.policies import rendezvous
-from muster.state.policies.rendezvous import FIRST_SERVE, QUIET, Assembly
+from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, RollCall
 from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
-from muster.state.view import Refusal, View
-from tests.builders import NOW, answer, plan, pod, record, view
+from muster.state.rules import ClockAction, ClockName
+from muster.state.view import View
+from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING
 CALLING = "running, but it has not called the coordinator"
@@ -23,8 +26,11 @@ def gang(*missing: int) -> list[Pod]:
     return [pod(rank) for rank in range(4) if rank not in missing]
 
 
+FIRST_SERVE, QUIET = 60.0, 6.0
+
+
 def assess(seen: View, *, run: Plan = RUN, after: float = 0.0, **facts: Any) -> Assembly:
-    return rendezvous.assess(Case(run, record(**facts), seen, NOW + after))
+    return rendezvous.assess(Context(run, record(**facts), seen, NOW + after))
 
 
 # --- a framework that cannot be asked ----------------------------------------------------------------------------
@@ -62,7 +68,7 @@ def test_nobody_idle_is_named_once_the_gang_is_there() -> None:
 
 
 def test_a_gang_that_runs_in_turn_is_there_when_all_places_are_taken() -> None:
-    group = Group("worker", 1, 4, Shape(), first_rank=0, parallelism=2)
+    group = Group("worker", 1, 4, PodSpec(), first_rank=0, parallelism=2)
     run = plan(groups=(group,), coordinator=None)
     assert assess(view(pod(0), pod(1)), run=run) == Assembly(True, True, 2, (), "2/2 members are ready", None, None)
 
@@ -72,7 +78,7 @@ def test_a_gang_that_runs_in_turn_is_there_when_all_places_are_taken() -> None:
 
 def test_no_pod_no_process() -> None:
     wait = "waiting for the coordinator's process: rank 0 "
-    assert assess(view(pod(1))) == Assembly(False, False, 0, (), f"{wait}(no pod, no pod yet)", None, None)
+    assert assess(view(pod(1))) == Assembly(False, False, 0, (), f"{wait}(no pod yet)", None, None)
     pulling = pod(0, started=False, phase=PodPhase.PENDING, waiting_reason="ErrImagePull")
     told = f"{wait}({pulling.name}, Pending: ErrImagePull)"
     assert assess(view(pulling), after=999, assembling_at=NOW) == Assembly(False, False, 0, (), told, None, None)
@@ -142,27 +148,28 @@ def test_a_coordinator_that_does_not_say_its_count_is_believed() -> None:
     assert assess(view(*gang(), heard=answer(*[ARRIVED] * 4, expected=None))).stuck is None
 
 
-ZERO_ONLY = "; this version of jax tells of rank 0 only"
+PARTIAL = "this version of jax reports rank 0 only"
+ZERO_ONLY = f"; {PARTIAL}"
 
 
-def test_one_that_tells_of_rank_zero_only_says_nothing_of_the_others() -> None:
-    said = answer(CONNECTED, expected=1, protocol="v1-task0")
+def test_a_partial_roll_counts_the_other_members_by_readiness() -> None:
+    said = answer(CONNECTED, expected=1, partial=PARTIAL)
     full = f"4/4 members are ready{ZERO_ONLY}"
     assert assess(view(*gang(), heard=said), after=60) == Assembly(True, True, 4, (), full, None, None)
     three = f"3/4 members are ready{ZERO_ONLY}"
     assert assess(view(*gang(3), heard=said)) == Assembly(False, True, 3, (), three, None, None)
-    nobody = answer(MISSING, expected=1, protocol="v1-task0")
+    nobody = answer(MISSING, expected=1, partial=PARTIAL)
     assert assess(view(*gang(), heard=nobody)) == Assembly(False, True, 4, (), full, None, None)
 
 
-def test_one_that_told_of_rank_zero_only_can_fall_silent_as_well() -> None:
-    seen = view(*gang(), heard=answer(CONNECTED, expected=1, protocol="v1-task0"))
+def test_a_coordinator_with_a_partial_roll_can_become_unreachable() -> None:
+    seen = view(*gang(), heard=answer(CONNECTED, expected=1, partial=PARTIAL))
     seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
     full = f"4/4 members are ready{ZERO_ONLY}"
     assert assess(seen, after=6.9) == Assembly(True, False, 4, (), full, None, NOW + 7)
     gone = ("CoordinatorUnreachable", "the coordinator served and does not any more: refused")
     assert assess(seen, after=7) == Assembly(True, False, 4, (), full, gone, None)
-    left = view(*gang(), heard=answer(LEFT, expected=1, protocol="v1-task0"))
+    left = view(*gang(), heard=answer(LEFT, expected=1, partial=PARTIAL))
     left.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
     assert assess(left, after=60) == Assembly(True, False, 4, (), full, None, None)
 
@@ -216,7 +223,7 @@ def test_a_passed_clock_is_more_definite_than_the_roll() -> None:
 
 def test_a_refusal_is_told_before_any_clock() -> None:
     seen = view(*gang(), heard=answer(*[CONNECTED] * 4))
-    seen.refusal = Refusal("QuotaExceeded", "no more pods", final=False)
+    seen.engine.refusal = Refusal("QuotaExceeded", "no more pods", final=False)
     here = assess(seen, run=CLOCKED, after=5, assembling_at=NOW)
     assert here == Assembly(
         complete=True, coordinator_ready=True, arrived=4, missing=(), message="no more pods; 4/4 ranks arrived",
@@ -225,11 +232,11 @@ def test_a_refusal_is_told_before_any_clock() -> None:
 
 
 def test_at_rest_nobody_gathers() -> None:
-    quiet = rendezvous.at_rest(Case(RUN, record(), view(), NOW))
+    quiet = rendezvous.at_rest(Context(RUN, record(), view(), NOW))
     assert quiet == Assembly(False, False, 0, (), "", None, None)
     clocks = {ClockName.TERMINATING: Clock(5, ClockAction.ALERT)}
     old = pod(1, epoch=0, node="")
-    late = rendezvous.at_rest(Case(plan(clocks=clocks), record(epoch=1, ending_at=NOW), view(old), NOW + 5))
+    late = rendezvous.at_rest(Context(plan(clocks=clocks), record(epoch=1, ending_at=NOW), view(old), NOW + 5))
     why = f"1 pod of an older epoch ({old.name}) did not end within 5 s"
     assert late == Assembly(False, False, 0, (), why, ("TerminatingDeadlineExceeded", why), None)
 
@@ -267,7 +274,7 @@ def test_what_it_hears_goes_before_what_is_persisted() -> None:
 
 def test_an_alert_that_is_persisted_is_not_told_twice_in_one_line() -> None:
     seen = view(*gang())
-    seen.refusal = Refusal("Quota", "no more pods", final=False)
+    seen.engine.refusal = Refusal("Quota", "no more pods", final=False)
     told = Condition(ConditionType.ASSEMBLED, False, "Why", "no more pods; 3/4 ranks arrived", 1, NOW)
     ready = Condition(ConditionType.COORDINATOR_READY, True, "Why", "so", 1, NOW)
     here = assess(seen, conditions=(ready, told), roll=RollCall(4, 3, (2,)))

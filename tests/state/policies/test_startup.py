@@ -5,25 +5,27 @@ from typing import Any
 import pytest
 
 from muster.state.actions import ConfirmLaunch, CreatePods, EnsureService
-from muster.state.context import Case
-from muster.state.plan import Coordinator, Group, Plan, ProbeKind, Shape, StartupOrder
+from muster.state.context import Context
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
+from muster.state.pod_spec import PodSpec
 from muster.state.policies import startup
 from muster.state.policies.startup import WAVE
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.rules import Gate, GateCondition
 from tests.builders import NOW, answer, plan, pod, record, view
 
-FIRST = StartupOrder.COORDINATOR_FIRST
+SERVING, READY = Gate(GateCondition.SERVING), Gate(GateCondition.READY)
 
 
 def case(run: Plan, *pods: Pod, confirmed: int = 0, service: bool = True, heard: RollAnswer | None = None,
-         **facts: Any) -> Case:  # fmt: skip
+         **facts: Any) -> Context:  # fmt: skip
     seen = view(*pods, heard=heard)
-    seen.confirmed, seen.service = confirmed, service
-    return Case(run, record(**facts), seen, NOW)
+    seen.engine.confirmed, seen.engine.service = confirmed, service
+    return Context(run, record(**facts), seen, NOW)
 
 
-def created(here: Case) -> list[int]:
+def created(here: Context) -> list[int]:
     """Ranks that are asked for; nothing else may be asked."""
     actions = startup.launch(here)
     if not actions:
@@ -80,7 +82,7 @@ def test_a_very_large_gang_is_created_in_waves() -> None:
 
 
 def test_the_coordinator_comes_first_and_alone() -> None:
-    run = plan(startup=FIRST, coordinator=Coordinator(2, 1234, ProbeKind.JAX))
+    run = plan(gates=(SERVING,), coordinator=Coordinator(2, 1234, ProbeKind.JAX))
     assert created(case(run)) == [2]
     assert created(case(run, pod(2))) == []
     assert created(case(run, pod(2), heard=answer(RankState.MISSING))) == [0, 1, 3]
@@ -95,27 +97,26 @@ def test_the_coordinator_comes_first_and_alone() -> None:
     ],
 )
 def test_a_coordinator_that_can_be_asked_opens_the_gate_by_serving(heard: RollAnswer | None, opens: bool) -> None:
-    assert startup.gate_open(case(plan(startup=FIRST), pod(0), heard=heard)) is opens
+    assert startup.gate_open(case(plan(), pod(0), heard=heard), SERVING) is opens
 
 
 @pytest.mark.parametrize(
     ("pods", "opens"), [((), False), ((pod(0, ready=False),), False), ((pod(0),), True), ((pod(1),), False)]
 )
 def test_one_that_cannot_opens_it_by_being_ready(pods: tuple[Pod, ...], opens: bool) -> None:
-    assert startup.gate_open(case(plan(startup=FIRST, probe=ProbeKind.NONE), *pods)) is opens
+    assert startup.gate_open(case(plan(probe=ProbeKind.NONE), *pods), READY) is opens
 
 
 def test_without_a_coordinator_or_an_order_the_gate_stands_open() -> None:
-    assert startup.gate_open(case(plan(startup=FIRST, coordinator=None)))
-    assert startup.gate_open(case(plan()))
-    assert created(case(plan(startup=FIRST, coordinator=None))) == [0, 1, 2, 3]
+    assert created(case(plan())) == [0, 1, 2, 3]
+    assert created(case(plan(gates=(READY,), coordinator=None))) == [0, 1, 2, 3]
 
 
 # --- one after another -------------------------------------------------------------------------------------------
 
 
 def in_turn(replicas: int = 2, completions: int = 3, parallelism: int = 1) -> Plan:
-    group = Group("worker", replicas, completions, Shape(), first_rank=0, parallelism=parallelism)
+    group = Group("worker", replicas, completions, PodSpec(), first_rank=0, parallelism=parallelism)
     return plan(groups=(group,), coordinator=None)
 
 
@@ -134,8 +135,8 @@ def test_a_member_that_ended_makes_room_for_the_next_of_its_job() -> None:
 
 def test_a_group_beside_it_that_runs_all_at_once_does() -> None:
     groups = (
-        Group("server", 1, 2, Shape(), first_rank=0),
-        Group("worker", 1, 3, Shape(), first_rank=2, parallelism=1),
+        Group("server", 1, 2, PodSpec(), first_rank=0),
+        Group("worker", 1, 3, PodSpec(), first_rank=2, parallelism=1),
     )
     assert created(case(plan(groups=groups, coordinator=None))) == [0, 1, 2]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.context import Case, Succeed
+from muster.state.context import Context, Succeed
 from muster.state.pod import PodPhase
 from muster.state.policies import success
 from tests.builders import NOW, plan, pod, record, view
@@ -21,10 +21,10 @@ from tests.builders import NOW, plan, pod, record, view
 )
 def test_all_must_have_ended_well(size: int, ended: int, message: str | None) -> None:
     pods = [pod(rank, phase=PodPhase.SUCCEEDED if rank < ended else PodPhase.RUNNING) for rank in range(size)]
-    verdict = success.judge(Case(plan(size=size), record(), view(*pods), NOW))
+    verdict = success.judge(Context(plan(size=size), record(), view(*pods), NOW))
     assert verdict == (Succeed(message) if message else None)
 
 
 def test_members_of_another_epoch_do_not_count() -> None:
     pods = [pod(rank, epoch=0, phase=PodPhase.SUCCEEDED) for rank in range(4)]
-    assert success.judge(Case(plan(), record(epoch=1), view(*pods), NOW)) is None
+    assert success.judge(Context(plan(), record(epoch=1), view(*pods), NOW)) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.context import Case, Fail, Resume, Suspend
+from muster.state.context import Context, Fail, Resume, Suspend
 from muster.state.policies import suspension
 from muster.state.record import Phase
 from tests.builders import NOW, plan, record, view
@@ -23,5 +23,5 @@ CANCELLED = Fail("Cancelled", "cancelled by spec.cancel")
     ],
 )
 def test_the_wish_is_followed(cancel: bool, suspend: bool, phase: Phase, verdict: object) -> None:
-    case = Case(plan(cancel=cancel, suspend=suspend), record(phase=phase), view(), NOW)
+    case = Context(plan(cancel=cancel, suspend=suspend), record(phase=phase), view(), NOW)
     assert suspension.judge(case) == verdict

@@ -192,7 +192,7 @@ async def test_the_probe_says_the_same_of_such_a_port(talk: Talk) -> None:
         await probe.close()
         sight = await state_at(address)
     assert (answer.coordinator, answer.detail) == sight
-    assert (answer.at, answer.ranks, answer.expected, answer.protocol) == (7.0, (), None, "")
+    assert (answer.at, answer.states, answer.expected, answer.protocol) == (7.0, (), None, "")
 
 
 async def test_a_server_that_stops_after_its_settings() -> None:

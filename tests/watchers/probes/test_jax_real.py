@@ -119,8 +119,8 @@ async def test_who_has_arrived_who_is_missing_and_who_was_killed(tmp_path: Path)
         assert some.protocol in {"v2", "v1-watch"}
 
         await job.start(1, 3)
-        full = await until(probe, lambda answer: answer.passed and "arrived" not in answer.ranks)
-        assert set(full.ranks) == {"connected"}
+        full = await until(probe, lambda answer: answer.passed and "arrived" not in answer.states)
+        assert set(full.states) == {"connected"}
         assert full.incarnation == some.incarnation
         assert len(await job.results()) == 4
 

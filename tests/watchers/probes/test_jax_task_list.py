@@ -100,8 +100,8 @@ def test_the_line_for_people_names_who_is_missing_and_a_wrong_count() -> None:
     )
 
 
-def answer(*ranks: RankState, protocol: str = "v2") -> RollAnswer:
-    return RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, ranks=ranks, protocol=protocol)
+def answer(*ranks: RankState, partial: str = "") -> RollAnswer:
+    return RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, states=ranks, partial=partial)
 
 
 def test_an_answer_tells_ranks_apart() -> None:
@@ -116,4 +116,4 @@ def test_an_answer_tells_ranks_apart() -> None:
 )
 def test_one_rank_beyond_the_rendezvous_proves_that_it_has_passed(ranks: tuple[RankState, ...], passed: bool) -> None:
     assert answer(*ranks).passed is passed
-    assert not answer(*ranks, protocol="v1-task0").passed
+    assert not answer(*ranks, partial="this version of jax reports rank 0 only").passed

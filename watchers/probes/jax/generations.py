@@ -8,7 +8,6 @@ another jaxlib.
 
 from enum import StrEnum
 
-from muster.state.roll import PROTOCOL_RANK_ZERO_ONLY
 from muster.watchers.probes.jax.rpc import Method
 
 
@@ -21,8 +20,13 @@ class Generation(StrEnum):
     """jaxlib 0.7 to 0.9: WatchJobState, all tasks."""
     V1_JOB = "v1-job"
     """jaxlib 0.5.3 to 0.6: GetJobState, all tasks."""
-    V1_RANK_ZERO = PROTOCOL_RANK_ZERO_ONLY
+    V1_RANK_ZERO = "v1-task0"
     """jaxlib 0.4.35 to 0.5.1: GetTaskState of task 0. It hangs on 0.9, so it comes after WatchJobState."""
+
+    @property
+    def partial(self) -> str:
+        """Why the roll covers rank 0 only; empty where it covers all ranks."""
+        return "this version of jax reports rank 0 only" if self is Generation.V1_RANK_ZERO else ""
 
     @property
     def roll(self) -> Method:

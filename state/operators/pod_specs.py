@@ -1,7 +1,15 @@
-"""From a type's resources to what its pods ask of a node."""
+"""From a spec and a type's resources to what the type's pods run and ask of a node."""
 
+from collections.abc import Iterator
+
+from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.resources import Resources
-from muster.state.plan import Shape, Toleration
+from muster.state.pod_spec import PodSpec, Toleration, Volume
+
+DEFAULT_GRACE = 30
+"""Seconds from SIGTERM to SIGKILL (the default of core/v1 PodSpec.terminationGracePeriodSeconds)."""
+TENSORBOARD_PATH = "/tensorboard"
+"""Where TensorBoard's claim is mounted."""
 
 GPU = "nvidia.com/gpu"
 GPU_PRODUCT = "nvidia.com/gpu.product"
@@ -13,8 +21,8 @@ RDMA = "rdma/"
 """Resource prefix of the RDMA shared device plugin; the manifest names the rest."""
 
 
-def shape_of(resources: Resources) -> Shape:
-    """Requests, limits and placement. Memory is requested and limited alike, because it cannot be taken back."""
+def pod_spec_of(spec: ExperimentSpec, resources: Resources) -> PodSpec:
+    """One member's pod. Memory is requested and limited alike, because it cannot be taken back."""
     devices: dict[str, str] = {}
     selector = dict(resources.extra_selectors)
     accelerators = resources.accelerators
@@ -28,7 +36,11 @@ def shape_of(resources: Resources) -> Shape:
     if resources.rdma:
         devices |= {f"{RDMA}{device}": "1" for device in resources.rdma.devices}
     memory = resources.memory_request
-    return Shape(
+    graceful = spec.graceful_termination
+    grace = graceful.termination_grace_period_seconds if graceful else None
+    return PodSpec(
+        image=spec.image,
+        command=spec.command,
         requests={"cpu": resources.cpu_request, "memory": memory, **devices},
         limits={"cpu": resources.cpu_limit, "memory": memory, **devices},
         shm_bytes=resources.shm_size_gb * 10**9,
@@ -37,4 +49,16 @@ def shape_of(resources: Resources) -> Shape:
             Toleration(each.key or "", each.operator, each.value or "", each.effect or "")
             for each in resources.extra_tolerations
         ),
+        volumes=tuple(_volumes(spec)),
+        grace=DEFAULT_GRACE if grace is None else grace,
+        pre_stop=graceful.shutdown_command if graceful else (),
+        ptrace=bool(spec.security_context and spec.security_context.ptrace),
     )
+
+
+def _volumes(spec: ExperimentSpec) -> Iterator[Volume]:
+    if spec.storage:
+        yield from (Volume(claim.name, claim.mount_point) for claim in spec.storage.attach_existing_pvcs)
+    claim = spec.tensorboard.use_pvc if spec.tensorboard and spec.tensorboard.enabled else None
+    if claim and claim.enabled and claim.name:
+        yield Volume(claim.name, TENSORBOARD_PATH)

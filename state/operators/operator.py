@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from muster.api.manifest.groups import Group
-from muster.state.plan import Coordinator, Env
+from muster.state.plan import Coordinator
+from muster.state.pod_spec import Env
+from muster.state.rules import EVERY_JOB, GANG_FAILURE_RULES, FailureRule, SuccessRule
 
 
 @dataclass(frozen=True, slots=True)
-class Framework:
+class Operator:
     """A framework, as far as Muster has to know it.
 
     ``env`` gives the variables of one group's members, ``coordinator`` the member they meet at (None: they do not).
@@ -16,6 +18,12 @@ class Framework:
 
     env: Callable[[Group, tuple[Group, ...]], tuple[Env, ...]]
     coordinator: Callable[[tuple[Group, ...]], Coordinator | None]
+    success: SuccessRule = EVERY_JOB
+    failures: tuple[FailureRule, ...] = GANG_FAILURE_RULES
+    survivor_exits: frozenset[int] = frozenset()
+    """Exit codes with which members end because another member was lost."""
+    restart_grace: int | None = None
+    """Seconds of grace for the pods of a broken gang where the manifest states none; None: the pods' usual grace."""
 
 
 def size_of(groups: tuple[Group, ...]) -> int:

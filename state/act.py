@@ -1,0 +1,22 @@
+"""The second half of a decision: what must be done so that the world follows the record."""
+
+from muster.state.actions import Action, ConfirmLoss
+from muster.state.context import Context
+from muster.state.plan import Engine
+from muster.state.policies import barrier, startup
+from muster.state.record import Phase
+
+
+def act(context: Context) -> tuple[Action, ...]:
+    """The actions of this step, in order. Runs that Muster only observes have none."""
+    record, tally = context.record, context.tally
+    if context.plan.engine is Engine.OBSERVE:
+        return ()
+    if record.finished or record.phase is Phase.SUSPENDED:
+        return tuple(barrier.end(context))
+    swept: tuple[Action, ...] = tuple(barrier.sweep(context))
+    if not barrier.clear(context) or record.phase is Phase.RESTARTING:
+        return swept
+    if context.launched and tally.pods < context.plan.together and context.view.engine.lost != record.epoch:
+        return (*swept, ConfirmLoss(record.epoch))
+    return (*swept, *startup.launch(context))

@@ -1,0 +1,45 @@
+"""The clocks: one row for each deadline, with when it runs, its reason and its sentence.
+
+======================  =======================================  ==========================================
+clock                   runs from                                until
+======================  =======================================  ==========================================
+``total``               the start (again after a suspension)     the experiment finished; restarts do not stop it
+``pending``             the epoch's launch                       every member has a node
+``assembly``            the first process of the epoch runs      the roll is complete
+``terminating``         pods that must go are asked to           they are gone
+======================  =======================================  ==========================================
+
+A spec sets ``after`` and ``action`` of a row under its name in ``spec.clocks``; a clock that is not set does not run.
+The order of the rows is the order in which clocks that have run out are judged.
+"""
+
+from muster.state.rules import ClockAction, ClockName, ClockRule, Moment
+
+CLOCKS = (
+    ClockRule(
+        ClockName.TOTAL,
+        Moment.STARTED,
+        Moment.FINISHED,
+        "DeadlineExceeded",
+        "the experiment did not finish",
+        action=ClockAction.FAIL,
+    ),
+    ClockRule(
+        ClockName.PENDING,
+        Moment.EPOCH_STARTED,
+        Moment.SCHEDULED,
+        "PendingDeadlineExceeded",
+        "{scheduled}/{size} members got a node",
+    ),
+    ClockRule(ClockName.ASSEMBLY, Moment.ASSEMBLING, Moment.ASSEMBLED, "AssemblyDeadlineExceeded", "{roll}"),
+    ClockRule(
+        ClockName.TERMINATING,
+        Moment.ENDING,
+        None,
+        "TerminatingDeadlineExceeded",
+        "{lingering} did not end",
+        after=120.0,
+        while_idle=True,
+    ),
+)
+"""``terminating`` has a default of 120 s and Alert: old pods that take this long to end block the next epoch."""

@@ -1,0 +1,180 @@
+"""The first half of a decision: what is true of the experiment now, and what has been decided about it.
+
+``observe`` moves the record forward, asks the policies for a verdict, and computes what people see. It asks for no
+change of the world, so it is the whole decision for runs whose pods another controller owns.
+"""
+
+import msgspec
+from msgspec.structs import replace
+
+from muster.state.actions import ProbeTarget
+from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict
+from muster.state.history import append, tell
+from muster.state.policies import barrier, deadline, failure, rendezvous, success, suspension
+from muster.state.policies.rendezvous import Assembly
+from muster.state.record import Line, Phase, Record
+from muster.state.status_summary import due, summarize
+from muster.state.transitions import enter
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """What one look at an experiment gave. ``context`` holds the record with its new facts, ``record`` the same with
+    its summary for people, as it is written to ``status``."""
+
+    context: Context
+    record: Record
+    write: bool
+    wake_at: float | None
+    story: tuple[Line, ...]
+    probe: ProbeTarget | None
+
+
+def observe(context: Context, before: Record | None) -> Observation | None:
+    """Observe the experiment; ``before`` is the record as persisted.
+
+    None: a verdict depends on what a late cache may hide, so the pods must be read from the live API first.
+    """
+    now = context.now
+    context = context.with_record(_await_ends(context))  # first, so that no clock runs out over pods that ended unseen
+    assembly = _assess(context)
+    if not context.record.finished:
+        context = context.with_record(_progress(context, assembly))  # nor over progress that the record does not show
+        verdict = _judge(context)
+        if isinstance(verdict, ReadFirst):
+            return None
+        if verdict:
+            context = context.with_record(_apply(context, verdict))
+            assembly = _assess(context)
+    context = context.with_record(_await_ends(context))
+    after = summarize(context, assembly)
+    lines = tell(before, after, now)
+    if lines:
+        after = replace(after, story=append(after.story, lines))
+    write, refresh_at = due(before, after, now)
+    return Observation(
+        context=context,
+        record=replace(after, updated_at=now) if write else (before or after),
+        write=write,
+        wake_at=_wake(context, assembly, refresh_at),
+        story=lines,
+        probe=_probe(context),
+    )
+
+
+def _judge(context: Context) -> Verdict | None:
+    """Ask the policies, in order."""
+    suspended = context.record.phase is Phase.SUSPENDED
+    if not suspended and (done := success.judge(context)):
+        return done
+    if wish := suspension.judge(context):
+        return wish
+    if suspended:
+        return None
+    if over := deadline.judge(context):
+        return over
+    if context.record.phase is not Phase.RESTARTING and (broken := failure.judge(context)):
+        return broken
+    refusal = context.view.engine.refusal
+    return Fail(refusal.reason, refusal.message) if refusal and refusal.final else None
+
+
+def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resume) -> Record:
+    """The record after a verdict."""
+    record, now = context.record, context.now
+    match verdict:
+        case Succeed(message):
+            return enter(
+                record,
+                Phase.SUCCEEDED,
+                now,
+                finished_at=now,
+                reason="AllMembersSucceeded",
+                message=message,
+                ready=context.plan.size,
+            )
+        case Fail(reason, message, cause):
+            return enter(
+                record, Phase.FAILED, now, finished_at=now, reason=reason, message=message, cause=cause or record.cause
+            )
+        case Restart(cause, counted):
+            restarts = record.restarts + counted
+            return replace(
+                _next_epoch(record, Phase.RESTARTING, now),
+                restarts=restarts,
+                disruptions=record.disruptions + cause.disruption,
+                cause=cause,
+                resume_at=now + (context.plan.backoff.delay(restarts) if counted else 0.0),
+            )
+        case Suspend():
+            return replace(_next_epoch(record, Phase.SUSPENDED, now), started_at=None)
+        case Resume():
+            return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now)
+
+
+def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
+    """The record at the start of the next epoch, without the times and the roll of the old one."""
+    return enter(
+        record,
+        phase,
+        now,
+        epoch=record.epoch + 1,
+        epoch_at=None,
+        scheduled_at=None,
+        assembling_at=None,
+        assembled_at=None,
+        resume_at=None,
+        roll=None,
+    )
+
+
+def _assess(context: Context) -> Assembly:
+    """How far the gang has come together, where it is wanted at all."""
+    return rendezvous.assess(context) if context.record.gathering else rendezvous.at_rest(context)
+
+
+def _progress(context: Context, assembly: Assembly) -> Record:
+    """Move the record forward: scheduled, assembling, running, or pending again after a restart."""
+    record, tally, now = context.record, context.tally, context.now
+    if record.phase is Phase.RESTARTING and barrier.clear(context) and now >= (record.resume_at or 0.0):
+        return enter(record, Phase.PENDING, now, epoch_at=now, resume_at=None)
+    if not record.gathering:
+        return record
+    if record.scheduled_at is None and tally.scheduled >= context.plan.together:
+        record = replace(record, scheduled_at=now)
+    if record.phase is Phase.PENDING and tally.started:
+        record = enter(record, Phase.ASSEMBLING, now, assembling_at=now)
+    if record.phase is Phase.ASSEMBLING and assembly.complete:
+        record = enter(record, Phase.RUNNING, now, assembled_at=now)
+    return record
+
+
+def _await_ends(context: Context) -> Record:
+    """Start the terminating clock where pods that must go are there, and stop it where they are gone."""
+    record = context.record
+    over = record.finished or record.phase is Phase.SUSPENDED
+    waiting = not barrier.clear(context) or (over and bool(context.tally.alive))
+    if waiting == (record.ending_at is not None):
+        return record
+    return replace(record, ending_at=context.now if waiting else None)
+
+
+def _wake(context: Context, assembly: Assembly, refresh_at: float | None) -> float | None:
+    """The next instant at which time alone changes the decision."""
+    record = context.record
+    ends = deadline.ends(context.plan, record).values()
+    times = [*ends, record.resume_at, refresh_at, assembly.look_again]
+    return min((at for at in times if at is not None and at > context.now), default=None)
+
+
+def _probe(context: Context) -> ProbeTarget | None:
+    """The coordinator to ask, while it has a process that can be asked."""
+    coordinator = context.plan.coordinator
+    if coordinator is None or coordinator.probe.passive or not context.record.gathering:
+        return None
+    pod = context.tally.members.get(coordinator.rank)
+    if pod is None or not pod.live or not pod.started or not pod.ip or pod.terminating:
+        return None
+    host = f"[{pod.ip}]" if ":" in pod.ip else pod.ip
+    return ProbeTarget(
+        context.record.epoch, pod.uid, f"{host}:{coordinator.port}", coordinator.probe.value, context.plan.size
+    )

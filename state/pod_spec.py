@@ -1,0 +1,79 @@
+"""What the pods of one group run and ask of their node: data that the renderer turns into a core/v1 Pod.
+
+Nothing here belongs to one framework. Quantities are canonical Kubernetes strings, sizes are bytes, spans are seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Source(StrEnum):
+    """Where the value of an injected environment variable comes from."""
+
+    LITERAL = "literal"
+    RANK = "rank"
+    EPOCH = "epoch"
+    JOB_INDEX = "job-index"
+    POD_INDEX = "pod-index"
+    JOB_GLOBAL_INDEX = "job-global-index"
+    COORDINATOR_HOST = "coordinator-host"
+    POD_IP = "pod-ip"
+
+
+@dataclass(frozen=True, slots=True)
+class Env:
+    """One injected variable. Order matters: ``$(NAME)`` expands only variables listed before (core/v1 EnvVar)."""
+
+    name: str
+    source: Source
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A port that the member's container listens on (core/v1 ContainerPort); informational, as in Kubernetes."""
+
+    name: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """An existing PersistentVolumeClaim mounted in every member of the group."""
+
+    claim: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A node taint a member tolerates (core/v1 Toleration)."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodSpec:
+    """One member's pod, apart from its names, labels and environment.
+
+    ``requests`` and ``limits`` are those of the container, ``shm_bytes`` sizes ``/dev/shm`` (0: the runtime's default),
+    ``grace`` is the time between SIGTERM and SIGKILL, ``pre_stop`` the command of the preStop hook and ``ptrace``
+    whether the container gets the capability SYS_PTRACE.
+    """
+
+    image: str = ""
+    command: str = ""
+    """One line for ``/bin/sh -c``."""
+    requests: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, str] = field(default_factory=dict)
+    shm_bytes: int = 0
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    grace: int = 30
+    pre_stop: tuple[str, ...] = ()
+    ptrace: bool = False

@@ -1,0 +1,161 @@
+"""The rules of a plan: what a group waits for, what success is, what follows a failure, and which deadlines run.
+
+Rules are data. An operator states them (``state.operators``), the policies apply them (``state.policies``), and no
+policy asks which operator a rule came from.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class GateCondition(StrEnum):
+    """How far the awaited pods must have come (JobSet v1alpha2: ``dependsOn.status``; Serving is Muster's)."""
+
+    CREATED = "Created"
+    """Every awaited pod exists."""
+    READY = "Ready"
+    """Every awaited pod is ready, or has succeeded."""
+    COMPLETE = "Complete"
+    """Every awaited pod has succeeded."""
+    SERVING = "Serving"
+    """The coordinator has answered its probe in this epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a group waits for before its pods are created. The coordinator never waits for itself."""
+
+    condition: GateCondition
+    group: str = ""
+    """The awaited group; empty: the coordinator."""
+
+
+class Quantifier(StrEnum):
+    """How many of the target jobs must succeed (JobSet v1alpha2: ``successPolicy.operator``)."""
+
+    ALL = "All"
+    ANY = "Any"
+
+
+@dataclass(frozen=True, slots=True)
+class SuccessRule:
+    """When the experiment has succeeded: all jobs, or any job, of the target groups. No target means every group."""
+
+    quantifier: Quantifier = Quantifier.ALL
+    groups: tuple[str, ...] = ()
+
+
+EVERY_JOB = SuccessRule()
+"""The experiment succeeds when every job of every group has."""
+
+
+class FailureAction(StrEnum):
+    """What follows a failure."""
+
+    RESTART_GANG = "RestartGang"
+    """End the epoch, delete every pod and start the next epoch."""
+    FAIL_EXPERIMENT = "FailExperiment"
+    """End the experiment as Failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRule:
+    """The action for the failures it matches. An empty matcher matches everything; the first matching rule applies."""
+
+    action: FailureAction
+    disruption: bool | None = None
+    """Match only disruptions (True) or only failures of the program (False)."""
+    groups: tuple[str, ...] = ()
+    exit_codes: tuple[int, ...] = ()
+    reasons: tuple[str, ...] = ()
+    counted: bool = True
+    """A restart uses one unit of the restart budget."""
+
+    def matches(self, *, disruption: bool, group: str, exit_code: int | None, reason: str) -> bool:
+        """Whether every stated matcher holds."""
+        return (
+            (self.disruption is None or self.disruption == disruption)
+            and (not self.groups or group in self.groups)
+            and (not self.exit_codes or exit_code in self.exit_codes)
+            and (not self.reasons or reason in self.reasons)
+        )
+
+
+GANG_FAILURE_RULES = (
+    FailureRule(FailureAction.RESTART_GANG, disruption=True, counted=False),
+    FailureRule(FailureAction.RESTART_GANG),
+)
+"""The rules of a gang whose members cannot be replaced one by one: every failure restarts all of them, and what was
+done to a member (preemption, eviction, node loss) costs nothing of the budget."""
+
+
+class ClockName(StrEnum):
+    """The deadlines that can run over an experiment; ``state.clocks`` has a row for each."""
+
+    TOTAL = "total"
+    PENDING = "pending"
+    ASSEMBLY = "assembly"
+    TERMINATING = "terminating"
+
+
+class ClockAction(StrEnum):
+    """What happens when a clock has run out."""
+
+    FAIL = "Fail"
+    RESTART = "Restart"
+    ALERT = "Alert"
+
+
+class Moment(StrEnum):
+    """A persisted time that starts or stops a clock; the value is the field of the record that holds it."""
+
+    STARTED = "started_at"
+    EPOCH_STARTED = "epoch_at"
+    SCHEDULED = "scheduled_at"
+    ASSEMBLING = "assembling_at"
+    ASSEMBLED = "assembled_at"
+    ENDING = "ending_at"
+    FINISHED = "finished_at"
+
+
+@dataclass(frozen=True, slots=True)
+class ClockRule:
+    """One deadline: it runs from ``begins`` until ``ends`` and acts ``after`` seconds.
+
+    ``sentence`` says what has not happened. It may hold the placeholders of ``state.policies.deadline``, such as
+    ``{scheduled}``, which are filled in when the clock runs out.
+    """
+
+    name: ClockName
+    begins: Moment
+    ends: Moment | None
+    """None: the record clears ``begins`` itself when the clock must stop."""
+    reason: str
+    sentence: str
+    after: float = 0.0
+    action: ClockAction = ClockAction.ALERT
+    while_idle: bool = False
+    """The clock also runs while the experiment is suspended or finished."""
+
+
+def clock_named(clocks: Iterable[ClockRule], name: ClockName) -> ClockRule | None:
+    """The rule of that clock, or None where it does not run."""
+    return next((clock for clock in clocks if clock.name is name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Seconds to wait before restart number k: ``initial * factor**(k-1)``, at most ``maximum``."""
+
+    initial: float = 5.0
+    maximum: float = 300.0
+    factor: float = 2.0
+
+    def delay(self, restart: int) -> float:
+        """The wait before the ``restart``-th restart (counted from 1)."""
+        exponent = min(max(restart - 1, 0), 64)  # factor 2 to the 64 exceeds every maximum; the cap keeps it finite
+        return float(min(self.maximum, self.initial * self.factor**exponent))
+
+
+DEFAULT_BACKOFF = Backoff()

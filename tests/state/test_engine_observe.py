@@ -1,0 +1,23 @@
+"""Runs whose pods another controller owns are observed: everything is decided, and nothing is asked for."""
+
+from muster.state.machine import decide
+from muster.state.plan import Engine
+from muster.state.record import Phase
+from tests.builders import NOW, plan, pod, record, view
+
+
+def test_an_observed_run_has_no_actions_at_its_start() -> None:
+    assert decide(plan(engine=Engine.NATIVE), None, view(), NOW).actions
+    decision = decide(plan(engine=Engine.OBSERVE), None, view(), NOW)
+    assert (decision.actions, decision.write) == ((), True)
+
+
+def test_an_observed_run_that_has_ended_keeps_its_pods() -> None:
+    over = record(phase=Phase.FAILED, finished_at=NOW)
+    assert decide(plan(), over, view(pod(0)), NOW).actions
+    assert decide(plan(engine=Engine.OBSERVE), over, view(pod(0)), NOW).actions == ()
+
+
+def test_an_observed_coordinator_is_probed() -> None:
+    run = plan(engine=Engine.OBSERVE)
+    assert decide(run, record(phase=Phase.ASSEMBLING), view(pod(0)), NOW).probe is not None
