@@ -103,7 +103,7 @@ async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, 
                     seen,
                     display,
                     size=plan.size,
-                    grace=plan.grace,
+                    grace=max((group.pod.grace for group in plan.groups), default=0),
                     daemon_url=cluster.daemon_url,
                     supervise=cluster.supervise,
                 )
