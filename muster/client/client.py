@@ -209,9 +209,9 @@ class Client:
 
     async def watch_members(self, name: str, *, namespace: str | None = None) -> AsyncGenerator[MemberChange, None]:
         """The members that have a pod (as ADDED), of every epoch, then every change; it never ends by itself."""
-        follower = Follower(self.transport, paths.pods(namespace or self.namespace), paths.members_of(name))
-        async with contextlib.aclosing(follower.changes()) as changes:
-            async for change in changes:
+        stream = changes(self.transport, core(namespace or self.namespace, "pods"), members_of(name))
+        async with contextlib.aclosing(stream):
+            async for change in stream:
                 yield MemberChange(change.kind, member_of(change.object))
 
     async def events(self, name: str, *, namespace: str | None = None) -> Sequence[Happening]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.client import Client, NoCluster
+from muster.kube.connection import Connection
 from muster.local.kubeconfig import write_kubeconfig
 
 
@@ -19,8 +20,8 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 async def opened(kubeconfig: Path | None = None, context: str | None = None) -> tuple[str, str]:
     """Host and namespace of the cluster that is found."""
     async with Client(kubeconfig, context) as client:
-        assert client._connection is not None
-        identity = await client._connection.credentials.current()
+        assert isinstance(client.transport, Connection)
+        identity = await client.transport.credentials.current()
         return identity.host, client.namespace
 
 

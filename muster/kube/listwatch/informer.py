@@ -46,7 +46,7 @@ class Informer:
         *,
         changed: Changed,
         report: Report,
-        failed: Callable[[ApiError, float], None] = lambda error, seconds: None,
+        failed: Callable[[ApiError, float], None] = lambda _error, _seconds: None,
         settings: ReflectorSettings | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -55,7 +55,7 @@ class Informer:
         """See ``Reflector`` for ``report``, ``failed`` and ``settings``."""
         self.synced = asyncio.Event()
         self._changed = changed
-        self._store = _LastStates(self._on_change, lambda version: self.synced.set())
+        self._store = _LastStates(self._on_change, lambda _version: self.synced.set())
         self._reflector = Reflector(
             transport,
             path,
