@@ -4,9 +4,7 @@
 """
 
 from muster.local.apiserver.http.failure import ApiError
-from muster.local.apiserver.http.options import DeleteOptions, WriteOptions
+from muster.local.apiserver.http.options import WriteOptions
 from muster.local.apiserver.http.server import ApiServer
-from muster.local.apiserver.kinds.podlogs import PodLogs
-from muster.local.apiserver.storage.store import ObjectStore
 
-__all__ = ["ApiError", "ApiServer", "DeleteOptions", "ObjectStore", "PodLogs", "WriteOptions"]
+__all__ = ["ApiError", "ApiServer", "WriteOptions"]

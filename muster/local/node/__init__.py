@@ -3,6 +3,6 @@ is.
 """
 
 from muster.local.node.agent import AgentError, NodeAgent
-from muster.local.node.isolation.levels import Choice, Isolation, choose_isolation
+from muster.local.node.isolation.levels import Isolation, choose_isolation
 
-__all__ = ["AgentError", "Choice", "Isolation", "NodeAgent", "choose_isolation"]
+__all__ = ["AgentError", "Isolation", "NodeAgent", "choose_isolation"]

@@ -45,7 +45,6 @@ class ApiServer:
         *,
         clock: Callable[[], float] = time.time,
         token: str | None = None,
-        randomness: random.Random | None = None,
         bookmark_seconds: float = 50.0,
         history: int = 4096,
     ) -> None:
@@ -53,7 +52,7 @@ class ApiServer:
         self.registry = Registry()
         self._database = Database(database)
         ledger = Ledger(self._database, self.registry.selectable, history=history)
-        self.store = ObjectStore(ledger, self.registry, clock=clock, randomness=randomness or random.SystemRandom())
+        self.store = ObjectStore(ledger, self.registry, clock=clock, randomness=random.SystemRandom())
         try:
             self._load(ledger)
         except BaseException:

@@ -17,7 +17,7 @@ from typing import NoReturn
 from muster.local.node.isolation.wire import Channel, Message, WireError
 from muster.local.node.launcher import interfaces, kernel
 from muster.local.node.launcher.process import StartFailedError, start_process
-from muster.local.node.launcher.tree import kill_descendants, kill_everyone, kill_session
+from muster.local.node.launcher.tree import kill_descendants, kill_session
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - every pod gets its own
 
@@ -93,8 +93,6 @@ class PodInit:
                 self._start(message)
             case "signal":
                 self._signal(int(message["id"]), int(message["signal"]))
-            case "kill-all":
-                kill_everyone() if self._isolated else kill_descendants(reap=False)
 
     def _set_up(self, message: Message) -> None:
         try:

@@ -26,20 +26,12 @@ def kill_session(leader: int, number: int) -> None:
                 os.kill(pid, number)
 
 
-def kill_everyone() -> None:
-    """Every process of the pid namespace this process is the first of, save itself."""
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(-1, signal.SIGKILL)
-
-
-def kill_descendants(*, reap: bool = True) -> None:
+def kill_descendants() -> None:
     """Every descendant. Orphans come to this process (PR_SET_CHILD_SUBREAPER), so the loop ends when all are gone."""
     while True:
         for pid in _descendants(os.getpid()):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        if not reap:
-            return
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:

@@ -36,9 +36,6 @@ class PodSet:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._log = structlog.get_logger("muster.local.node")
 
-    def __len__(self) -> int:
-        return len(self._tasks)
-
     def take(self, pod: Object, deleted: bool) -> None:
         """One event of the watch. An object this node cannot make sense of is logged and left alone."""
         uid = objects.uid(pod)

@@ -12,8 +12,6 @@ from muster.local.node import objects
 from muster.local.node.objects import Object
 from muster.local.node.pods.containers import ContainerRecord
 
-OWN_CONDITIONS = ("PodReadyToStartContainers", "PodScheduled", "Initialized", "ContainersReady", "Ready")
-
 
 @dataclass(slots=True)
 class PodState:
