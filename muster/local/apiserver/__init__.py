@@ -3,8 +3,8 @@
 `ApiServer` is all a caller needs; `server.store` has the same operations for callers in the same process.
 """
 
-from muster.local.apiserver.http.failure import ApiError
-from muster.local.apiserver.http.options import WriteOptions
-from muster.local.apiserver.http.server import ApiServer
+from muster.local.apiserver.errors import ApiError
+from muster.local.apiserver.server import ApiServer
+from muster.local.apiserver.storage.options import WriteOptions
 
 __all__ = ["ApiError", "ApiServer", "WriteOptions"]

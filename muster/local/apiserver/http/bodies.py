@@ -8,8 +8,8 @@ import msgspec
 import yaml
 from aiohttp import web
 
+from muster.local.apiserver.errors import ApiError, bad_request, unsupported_media
 from muster.local.apiserver.http import protobuf
-from muster.local.apiserver.http.failure import ApiError, bad_request, unsupported_media
 
 BODY_LIMIT = 3 << 20
 """Bytes of a request body, as kube-apiserver's MaxRequestBodyBytes."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from muster.local.apiserver.http.failure import bad_request, unsupported_media
+from muster.local.apiserver.errors import bad_request, unsupported_media
 
 Json = dict[str, Any]
 MAGIC = b"k8s\x00"

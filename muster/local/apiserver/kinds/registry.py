@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from muster.local.apiserver.http.failure import unknown_path
+from muster.local.apiserver.errors import unknown_path
 from muster.local.apiserver.kinds.resources import BUILT_INS, Resource
-from muster.local.apiserver.storage.records import SELECTABLE, Storage
+from muster.local.apiserver.storage.stored_objects import SELECTABLE, Storage
 
 
 class Registry:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
-from muster.local.apiserver.schema.customversion import CustomVersion
-from muster.local.apiserver.storage.records import Storage
+from muster.local.apiserver.errors import Cause
+from muster.local.apiserver.storage.stored_objects import Storage
 
+Json = dict[str, Any]
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class CustomVersion:
+    """`schema` is the structural schema; `rules` judges CEL rules against an old state (None on create)."""
+
+    schema: Json
+    columns: tuple[Json, ...]
+    selectable: tuple[str, ...]
+    crd_name: str
+    check: Callable[[Json], list[Cause]]
+    rules: Callable[[Json, Json | None], list[Cause]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.schema import builtinschema
-from muster.local.apiserver.storage.records import encode
-from muster.local.apiserver.storage.shapes import builtin_shape
+from muster.local.apiserver.patch.merge_schema import builtin_shape
+from muster.local.apiserver.schema import builtin_schemas
+from muster.local.apiserver.storage.stored_objects import encode
 
 Json = dict[str, Any]
 EMPTY_V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -76,8 +76,8 @@ def _typed(kind: str, found: Json) -> Json:
         return {"type": "array", "items": _typed(inner[1], found)}
     if inner := re.fullmatch(r"dict\(str, (.+)\)", kind):
         return {"type": "object", "additionalProperties": _typed(inner[1], found)}
-    if kind in builtinschema.SCALARS:
-        return dict(builtinschema.SCALARS[kind])
+    if kind in builtin_schemas.SCALARS:
+        return dict(builtin_schemas.SCALARS[kind])
     if kind == "object":
         return {"x-kubernetes-preserve-unknown-fields": True}
     _component(kind, found)
@@ -96,9 +96,9 @@ def _component(model: str, found: Json) -> Json:
     if model not in found:
         made: Json = {"type": "object", "properties": {}}
         found[model] = made
-        for field, kind in builtinschema.fields(model).items():
+        for field, kind in builtin_schemas.fields(model).items():
             made["properties"][field] = {**_typed(kind, found), **_merging(field, kind, model)}
-        required = builtinschema.required_fields(model)
+        required = builtin_schemas.required_fields(model)
         if required:
             made["required"] = required
     component: Json = found[model]
@@ -107,7 +107,7 @@ def _component(model: str, found: Json) -> Json:
 
 def _schema(resource: Resource, found: Json) -> Json:
     if resource.custom is None:
-        model = builtinschema.model_name(resource.group, resource.version, resource.kind)
+        model = builtin_schemas.model_name(resource.group, resource.version, resource.kind)
         return dict(_component(model, found))
     schema = dict(resource.custom.schema)
     meta = _typed("V1ObjectMeta", found)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from muster.api.values.timestamps import whole_time
-from muster.local.apiserver.http.failure import conflict, forbidden
-from muster.local.apiserver.http.options import DeleteOptions
+from muster.local.apiserver.errors import conflict, forbidden
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.schema.definitions import CLEANUP
-from muster.local.apiserver.storage.records import Json, Stored
+from muster.local.apiserver.schema.crds import CLEANUP
+from muster.local.apiserver.storage.options import DeleteOptions
+from muster.local.apiserver.storage.stored_objects import Json, Stored
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"

@@ -6,9 +6,9 @@ import random
 import uuid
 from typing import Any
 
-from muster.local.apiserver.http.failure import bad_request, conflict, invalid, modified, wrong
+from muster.local.apiserver.errors import bad_request, conflict, invalid, modified, wrong
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.records import Stored
+from muster.local.apiserver.storage.stored_objects import Stored
 
 Json = dict[str, Any]
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from muster.local.apiserver.http.failure import bad_request
-from muster.local.apiserver.storage.records import Stored
+from muster.local.apiserver.errors import bad_request
+from muster.local.apiserver.storage.stored_objects import Stored
 
 _KEY = r"[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?"
 _VALUE = r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"

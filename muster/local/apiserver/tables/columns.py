@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.api.values import humanize as ages
-from muster.local.apiserver.kinds.timestamps import parse_rfc3339
-from muster.local.apiserver.storage.records import dig
+from muster.api.values.timestamps import seconds_of
+from muster.local.apiserver.storage.stored_objects import dig
 
 Json = dict[str, Any]
 NONE = "<none>"
@@ -30,11 +30,10 @@ def age(value: Any, now: float) -> str:
     """How long ago an RFC 3339 time was."""
     if not isinstance(value, str) or not value:
         return UNKNOWN
-    try:
-        seconds = now - parse_rfc3339(value)
-    except ValueError:
+    then = seconds_of(value)
+    if not then or then - now >= 2:  # HumanDuration, too, shows a future time as invalid
         return "<invalid>"
-    return ages.age(max(seconds, 0.0)) if seconds > -2 else "<invalid>"  # as HumanDuration does of the future
+    return ages.age(max(now - then, 0.0))
 
 
 def _at(path: str, missing: Any = NONE) -> Callable[[Json, float], Any]:
@@ -184,7 +183,7 @@ def _duration(job: Json, now: float) -> str:
     start, end = dig(job, "status.startTime"), dig(job, "status.completionTime")
     if not start:
         return ""
-    return age(start, parse_rfc3339(end) if end else now)
+    return age(start, seconds_of(end) or now)
 
 
 NAME = Column("Name", lambda obj, _now: obj["metadata"].get("name", ""), format="name")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from muster.local.apiserver.storage.database import Database
-from muster.local.apiserver.storage.journal import Journal
-from muster.local.apiserver.storage.records import Change, Json, Storage, Stored, record
+from muster.local.apiserver.storage.stored_objects import Change, Json, Storage, Stored, record
+from muster.local.apiserver.storage.watch_history import Journal
 
 Key = tuple[Storage, str, str]
 Selectable = Callable[[Storage], tuple[str, ...]]

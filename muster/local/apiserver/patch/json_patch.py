@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from muster.local.apiserver.http.failure import ApiError, bad_request
-from muster.local.apiserver.storage.records import encode
+from muster.local.apiserver.errors import ApiError, bad_request
+from muster.local.apiserver.storage.stored_objects import encode
 
 Json = dict[str, Any]
 _OPERATIONS_ALLOWED = 10_000

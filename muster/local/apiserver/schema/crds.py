@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from muster.local.apiserver.http.failure import Cause, required, unsupported, wrong
-from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.schema.customversion import CustomVersion
-from muster.local.apiserver.schema.names import label_1035, subdomain
-from muster.local.apiserver.schema.structural import checker, schema_faults
+from muster.local.apiserver.errors import Cause, required, unsupported, wrong
+from muster.local.apiserver.kinds.resources import CustomVersion, Resource
+from muster.local.apiserver.schema.metadata_validation import label_1035, subdomain
+from muster.local.apiserver.schema.structural_schemas import checker, schema_faults
 from muster.local.apiserver.tables.jsonpath import compile_path
 
 Json = dict[str, Any]
@@ -101,7 +100,7 @@ def _check_paths(version: Json, where: str) -> list[Cause]:
 
 
 def _rules(schema: Json) -> Any:
-    from muster.local.apiserver.schema.celrules import judge
+    from muster.local.apiserver.schema.cel_rules import judge
 
     return judge(schema)
 

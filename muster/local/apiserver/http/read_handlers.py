@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 
 from aiohttp import web
 
-from muster.local.apiserver.http.failure import ApiError, bad_request, expired
-from muster.local.apiserver.http.present import Form, accepted_form, list_of, show
+from muster.local.apiserver.errors import ApiError, bad_request, expired
 from muster.local.apiserver.http.query import Query, continue_token, read_continue, too_large
-from muster.local.apiserver.http.replies import json_reply
-from muster.local.apiserver.http.routes import Target
-from muster.local.apiserver.http.watching import Watch, WatchRequest
-from muster.local.apiserver.storage.records import Json, Stored, encode
+from muster.local.apiserver.http.representation import Form, accepted_form, list_of, show
+from muster.local.apiserver.http.request_info import Target
+from muster.local.apiserver.http.responses import json_reply
+from muster.local.apiserver.http.watch import Watch, WatchRequest
+from muster.local.apiserver.storage.object_store import ObjectStore
 from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels
-from muster.local.apiserver.storage.store import ObjectStore
-from muster.local.apiserver.tables.response import Tables
+from muster.local.apiserver.storage.stored_objects import Json, Stored, encode
+from muster.local.apiserver.tables.table import Tables
 
 _WATCH_SECONDS = 1800.0
 _WRITE_SECONDS = 30.0

@@ -6,13 +6,13 @@ import base64
 import binascii
 from typing import Any
 
-from muster.local.apiserver.http.failure import ApiError, Cause, bad_request, invalid, required, wrong
+from muster.local.apiserver.errors import ApiError, Cause, bad_request, invalid, required, wrong
 from muster.local.apiserver.kinds import pods, services
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.schema import definitions
-from muster.local.apiserver.schema.builtinschema import conform, missing, model_name, schema
-from muster.local.apiserver.schema.names import check_metadata, metadata_types
-from muster.local.apiserver.schema.structural import fill, prune
+from muster.local.apiserver.schema import crds
+from muster.local.apiserver.schema.builtin_schemas import conform, missing, model_name, schema
+from muster.local.apiserver.schema.metadata_validation import check_metadata, metadata_types
+from muster.local.apiserver.schema.structural_schemas import fill, prune
 
 Json = dict[str, Any]
 
@@ -87,7 +87,7 @@ def complete(resource: Resource, obj: Json, old: Json | None = None) -> None:
         case "PriorityClass":
             obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
         case "CustomResourceDefinition":
-            definitions.complete(obj)
+            crds.complete(obj)
 
 
 def _complete_job(job: Json) -> None:
@@ -114,7 +114,7 @@ def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
         return causes + (found or resource.custom.rules(obj, old))
     shape = schema(model_name(resource.group, resource.version, resource.kind))
     if resource.kind == "CustomResourceDefinition":
-        return causes + definitions.check(obj)
+        return causes + crds.check(obj)
     if "spec" in obj and "spec" in shape["properties"]:
         causes += [required(path) for path in missing(obj["spec"], shape["properties"]["spec"], "spec")]
     if causes:

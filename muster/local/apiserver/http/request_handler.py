@@ -10,19 +10,18 @@ from collections.abc import Awaitable, Callable
 import structlog
 from aiohttp import web
 
-from muster.local.apiserver.http import bodies
-from muster.local.apiserver.http.failure import ApiError, method_not_allowed, unknown_path
-from muster.local.apiserver.http.podroutes import PodRoutes
+from muster.local.apiserver.errors import ApiError, method_not_allowed, unknown_path
+from muster.local.apiserver.http import bodies, discovery
+from muster.local.apiserver.http.access_reviews import review
+from muster.local.apiserver.http.pod_subresources import PodRoutes
 from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.reading import Reading
-from muster.local.apiserver.http.replies import failure_reply, json_reply
-from muster.local.apiserver.http.reviews import review
-from muster.local.apiserver.http.routes import Target, parse, segments
-from muster.local.apiserver.http.writing import Writing
-from muster.local.apiserver.kinds import discovery
+from muster.local.apiserver.http.read_handlers import Reading
+from muster.local.apiserver.http.request_info import Target, parse, segments
+from muster.local.apiserver.http.responses import failure_reply, json_reply
+from muster.local.apiserver.http.write_handlers import Writing
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.schema import openapi
-from muster.local.apiserver.storage.records import Json, encode
+from muster.local.apiserver.storage.stored_objects import Json, encode
 
 Handler = Callable[[web.BaseRequest, Target, Query], Awaitable[web.StreamResponse]]
 _FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)

@@ -6,21 +6,21 @@ from typing import Any
 
 from aiohttp import web
 
+from muster.local.apiserver.errors import ApiError, bad_request, method_not_allowed, unsupported_media
 from muster.local.apiserver.http import bodies
-from muster.local.apiserver.http.failure import ApiError, bad_request, method_not_allowed, unsupported_media
-from muster.local.apiserver.http.options import WriteOptions
-from muster.local.apiserver.http.present import accepted_form, show, whole
 from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.reading import Reading
-from muster.local.apiserver.http.replies import json_reply, success
-from muster.local.apiserver.http.routes import Target
-from muster.local.apiserver.kinds.eventview import from_view
+from muster.local.apiserver.http.read_handlers import Reading
+from muster.local.apiserver.http.representation import accepted_form, show, whole
+from muster.local.apiserver.http.request_info import Target
+from muster.local.apiserver.http.responses import json_reply, success
+from muster.local.apiserver.kinds.events import from_view
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.ownership import shape_of
-from muster.local.apiserver.storage.patches import json_patch, merge_patch
-from muster.local.apiserver.storage.records import Json, Stored, encode
-from muster.local.apiserver.storage.store import ObjectStore
-from muster.local.apiserver.storage.strategic import strategic_merge
+from muster.local.apiserver.patch.json_patch import json_patch, merge_patch
+from muster.local.apiserver.patch.managed_fields import shape_of
+from muster.local.apiserver.patch.strategic_merge import strategic_merge
+from muster.local.apiserver.storage.object_store import ObjectStore
+from muster.local.apiserver.storage.options import WriteOptions
+from muster.local.apiserver.storage.stored_objects import Json, Stored, encode
 
 _JSON_PATCH = "application/json-patch+json"
 _MERGE = "application/merge-patch+json"

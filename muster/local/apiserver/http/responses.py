@@ -7,8 +7,8 @@ from typing import Any
 
 from aiohttp import web
 
-from muster.local.apiserver.http.failure import ApiError
-from muster.local.apiserver.storage.records import encode
+from muster.local.apiserver.errors import ApiError
+from muster.local.apiserver.storage.stored_objects import encode
 
 Json = dict[str, Any]
 

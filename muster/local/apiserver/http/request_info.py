@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from muster.local.apiserver.http.failure import bad_request, unknown_path
+from muster.local.apiserver.errors import bad_request, unknown_path
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.kinds.resources import Resource
 

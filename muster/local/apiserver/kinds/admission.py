@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from muster.local.apiserver.http.failure import forbidden
+from muster.local.apiserver.errors import forbidden
 from muster.local.apiserver.kinds import pods, services
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.ledger import Ledger
+from muster.local.apiserver.storage.versioned_store import Ledger
 
 Json = dict[str, Any]
 _CLASSES = ("scheduling.k8s.io", "priorityclasses")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from muster.api.values.timestamps import whole_time
-from muster.local.apiserver.http.failure import (
+from muster.local.apiserver.errors import (
     Cause,
     already_exists,
     bad_request,
@@ -20,18 +20,18 @@ from muster.local.apiserver.http.failure import (
     not_found,
     required,
 )
-from muster.local.apiserver.http.failure import invalid as invalid_object
-from muster.local.apiserver.http.options import DeleteOptions, WriteOptions
-from muster.local.apiserver.kinds.allocation import admit
+from muster.local.apiserver.errors import invalid as invalid_object
+from muster.local.apiserver.kinds.admission import admit
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.schema import admission, definitions
+from muster.local.apiserver.patch.managed_fields import Writer, entries, record_update, shape_of, tracked
+from muster.local.apiserver.patch.server_side_apply import apply_configuration, overlay
+from muster.local.apiserver.schema import crds, validation
 from muster.local.apiserver.storage import deletion, metadata
-from muster.local.apiserver.storage.apply import apply_configuration, overlay
-from muster.local.apiserver.storage.ledger import Ledger
-from muster.local.apiserver.storage.ownership import Writer, entries, record_update, shape_of, tracked
-from muster.local.apiserver.storage.records import Json, Stored
+from muster.local.apiserver.storage.options import DeleteOptions, WriteOptions
 from muster.local.apiserver.storage.selectors import Selector
+from muster.local.apiserver.storage.stored_objects import Json, Stored
+from muster.local.apiserver.storage.versioned_store import Ledger
 
 Entries = list[Json]
 _DEFAULT_WRITE = WriteOptions()
@@ -70,7 +70,7 @@ class ObjectStore:
 
     def create(self, resource: Resource, namespace: str, body: Any, options: WriteOptions = _DEFAULT_WRITE) -> Stored:
         """Creates an object. The body becomes the store's; ApiError 400, 403, 404, 409 or 422 says why it cannot be."""
-        obj = admission.identify(resource, body)
+        obj = validation.identify(resource, body)
         metadata.place(resource, obj, namespace)
         self._require_open_namespace(resource, namespace, obj)
         self._read_strictly(resource, obj, options)
@@ -79,10 +79,10 @@ class ObjectStore:
             # A kubelet registers its node with a status; everything else gets its own later.
             obj.pop("status", None)
         metadata.begin(resource, obj, whole_time(self._clock()), self._randomness)
-        admission.complete(resource, obj)
+        validation.complete(resource, obj)
         self._own(resource, obj, options)
         admit(resource, obj, self.ledger)
-        admission.refuse(resource, obj, admission.check(resource, obj, None))
+        validation.refuse(resource, obj, validation.check(resource, obj, None))
         for _ in range(_NAME_ATTEMPTS):
             name = obj["metadata"]["name"]
             if self.ledger.lookup(resource.storage, obj["metadata"].get("namespace") or "", name) is None:
@@ -99,7 +99,7 @@ class ObjectStore:
     ) -> Stored:
         """Replaces an object (or, by `options.subresource`, its status); a stale resourceVersion is ApiError 409."""
         stored = self.get(resource, namespace, name)
-        obj = admission.identify(resource, body)
+        obj = validation.identify(resource, body)
         metadata.place(resource, obj, namespace, name)
         needs_version = not options.subresource
         return self._replace(resource, stored, obj, options, needs_version=needs_version)
@@ -114,7 +114,7 @@ class ObjectStore:
     ) -> Stored:
         """Writes what `change` makes of the present object."""
         stored = self.get(resource, namespace, name)
-        obj = admission.identify(resource, change(self._served(resource, stored)))
+        obj = validation.identify(resource, change(self._served(resource, stored)))
         metadata.place(resource, obj, namespace, name)
         return self._replace(resource, stored, obj, options, needs_version=False)
 
@@ -126,7 +126,7 @@ class ObjectStore:
             raise invalid_object(
                 "PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")]
             )
-        applied = admission.identify(resource, body)
+        applied = validation.identify(resource, body)
         metadata.place(resource, applied, namespace, name)
         if applied["metadata"].get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
@@ -208,8 +208,8 @@ class ObjectStore:
                 obj["status"] = old["status"]
         if resource.kind == "Namespace" and options.subresource != "finalize":
             obj["spec"] = old["spec"]
-        admission.complete(resource, obj, old)
-        admission.refuse(resource, obj, admission.check(resource, obj, old))
+        validation.complete(resource, obj, old)
+        validation.refuse(resource, obj, validation.check(resource, obj, old))
         self._refuse_new_finalizers(resource, obj, old)
         if "generation" in old["metadata"] and metadata.spec_changed(resource, obj, old):
             obj["metadata"]["generation"] = old["metadata"]["generation"] + 1
@@ -233,9 +233,9 @@ class ObjectStore:
 
     def _put(self, resource: Resource, obj: Json, options: WriteOptions) -> Stored:
         obj["apiVersion"] = resource.stored_as
-        is_definition = resource.storage == definitions.CRD_STORAGE
+        is_definition = resource.storage == crds.CRD_STORAGE
         if is_definition:
-            definitions.establish(obj, whole_time(self._clock()))
+            crds.establish(obj, whole_time(self._clock()))
         if options.dry_run:
             return self.ledger.render(resource.storage, obj)
         stored = self.ledger.put(resource.storage, obj)
@@ -245,13 +245,13 @@ class ObjectStore:
 
     def _drop(self, resource: Resource, stored: Stored, obj: Json) -> Stored:
         last = self.ledger.drop(stored, obj)
-        if resource.storage == definitions.CRD_STORAGE:
+        if resource.storage == crds.CRD_STORAGE:
             self.registry.remove(stored.name)
         return last
 
     def install(self, crd: Json) -> None:
         """Serves what a stored CRD defines."""
-        served = definitions.resources(crd)
+        served = crds.resources(crd)
         self.registry.install(crd["metadata"]["name"], served)
         if served:
             self.ledger.reindex(served[0].storage)
@@ -263,11 +263,11 @@ class ObjectStore:
         return obj
 
     def _read_strictly(self, resource: Resource, obj: Json, options: WriteOptions) -> None:
-        lost = admission.prune_unknown(resource, obj)
+        lost = validation.prune_unknown(resource, obj)
         if lost and options.strictness == "Strict":
             listed = ", ".join(f'unknown field "{path}"' for path in lost)
             raise (
-                admission.unreadable(resource, f"strict decoding error: {listed}")
+                validation.unreadable(resource, f"strict decoding error: {listed}")
                 if not resource.custom
                 else bad_request(f"strict decoding error: {listed}")
             )
@@ -290,7 +290,7 @@ class ObjectStore:
             new = set(obj["metadata"].get("finalizers") or ()) - set(old["metadata"].get("finalizers") or ())
             if new:
                 message = f"Forbidden: no new finalizers can be added if the object is being deleted: {sorted(new)}"
-                admission.refuse(resource, obj, [Cause("metadata.finalizers", message, "FieldValueForbidden")])
+                validation.refuse(resource, obj, [Cause("metadata.finalizers", message, "FieldValueForbidden")])
 
     def _own(self, resource: Resource, obj: Json, options: WriteOptions) -> None:
         """Records who wrote a new object. What admission adds afterwards is nobody's, as in the real server."""

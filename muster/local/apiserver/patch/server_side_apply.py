@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from muster.local.apiserver.http.failure import ApiError
-from muster.local.apiserver.storage.fieldpaths import ITEM, Path, element_of, leaves, readable, to_fields
-from muster.local.apiserver.storage.ownership import Writer, entries, owned
-from muster.local.apiserver.storage.shapes import Shape
+from muster.local.apiserver.errors import ApiError
+from muster.local.apiserver.patch.fields_v1 import ITEM, Path, element_of, leaves, readable, to_fields
+from muster.local.apiserver.patch.managed_fields import Writer, entries, owned
+from muster.local.apiserver.patch.merge_schema import Shape
 
 Json = dict[str, Any]
 _ABSENT = object()

@@ -11,13 +11,13 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from muster.local.apiserver.http.failure import ApiError, expired
-from muster.local.apiserver.http.present import Form, show
+from muster.local.apiserver.errors import ApiError, expired
+from muster.local.apiserver.http.representation import Form, show
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.ledger import Ledger
-from muster.local.apiserver.storage.records import Change, Stored, encode
 from muster.local.apiserver.storage.selectors import Selector
-from muster.local.apiserver.tables.response import Tables
+from muster.local.apiserver.storage.stored_objects import Change, Stored, encode
+from muster.local.apiserver.storage.versioned_store import Ledger
+from muster.local.apiserver.tables.table import Tables
 
 Write = Callable[[bytes], Awaitable[None]]
 _CHUNK = 64

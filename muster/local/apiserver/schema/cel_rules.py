@@ -16,7 +16,7 @@ from celpy.adapter import json_to_cel
 from celpy.celparser import CELParseError
 from celpy.evaluation import CELEvalError
 
-from muster.local.apiserver.http.failure import Cause
+from muster.local.apiserver.errors import Cause
 
 Json = dict[str, Any]
 _OLD = re.compile(r"\boldSelf\b")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.fieldpaths import Path, from_fields, leaves, to_fields
-from muster.local.apiserver.storage.shapes import Shape, builtin_shape, custom_shape
+from muster.local.apiserver.patch.fields_v1 import Path, from_fields, leaves, to_fields
+from muster.local.apiserver.patch.merge_schema import Shape, builtin_shape, custom_shape
 
 Json = dict[str, Any]
 _UNTRACKED = frozenset(

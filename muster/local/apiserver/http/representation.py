@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from muster.local.apiserver.kinds.eventview import to_view
+from muster.local.apiserver.kinds.events import to_view
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.records import Stored, encode
+from muster.local.apiserver.storage.stored_objects import Stored, encode
 
 Json = dict[str, Any]
 Form = Literal["json", "table", "partial"]

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import replace
+from typing import Protocol
 
 from aiohttp import web
 
-from muster.api.values.timestamps import whole_time
+from muster.api.values.timestamps import seconds_of, whole_time
+from muster.local.apiserver.errors import ApiError, bad_request, conflict, not_found
 from muster.local.apiserver.http import bodies
-from muster.local.apiserver.http.failure import ApiError, bad_request, conflict, not_found
 from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.replies import json_reply
-from muster.local.apiserver.http.routes import Target
-from muster.local.apiserver.kinds.podlogs import PodLogs
-from muster.local.apiserver.kinds.timestamps import parse_rfc3339
+from muster.local.apiserver.http.request_info import Target
+from muster.local.apiserver.http.responses import json_reply
 from muster.local.apiserver.storage.deletion import check_preconditions
-from muster.local.apiserver.storage.records import Json, encode
-from muster.local.apiserver.storage.store import ObjectStore
+from muster.local.apiserver.storage.object_store import ObjectStore
+from muster.local.apiserver.storage.stored_objects import Json, encode
 
 _SUCCESS: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+class PodLogs(Protocol):
+    """The output of containers. An implementation raises FileNotFoundError where a container has none."""
+
+    def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        previous: bool,
+        follow: bool,
+        tail: int | None,
+        since: float | None,
+        timestamps: bool,
+    ) -> AsyncIterator[bytes]:
+        """Chunks of output; `since` is a wall-clock time in seconds; `follow` goes on until the container has ended."""
+        ...
 
 
 class PodRoutes:
@@ -129,10 +147,10 @@ class PodRoutes:
         text = query.text("sinceTime")
         if not text:
             return None
-        try:
-            return parse_rfc3339(text)
-        except ValueError as failure:
-            raise bad_request(f"sinceTime: {failure}") from failure
+        moment = seconds_of(text)
+        if not moment:
+            raise bad_request(f'sinceTime: Invalid value: "{text}": must be a time such as 2026-01-02T03:04:05Z')
+        return moment
 
     @staticmethod
     def _container(pod: Json, asked: str, name: str) -> str:

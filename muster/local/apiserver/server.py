@@ -14,17 +14,16 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.local.apiserver.http.bodies import BODY_LIMIT
-from muster.local.apiserver.http.frontdoor import FrontDoor
-from muster.local.apiserver.http.podroutes import PodRoutes
-from muster.local.apiserver.http.reading import Reading
-from muster.local.apiserver.http.writing import Writing
-from muster.local.apiserver.kinds.podlogs import PodLogs
+from muster.local.apiserver.http.pod_subresources import PodLogs, PodRoutes
+from muster.local.apiserver.http.read_handlers import Reading
+from muster.local.apiserver.http.request_handler import FrontDoor
+from muster.local.apiserver.http.write_handlers import Writing
 from muster.local.apiserver.kinds.registry import Registry
-from muster.local.apiserver.schema.definitions import CRD_STORAGE
+from muster.local.apiserver.schema.crds import CRD_STORAGE
 from muster.local.apiserver.storage.database import Database
-from muster.local.apiserver.storage.garbage import Garbage
-from muster.local.apiserver.storage.ledger import Ledger
-from muster.local.apiserver.storage.store import ObjectStore
+from muster.local.apiserver.storage.garbage_collector import Garbage
+from muster.local.apiserver.storage.object_store import ObjectStore
+from muster.local.apiserver.storage.versioned_store import Ledger
 
 FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _SHUTDOWN_SECONDS = 2.0

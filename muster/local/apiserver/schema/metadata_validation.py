@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from muster.local.apiserver.http.failure import Cause, required, wrong
+from muster.local.apiserver.errors import Cause, required, wrong
 
 Json = dict[str, Any]
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from muster.local.apiserver.http.failure import Cause, required, unsupported, wrong
-from muster.local.apiserver.schema.builtinschema import conform
-from muster.local.apiserver.schema.builtinschema import schema as model
+from muster.local.apiserver.errors import Cause, required, unsupported, wrong
+from muster.local.apiserver.schema.builtin_schemas import conform
+from muster.local.apiserver.schema.builtin_schemas import schema as model
 
 Json = dict[str, Any]
 _EMBEDDED = ("apiVersion", "kind", "metadata")

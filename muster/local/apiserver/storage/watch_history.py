@@ -10,8 +10,8 @@ import asyncio
 from collections import deque
 from itertools import islice
 
-from muster.local.apiserver.http.failure import expired
-from muster.local.apiserver.storage.records import Change
+from muster.local.apiserver.errors import expired
+from muster.local.apiserver.storage.stored_objects import Change
 
 
 class Journal:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from muster.local.apiserver.http.present import partial, whole
+from muster.local.apiserver.http.representation import partial, whole
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.records import Stored, encode
+from muster.local.apiserver.storage.stored_objects import Stored, encode
 from muster.local.apiserver.tables.columns import AGE, BUILT_IN, DEFAULT, NAME, Column, age
 from muster.local.apiserver.tables.jsonpath import compile_path
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from muster.local.apiserver.http.failure import bad_request
-from muster.local.apiserver.storage.shapes import Shape
+from muster.local.apiserver.errors import bad_request
+from muster.local.apiserver.patch.merge_schema import Shape
 
 Json = dict[str, Any]
 _DELETE_FROM = "$deleteFromPrimitiveList/"

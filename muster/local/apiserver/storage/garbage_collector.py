@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import structlog
 
-from muster.local.apiserver.http.failure import ApiError
-from muster.local.apiserver.http.options import DeleteOptions
-from muster.local.apiserver.schema.definitions import CLEANUP, CRD_STORAGE
+from muster.local.apiserver.errors import ApiError
+from muster.local.apiserver.schema.crds import CLEANUP, CRD_STORAGE
 from muster.local.apiserver.storage.deletion import FOREGROUND, ORPHAN
-from muster.local.apiserver.storage.records import Change, Json, Storage, Stored
-from muster.local.apiserver.storage.store import ObjectStore
+from muster.local.apiserver.storage.object_store import ObjectStore
+from muster.local.apiserver.storage.options import DeleteOptions
+from muster.local.apiserver.storage.stored_objects import Change, Json, Storage, Stored
 
 _NAMESPACES: Storage = ("", "namespaces")
 _EVENTS: Storage = ("", "events")

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from muster.local.apiserver.storage.shapes import Shape
+from muster.local.apiserver.patch.merge_schema import Shape
 
 Json = dict[str, Any]
 Path = tuple[str, ...]
