@@ -25,22 +25,22 @@ from muster.api.errors import ApiError
 from muster.local.caller import CALLERS
 from muster.local.node.api import PODS, SERVICES, Api
 from muster.local.node.client import HttpApi
+from muster.local.node.containers.config_sources import ApiSources
+from muster.local.node.containers.logs import LogStore
+from muster.local.node.containers.restart_policy import INITIAL
 from muster.local.node.context import NodeContext
 from muster.local.node.isolation.cgroups import Cgroups
-from muster.local.node.isolation.launching import Launcher
+from muster.local.node.isolation.launcher_client import Launcher
 from muster.local.node.isolation.levels import Choice, Isolation, choose_isolation
-from muster.local.node.network.address_source import Network
-from muster.local.node.network.forwarding import forwarding_refusal
-from muster.local.node.network.hostsfiles import HostsFiles
-from muster.local.node.pods.logs import LogStore
-from muster.local.node.pods.podset import PodSet
-from muster.local.node.pods.restarts import INITIAL
-from muster.local.node.pods.sources import ApiSources
+from muster.local.node.network.forwarding_check import forwarding_refusal
+from muster.local.node.network.hosts_files import HostsFiles
+from muster.local.node.network.pod_network import Network
+from muster.local.node.pods.assigned_pods import PodSet
 from muster.local.node.reflector import Reflector
 from muster.local.node.registration import Registration, machine_capacity
 from muster.local.node.scheduling import fit as scheduling
 from muster.local.node.scheduling.scheduler import Scheduler
-from muster.local.node.stamps import Clock
+from muster.local.node.timestamps import Clock
 
 START_SECONDS = 60.0
 

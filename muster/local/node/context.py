@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from muster.local.node.api import Api
+from muster.local.node.containers.config_sources import Sources
+from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.logs import LogStore
 from muster.local.node.isolation.cgroups import Cgroups
-from muster.local.node.isolation.launching import Launcher
+from muster.local.node.isolation.launcher_client import Launcher
 from muster.local.node.isolation.levels import Isolation
 from muster.local.node.isolation.sandbox import Sandbox
-from muster.local.node.network.address_source import Network
-from muster.local.node.network.hostsfiles import HostsFiles
-from muster.local.node.pods.environment import Place, Sources
-from muster.local.node.pods.logs import LogStore
-from muster.local.node.stamps import Clock
+from muster.local.node.network.hosts_files import HostsFiles
+from muster.local.node.network.pod_network import Network
+from muster.local.node.timestamps import Clock
 
 
 @dataclass(slots=True)

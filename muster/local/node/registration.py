@@ -13,10 +13,10 @@ from typing import Any
 import structlog
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
-from muster.local.node import objects, stamps
+from muster.local.node import objects, timestamps
 from muster.local.node.api import LEASES, NODES, Api
 from muster.local.node.isolation.levels import Choice
-from muster.local.node.stamps import Clock
+from muster.local.node.timestamps import Clock
 
 LEASE_SECONDS = 40
 RENEW_SECONDS = 10.0
@@ -55,7 +55,7 @@ class Registration:
         self._address = address
         self._isolation = isolation
         self._clock = clock
-        self._since = stamps.time(clock())
+        self._since = timestamps.time(clock())
 
     async def register(self) -> None:
         """Create the Node or take over the one of an earlier life. Raises ApiError when the API server is not there."""
@@ -88,14 +88,14 @@ class Registration:
 
     async def leave(self) -> None:
         """Say that the node is not ready any more."""
-        self._since = stamps.time(self._clock())
+        self._since = timestamps.time(self._clock())
         await self._write_status(ready=False)
 
     async def _renew(self) -> None:
         spec = {
             "holderIdentity": self._name,
             "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": stamps.micro_time(self._clock()),
+            "renewTime": timestamps.micro_time(self._clock()),
         }
         try:
             await self._api.merge(f"{LEASES}/{self._name}", {"spec": spec})
@@ -110,7 +110,7 @@ class Registration:
                 await self._api.create(LEASES, lease)
 
     async def _write_status(self, *, ready: bool) -> None:
-        now = stamps.time(self._clock())
+        now = timestamps.time(self._clock())
 
         def condition(kind: str, *, holds: bool, reason: str, message: str) -> dict[str, str]:
             times = {"lastHeartbeatTime": now, "lastTransitionTime": self._since}

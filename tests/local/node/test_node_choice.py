@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from muster.local.node import Isolation, choose_isolation
+from muster.local.node.containers.images import missing
 from muster.local.node.isolation.cgroups import Cgroups
-from muster.local.node.pods.images import missing
 
 
 def test_the_best_that_works_is_taken_and_every_refusal_told() -> None:

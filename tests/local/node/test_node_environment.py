@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.pods.environment import ConfigError, Place, arguments, base_environment, container_environment
+from muster.local.node.containers.config_sources import ConfigError
+from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.environment import arguments, base_environment, container_environment
 from tests.local.node.conftest import MakePod, Pod
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.node.pods.logs import MAX_LINE, LogStore, LogWriter
-from muster.local.node.stamps import SECOND, micro_time, nano_time
+from muster.local.node.containers.logs import MAX_LINE, LogStore, LogWriter
+from muster.local.node.timestamps import SECOND, micro_time, nano_time
 
 
 class Clock:

@@ -13,8 +13,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.network.address_source import Network
-from muster.local.node.network.addresses import (
+from muster.local.node.network.address_pool import (
     Addresses,
     AddressesExhaustedError,
     bridge_blocks,
@@ -22,9 +21,10 @@ from muster.local.node.network.addresses import (
     loopback_blocks,
 )
 from muster.local.node.network.bridge import Bridge
-from muster.local.node.network.hosts import Named, lines, named, render
-from muster.local.node.network.hostsfiles import HostsFiles
-from muster.local.node.network.rewriting import rewrite
+from muster.local.node.network.hosts_entries import Named, lines, named, render
+from muster.local.node.network.hosts_files import HostsFiles
+from muster.local.node.network.name_rewriting import rewrite
+from muster.local.node.network.pod_network import Network
 from tests.local.node.conftest import MakePod
 
 

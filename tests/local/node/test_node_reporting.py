@@ -12,11 +12,11 @@ from typing import Any, cast
 import pytest
 
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
+from muster.local.node.containers.states import ContainerRecord, running
 from muster.local.node.context import NodeContext
-from muster.local.node.pods.containers import ContainerRecord, running
-from muster.local.node.pods.status import PodState
+from muster.local.node.pods.pod_status import PodState
+from muster.local.node.pods.status_writer import Reporter
 from muster.local.node.reflector import Reflector
-from muster.local.node.reporter import Reporter
 from tests.local.node.conftest import FakeApi, MakePod, Pod
 
 PATH = "/api/v1/namespaces/default/pods/p"
@@ -59,7 +59,7 @@ async def test_a_pod_that_is_gone_or_another_of_its_name_is_left_alone(reporter:
 async def test_a_refused_status_is_given_up_and_a_lost_one_tried_again(
     reporter: Reporter, fake_api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("muster.local.node.reporter.RETRY_SECONDS", 0.001)
+    monkeypatch.setattr("muster.local.node.pods.status_writer.RETRY_SECONDS", 0.001)
     fake_api.refuse = [Invalid("no", status=422)]
     await reporter.write()
     assert len(fake_api.patches()) == 1

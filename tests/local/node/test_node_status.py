@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.pods.containers import ContainerRecord, exit_of, running, terminated, waiting
-from muster.local.node.pods.lost import lost_status, was_started
-from muster.local.node.pods.restarts import BackOff, restarts
-from muster.local.node.pods.status import PodState, phase, pod_status
+from muster.local.node.containers.restart_policy import BackOff, restarts
+from muster.local.node.containers.states import ContainerRecord, exit_of, running, terminated, waiting
+from muster.local.node.pods.lost_pods import lost_status, was_started
+from muster.local.node.pods.pod_status import PodState, phase, pod_status
 from tests.local.node.conftest import MakePod, Pod
 
 RUNNING = running(0)

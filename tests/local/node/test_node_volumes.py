@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.pods.environment import ConfigError, Place
+from muster.local.node.containers.config_sources import ConfigError
+from muster.local.node.containers.downward_api import Place
 from muster.local.node.pods.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
 from tests.local.node.conftest import MakePod, Pod
 

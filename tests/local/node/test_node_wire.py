@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.node.isolation.wire import HEADER, MAX_FRAME, Channel, Decoder, WireError, encode
+from muster.local.node.isolation.frames import HEADER, MAX_FRAME, Channel, Decoder, WireError, encode
 
 MESSAGES = st.lists(st.dictionaries(st.text(max_size=8), st.text(max_size=20) | st.integers(), max_size=3), max_size=5)
 

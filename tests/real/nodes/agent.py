@@ -17,7 +17,7 @@ import structlog
 from muster.api.names import LABEL_EXPERIMENT
 from muster.local.node import NodeAgent, agent, objects, registration
 from muster.local.node.objects import Object
-from muster.local.node.pods.podset import PodSet
+from muster.local.node.pods.assigned_pods import PodSet
 from tests.real.nodes.access import open_api
 
 NAME = "processes"

@@ -24,12 +24,12 @@ from typing import Any
 import structlog
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
-from muster.local.node import objects, stamps
+from muster.local.node import objects, timestamps
 from muster.local.node.api import LEASES, NODES, PODS, Api, pod_path
+from muster.local.node.containers import states
+from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.objects import Object
-from muster.local.node.pods import containers
-from muster.local.node.pods.containers import ContainerRecord
-from muster.local.node.pods.status import PodState, pod_status
+from muster.local.node.pods.pod_status import PodState, pod_status
 from muster.local.node.reflector import Reflector
 from tests.real.nodes.access import open_api
 from tests.real.nodes.script import Step, steps
@@ -139,7 +139,7 @@ class StandIn:
             await asyncio.sleep(RENEW_SECONDS)
 
     async def _renew(self, name: str) -> None:
-        spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": stamps.micro_time(time.time_ns())}
+        spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": timestamps.micro_time(time.time_ns())}
         try:
             await self._api.merge(f"{LEASES}/{name}", {"spec": spec})
         except NotFound:
@@ -188,8 +188,8 @@ class StandIn:
         """Follow the script to its end, or to SIGTERM."""
         number = next(self._addresses)
         pod.state.address = f"10.{200 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
-        pod.state.started = stamps.time(time.time_ns())
-        pod.record.state = containers.waiting("ContainerCreating")
+        pod.state.started = timestamps.time(time.time_ns())
+        pod.record.state = states.waiting("ContainerCreating")
         if wait := pod.step("wait"):
             await self._wait(pod, wait.argument)
             return
@@ -200,7 +200,7 @@ class StandIn:
             return
         pod.started = time.time_ns()
         pod.state.sandboxed = True
-        pod.record.state = containers.running(pod.started)
+        pod.record.state = states.running(pod.started)
         pod.record.started = True
         pod.record.ready = pod.step("unready") is None
         pod.record.container_id = f"stand-in://{objects.uid(pod.object)}"
@@ -226,7 +226,7 @@ class StandIn:
         image = pod.record.image
         alternately = itertools.cycle((reason, BACK_OFF.get(reason, reason)))
         for word in alternately:
-            pod.record.state = containers.waiting(word, SAID.get(word, "").format(image=image))
+            pod.record.state = states.waiting(word, SAID.get(word, "").format(image=image))
             await self._report(pod)
             if await self._sleep(pod, 2.0 if word == reason else 8.0):
                 return
@@ -241,7 +241,7 @@ class StandIn:
             await self._end(pod, 137 if obey >= grace else 143)
 
     async def _end(self, pod: Pod, code: int, reason: str = "") -> None:
-        pod.record.state = containers.terminated(
+        pod.record.state = states.terminated(
             code,
             started=pod.started or time.time_ns(),
             finished=time.time_ns(),
@@ -262,7 +262,7 @@ class StandIn:
         """Write the status; again if the object changed under us."""
         while not pod.gone:
             await self._connected(pod)
-            status = pod_status(pod.object, pod.state, stamps.time(time.time_ns()))
+            status = pod_status(pod.object, pod.state, timestamps.time(time.time_ns()))
             version = objects.metadata(pod.object).get("resourceVersion")
             try:
                 answer = await self._api.merge(
@@ -306,7 +306,7 @@ def _pod(value: Object) -> Pod:
 
 
 def _node_status(name: str, capacity: dict[str, str]) -> dict[str, Any]:
-    now = stamps.time(time.time_ns())
+    now = timestamps.time(time.time_ns())
     conditions = [
         {"type": kind, "status": "False", "reason": f"KubeletHasNo{kind}", "message": "", "lastHeartbeatTime": now}
         for kind in ("MemoryPressure", "DiskPressure", "PIDPressure")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.local.node.isolation.wire import CHUNK, Decoder, Message, encode
+from muster.local.node.isolation.frames import CHUNK, Decoder, Message, encode
 
 
 class SandboxError(Exception):

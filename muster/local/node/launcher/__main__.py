@@ -20,8 +20,8 @@ def _enter_bare_parents() -> None:
 if __name__ == "__main__":
     _enter_bare_parents()
     sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
-    from muster.local.node.launcher.probe import probe
-    from muster.local.node.launcher.zygote import serve
+    from muster.local.node.launcher.fork_server import serve
+    from muster.local.node.launcher.isolation_probe import probe
 
     if sys.argv[1] == "--probe":
         sys.exit(probe(sys.argv[2]))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from muster.local.node.isolation.wire import Message
-from muster.local.node.launcher import kernel
+from muster.local.node.isolation.frames import Message
+from muster.local.node.launcher import syscalls
 
 MAX_ENTRIES = 4096
 
@@ -24,7 +24,7 @@ def join_mounts(pid: int) -> None:
     """See the files as the process `pid` of this pod does."""
     with Path(f"/proc/{pid}/ns/mnt").open("rb") as namespace:
         root = os.open(f"/proc/{pid}/root", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        kernel.setns(namespace.fileno(), kernel.NEW_NS)
+        syscalls.setns(namespace.fileno(), syscalls.NEW_NS)
     os.fchdir(root)
     os.chroot(".")
 
@@ -44,14 +44,14 @@ def enter_mounts(message: Message) -> str:
     )
     if not mounts and not missing_directory:
         return directory
-    kernel.unshare(kernel.NEW_NS)
+    syscalls.unshare(syscalls.NEW_NS)
     grafts = _Grafts(Path(message["graft_directory"]))
     targets = [mount["target"] for mount in mounts] + ([directory] if missing_directory else [])
     for target in sorted(targets):
         grafts.prepare(Path(target), is_file=any(m["target"] == target and m.get("file") for m in mounts))
     for mount in sorted(mounts, key=lambda each: each["target"]):
         target = str(grafts.inside(Path(mount["target"])))
-        kernel.bind(mount["source"], target, read_only=bool(mount.get("read_only")))
+        syscalls.bind(mount["source"], target, read_only=bool(mount.get("read_only")))
     if grafts.new_root is not None:
         os.chroot(grafts.new_root)
     return directory
@@ -86,7 +86,7 @@ class _Grafts:
         cover = self._scratch / f"cover-{self._covers}"
         self._covers += 1
         cover.mkdir(parents=True, exist_ok=True)
-        kernel.mount("muster-graft", str(cover), "tmpfs", kernel.MS_NOSUID, "mode=755")
+        syscalls.mount("muster-graft", str(cover), "tmpfs", syscalls.MS_NOSUID, "mode=755")
         entries = list(self.inside(folder).iterdir())
         if len(entries) > MAX_ENTRIES:
             raise MountRefusedError(f"{folder} has {len(entries)} entries; choose a mountPath in a smaller folder")
@@ -95,7 +95,7 @@ class _Grafts:
         if folder == Path("/"):
             self.new_root = cover
         else:
-            kernel.bind(str(cover), str(self.inside(folder)))
+            syscalls.bind(str(cover), str(self.inside(folder)))
 
 
 def _show(entry: Path, place: Path) -> None:
@@ -103,10 +103,10 @@ def _show(entry: Path, place: Path) -> None:
         place.symlink_to(entry.readlink())
     elif entry.is_dir():
         place.mkdir()
-        kernel.bind(str(entry), str(place))
+        syscalls.bind(str(entry), str(place))
     else:
         place.touch()
-        kernel.bind(str(entry), str(place))
+        syscalls.bind(str(entry), str(place))
 
 
 def _is_cover(folder: Path) -> bool:

@@ -17,7 +17,7 @@ from pyroute2 import AsyncIPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from muster.local.node.isolation.sandbox import SandboxError
-from muster.local.node.network.addresses import AddressesExhaustedError, bridge_blocks, claim
+from muster.local.node.network.address_pool import AddressesExhaustedError, bridge_blocks, claim
 
 _LINK = re.compile(r"muster(\d+)|mv(\d+)-[0-9a-f]+")
 

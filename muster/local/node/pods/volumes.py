@@ -14,8 +14,9 @@ from typing import Any
 
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
+from muster.local.node.containers.config_sources import ConfigError, Sources, read_config_map, read_secret
+from muster.local.node.containers.downward_api import Place
 from muster.local.node.objects import Object
-from muster.local.node.pods.environment import ConfigError, Place, Sources, read_config_map, read_secret
 
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 

@@ -14,11 +14,11 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError
-from muster.local.node import objects, stamps
+from muster.local.node import objects, timestamps
 from muster.local.node.api import Api, pod_path
 from muster.local.node.objects import Object
 from muster.local.node.scheduling import fit as scheduling
-from muster.local.node.stamps import Clock
+from muster.local.node.timestamps import Clock
 
 RETRY_SECONDS = 2.0
 
@@ -120,7 +120,7 @@ class Scheduler:
         if (before.get("status"), before.get("reason"), before.get("message")) == ("False", reason, message):
             return
         same = before.get("status") == "False"
-        now = before.get("lastTransitionTime") if same else stamps.time(self._clock())
+        now = before.get("lastTransitionTime") if same else timestamps.time(self._clock())
         condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
         others = [each for each in known if each.get("type") != "PodScheduled"]
         patch = {

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from muster.local.node.network import hosts
-from muster.local.node.network.hosts import Named
+from muster.local.node.network import hosts_entries
+from muster.local.node.network.hosts_entries import Named
 from muster.local.node.objects import Object
 
 GATHER_SECONDS = 0.02
@@ -85,10 +85,10 @@ class HostsFiles:
         self._last = shared
 
     def _shared(self, namespace: str) -> list[str]:
-        return hosts.lines(namespace, [kept.named for kept in self._kept.values()], self._services.values())
+        return hosts_entries.lines(namespace, [kept.named for kept in self._kept.values()], self._services.values())
 
     def _write(self, kept: _Kept, shared: list[str]) -> None:
-        text = hosts.render(kept.named, shared, kept.aliases)
+        text = hosts_entries.render(kept.named, shared, kept.aliases)
         if self._written.get(kept.named.uid) == text:
             return
         self._written[kept.named.uid] = text

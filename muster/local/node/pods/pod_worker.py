@@ -9,19 +9,20 @@ from pathlib import Path
 
 import structlog
 
-from muster.local.node import objects, stamps
+from muster.local.node import objects, timestamps
+from muster.local.node.containers import states
+from muster.local.node.containers.config_sources import ConfigError
+from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.runner import ContainerRunner
+from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.context import NodeContext, PodContext
 from muster.local.node.isolation.sandbox import SandboxError
-from muster.local.node.network.addresses import AddressesExhaustedError
-from muster.local.node.network.hosts import named
+from muster.local.node.network.address_pool import AddressesExhaustedError
+from muster.local.node.network.hosts_entries import named
 from muster.local.node.objects import Object
-from muster.local.node.pods import containers
-from muster.local.node.pods.container import ContainerRunner
-from muster.local.node.pods.containers import ContainerRecord
-from muster.local.node.pods.environment import ConfigError, Place
-from muster.local.node.pods.podsetup import set_up_pod
-from muster.local.node.pods.status import PodState
-from muster.local.node.reporter import Reporter
+from muster.local.node.pods.pod_status import PodState
+from muster.local.node.pods.sandbox_setup import set_up_pod
+from muster.local.node.pods.status_writer import Reporter
 
 DEADLINE = "DeadlineExceeded"
 SHUTDOWN = "Terminated"
@@ -76,7 +77,7 @@ class PodRunner:
 
     async def run(self) -> None:
         """The pod's life. Returns when nothing of it is left on the node and the API server knows."""
-        self._state.started = stamps.time(self._node.clock())
+        self._state.started = timestamps.time(self._node.clock())
         reporting = asyncio.create_task(self._reporter.run(), name=f"report-{objects.key(self.pod)}")
         working = asyncio.create_task(self._work(), name=f"work-{objects.key(self.pod)}")
         stopping = asyncio.create_task(self._context.stopping.wait(), name=f"stop-{objects.key(self.pod)}")
@@ -131,7 +132,7 @@ class PodRunner:
             pairs = zip(spec.get("containers") or (), self._state.mains, strict=True)
             mains = [self._runner(container, record, policy) for container, record in pairs]
             for record in self._state.mains:
-                record.state = containers.waiting("ContainerCreating")
+                record.state = states.waiting("ContainerCreating")
             async with asyncio.TaskGroup() as group:
                 for runner in mains:
                     group.create_task(runner.run(), name=f"container-{runner.record.name}")
@@ -201,7 +202,7 @@ def _init_policy(policy: str, record: ContainerRecord) -> str:
 def _records(pod: Object) -> list[ContainerRecord]:
     spec = objects.spec(pod)
     inits = spec.get("initContainers") or ()
-    waiting = containers.waiting("PodInitializing" if inits else "ContainerCreating")
+    waiting = states.waiting("PodInitializing" if inits else "ContainerCreating")
     made = [
         ContainerRecord(
             str(each.get("name")),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from muster.local.node.network.hosts import DOMAIN
+from muster.local.node.network.hosts_entries import DOMAIN
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 

@@ -10,17 +10,17 @@ from dataclasses import replace
 import structlog
 
 from muster.local.node import objects
+from muster.local.node.containers import images, states
+from muster.local.node.containers.config_sources import ConfigError
+from muster.local.node.containers.logs import LogPipe, LogWriter
+from muster.local.node.containers.probes import watch_container
+from muster.local.node.containers.process_spec import limit_memory, prepare
+from muster.local.node.containers.restart_policy import LONGEST, BackOff, restarts
+from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.sandbox import ProcessSpec, RunningProcess, SandboxError
 from muster.local.node.objects import Object
-from muster.local.node.pods import containers, images
-from muster.local.node.pods.containers import ContainerRecord
-from muster.local.node.pods.environment import ConfigError
-from muster.local.node.pods.logs import LogPipe, LogWriter
-from muster.local.node.pods.preparing import limit_memory, prepare
-from muster.local.node.pods.probes import watch_container
-from muster.local.node.pods.restarts import LONGEST, BackOff, restarts
-from muster.local.node.stamps import SECOND
+from muster.local.node.timestamps import SECOND
 
 DRAIN_SECONDS = 0.5
 """How long output may still come after the container's end, from a process that left its session."""
@@ -59,7 +59,7 @@ class ContainerRunner:
                 pod = context.place.pod
                 who = f"{objects.name(pod)}_{objects.namespace(pod)}({objects.uid(pod)})"
                 text = f"back-off {delay:g}s restarting failed container={record.name} pod={who}"
-                record.state = containers.waiting("CrashLoopBackOff", text)
+                record.state = states.waiting("CrashLoopBackOff", text)
                 context.changed()
             if await context.pause(delay):
                 return
@@ -97,7 +97,7 @@ class ContainerRunner:
             os.close(null)
         try:
             async with asyncio.timeout(timeout):
-                return containers.exit_of(await asyncio.shield(asked.status))[0]
+                return states.exit_of(await asyncio.shield(asked.status))[0]
         finally:
             if not asked.status.done():
                 await self._signal(asked, signal.SIGKILL)
@@ -153,7 +153,7 @@ class ContainerRunner:
         return None
 
     def _wait(self, reason: str, message: str) -> None:
-        state = containers.waiting(reason, message)
+        state = states.waiting(reason, message)
         if self.record.state != state:
             self.record.state = state
             self._context.changed()
@@ -173,19 +173,19 @@ class ContainerRunner:
                 assert context.sandbox is not None
                 process = await context.sandbox.start(self._spec, write)
             except SandboxError as error:
-                self._ended(containers.START_FAILED, 0, began, "StartError", str(error))
+                self._ended(states.START_FAILED, 0, began, "StartError", str(error))
                 return
             finally:
                 os.close(write)
             self._process = process
             record.container_id = f"process://{process.pid}"
-            record.state = containers.running(began)
+            record.state = states.running(began)
             context.changed()
             if context.stopping.is_set():
                 await self.terminate(0)
-            code, number = containers.exit_of(await self._attended(process))
+            code, number = states.exit_of(await self._attended(process))
             killed = group is not None and code != 0 and group.out_of_memory()
-            reason = containers.OUT_OF_MEMORY if killed else ("Completed" if code == 0 else "Error")
+            reason = states.OUT_OF_MEMORY if killed else ("Completed" if code == 0 else "Error")
             self._ended(code, number, began, reason)
         finally:
             self._process = None
@@ -213,7 +213,7 @@ class ContainerRunner:
     def _ended(self, code: int, number: int, began: int, reason: str, message: str = "") -> None:
         record = self.record
         record.ready = record.started = False
-        record.state = containers.terminated(
+        record.state = states.terminated(
             code,
             started=began,
             finished=self._context.node.clock(),

@@ -15,6 +15,8 @@ NEW_IPC = 0x08000000
 NEW_USER = 0x10000000
 NEW_PID = 0x20000000
 NEW_NET = 0x40000000
+POD_NAMESPACES = NEW_NS | NEW_UTS | NEW_IPC
+"""The namespaces each pod has where it has any; a pid namespace is made by the launcher, before the fork."""
 
 MS_RDONLY = 1
 MS_NOSUID = 2
@@ -23,6 +25,7 @@ MS_REMOUNT = 32
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
+NO_DEVICES = MS_NOSUID | MS_NODEV
 
 PR_SET_PDEATHSIG = 1
 PR_SET_NAME = 15

@@ -16,8 +16,8 @@ from muster.local.node import objects
 from muster.local.node.api import pod_path
 from muster.local.node.context import NodeContext
 from muster.local.node.objects import Object
-from muster.local.node.pods.lost import lost_status, was_started
-from muster.local.node.pods.pod import PodRunner
+from muster.local.node.pods.lost_pods import lost_status, was_started
+from muster.local.node.pods.pod_worker import PodRunner
 
 _UID = re.compile(r"[A-Za-z0-9-]{1,64}")
 

@@ -9,11 +9,11 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
-from muster.local.node import objects, stamps
+from muster.local.node import objects, timestamps
 from muster.local.node.api import pod_path
 from muster.local.node.context import NodeContext
 from muster.local.node.objects import Object
-from muster.local.node.pods.status import PodState, pod_status
+from muster.local.node.pods.pod_status import PodState, pod_status
 
 CONFLICTS = 10
 RETRY_SECONDS = 0.5
@@ -91,7 +91,7 @@ class Reporter:
     async def _write(self) -> None:
         """A merge patch under the resourceVersion we know: conditions are one list, with others' entries."""
         for _ in range(CONFLICTS):
-            wanted = pod_status(self.pod, self._state, stamps.time(self._node.clock()))
+            wanted = pod_status(self.pod, self._state, timestamps.time(self._node.clock()))
             known = objects.status(self.pod)
             if all(known.get(name) == value for name, value in wanted.items()):
                 return

@@ -7,67 +7,19 @@ Over these comes the environment that `muster run` lends to the pods of its expe
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from muster.local.node import objects
+from muster.local.node.containers.config_sources import ConfigError, Sources, read_config_map, read_secret
+from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.variable_expansion import expand
 from muster.local.node.objects import Object
-from muster.local.node.pods.expansion import expand
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 T = TypeVar("T")
 _NAME = re.compile(r"[^=\x00]+")
-_KEYED = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
-
-
-class ConfigError(Exception):
-    """A container refers to something that is not there. `reason` is the kubelet's word for the waiting state."""
-
-    def __init__(self, message: str, reason: str = "CreateContainerConfigError") -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
-class Sources(Protocol):
-    """Where ConfigMaps and Secrets come from."""
-
-    async def config_map(self, namespace: str, name: str) -> Object | None: ...
-
-    async def secret(self, namespace: str, name: str) -> Object | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What the downward API knows of a pod once it is on the node."""
-
-    pod: Object
-    node: str
-    address: str
-    host_address: str
-
-    def field(self, path: str) -> str:
-        """The value of a `fieldRef`; raises ConfigError for a field that has none."""
-        if match := _KEYED.fullmatch(path):
-            values: Mapping[str, str] = objects.metadata(self.pod).get(match.group(1)) or {}
-            return values.get(match.group(2), "")
-        known = {
-            "metadata.name": objects.name(self.pod),
-            "metadata.namespace": objects.namespace(self.pod),
-            "metadata.uid": objects.uid(self.pod),
-            "spec.nodeName": self.node,
-            "spec.serviceAccountName": str(objects.spec(self.pod).get("serviceAccountName") or "default"),
-            "status.podIP": self.address,
-            "status.podIPs": self.address,
-            "status.hostIP": self.host_address,
-            "status.hostIPs": self.host_address,
-        }
-        if path not in known:
-            raise ConfigError(f"fieldRef {path!r} is not supported; use one of {', '.join(sorted(known))}")
-        return known[path]
 
 
 def base_environment(home: str, python_directory: str) -> dict[str, str]:
@@ -153,29 +105,3 @@ def _pick(data: Mapping[str, T], reference: Object, kind: str) -> T | None:
     if reference.get("optional"):
         return None
     raise ConfigError(f"couldn't find key {wanted} in {kind} {reference.get('name')}")
-
-
-async def read_config_map(reference: Object, namespace: str, sources: Sources) -> Mapping[str, str]:
-    """The text data of a ConfigMap; nothing if it is optional and missing."""
-    name = str(reference.get("name") or reference.get("configMapName") or "")
-    found = await sources.config_map(namespace, name)
-    if found is None:
-        if reference.get("optional"):
-            return {}
-        raise ConfigError(f'configmap "{name}" not found')
-    return {str(key): str(value) for key, value in (found.get("data") or {}).items()}
-
-
-async def read_secret(reference: Object, namespace: str, sources: Sources) -> Mapping[str, bytes]:
-    """The decoded data of a Secret; nothing if it is optional and missing."""
-    name = str(reference.get("name") or reference.get("secretName") or "")
-    found = await sources.secret(namespace, name)
-    if found is None:
-        if reference.get("optional"):
-            return {}
-        raise ConfigError(f'secret "{name}" not found')
-    data: dict[str, Any] = found.get("data") or {}
-    try:
-        return {key: base64.b64decode(value, validate=True) for key, value in data.items()}
-    except (binascii.Error, TypeError, ValueError) as error:
-        raise ConfigError(f'secret "{name}" holds data that is not base64') from error

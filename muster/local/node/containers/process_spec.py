@@ -9,13 +9,13 @@ from pathlib import Path
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.caller import borrowed
 from muster.local.node import objects
+from muster.local.node.containers.environment import arguments, base_environment, container_environment
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.cgroups import Group
 from muster.local.node.isolation.levels import Isolation, nss_wrapper
 from muster.local.node.isolation.sandbox import ProcessSpec
-from muster.local.node.network.rewriting import rewrite
+from muster.local.node.network.name_rewriting import rewrite
 from muster.local.node.objects import Object
-from muster.local.node.pods.environment import arguments, base_environment, container_environment
 from muster.local.node.pods.volumes import mounts_of, volume_variables
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.local.node import objects
+from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.objects import Object
-from muster.local.node.pods.containers import ContainerRecord
 
 
 @dataclass(slots=True)

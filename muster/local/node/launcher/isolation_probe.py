@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 
-from muster.local.node.launcher import interfaces, kernel
+from muster.local.node.launcher import network_interfaces, syscalls
 
 
 def probe(isolation: str) -> int:
@@ -14,8 +14,8 @@ def probe(isolation: str) -> int:
     network = isolation == "netns"
     try:
         if isolation == "mnt" and os.geteuid() != 0:
-            kernel.become_root_of_user_namespace()
-        kernel.unshare(kernel.NEW_PID)
+            syscalls.become_root_of_user_namespace()
+        syscalls.unshare(syscalls.NEW_PID)
         child = os.fork()
         if child == 0:
             os._exit(_try_namespaces(network=network))
@@ -28,14 +28,14 @@ def probe(isolation: str) -> int:
 
 def _try_namespaces(*, network: bool) -> int:
     try:
-        kernel.unshare(kernel.NEW_NS | kernel.NEW_UTS | kernel.NEW_IPC | (kernel.NEW_NET if network else 0))
-        kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
-        kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV)
-        kernel.mount("tmpfs", "/dev/shm", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=1777")  # noqa: S108
-        kernel.bind("/etc/hosts", "/etc/hosts")
+        syscalls.unshare(syscalls.POD_NAMESPACES | (syscalls.NEW_NET if network else 0))
+        syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+        syscalls.mount("proc", "/proc", "proc", syscalls.NO_DEVICES)
+        syscalls.mount("tmpfs", "/dev/shm", "tmpfs", syscalls.NO_DEVICES, "mode=1777")  # noqa: S108
+        syscalls.bind("/etc/hosts", "/etc/hosts")
         socket.sethostname("muster-probe")
         if network:
-            interfaces.loopback_up()
+            network_interfaces.loopback_up()
     except OSError as error:
         sys.stdout.write(f"{error}\n")
         sys.stdout.flush()

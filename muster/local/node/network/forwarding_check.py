@@ -11,9 +11,9 @@ import os
 import sys
 from pathlib import Path
 
-from muster.local.node.isolation.launching import Launcher
+from muster.local.node.isolation.launcher_client import Launcher
 from muster.local.node.isolation.sandbox import ProcessSpec, Sandbox
-from muster.local.node.network.address_source import Network
+from muster.local.node.network.pod_network import Network
 
 FILTER = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 ANSWER_SECONDS = 10.0

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.local.node import stamps
+from muster.local.node import timestamps
 
 OUT_OF_MEMORY = "OOMKilled"
 UNKNOWN = {
@@ -25,7 +25,7 @@ def waiting(reason: str, message: str = "") -> dict[str, Any]:
 
 
 def running(started: int) -> dict[str, Any]:
-    return {"running": {"startedAt": stamps.time(started)}}
+    return {"running": {"startedAt": timestamps.time(started)}}
 
 
 def terminated(
@@ -36,7 +36,7 @@ def terminated(
         state["signal"] = signal
     if message:
         state["message"] = message
-    state |= {"startedAt": stamps.time(started), "finishedAt": stamps.time(finished)}
+    state |= {"startedAt": timestamps.time(started), "finishedAt": timestamps.time(finished)}
     if container_id:
         state["containerID"] = container_id
     return {"terminated": state}

@@ -14,10 +14,10 @@ import signal
 import socket
 from typing import NoReturn
 
-from muster.local.node.isolation.wire import Channel, Message, WireError
-from muster.local.node.launcher import interfaces, kernel
-from muster.local.node.launcher.process import StartFailedError, start_process
-from muster.local.node.launcher.tree import kill_descendants, kill_session
+from muster.local.node.isolation.frames import Channel, Message, WireError
+from muster.local.node.launcher import network_interfaces, syscalls
+from muster.local.node.launcher.exec_process import StartFailedError, start_process
+from muster.local.node.launcher.process_tree import kill_descendants, kill_session
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - every pod gets its own
 
@@ -42,14 +42,14 @@ class PodInit:
 
     def run(self, parent: int) -> None:
         os.setsid()
-        kernel.set_name("muster-pod")
+        syscalls.set_name("muster-pod")
         woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         if not self._isolated:
             signal.signal(signal.SIGTERM, lambda _number, _frame: None)  # its number comes through `woken`
         # A guardian still has work to do when the launcher dies, so it is told rather than killed.
-        kernel.die_with_parent(parent, signal.SIGKILL if self._isolated else signal.SIGTERM)
+        syscalls.die_with_parent(parent, signal.SIGKILL if self._isolated else signal.SIGTERM)
         try:
             # Taken before /proc is replaced: through it a child learns its pid as the host sees it.
             self._host_proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -79,11 +79,11 @@ class PodInit:
 
     def _enter_namespaces(self) -> None:
         if not self._isolated:
-            kernel.adopt_orphans()
+            syscalls.adopt_orphans()
             return
-        kernel.unshare(kernel.NEW_NS | kernel.NEW_UTS | kernel.NEW_IPC | (kernel.NEW_NET if self._network else 0))
-        kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
-        kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV)
+        syscalls.unshare(syscalls.POD_NAMESPACES | (syscalls.NEW_NET if self._network else 0))
+        syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+        syscalls.mount("proc", "/proc", "proc", syscalls.NO_DEVICES)
 
     def _obey(self, message: Message) -> None:
         match message["op"]:
@@ -99,14 +99,14 @@ class PodInit:
             if self._isolated:
                 socket.sethostname(message["hostname"])
                 for source, target in message["binds"]:
-                    kernel.bind(source, target)
+                    syscalls.bind(source, target)
                 for folder, size in message["tmpfs"]:
                     limit = f",size={int(size)}" if size else ""
-                    kernel.mount("tmpfs", folder, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"mode=1777{limit}")
-                kernel.mount("tmpfs", SHARED_MEMORY, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=1777")
+                    syscalls.mount("tmpfs", folder, "tmpfs", syscalls.NO_DEVICES, f"mode=1777{limit}")
+                syscalls.mount("tmpfs", SHARED_MEMORY, "tmpfs", syscalls.NO_DEVICES, "mode=1777")
             if self._network:
-                interfaces.loopback_up()
-                interfaces.ethernet_up(message["address"], message["prefix"], message["gateway"])
+                network_interfaces.loopback_up()
+                network_interfaces.ethernet_up(message["address"], message["prefix"], message["gateway"])
         except OSError as error:
             self._channel.send({"ev": "error", "message": f"cannot set up the pod's namespaces: {error}"})
         else:

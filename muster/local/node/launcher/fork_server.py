@@ -9,9 +9,9 @@ import signal
 import socket
 import sys
 
-from muster.local.node.isolation.wire import Channel, Message, WireError, encode
-from muster.local.node.launcher import kernel
-from muster.local.node.launcher.podinit import run_pod
+from muster.local.node.isolation.frames import Channel, Message, WireError, encode
+from muster.local.node.launcher import syscalls
+from muster.local.node.launcher.pod_init import run_pod
 
 
 def serve(descriptor: int, *, userns: bool) -> None:
@@ -20,9 +20,9 @@ def serve(descriptor: int, *, userns: bool) -> None:
     channel.sock.set_inheritable(False)
     os.setsid()
     if userns:
-        kernel.become_root_of_user_namespace()
-    kernel.set_name("muster-launcher")
-    kernel.adopt_orphans()
+        syscalls.become_root_of_user_namespace()
+    syscalls.set_name("muster-launcher")
+    syscalls.adopt_orphans()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the agent decides when to end; a Ctrl-C in its terminal is the agent's
     own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -60,7 +60,7 @@ def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int
     parent = os.getpid()
     try:
         if isolated and not between:
-            kernel.unshare(kernel.NEW_PID)  # for the next child only: this process itself never moves
+            syscalls.unshare(syscalls.NEW_PID)  # for the next child only: this process itself never moves
         child = os.fork()
     except OSError as error:
         sock.sendall(encode({"ev": "error", "message": f"cannot start the pod's init process: {error}"}))
@@ -68,7 +68,7 @@ def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int
         return 0
     finally:
         if isolated and not between and os.getpid() == parent:
-            kernel.setns(own_pid_namespace, kernel.NEW_PID)
+            syscalls.setns(own_pid_namespace, syscalls.NEW_PID)
     if child == 0:
         try:
             signal.set_wakeup_fd(-1)
@@ -84,8 +84,8 @@ def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int
 
 def _go_between(sock: socket.socket, parent: int) -> None:
     """Enter a new pid namespace by a second fork; returns in its first process. This one lives as long as that one."""
-    kernel.die_with_parent(parent)
-    kernel.unshare(kernel.NEW_PID)
+    syscalls.die_with_parent(parent)
+    syscalls.unshare(syscalls.NEW_PID)
     child = os.fork()
     if child != 0:
         sock.close()

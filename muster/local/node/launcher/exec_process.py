@@ -11,8 +11,8 @@ import resource
 import signal
 from typing import Any, NoReturn
 
-from muster.local.node.isolation.wire import Message
-from muster.local.node.launcher import kernel
+from muster.local.node.isolation.frames import Message
+from muster.local.node.launcher import syscalls
 from muster.local.node.launcher.mounts import MountRefusedError, enter_mounts, join_mounts
 
 _LIMITS = {"data": resource.RLIMIT_DATA}
@@ -46,7 +46,7 @@ def _become(message: Message, output: int, tell: int, host_proc: int, parent: in
     try:
         signal.set_wakeup_fd(-1)
         os.setsid()
-        kernel.die_with_parent(parent)
+        syscalls.die_with_parent(parent)
         os.write(tell, json.dumps({"pid": int(os.readlink("self", dir_fd=host_proc))}).encode() + b"\n")
         for group in message["cgroups"]:
             _join(group)

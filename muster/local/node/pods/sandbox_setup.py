@@ -8,8 +8,8 @@ from pathlib import Path
 from muster.local.node import objects
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.network.hosts import named
-from muster.local.node.pods.status import PodState
+from muster.local.node.network.hosts_entries import named
+from muster.local.node.pods.pod_status import PodState
 from muster.local.node.pods.volumes import make_volumes, memory_volumes
 
 NO_NAMESERVER = (

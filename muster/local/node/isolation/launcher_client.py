@@ -8,9 +8,9 @@ import socket
 import subprocess
 import sys
 
+from muster.local.node.isolation.frames import encode
 from muster.local.node.isolation.levels import LAUNCHER, Isolation
 from muster.local.node.isolation.sandbox import Sandbox, SandboxError
-from muster.local.node.isolation.wire import encode
 
 END_SECONDS = 10.0
 

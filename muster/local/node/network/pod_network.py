@@ -6,7 +6,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.network.addresses import Addresses, AddressesExhaustedError, claim, loopback_blocks
+from muster.local.node.network.address_pool import Addresses, AddressesExhaustedError, claim, loopback_blocks
 
 if TYPE_CHECKING:
     from muster.local.node.network.bridge import Bridge

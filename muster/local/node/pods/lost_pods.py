@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from muster.local.node import objects, stamps
+from muster.local.node import objects, timestamps
+from muster.local.node.containers.states import UNKNOWN
 from muster.local.node.objects import Object
-from muster.local.node.pods.containers import UNKNOWN
 
 REASON = "Terminated"
 MESSAGE = "The local node was started again; the pod's processes ended with its previous life."
@@ -25,7 +25,7 @@ def was_started(pod: Object) -> bool:
 def lost_status(pod: Object, now: int) -> dict[str, Any]:
     """Phase Failed, every container ended, and the condition the eviction and shutdown paths of Kubernetes set."""
     status = objects.status(pod)
-    stamp = stamps.time(now)
+    stamp = timestamps.time(now)
     changed = {
         "Ready": ("False", "PodFailed"),
         "ContainersReady": ("False", "PodFailed"),

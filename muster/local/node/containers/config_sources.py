@@ -1,0 +1,75 @@
+"""ConfigMaps and Secrets that a container refers to: read when it starts, with errors in the kubelet's words."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from muster.api.errors import ApiError, NotFound
+from muster.local.node.api import Api
+from muster.local.node.objects import Object
+
+
+class ConfigError(Exception):
+    """A container refers to something that is not there. `reason` is the kubelet's word for the waiting state."""
+
+    def __init__(self, message: str, reason: str = "CreateContainerConfigError") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Sources(Protocol):
+    """Where ConfigMaps and Secrets come from."""
+
+    async def config_map(self, namespace: str, name: str) -> Object | None: ...
+
+    async def secret(self, namespace: str, name: str) -> Object | None: ...
+
+
+class ApiSources:
+    """Straight from the API server: a container sees what is there when it starts."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    async def config_map(self, namespace: str, name: str) -> Object | None:
+        return await self._get(namespace, "configmaps", name)
+
+    async def secret(self, namespace: str, name: str) -> Object | None:
+        return await self._get(namespace, "secrets", name)
+
+    async def _get(self, namespace: str, kind: str, name: str) -> Object | None:
+        try:
+            return await self._api.get(f"/api/v1/namespaces/{namespace}/{kind}/{name}")
+        except NotFound:
+            return None
+        except ApiError as error:
+            raise ConfigError(f"cannot read {kind}/{name}: {error}") from error
+
+
+async def read_config_map(reference: Object, namespace: str, sources: Sources) -> Mapping[str, str]:
+    """The text data of a ConfigMap; nothing if it is optional and missing."""
+    name = str(reference.get("name") or reference.get("configMapName") or "")
+    found = await sources.config_map(namespace, name)
+    if found is None:
+        if reference.get("optional"):
+            return {}
+        raise ConfigError(f'configmap "{name}" not found')
+    return {str(key): str(value) for key, value in (found.get("data") or {}).items()}
+
+
+async def read_secret(reference: Object, namespace: str, sources: Sources) -> Mapping[str, bytes]:
+    """The decoded data of a Secret; nothing if it is optional and missing."""
+    name = str(reference.get("name") or reference.get("secretName") or "")
+    found = await sources.secret(namespace, name)
+    if found is None:
+        if reference.get("optional"):
+            return {}
+        raise ConfigError(f'secret "{name}" not found')
+    data: dict[str, Any] = found.get("data") or {}
+    try:
+        return {key: base64.b64decode(value, validate=True) for key, value in data.items()}
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise ConfigError(f'secret "{name}" holds data that is not base64') from error
