@@ -14,16 +14,16 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.local.apiserver.http.bodies import BODY_LIMIT
-from muster.local.apiserver.http.pod_subresources import PodLogs, PodRoutes
-from muster.local.apiserver.http.read_handlers import Reading
-from muster.local.apiserver.http.request_handler import FrontDoor
-from muster.local.apiserver.http.write_handlers import Writing
+from muster.local.apiserver.http.pod_subresources import PodLogs, PodSubresources
+from muster.local.apiserver.http.read_handlers import ReadHandlers
+from muster.local.apiserver.http.request_handler import RequestHandler
+from muster.local.apiserver.http.write_handlers import WriteHandlers
 from muster.local.apiserver.kinds.registry import Registry
-from muster.local.apiserver.schema.crds import CRD_STORAGE
+from muster.local.apiserver.schema.crds import CRD_RESOURCE
 from muster.local.apiserver.storage.database import Database
-from muster.local.apiserver.storage.garbage_collector import Garbage
+from muster.local.apiserver.storage.garbage_collector import GarbageCollector
 from muster.local.apiserver.storage.object_store import ObjectStore
-from muster.local.apiserver.storage.versioned_store import Ledger
+from muster.local.apiserver.storage.versioned_store import VersionedStore
 
 FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _SHUTDOWN_SECONDS = 2.0
@@ -50,18 +50,18 @@ class ApiServer:
         self.pod_logs: PodLogs | None = None
         self.registry = Registry()
         self._database = Database(database)
-        ledger = Ledger(self._database, self.registry.selectable, history=history)
-        self.store = ObjectStore(ledger, self.registry, clock=clock, randomness=random.SystemRandom())
+        versions = VersionedStore(self._database, self.registry.selectable, history=history)
+        self.store = ObjectStore(versions, self.registry, clock=clock, randomness=random.SystemRandom())
         try:
-            self._load(ledger)
+            self._load(versions)
         except BaseException:
             self._database.close()
             raise
         self._closing = asyncio.Event()
-        self._garbage = Garbage(self.store, clock)
-        reading = Reading(self.store, clock, self._closing, bookmark_seconds)
-        pods = PodRoutes(self.store, clock, lambda: self.pod_logs)
-        self._door = FrontDoor(self.registry, reading, Writing(self.store, reading), pods, token)
+        self._garbage = GarbageCollector(self.store, clock)
+        read = ReadHandlers(self.store, clock, self._closing, bookmark_seconds)
+        pods = PodSubresources(self.store, clock, lambda: self.pod_logs)
+        self._handler = RequestHandler(self.registry, read, WriteHandlers(self.store, read), pods, token)
         self._runner: web.ServerRunner | None = None
         self._collector: asyncio.Task[None] | None = None
 
@@ -75,7 +75,7 @@ class ApiServer:
         if self._runner is not None:
             raise RuntimeError("this API server has been started already")
         server = web.Server(
-            self._door.handle,
+            self._handler.handle,
             handler_cancellation=True,
             access_log=None,
             max_line_size=16_384,
@@ -114,8 +114,8 @@ class ApiServer:
     async def stop(self) -> None:
         """Ends every watch, closes the socket and the database. Raises what the collector failed with, if it did."""
         self._closing.set()
-        for journal in self.store.ledger.journals():
-            journal.ring()
+        for history in self.store.versions.histories():
+            history.wake_watchers()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -128,15 +128,15 @@ class ApiServer:
         finally:
             self._database.close()
 
-    def _load(self, ledger: Ledger) -> None:
-        for stored in ledger.load():
-            if stored.storage == CRD_STORAGE:
+    def _load(self, versions: VersionedStore) -> None:
+        for stored in versions.load():
+            if stored.group_resource == CRD_RESOURCE:
                 self.store.install(stored.object())
         # Objects may have been read before their CRD was.
         for resource in self.registry.all():
             if resource.custom is not None:
-                ledger.reindex(resource.storage)
+                versions.reindex(resource.group_resource)
         namespaces = self.store.resource("v1", "namespaces")
         for name in FIRST_NAMESPACES:
-            if ledger.lookup(namespaces.storage, "", name) is None:
+            if versions.lookup(namespaces.group_resource, "", name) is None:
                 self.store.create(namespaces, "", {"metadata": {"name": name}})

@@ -25,7 +25,7 @@ from muster.api.errors import ApiError
 from muster.local.caller import CALLERS
 from muster.local.node.api import PODS, SERVICES, Api
 from muster.local.node.client import HttpApi
-from muster.local.node.containers.config_sources import ApiSources
+from muster.local.node.containers.config_sources import ApiConfigSources
 from muster.local.node.containers.logs import LogStore
 from muster.local.node.containers.restart_policy import INITIAL
 from muster.local.node.context import NodeContext
@@ -34,8 +34,8 @@ from muster.local.node.isolation.launcher_client import Launcher
 from muster.local.node.isolation.levels import Choice, Isolation, choose_isolation
 from muster.local.node.network.forwarding_check import forwarding_refusal
 from muster.local.node.network.hosts_files import HostsFiles
-from muster.local.node.network.pod_network import Network
-from muster.local.node.pods.assigned_pods import PodSet
+from muster.local.node.network.pod_network import PodNetwork
+from muster.local.node.pods.assigned_pods import AssignedPods
 from muster.local.node.reflector import Reflector
 from muster.local.node.registration import Registration, machine_capacity
 from muster.local.node.scheduling import fit as scheduling
@@ -81,7 +81,7 @@ class NodeAgent:
         self._stack = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
         self._node: NodeContext | None = None
-        self._pods: PodSet | None = None
+        self._pods: AssignedPods | None = None
         self._registration: Registration | None = None
         self._log = structlog.get_logger("muster.local.node")
 
@@ -115,7 +115,7 @@ class NodeAgent:
         folder.mkdir(parents=True, exist_ok=True)
         self._lock()
         shutil.rmtree(self._state_dir / CALLERS, ignore_errors=True)  # of runs that were killed
-        choice, network, launcher = await self._ground()
+        choice, network, launcher = await self._set_up_isolation()
         cgroups = Cgroups(f"muster-{_network_namespace()}-{network.name}")
         self._stack.callback(cgroups.clear)
         self.isolation = choice
@@ -134,7 +134,7 @@ class NodeAgent:
             network=network,
             hosts=hosts,
             logs=self.logs,
-            sources=ApiSources(api),
+            sources=ApiConfigSources(api),
             cgroups=cgroups,
             clock=self._clock,
             python_directory=str(Path(sys.executable).parent),
@@ -152,7 +152,7 @@ class NodeAgent:
             clock=self._clock,
         )
         await registration.register()
-        self._pods = pods = PodSet(node, folder, lambda: scheduler.wake())
+        self._pods = pods = AssignedPods(node, folder, lambda: scheduler.wake())
         self._stack.push_async_callback(pods.abandon)
         watched = Reflector(api, PODS, pods.take, rng)
         scheduler = Scheduler(
@@ -179,12 +179,12 @@ class NodeAgent:
         pods.sweep(watched.objects)
         self._log.info("local node ready", node=self.name, isolation=str(choice), address=network.host_address)
 
-    async def _ground(self) -> tuple[Choice, Network, Launcher]:
+    async def _set_up_isolation(self) -> tuple[Choice, PodNetwork, Launcher]:
         """The best isolation that holds, with its addresses and launcher. One the caller chose is taken as it is."""
         choice = self.isolation if self.isolation is not None else await asyncio.to_thread(choose_isolation)
         while True:
             async with AsyncExitStack() as attempt:
-                network = await Network.make(choice.isolation)
+                network = await PodNetwork.make(choice.isolation)
                 attempt.push_async_callback(network.close)
                 launcher = self._launch(choice.isolation)
                 attempt.push_async_callback(launcher.stop)

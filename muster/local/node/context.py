@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from muster.local.node.api import Api
-from muster.local.node.containers.config_sources import Sources
-from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.config_sources import ConfigSources
+from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.containers.logs import LogStore
 from muster.local.node.isolation.cgroups import Cgroups
 from muster.local.node.isolation.launcher_client import Launcher
 from muster.local.node.isolation.levels import Isolation
 from muster.local.node.isolation.sandbox import Sandbox
 from muster.local.node.network.hosts_files import HostsFiles
-from muster.local.node.network.pod_network import Network
+from muster.local.node.network.pod_network import PodNetwork
 from muster.local.node.timestamps import Clock
 
 
@@ -33,10 +33,10 @@ class NodeContext:
     name: str
     isolation: Isolation
     launcher: Launcher
-    network: Network
+    network: PodNetwork
     hosts: HostsFiles
     logs: LogStore
-    sources: Sources
+    sources: ConfigSources
     cgroups: Cgroups
     clock: Clock
     python_directory: str
@@ -52,7 +52,7 @@ class PodContext:
     """One per pod: what its containers share."""
 
     node: NodeContext
-    place: Place
+    placement: PodPlacement
     folder: Path
     changed: Callable[[], None]
     sandbox: Sandbox | None = None

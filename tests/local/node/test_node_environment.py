@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.local.node.containers.config_sources import ConfigError
-from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.containers.environment import arguments, base_environment, container_environment
 from tests.local.node.conftest import MakePod, Pod
 
@@ -32,26 +32,26 @@ class Shelf:
 
 
 @pytest.fixture
-def place(make_pod: MakePod, make_container: MakePod) -> Place:
+def place(make_pod: MakePod, make_container: MakePod) -> PodPlacement:
     made = make_pod("worker-0", make_container(), labels={"team/a": "x"}, hostname="w0")
     made["metadata"] |= {"uid": "u-1", "annotations": {"note": "hi"}}
-    return Place(made, "local", "10.0.0.5", "10.0.0.1")
+    return PodPlacement(made, "local", "10.0.0.5", "10.0.0.1")
 
 
 def field(name: str, path: str) -> dict[str, Any]:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
-async def environment(container: Pod, place: Place, shelf: Shelf | None = None) -> dict[str, str]:
+async def environment(container: Pod, place: PodPlacement, shelf: Shelf | None = None) -> dict[str, str]:
     return await container_environment(container, place, shelf or Shelf(), {})
 
 
-async def test_a_value_sees_the_variables_before_it_and_not_those_after(place: Place) -> None:
+async def test_a_value_sees_the_variables_before_it_and_not_those_after(place: PodPlacement) -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)"}, {"name": "C", "value": "3"}]
     assert (await environment({"env": env}, place))["B"] == "1$(C)"
 
 
-async def test_the_downward_api_knows_the_pod(place: Place) -> None:
+async def test_the_downward_api_knows_the_pod(place: PodPlacement) -> None:
     env = [
         field("NAME", "metadata.name"),
         field("UID", "metadata.uid"),
@@ -76,7 +76,7 @@ async def test_the_downward_api_knows_the_pod(place: Place) -> None:
     assert made["HOSTNAME"] == "w0"
 
 
-async def test_env_wins_over_env_from_and_prefixes_are_put_before_names(place: Place) -> None:
+async def test_env_wins_over_env_from_and_prefixes_are_put_before_names(place: PodPlacement) -> None:
     container = {
         "envFrom": [{"prefix": "P_", "configMapRef": {"name": "settings"}}, {"secretRef": {"name": "keys"}}],
         "env": [{"name": "TOKEN", "value": "mine, not $(P_A)"}],
@@ -95,17 +95,19 @@ async def test_env_wins_over_env_from_and_prefixes_are_put_before_names(place: P
         ({"fileKeyRef": {}}, "fileKeyRef"),
     ],
 )
-async def test_a_reference_that_leads_nowhere_is_explained(place: Place, origin: dict[str, Any], message: str) -> None:
+async def test_a_reference_that_leads_nowhere_is_explained(
+    place: PodPlacement, origin: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         await environment({"env": [{"name": "A", "valueFrom": origin}]}, place, Shelf({"settings": {"a": "1"}}))
 
 
-async def test_an_optional_reference_that_leads_nowhere_sets_nothing(place: Place) -> None:
+async def test_an_optional_reference_that_leads_nowhere_sets_nothing(place: PodPlacement) -> None:
     origin = {"configMapKeyRef": {"name": "nope", "key": "a", "optional": True}}
     assert "A" not in await environment({"env": [{"name": "A", "valueFrom": origin}]}, place)
 
 
-async def test_a_nul_byte_is_refused_before_it_reaches_the_kernel(place: Place) -> None:
+async def test_a_nul_byte_is_refused_before_it_reaches_the_kernel(place: PodPlacement) -> None:
     with pytest.raises(ConfigError, match="NUL"):
         await environment({"env": [{"name": "A", "value": "a\0b"}]}, place)
 

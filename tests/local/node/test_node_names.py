@@ -14,28 +14,28 @@ import pytest
 
 from muster.local.node.isolation.levels import Isolation
 from muster.local.node.network.address_pool import (
-    Addresses,
     AddressesExhaustedError,
+    AddressPool,
     bridge_blocks,
     claim,
     loopback_blocks,
 )
 from muster.local.node.network.bridge import Bridge
-from muster.local.node.network.hosts_entries import Named, lines, named, render
+from muster.local.node.network.hosts_entries import PodNames, lines, names_of, render
 from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.name_rewriting import rewrite
-from muster.local.node.network.pod_network import Network
+from muster.local.node.network.pod_network import PodNetwork
 from tests.local.node.conftest import MakePod
 
 
 def member(
     make_pod: MakePod, name: str, address: str, *, ready: bool = False, uid: str | None = None, **spec: Any
-) -> Named:
+) -> PodNames:
     made = make_pod(name, labels={"app": "ray"}, **spec)
     made["metadata"]["uid"] = uid or f"u-{name}"
     if ready:
         made["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
-    return named(made, address)
+    return names_of(made, address)
 
 
 def test_a_pod_has_the_names_a_headless_service_gives_it(make_pod: MakePod) -> None:
@@ -116,7 +116,7 @@ def test_names_of_the_own_subdomain_are_replaced_and_nothing_else(text: str, exp
 
 
 def test_addresses_are_given_once_and_freed_ones_last() -> None:
-    addresses = Addresses(ipaddress.IPv4Network("10.0.0.0/29"))
+    addresses = AddressPool(ipaddress.IPv4Network("10.0.0.0/29"))
     given = [addresses.take() for _ in range(5)]
     assert given == [f"10.0.0.{number}" for number in range(2, 7)]
     with pytest.raises(AddressesExhaustedError, match="run fewer pods"):
@@ -126,7 +126,7 @@ def test_addresses_are_given_once_and_freed_ones_last() -> None:
 
 
 def test_a_reserved_address_waits_for_its_pod() -> None:
-    addresses = Addresses(ipaddress.IPv4Network("127.77.0.0/29"), skip=0)
+    addresses = AddressPool(ipaddress.IPv4Network("127.77.0.0/29"), skip=0)
     reserved = addresses.reserve("default/coordinator.exp")
     assert addresses.reserve("default/coordinator.exp") == reserved
     assert addresses.take("default/worker.exp") != reserved
@@ -145,12 +145,12 @@ def test_a_block_is_claimed_once_until_its_holder_ends() -> None:
 
 async def test_no_two_agents_are_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an agent makes on the machine (its cgroups) bears its name, and it removes all that does."""
-    networks = [await Network.make(Isolation.REWRITE) for _ in range(3)]
+    networks = [await PodNetwork.make(Isolation.REWRITE) for _ in range(3)]
     try:
         number = networks[0].name.removeprefix("loopback")
         bridge = SimpleNamespace(name=f"muster{number}", block=bridge_blocks()[int(number)])
         monkeypatch.setattr(Bridge, "make", AsyncMock(return_value=bridge))
-        names = [(await Network.make(Isolation.NETNS)).name, *(network.name for network in networks)]
+        names = [(await PodNetwork.make(Isolation.NETNS)).name, *(network.name for network in networks)]
         assert len(set(names)) == 4
     finally:
         for network in networks:

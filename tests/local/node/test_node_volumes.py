@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from muster.local.node.containers.config_sources import ConfigError
-from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.pods.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
 from tests.local.node.conftest import MakePod, Pod
 
@@ -28,7 +28,7 @@ class Shelf:
 def make(make_pod: MakePod, tmp_path: Path) -> MakeVolumes:
     async def made(*volumes: Pod) -> dict[str, dict[str, Any]]:
         pod = make_pod("p", volumes=list(volumes), labels={"a": "1"})
-        return await make_volumes(tmp_path / "volumes", Place(pod, "local", "10.0.0.2", "10.0.0.1"), Shelf())
+        return await make_volumes(tmp_path / "volumes", PodPlacement(pod, "local", "10.0.0.2", "10.0.0.1"), Shelf())
 
     return made
 

@@ -17,7 +17,7 @@ import structlog
 from muster.api.names import LABEL_EXPERIMENT
 from muster.local.node import NodeAgent, agent, objects, registration
 from muster.local.node.objects import Object
-from muster.local.node.pods.assigned_pods import PodSet
+from muster.local.node.pods.assigned_pods import AssignedPods
 from tests.real.nodes.access import open_api
 
 NAME = "processes"
@@ -40,7 +40,7 @@ class NoScheduler:
         await asyncio.Event().wait()
 
 
-class MembersOnly(PodSet):
+class MembersOnly(AssignedPods):
     """Leaves every other pod alone."""
 
     def take(self, pod: Object, deleted: bool) -> None:

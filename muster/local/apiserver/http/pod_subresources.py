@@ -12,7 +12,7 @@ from muster.api.values.timestamps import seconds_of, whole_time
 from muster.local.apiserver.errors import ApiError, bad_request, conflict, not_found
 from muster.local.apiserver.http import bodies
 from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.request_info import Target
+from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply
 from muster.local.apiserver.storage.deletion import check_preconditions
 from muster.local.apiserver.storage.object_store import ObjectStore
@@ -40,7 +40,7 @@ class PodLogs(Protocol):
         ...
 
 
-class PodRoutes:
+class PodSubresources:
     """Answers the action subresources of pods; `logs` gives the source of container output, if there is one yet."""
 
     def __init__(self, store: ObjectStore, clock: Callable[[], float], logs: Callable[[], PodLogs | None]) -> None:
@@ -48,7 +48,7 @@ class PodRoutes:
         self._clock = clock
         self._logs = logs
 
-    async def bind(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def bind(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """Assigns a pod to a node, once."""
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         node = ((body.get("target") if isinstance(body, dict) else None) or {}).get("name")
@@ -68,10 +68,10 @@ class PodRoutes:
         pod["spec"]["nodeName"] = node
         self._set_condition(pod, {"type": "PodScheduled", "status": "True"})
         if not query.dry_run():
-            self._store.ledger.put(stored.storage, pod)
+            self._store.versions.put(stored.group_resource, pod)
         return json_reply(encode(_SUCCESS), 201)
 
-    async def evict(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def evict(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """Deletes a pod as an eviction does; there are no disruption budgets here to refuse it."""
         raw = await bodies.read_body(request)
         body = bodies.decode(raw, request.content_type) if raw else {}
@@ -82,12 +82,12 @@ class PodRoutes:
             pod = stored.object()
             reason = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
             self._set_condition(pod, {"type": "DisruptionTarget", "status": "True", **reason})
-            self._store.ledger.put(stored.storage, pod)
+            self._store.versions.put(stored.group_resource, pod)
             options = replace(options, version="")
         self._store.delete(target.resource, target.namespace, target.name, options)
         return json_reply(encode(_SUCCESS), 201)
 
-    async def log(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def log(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """Streams the output of a container."""
         pod = self._store.get(target.resource, target.namespace, target.name).object()
         container = self._container(pod, query.text("container"), target.name)

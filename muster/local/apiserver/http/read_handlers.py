@@ -10,20 +10,20 @@ from aiohttp import web
 from muster.local.apiserver.errors import ApiError, bad_request, expired
 from muster.local.apiserver.http.query import Query, continue_token, read_continue, too_large
 from muster.local.apiserver.http.representation import Form, accepted_form, list_of, show
-from muster.local.apiserver.http.request_info import Target
+from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply
 from muster.local.apiserver.http.watch import Watch, WatchRequest
 from muster.local.apiserver.storage.object_store import ObjectStore
 from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels
-from muster.local.apiserver.storage.stored_objects import Json, Stored, encode
-from muster.local.apiserver.tables.table import Tables
+from muster.local.apiserver.storage.stored_objects import Json, StoredObject, encode
+from muster.local.apiserver.tables.table import TableBuilder
 
 _WATCH_SECONDS = 1800.0
 _WRITE_SECONDS = 30.0
 _MATCHES = ("", "Exact", "NotOlderThan")
 
 
-class Reading:
+class ReadHandlers:
     """Answers reads. `bookmark_every` is in seconds; `closing` is set when the server stops."""
 
     def __init__(
@@ -34,15 +34,15 @@ class Reading:
         self._closing = closing
         self._bookmark_every = bookmark_every
 
-    def selector(self, target: Target, query: Query) -> Selector:
+    def selector(self, target: RequestInfo, query: Query) -> Selector:
         """What a list, watch or deletecollection is limited to."""
-        selectable = self._store.registry.selectable(target.resource.storage)
+        selectable = self._store.registry.selectable(target.resource.group_resource)
         fields = parse_fields(query.text("fieldSelector"), selectable)
         if target.name:
             fields = (*fields, *parse_fields(f"metadata.name={target.name}", ()))
         return Selector(target.namespace, parse_labels(query.text("labelSelector")), fields)
 
-    def get(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    def get(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """One object."""
         self._asked_version(query)
         stored = self._store.get(target.resource, target.namespace, target.name)
@@ -52,26 +52,26 @@ class Reading:
             return json_reply(encode(self._tables(query).table(target.resource, [stored], metadata)))
         return json_reply(show(target.resource, stored, form))
 
-    def list(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    def list(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """A list, or a page of one. Later pages show the present state under the first page's version: a watch from
         there repeats what happened in between."""
         selector = self.selector(target, query)
         limit = query.number("limit") or 0
         token = query.text("continue")
-        journal = self._store.ledger.journal(target.resource.storage)
-        version = self._store.ledger.version
+        history = self._store.versions.history(target.resource.group_resource)
+        version = self._store.versions.version
         asked = self._asked_version(query)
         found = self._store.list(target.resource, target.namespace, selector)
         if token:
             version, namespace, name = read_continue(token)
             if asked:
                 raise bad_request("specifying resource version is not allowed when using continue")
-            if version < journal.forgotten:
+            if version < history.compacted:
                 message = "The provided continue parameter is too old to display a consistent list result; list again"
                 raise ApiError(410, "Expired", message)
             found = [s for s in found if (s.namespace, s.name) > (namespace, name)]
         elif asked and query.text("resourceVersionMatch") == "Exact":
-            if journal.position(asked) != journal.end:
+            if history.position(asked) != history.end:
                 raise expired(asked, version)
             version = asked
         metadata: Json = {"resourceVersion": str(version)}
@@ -84,7 +84,7 @@ class Reading:
         return self.listed(request, target, query, found, metadata)
 
     def listed(
-        self, request: web.BaseRequest, target: Target, query: Query, found: Sequence[Stored], metadata: Json
+        self, request: web.BaseRequest, target: RequestInfo, query: Query, found: Sequence[StoredObject], metadata: Json
     ) -> web.StreamResponse:
         """A list in the form the client accepts."""
         form = accepted_form(request.headers.get("Accept", ""))
@@ -92,7 +92,7 @@ class Reading:
             return json_reply(encode(self._tables(query).table(target.resource, found, metadata)))
         return json_reply(list_of(target.resource, [show(target.resource, s, form) for s in found], metadata, form))
 
-    async def watch(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def watch(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """A stream of changes; a client that takes nothing for half a minute is let go."""
         form: Form = accepted_form(request.headers.get("Accept", ""))
         timeout = query.number("timeoutSeconds")
@@ -118,7 +118,7 @@ class Reading:
                 initial_events=initial,
                 timeout=float(timeout) if timeout else _WATCH_SECONDS,
             ),
-            self._store.ledger,
+            self._store.versions,
             self._closing,
             self._bookmark_every,
             self._tables(query) if form == "table" else None,
@@ -144,11 +144,11 @@ class Reading:
                 request.transport.abort()
         return response
 
-    def _tables(self, query: Query) -> Tables:
+    def _tables(self, query: Query) -> TableBuilder:
         include = query.text("includeObject") or "Metadata"
         if include not in ("Metadata", "Object", "None"):
             raise bad_request(f'includeObject: Unsupported value: "{include}"')
-        return Tables(include, self._clock)
+        return TableBuilder(include, self._clock)
 
     def _asked_version(self, query: Query) -> int:
         version = query.number("resourceVersion") or 0
@@ -159,7 +159,7 @@ class Reading:
             raise bad_request(
                 "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
             )
-        current = self._store.ledger.version
+        current = self._store.versions.version
         if version > current:
             raise too_large(version, current)
         return version

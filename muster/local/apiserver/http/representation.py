@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from muster.local.apiserver.kinds.events import to_view
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.stored_objects import Stored, encode
+from muster.local.apiserver.storage.stored_objects import StoredObject, encode
 
 Json = dict[str, Any]
 Form = Literal["json", "table", "partial"]
@@ -30,7 +30,7 @@ def accepted_form(accept: str) -> Form:
     return "json"
 
 
-def whole(resource: Resource, stored: Stored) -> Json:
+def whole(resource: Resource, stored: StoredObject) -> Json:
     """The object under the version of a resource."""
     obj = stored.object()
     if resource.group == "events.k8s.io":
@@ -39,11 +39,11 @@ def whole(resource: Resource, stored: Stored) -> Json:
     return obj
 
 
-def show(resource: Resource, stored: Stored, form: Form = "json") -> bytes:
+def show(resource: Resource, stored: StoredObject, form: Form = "json") -> bytes:
     """The JSON of an object in a form; the kept bytes themselves wherever that will do."""
     if form == "partial":
         return encode(partial(stored.object()))
-    if resource.api_version == resource.stored_as:
+    if resource.api_version == resource.storage_version:
         return stored.data
     return encode(whole(resource, stored))
 

@@ -13,32 +13,37 @@ from aiohttp import web
 from muster.local.apiserver.errors import ApiError, method_not_allowed, unknown_path
 from muster.local.apiserver.http import bodies, discovery
 from muster.local.apiserver.http.access_reviews import review
-from muster.local.apiserver.http.pod_subresources import PodRoutes
+from muster.local.apiserver.http.pod_subresources import PodSubresources
 from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.read_handlers import Reading
-from muster.local.apiserver.http.request_info import Target, parse, segments
+from muster.local.apiserver.http.read_handlers import ReadHandlers
+from muster.local.apiserver.http.request_info import RequestInfo, parse, segments
 from muster.local.apiserver.http.responses import failure_reply, json_reply
-from muster.local.apiserver.http.write_handlers import Writing
+from muster.local.apiserver.http.write_handlers import WriteHandlers
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.schema import openapi
 from muster.local.apiserver.storage.stored_objects import Json, encode
 
-Handler = Callable[[web.BaseRequest, Target, Query], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.BaseRequest, RequestInfo, Query], Awaitable[web.StreamResponse]]
 _FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 _HEALTH = frozenset(("healthz", "livez", "readyz"))
 _FROM_BROWSERS = frozenset(("origin", "sec-fetch-site", "sec-fetch-mode"))
 _log = structlog.get_logger(__name__)
 
 
-class FrontDoor:
+class RequestHandler:
     """Takes every request. `token` None lets everybody in."""
 
     def __init__(
-        self, registry: Registry, reading: Reading, writing: Writing, pods: PodRoutes, token: str | None
+        self,
+        registry: Registry,
+        read: ReadHandlers,
+        write: WriteHandlers,
+        pods: PodSubresources,
+        token: str | None,
     ) -> None:
         self._registry = registry
-        self._reading = reading
-        self._writing = writing
+        self._read = read
+        self._write = write
         self._pods = pods
         self._token = token.encode() if token is not None else None
         # OpenAPI documents are large and change only with the registry.
@@ -124,7 +129,7 @@ class FrontDoor:
             return json_reply(encode(found), content_type=discovery.AGGREGATED.format(version))
         return json_reply(encode(discovery.legacy_core() if core else discovery.legacy_groups(self._registry)))
 
-    def _verb(self, request: web.BaseRequest, target: Target, query: Query) -> Handler:
+    def _verb(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> Handler:
         method, name = request.method, target.name
         if target.resource.verbs == ("create",):
             if method == "POST" and not name:
@@ -134,19 +139,19 @@ class FrontDoor:
             return self._action(method, target.subresource)
         match method:
             case "GET" if query.flag("watch"):
-                return self._reading.watch
+                return self._read.watch
             case "GET":
                 return self._get if name else self._list
             case "POST" if not name:
-                return self._writing.create
+                return self._write.create
             case "PUT" if name:
-                return self._writing.update
+                return self._write.update
             case "PATCH" if name:
-                return self._writing.patch
+                return self._write.patch
             case "DELETE" if name and not target.subresource:
-                return self._writing.delete
+                return self._write.delete
             case "DELETE" if not name:
-                return self._writing.delete_all
+                return self._write.delete_all
         raise method_not_allowed(method)
 
     def _action(self, method: str, subresource: str) -> Handler:
@@ -159,13 +164,13 @@ class FrontDoor:
                 return self._pods.evict
         raise method_not_allowed(method)
 
-    async def _get(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
-        return self._reading.get(request, target, query)
+    async def _get(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
+        return self._read.get(request, target, query)
 
-    async def _list(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
-        return self._reading.list(request, target, query)
+    async def _list(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
+        return self._read.list(request, target, query)
 
-    async def _review(self, request: web.BaseRequest, target: Target, _query: Query) -> web.StreamResponse:
+    async def _review(self, request: web.BaseRequest, target: RequestInfo, _query: Query) -> web.StreamResponse:
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         given: Json = body if isinstance(body, dict) else {}
         return json_reply(encode(review(target.resource, given)), 201)

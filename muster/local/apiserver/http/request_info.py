@@ -14,7 +14,7 @@ _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestInfo:
     """What a path names. An empty `name` is the collection, an empty `namespace` all of them."""
 
     resource: Resource
@@ -39,7 +39,7 @@ def segments(path: str) -> list[str]:
     return found
 
 
-def parse(parts: list[str], registry: Registry) -> Target:
+def parse(parts: list[str], registry: Registry) -> RequestInfo:
     """The target of a path below /api or /apis; ApiError 404 where nothing is served there."""
     if parts[0] == "api":
         group, rest = "", parts[1:]
@@ -63,4 +63,4 @@ def parse(parts: list[str], registry: Registry) -> Target:
         raise unknown_path()
     if subresource and subresource not in resource.subresources:
         raise unknown_path()
-    return Target(resource, namespace, name, subresource)
+    return RequestInfo(resource, namespace, name, subresource)

@@ -15,9 +15,9 @@ from muster.local.apiserver.errors import ApiError, expired
 from muster.local.apiserver.http.representation import Form, show
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.selectors import Selector
-from muster.local.apiserver.storage.stored_objects import Change, Stored, encode
-from muster.local.apiserver.storage.versioned_store import Ledger
-from muster.local.apiserver.tables.table import Tables
+from muster.local.apiserver.storage.stored_objects import Change, StoredObject, encode
+from muster.local.apiserver.storage.versioned_store import VersionedStore
+from muster.local.apiserver.tables.table import TableBuilder
 
 Write = Callable[[bytes], Awaitable[None]]
 _CHUNK = 64
@@ -43,52 +43,52 @@ class Watch:
     def __init__(
         self,
         request: WatchRequest,
-        ledger: Ledger,
+        versions: VersionedStore,
         closing: asyncio.Event,
         bookmark_every: float,
-        tables: Tables | None = None,
+        tables: TableBuilder | None = None,
     ) -> None:
         self._request = request
-        self._ledger = ledger
-        self._journal = ledger.journal(request.resource.storage)
+        self._versions = versions
+        self._history = versions.history(request.resource.group_resource)
         self._closing = closing
         self._bookmark_every = bookmark_every
         self._tables = tables
-        self._bell = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._idle = False
 
     async def run(self, write: Write) -> None:
         """Writes events until the timeout, the server's end or the client's."""
         request = self._request
         try:
-            snapshot: list[Stored] = []
+            snapshot: list[StoredObject] = []
             if request.version is None or request.initial_events:
-                snapshot = self._ledger.scan(request.resource.storage, request.selector.namespace)
-                position = self._journal.end
+                snapshot = self._versions.scan(request.resource.group_resource, request.selector.namespace)
+                position = self._history.end
             else:
-                if request.version > self._ledger.version:
+                if request.version > self._versions.version:
                     # Only another life of this cluster can have given it out: the client has to begin anew.
-                    raise expired(request.version, self._ledger.version)
-                position = self._journal.position(request.version)
+                    raise expired(request.version, self._versions.version)
+                position = self._history.position(request.version)
         except ApiError as failure:
             await write(self._line("ERROR", encode(failure.status())))
             return
-        version = self._ledger.version
-        self._journal.listen(self._bell)
+        version = self._versions.version
+        self._history.listen(self._wakeup)
         try:
             async with asyncio.timeout(request.timeout):
                 await self._begin(snapshot, version, write)
                 await self._follow(position, write)
         except TimeoutError:
             # Only from an idle wait: otherwise changes up to this version may not have been written.
-            if request.bookmarks and self._idle and not self._bell.is_set() and not self._closing.is_set():
-                await write(self._bookmark(self._ledger.version, {}))
+            if request.bookmarks and self._idle and not self._wakeup.is_set() and not self._closing.is_set():
+                await write(self._bookmark(self._versions.version, {}))
         except ApiError as failure:
             await write(self._line("ERROR", encode(failure.status())))
         finally:
-            self._journal.forget(self._bell)
+            self._history.forget(self._wakeup)
 
-    async def _begin(self, snapshot: list[Stored], version: int, write: Write) -> None:
+    async def _begin(self, snapshot: list[StoredObject], version: int, write: Write) -> None:
         request = self._request
         lines: list[bytes] = []
         for stored in snapshot:
@@ -111,8 +111,8 @@ class Watch:
         loop = asyncio.get_running_loop()
         due = loop.time() + self._bookmark_every
         while not self._closing.is_set():
-            self._bell.clear()
-            version, changes = self._ledger.version, self._journal.read(position)
+            self._wakeup.clear()
+            version, changes = self._versions.version, self._history.read(position)
             position += len(changes)
             data = b"".join(line for line in map(self._change, changes) if line)
             if self._request.bookmarks and not data and loop.time() >= due:
@@ -125,7 +125,7 @@ class Watch:
             self._idle = True
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(due if self._request.bookmarks else None):
-                    await self._bell.wait()
+                    await self._wakeup.wait()
             self._idle = False
 
     def _change(self, change: Change) -> bytes:
@@ -149,7 +149,7 @@ class Watch:
             line = change.lines[form] = self._event(kind, change.current)
         return line
 
-    def _event(self, kind: str, stored: Stored) -> bytes:
+    def _event(self, kind: str, stored: StoredObject) -> bytes:
         request = self._request
         if self._tables is not None:
             return self._line(kind, encode(self._tables.table(request.resource, [stored])))

@@ -9,18 +9,18 @@ from aiohttp import web
 from muster.local.apiserver.errors import ApiError, bad_request, method_not_allowed, unsupported_media
 from muster.local.apiserver.http import bodies
 from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.read_handlers import Reading
+from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.representation import accepted_form, show, whole
-from muster.local.apiserver.http.request_info import Target
+from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply, success
 from muster.local.apiserver.kinds.events import from_view
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.patch.json_patch import json_patch, merge_patch
-from muster.local.apiserver.patch.managed_fields import shape_of
+from muster.local.apiserver.patch.managed_fields import merge_schema_of
 from muster.local.apiserver.patch.strategic_merge import strategic_merge
 from muster.local.apiserver.storage.object_store import ObjectStore
 from muster.local.apiserver.storage.options import WriteOptions
-from muster.local.apiserver.storage.stored_objects import Json, Stored, encode
+from muster.local.apiserver.storage.stored_objects import Json, StoredObject, encode
 
 _JSON_PATCH = "application/json-patch+json"
 _MERGE = "application/merge-patch+json"
@@ -29,14 +29,14 @@ _APPLY = "application/apply-patch+yaml"
 _RETURNED_WHEN_DELETED = frozenset(("Pod", "Service", "ServiceAccount", "PersistentVolumeClaim"))
 
 
-class Writing:
+class WriteHandlers:
     """Answers writes."""
 
-    def __init__(self, store: ObjectStore, reading: Reading) -> None:
+    def __init__(self, store: ObjectStore, read: ReadHandlers) -> None:
         self._store = store
-        self._reading = reading
+        self._read = read
 
-    async def create(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def create(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """POST to a collection."""
         if target.resource.namespaced and not target.namespace:
             raise method_not_allowed("POST")
@@ -47,7 +47,7 @@ class Writing:
         stored = self._store.create(self._core(target.resource, body), target.namespace, body, options)
         return self._reply(request, target.resource, stored, options, 201)
 
-    async def update(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def update(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """PUT to an object or its status."""
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         options = query.write(target.subresource)
@@ -55,7 +55,7 @@ class Writing:
         stored = self._store.update(resource, target.namespace, target.name, body, options)
         return self._reply(request, target.resource, stored, options)
 
-    async def patch(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def patch(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """PATCH of an object or its status, in one of four forms."""
         kind = request.content_type
         supported = (
@@ -91,7 +91,7 @@ class Writing:
         stored = self._store.patch(resource, namespace, name, change, options)
         return self._reply(request, target.resource, stored, options)
 
-    async def delete(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def delete(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """DELETE of an object: its last state while it lingers (and always for pods), else a Status."""
         options = query.delete(await self._optional_body(request))
         stored, gone = self._store.delete(target.resource, target.namespace, target.name, options)
@@ -99,12 +99,12 @@ class Writing:
             return json_reply(encode(success(target.resource.qualified, stored.name, stored.uid)))
         return json_reply(show(target.resource, stored))
 
-    async def delete_all(self, request: web.BaseRequest, target: Target, query: Query) -> web.StreamResponse:
+    async def delete_all(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
         """DELETE of a collection: everything the selectors select."""
         options = query.delete(await self._optional_body(request))
         if target.resource.namespaced and not target.namespace:
             raise method_not_allowed("DELETE")
-        found = self._store.list(target.resource, target.namespace, self._reading.selector(target, query))
+        found = self._store.list(target.resource, target.namespace, self._read.selector(target, query))
         deleted = []
         for stored in found:
             try:
@@ -112,8 +112,8 @@ class Writing:
             except ApiError as failure:
                 if failure.code != 404:
                     raise
-        metadata = {"resourceVersion": str(self._store.ledger.version)}
-        return self._reading.listed(request, target, query, deleted, metadata)
+        metadata = {"resourceVersion": str(self._store.versions.version)}
+        return self._read.listed(request, target, query, deleted, metadata)
 
     def _change(self, resource: Resource, kind: str, patch: Any) -> Any:
         if kind == _JSON_PATCH:
@@ -122,7 +122,7 @@ class Writing:
             raise bad_request("the patch must be an object")
         if kind == _MERGE:
             return lambda obj: merge_patch(obj, patch)
-        return lambda obj: strategic_merge(obj, patch, shape_of(resource))
+        return lambda obj: strategic_merge(obj, patch, merge_schema_of(resource))
 
     def _core(self, resource: Resource, body: Any) -> Resource:
         """Turns a body of the events view into a core event, in place."""
@@ -139,7 +139,12 @@ class Writing:
         return bodies.decode(raw, request.content_type) if raw else None
 
     def _reply(
-        self, request: web.BaseRequest, resource: Resource, stored: Stored, options: WriteOptions, status: int = 200
+        self,
+        request: web.BaseRequest,
+        resource: Resource,
+        stored: StoredObject,
+        options: WriteOptions,
+        status: int = 200,
     ) -> web.StreamResponse:
         form = accepted_form(request.headers.get("Accept", ""))
         if options.dry_run and status == 201:

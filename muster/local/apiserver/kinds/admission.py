@@ -7,24 +7,24 @@ from typing import Any
 from muster.local.apiserver.errors import forbidden
 from muster.local.apiserver.kinds import pods, services
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.versioned_store import Ledger
+from muster.local.apiserver.storage.versioned_store import VersionedStore
 
 Json = dict[str, Any]
 _CLASSES = ("scheduling.k8s.io", "priorityclasses")
 
 
-def admit(resource: Resource, obj: Json, ledger: Ledger) -> None:
+def admit(resource: Resource, obj: Json, versions: VersionedStore) -> None:
     """Completes a new object, in place; ApiError 403 for a pod of an unknown priority class."""
-    match resource.storage:
+    match resource.group_resource:
         case ("", "pods"):
             pods.admit(obj)
             wanted = (obj.get("spec") or {}).get("priorityClassName")
             if wanted:
-                found = ledger.lookup(_CLASSES, "", wanted)
+                found = versions.lookup(_CLASSES, "", wanted)
                 if found is None:
                     why = f"no PriorityClass with name {wanted} was found"
                     raise forbidden("pods", obj["metadata"].get("name", ""), why)
                 obj["spec"]["priority"] = found.object().get("value", 0)
         case ("", "services"):
-            taken = {str(stored.object()["spec"].get("clusterIP")) for stored in ledger.scan(resource.storage)}
+            taken = {str(stored.object()["spec"].get("clusterIP")) for stored in versions.scan(resource.group_resource)}
             services.allocate(obj, taken)

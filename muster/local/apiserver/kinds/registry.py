@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from muster.local.apiserver.errors import unknown_path
 from muster.local.apiserver.kinds.resources import BUILT_INS, Resource
-from muster.local.apiserver.storage.stored_objects import SELECTABLE, Storage
+from muster.local.apiserver.storage.stored_objects import SELECTABLE, GroupResource
 
 
 class Registry:
@@ -14,7 +14,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._served: dict[tuple[str, str, str], Resource] = {}
-        self._homes: dict[Storage, Resource] = {}
+        self._homes: dict[GroupResource, Resource] = {}
         self._custom: dict[str, tuple[Resource, ...]] = {}
         self.generation = 0
         """Grows with each change, so that whatever is derived from the registry can be cached."""
@@ -28,20 +28,20 @@ class Registry:
             raise unknown_path()
         return found
 
-    def home(self, storage: Storage) -> Resource | None:
+    def home(self, group_resource: GroupResource) -> Resource | None:
         """The resource in the version its objects are kept in; None after its CRD has gone."""
-        return self._homes.get(storage)
+        return self._homes.get(group_resource)
 
     def all(self) -> list[Resource]:
         """Every served resource, built-ins first."""
         return list(self._served.values())
 
-    def selectable(self, storage: Storage) -> tuple[str, ...]:
+    def selectable(self, group_resource: GroupResource) -> tuple[str, ...]:
         """Fields a fieldSelector may name for this resource, besides name and namespace."""
-        home = self._homes.get(storage)
+        home = self._homes.get(group_resource)
         if home is not None and home.custom is not None:
             return home.custom.selectable
-        return SELECTABLE.get(storage, ())
+        return SELECTABLE.get(group_resource, ())
 
     def install(self, crd_name: str, resources: Iterable[Resource]) -> None:
         """Serves the versions of a CRD, in place of what it served before."""
@@ -56,10 +56,10 @@ class Registry:
         """Serves a CRD no longer."""
         for resource in self._custom.pop(crd_name, ()):
             del self._served[resource.group, resource.version, resource.plural]
-            self._homes.pop(resource.storage, None)
+            self._homes.pop(resource.group_resource, None)
         self.generation += 1
 
     def _add(self, resource: Resource) -> None:
         self._served[resource.group, resource.version, resource.plural] = resource
-        if resource.api_version == resource.stored_as or resource.storage not in self._homes:
-            self._homes[resource.storage] = resource
+        if resource.api_version == resource.storage_version or resource.group_resource not in self._homes:
+            self._homes[resource.group_resource] = resource

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.local.apiserver.errors import Cause
-from muster.local.apiserver.storage.stored_objects import Storage
+from muster.local.apiserver.storage.stored_objects import GroupResource
 
 Json = dict[str, Any]
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
 @dataclass(frozen=True, slots=True)
-class CustomVersion:
+class CrdVersion:
     """`schema` is the structural schema; `rules` judges CEL rules against an old state (None on create)."""
 
     schema: Json
@@ -42,9 +42,9 @@ class Resource:
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
-    storage: Storage = ("", "")
-    stored_as: str = ""
-    custom: CustomVersion | None = field(default=None, compare=False)
+    group_resource: GroupResource = ("", "")
+    storage_version: str = ""
+    custom: CrdVersion | None = field(default=None, compare=False)
 
     @property
     def api_version(self) -> str:
@@ -72,8 +72,8 @@ def _builtin(
     categories: tuple[str, ...] = (),
     subresources: tuple[str, ...] = (),
     verbs: tuple[str, ...] = ALL_VERBS,
-    storage: Storage | None = None,
-    stored_as: str = "",
+    group_resource: GroupResource | None = None,
+    storage_version: str = "",
 ) -> Resource:
     group, _, version = api_version.rpartition("/")
     return Resource(
@@ -87,8 +87,8 @@ def _builtin(
         categories=categories,
         subresources=subresources,
         verbs=verbs,
-        storage=storage or (group, plural),
-        stored_as=stored_as or api_version,
+        group_resource=group_resource or (group, plural),
+        storage_version=storage_version or api_version,
     )
 
 
@@ -112,7 +112,7 @@ BUILT_INS: tuple[Resource, ...] = (
     _builtin("v1", "nodes", "Node", "no", namespaced=False, subresources=("status",)),
     _builtin("v1", "events", "Event", "ev"),
     _builtin("v1", "persistentvolumeclaims", "PersistentVolumeClaim", "pvc", subresources=("status",)),
-    _builtin("events.k8s.io/v1", "events", "Event", "ev", storage=("", "events"), stored_as="v1"),
+    _builtin("events.k8s.io/v1", "events", "Event", "ev", group_resource=("", "events"), storage_version="v1"),
     _builtin("coordination.k8s.io/v1", "leases", "Lease"),
     _builtin("scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", "pc", namespaced=False),
     _builtin("batch/v1", "jobs", "Job", categories=("all",), subresources=("status",)),

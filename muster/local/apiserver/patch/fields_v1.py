@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from muster.local.apiserver.patch.merge_schema import Shape
+from muster.local.apiserver.patch.merge_schema import MergeSchema
 
 Json = dict[str, Any]
 Path = tuple[str, ...]
@@ -33,7 +33,7 @@ _UNMANAGED_META = frozenset(
 )
 
 
-def element_of(item: Any, shape: Shape) -> str:
+def element_of(item: Any, shape: MergeSchema) -> str:
     """How an item of a set or of a list that is a map is called; empty where its keys are missing."""
     if shape.unique:
         return "v:" + msgspec.json.encode(item).decode()
@@ -47,7 +47,7 @@ def element_of(item: Any, shape: Shape) -> str:
     return "k:" + msgspec.json.encode(keys, order="sorted").decode() if keys else ""
 
 
-def leaves(obj: Json, shape: Shape) -> dict[Path, Any]:
+def leaves(obj: Json, shape: MergeSchema) -> dict[Path, Any]:
     """Every leaf field of an object with its value; fields the server owns are left out."""
     found: dict[Path, Any] = {}
     for name, value in obj.items():
@@ -62,7 +62,7 @@ def leaves(obj: Json, shape: Shape) -> dict[Path, Any]:
     return found
 
 
-def _walk(value: Any, shape: Shape, path: Path, found: dict[Path, Any]) -> None:
+def _walk(value: Any, shape: MergeSchema, path: Path, found: dict[Path, Any]) -> None:
     if isinstance(value, dict) and value and not shape.atomic:
         for name, inner in value.items():
             _walk(inner, shape.child(name), (*path, f"f:{name}"), found)

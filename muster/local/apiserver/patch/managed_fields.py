@@ -11,7 +11,7 @@ from typing import Any
 
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.patch.fields_v1 import Path, from_fields, leaves, to_fields
-from muster.local.apiserver.patch.merge_schema import Shape, builtin_shape, custom_shape
+from muster.local.apiserver.patch.merge_schema import MergeSchema, builtin_merge_schema, custom_merge_schema
 
 Json = dict[str, Any]
 _UNTRACKED = frozenset(
@@ -20,7 +20,7 @@ _UNTRACKED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class FieldManager:
     """Who writes: a manager, through which operation (Apply or Update) and subresource."""
 
     manager: str
@@ -55,12 +55,12 @@ class Writer:
 
 def tracked(resource: Resource) -> bool:
     """Whether objects of this resource carry managed fields."""
-    return resource.storage not in _UNTRACKED
+    return resource.group_resource not in _UNTRACKED
 
 
-def shape_of(resource: Resource) -> Shape:
+def merge_schema_of(resource: Resource) -> MergeSchema:
     """How objects of a resource merge."""
-    return custom_shape(resource.custom.schema) if resource.custom else builtin_shape(resource.kind)
+    return custom_merge_schema(resource.custom.schema) if resource.custom else builtin_merge_schema(resource.kind)
 
 
 def entries(obj: Json) -> list[Json]:
@@ -75,9 +75,11 @@ def owned(entry: Json) -> set[Path]:
     return from_fields(fields) if isinstance(fields, dict) else set()
 
 
-def record_update(resource: Resource, new: Json, old: Json | None, base: list[Json], writer: Writer) -> list[Json]:
+def record_update(
+    resource: Resource, new: Json, old: Json | None, base: list[Json], writer: FieldManager
+) -> list[Json]:
     """The managedFields after an update: the writer takes what it changed, everybody loses what is gone."""
-    shape = shape_of(resource)
+    shape = merge_schema_of(resource)
     after = leaves(new, shape)
     before = leaves(old, shape) if old is not None else {}
     missing = object()

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MergeSchema:
     """`keys` makes a list a map; `unique` makes it a set; `atomic` keeps a map or list whole. `schema` is a CRD's."""
 
     name: str = ""
@@ -26,7 +26,7 @@ class Shape:
     atomic: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
-    def child(self, name: str) -> Shape:
+    def child(self, name: str) -> MergeSchema:
         """The shape of a field of this map."""
         if self.schema is not None:
             if self.kind == "root" and name == "metadata":
@@ -38,12 +38,12 @@ class Shape:
             return _custom(name, inner)
         return _builtin(name, self.kind)
 
-    def item(self) -> Shape:
+    def item(self) -> MergeSchema:
         """The shape of an item of this list."""
         if self.schema is not None:
             inner = self.schema.get("items")
             return _custom("", inner if isinstance(inner, dict) else {})
-        return Shape(kind=self.kind)
+        return MergeSchema(kind=self.kind)
 
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
@@ -89,20 +89,20 @@ _SETS = frozenset(("finalizers",))
 
 
 @functools.lru_cache(maxsize=4096)
-def _builtin(name: str, kind: str) -> Shape:
+def _builtin(name: str, kind: str) -> MergeSchema:
     keys = _KEYS.get(name, ())
     defaults: Mapping[str, Any] = {}
     if name == "ports":
         keys = ("port", "protocol") if kind == "Service" else keys
         defaults = {"protocol": "TCP"}
-    return Shape(name=name, kind=kind, keys=keys, unique=name in _SETS, atomic=name in _ATOMIC, defaults=defaults)
+    return MergeSchema(name=name, kind=kind, keys=keys, unique=name in _SETS, atomic=name in _ATOMIC, defaults=defaults)
 
 
-def _custom(name: str, schema: Json) -> Shape:
+def _custom(name: str, schema: Json) -> MergeSchema:
     kind = schema.get("x-kubernetes-list-type")
     properties = (schema.get("items") or {}).get("properties") or {} if kind == "map" else {}
     keys = tuple(schema.get("x-kubernetes-list-map-keys") or ()) if kind == "map" else ()
-    return Shape(
+    return MergeSchema(
         name=name,
         schema=schema,
         keys=keys,
@@ -112,11 +112,11 @@ def _custom(name: str, schema: Json) -> Shape:
     )
 
 
-def builtin_shape(kind: str) -> Shape:
+def builtin_merge_schema(kind: str) -> MergeSchema:
     """The shape of a built-in object."""
-    return Shape(kind=kind)
+    return MergeSchema(kind=kind)
 
 
-def custom_shape(schema: Json) -> Shape:
+def custom_merge_schema(schema: Json) -> MergeSchema:
     """The shape of a custom resource."""
-    return Shape(kind="root", schema=schema)
+    return MergeSchema(kind="root", schema=schema)

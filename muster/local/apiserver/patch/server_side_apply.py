@@ -7,15 +7,15 @@ from typing import Any
 
 from muster.local.apiserver.errors import ApiError
 from muster.local.apiserver.patch.fields_v1 import ITEM, Path, element_of, leaves, readable, to_fields
-from muster.local.apiserver.patch.managed_fields import Writer, entries, owned
-from muster.local.apiserver.patch.merge_schema import Shape
+from muster.local.apiserver.patch.managed_fields import FieldManager, entries, owned
+from muster.local.apiserver.patch.merge_schema import MergeSchema
 
 Json = dict[str, Any]
 _ABSENT = object()
 
 
 def apply_configuration(
-    live: Json, applied: Json, shape: Shape, writer: Writer, *, force: bool
+    live: Json, applied: Json, shape: MergeSchema, writer: FieldManager, *, force: bool
 ) -> tuple[Json, list[Json]]:
     """The object after an apply, and its managedFields; 409 naming every conflicting field and its owner."""
     wanted = leaves(applied, shape)
@@ -72,7 +72,7 @@ def _conflict(conflicts: list[tuple[Json, Path]]) -> ApiError:
     return ApiError(409, "Conflict", text, {"causes": causes})
 
 
-def _merge(live: Any, applied: Any, shape: Shape) -> Any:
+def _merge(live: Any, applied: Any, shape: MergeSchema) -> Any:
     if isinstance(live, dict) and isinstance(applied, dict) and not shape.atomic:
         result = dict(live)
         for name, value in applied.items():
@@ -91,7 +91,7 @@ def _fresh(value: Any) -> Any:
     return [_fresh(v) for v in value] if isinstance(value, list) else value
 
 
-def _merge_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]:
+def _merge_list(live: list[Any], applied: list[Any], shape: MergeSchema) -> list[Any]:
     """Applied order wins; an item only the live list has stays after the item it followed there."""
     names = [element_of(item, shape) for item in applied]
     held = {element_of(item, shape): item for item in live}
@@ -111,7 +111,7 @@ def _merge_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]:
     return result
 
 
-def _remove(obj: Json, gone: set[Path], kept: Iterable[Path], shape: Shape) -> None:
+def _remove(obj: Json, gone: set[Path], kept: Iterable[Path], shape: MergeSchema) -> None:
     """Takes fields out of an object: whole list items first, and nothing that holds a kept field."""
     prefixes = {path[:n] for path in kept for n in range(1, len(path) + 1)}
     items = [path[:-1] for path in gone if path[-1] == ITEM]
@@ -121,7 +121,7 @@ def _remove(obj: Json, gone: set[Path], kept: Iterable[Path], shape: Shape) -> N
             _take(obj, path, shape)
 
 
-def _take(value: Any, path: Path, shape: Shape) -> None:
+def _take(value: Any, path: Path, shape: MergeSchema) -> None:
     head, rest = path[0], path[1:]
     if head[:2] == "f:":
         name = head[2:]

@@ -8,21 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from muster.local.apiserver.errors import bad_request
-from muster.local.apiserver.patch.merge_schema import Shape
+from muster.local.apiserver.patch.merge_schema import MergeSchema
 
 Json = dict[str, Any]
 _DELETE_FROM = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
 
 
-def strategic_merge(target: Json, patch: Any, shape: Shape) -> Json:
+def strategic_merge(target: Json, patch: Any, shape: MergeSchema) -> Json:
     """The target with a strategic merge patch applied; neither is changed."""
     if not isinstance(patch, dict):
         raise bad_request("a strategic merge patch must be an object")
     return _map(target, patch, shape)
 
 
-def _map(target: Json, patch: Json, shape: Shape) -> Json:
+def _map(target: Json, patch: Json, shape: MergeSchema) -> Json:
     directive = patch.get("$patch")
     if directive == "replace":
         return {k: _clean(v) for k, v in patch.items() if k != "$patch"}
@@ -66,7 +66,7 @@ def _clean(value: Any) -> Any:
     return [_clean(v) for v in value] if isinstance(value, list) else value
 
 
-def _key(item: Any, shape: Shape) -> Any:
+def _key(item: Any, shape: MergeSchema) -> Any:
     """What identifies an item; strategic merge goes by the first key alone."""
     if shape.unique or not isinstance(item, dict):
         return repr(item)
@@ -78,7 +78,7 @@ def _key(item: Any, shape: Shape) -> Any:
     return key
 
 
-def _list(held: list[Any], patch: list[Any], shape: Shape, order: list[Any] | None) -> list[Any]:
+def _list(held: list[Any], patch: list[Any], shape: MergeSchema, order: list[Any] | None) -> list[Any]:
     if any(isinstance(item, dict) and item == {"$patch": "replace"} for item in patch):
         return [_clean(item) for item in patch if item != {"$patch": "replace"}]
     merged: dict[Any, Any] = {_key(item, shape): item for item in held}
@@ -94,7 +94,7 @@ def _list(held: list[Any], patch: list[Any], shape: Shape, order: list[Any] | No
     return _ordered(list(merged.values()), patch if order is None else order, held, shape)
 
 
-def _ordered(items: list[Any], order: list[Any], former: list[Any], shape: Shape) -> list[Any]:
+def _ordered(items: list[Any], order: list[Any], former: list[Any], shape: MergeSchema) -> list[Any]:
     """Items the patch names come in its order; each other one comes before the first it used to precede."""
     keys = [_key(item, shape) for item in former]
     place = {key: index for index, key in enumerate(keys)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong
-from muster.local.apiserver.kinds.resources import CustomVersion, Resource
+from muster.local.apiserver.kinds.resources import CrdVersion, Resource
 from muster.local.apiserver.schema.metadata_validation import label_1035, subdomain
 from muster.local.apiserver.schema.structural_schemas import checker, schema_faults
 from muster.local.apiserver.tables.jsonpath import compile_path
 
 Json = dict[str, Any]
-CRD_STORAGE = ("apiextensions.k8s.io", "customresourcedefinitions")
+CRD_RESOURCE = ("apiextensions.k8s.io", "customresourcedefinitions")
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 _OPEN: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
@@ -147,9 +147,9 @@ def resources(crd: Json) -> list[Resource]:
                 short_names=tuple(names.get("shortNames") or ()),
                 categories=tuple(names.get("categories") or ()),
                 subresources=("status",) if "status" in (version.get("subresources") or {}) else (),
-                storage=(spec["group"], names["plural"]),
-                stored_as=f"{spec['group']}/{stored}",
-                custom=CustomVersion(
+                group_resource=(spec["group"], names["plural"]),
+                storage_version=f"{spec['group']}/{stored}",
+                custom=CrdVersion(
                     schema=schema or _OPEN,
                     columns=tuple(version.get("additionalPrinterColumns") or ()),
                     selectable=tuple(paths),

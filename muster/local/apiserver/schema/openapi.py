@@ -12,7 +12,7 @@ from typing import Any
 
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.patch.merge_schema import builtin_shape
+from muster.local.apiserver.patch.merge_schema import builtin_merge_schema
 from muster.local.apiserver.schema import builtin_schemas
 from muster.local.apiserver.storage.stored_objects import encode
 
@@ -86,7 +86,7 @@ def _typed(kind: str, found: Json) -> Json:
 
 def _merging(field: str, kind: str, model: str) -> Json:
     """How a list merges under a strategic patch; kubectl computes its patches from it."""
-    shape = builtin_shape("Service" if model == "V1ServiceSpec" else "").child(field)
+    shape = builtin_merge_schema("Service" if model == "V1ServiceSpec" else "").child(field)
     if shape.keys and kind.startswith("list["):
         return {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": shape.keys[0]}
     return {"x-kubernetes-patch-strategy": "merge"} if shape.unique else {}

@@ -12,16 +12,16 @@ from muster.local.apiserver.errors import conflict, forbidden
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.schema.crds import CLEANUP
 from muster.local.apiserver.storage.options import DeleteOptions
-from muster.local.apiserver.storage.stored_objects import Json, Stored
+from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _IMMORTAL = frozenset(("default", "kube-public", "kube-system"))
 
 
-def check_preconditions(resource: Resource, stored: Stored, options: DeleteOptions) -> None:
+def check_preconditions(resource: Resource, stored: StoredObject, options: DeleteOptions) -> None:
     """409 where the object is not the one the caller means, 403 where it must stay."""
-    if resource.storage == ("", "namespaces") and stored.name in _IMMORTAL:
+    if resource.group_resource == ("", "namespaces") and stored.name in _IMMORTAL:
         raise forbidden(resource.qualified, stored.name, "this namespace may not be deleted")
     for label, wanted, held in (
         ("UID", options.uid, stored.uid),
@@ -56,7 +56,7 @@ def mark(resource: Resource, obj: Json, options: DeleteOptions, now: float) -> b
             finalizers.append(CLEANUP)
         if finalizers:
             meta["finalizers"] = finalizers
-    grace = grace_of(obj, options.grace) if resource.storage == ("", "pods") else 0
+    grace = grace_of(obj, options.grace) if resource.group_resource == ("", "pods") else 0
     if already:
         # A second delete may only shorten the grace.
         grace = min(grace, int(meta.get("deletionGracePeriodSeconds") or 0))

@@ -13,64 +13,64 @@ from collections.abc import Callable
 import structlog
 
 from muster.local.apiserver.errors import ApiError
-from muster.local.apiserver.schema.crds import CLEANUP, CRD_STORAGE
+from muster.local.apiserver.schema.crds import CLEANUP, CRD_RESOURCE
 from muster.local.apiserver.storage.deletion import FOREGROUND, ORPHAN
 from muster.local.apiserver.storage.object_store import ObjectStore
 from muster.local.apiserver.storage.options import DeleteOptions
-from muster.local.apiserver.storage.stored_objects import Change, Json, Storage, Stored
+from muster.local.apiserver.storage.stored_objects import Change, GroupResource, Json, StoredObject
 
-_NAMESPACES: Storage = ("", "namespaces")
-_EVENTS: Storage = ("", "events")
+_NAMESPACES: GroupResource = ("", "namespaces")
+_EVENTS: GroupResource = ("", "events")
 EVENT_SECONDS = 3600.0
 """How long an Event is kept, as kube-apiserver's --event-ttl."""
 _log = structlog.get_logger(__name__)
 
 
-class Garbage:
+class GarbageCollector:
     """The collector. `run` is a task of its owner's;"""
 
     def __init__(self, store: ObjectStore, clock: Callable[[], float]) -> None:
         self._store = store
-        self._ledger = store.ledger
+        self._versions = store.versions
         self._queue: deque[str] = deque()
         self._queued: set[str] = set()
-        self._bell = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._clock = clock
         self._events: deque[tuple[float, str]] = deque()
-        store.ledger.listeners.append(self.notice)
+        store.versions.listeners.append(self.notice)
 
     def notice(self, change: Change) -> None:
         """Queues what a change may have made collectable."""
         current = change.current
-        if current.storage == _EVENTS and change.kind == "ADDED":
+        if current.group_resource == _EVENTS and change.kind == "ADDED":
             self._age_events(current)
         if change.kind == "DELETED":
-            for dependent in self._ledger.dependents(current.uid):
+            for dependent in self._versions.dependents(current.uid):
                 self._push(dependent.uid)
             for owner in current.owners:
-                self._push_terminating(self._ledger.by_uid(owner))
+                self._push_terminating(self._versions.by_uid(owner))
             if current.namespace:
-                self._push_terminating(self._ledger.lookup(_NAMESPACES, "", current.namespace))
-            home = self._store.registry.home(current.storage)
+                self._push_terminating(self._versions.lookup(_NAMESPACES, "", current.namespace))
+            home = self._store.registry.home(current.group_resource)
             if home is not None and home.custom is not None:
-                self._push_terminating(self._ledger.lookup(CRD_STORAGE, "", home.custom.crd_name))
+                self._push_terminating(self._versions.lookup(CRD_RESOURCE, "", home.custom.crd_name))
         elif current.terminating or (current.owners and (change.kind == "ADDED" or self._owners_changed(change))):
             self._push(current.uid)
 
     def review(self) -> None:
         """Queues everything that may have been left over by an earlier life of the server."""
-        for storage in self._ledger.storages():
-            for stored in self._ledger.scan(storage):
+        for group_resource in self._versions.group_resources():
+            for stored in self._versions.scan(group_resource):
                 if stored.terminating or stored.owners:
                     self._push(stored.uid)
-        for stored in sorted(self._ledger.scan(_EVENTS), key=lambda s: s.version):
+        for stored in sorted(self._versions.scan(_EVENTS), key=lambda s: s.version):
             self._age_events(stored)
 
     async def run(self) -> None:
         """Works until cancelled. Yields between items, so that a large cascade delays no request."""
         while True:
-            await self._bell.wait()
-            self._bell.clear()
+            await self._wakeup.wait()
+            self._wakeup.clear()
             while self._queue:
                 uid = self._queue.popleft()
                 self._queued.discard(uid)
@@ -78,69 +78,75 @@ class Garbage:
                 await asyncio.sleep(0)
 
     def _collect(self, uid: str) -> None:
-        stored = self._ledger.by_uid(uid)
+        stored = self._versions.by_uid(uid)
         if stored is None:
             return
         try:
             if stored.terminating:
                 self._finish(stored)
-            elif stored.storage == _EVENTS:
+            elif stored.group_resource == _EVENTS:
                 self._delete(stored, "Background")
             elif stored.owners:
                 self._judge(stored)
         except ApiError as failure:
             # Another write came first; that write queues the object again if there is still something to do.
             _log.warning(
-                "garbage.refused", object=f"{stored.storage[1]}/{stored.namespace}/{stored.name}", why=str(failure)
+                "garbage.refused",
+                object=f"{stored.group_resource[1]}/{stored.namespace}/{stored.name}",
+                why=str(failure),
             )
 
-    def _finish(self, stored: Stored) -> None:
+    def _finish(self, stored: StoredObject) -> None:
         obj = stored.object()
-        if stored.storage == _NAMESPACES:
+        if stored.group_resource == _NAMESPACES:
             self._drain_namespace(stored)
             return
         finalizers: list[str] = obj["metadata"].get("finalizers") or []
-        if CLEANUP in finalizers and stored.storage == CRD_STORAGE:
+        if CLEANUP in finalizers and stored.group_resource == CRD_RESOURCE:
             self._drain_definition(stored, obj)
         elif ORPHAN in finalizers:
-            for dependent in self._ledger.dependents(stored.uid):
+            for dependent in self._versions.dependents(stored.uid):
                 self._disown(dependent, {stored.uid})
             self._finalize(stored, ORPHAN)
         elif FOREGROUND in finalizers:
             self._drain_owner(stored)
 
-    def _drain_owner(self, owner: Stored) -> None:
+    def _drain_owner(self, owner: StoredObject) -> None:
         blocked = False
-        for dependent in self._ledger.dependents(owner.uid):
+        for dependent in self._versions.dependents(owner.uid):
             references = dependent.object()["metadata"].get("ownerReferences") or []
             blocked |= any(r.get("uid") == owner.uid and r.get("blockOwnerDeletion") for r in references)
             if not dependent.terminating:
-                self._delete(dependent, "Foreground" if self._ledger.dependents(dependent.uid) else "Background")
-        if not blocked or not self._ledger.dependents(owner.uid):
+                self._delete(dependent, "Foreground" if self._versions.dependents(dependent.uid) else "Background")
+        if not blocked or not self._versions.dependents(owner.uid):
             self._finalize(owner, FOREGROUND)
 
-    def _drain_namespace(self, space: Stored) -> None:
+    def _drain_namespace(self, space: StoredObject) -> None:
         left = self._contents(space.name)
-        for stored in sorted(left, key=lambda s: s.storage == _EVENTS):
+        for stored in sorted(left, key=lambda s: s.group_resource == _EVENTS):
             if not stored.terminating:
                 self._delete(stored, "Background")
         if not self._contents(space.name):
             self._finalize(space, "kubernetes")
 
-    def _contents(self, namespace: str) -> list[Stored]:
-        return [s for storage in self._ledger.storages() for s in self._ledger.scan(storage, namespace)]
+    def _contents(self, namespace: str) -> list[StoredObject]:
+        return [
+            s
+            for group_resource in self._versions.group_resources()
+            for s in self._versions.scan(group_resource, namespace)
+        ]
 
-    def _drain_definition(self, definition: Stored, crd: Json) -> None:
-        storage = (crd["spec"]["group"], crd["spec"]["names"]["plural"])
-        for stored in self._ledger.scan(storage):
+    def _drain_definition(self, definition: StoredObject, crd: Json) -> None:
+        group_resource = (crd["spec"]["group"], crd["spec"]["names"]["plural"])
+        for stored in self._versions.scan(group_resource):
             if not stored.terminating:
                 self._delete(stored, "Background")
-        if not self._ledger.scan(storage):
+        if not self._versions.scan(group_resource):
             self._finalize(definition, CLEANUP)
 
-    def _judge(self, stored: Stored) -> None:
+    def _judge(self, stored: StoredObject) -> None:
         """Deletes an object whose owners have all gone; takes the gone ones off one that still has others."""
-        owners = [(uid, self._ledger.by_uid(uid)) for uid in stored.owners]
+        owners = [(uid, self._versions.by_uid(uid)) for uid in stored.owners]
         gone = {uid for uid, owner in owners if owner is None}
         waiting = [o for _, o in owners if o is not None and o.terminating and self._waits(o)]
         solid = len(owners) - len(gone) - len(waiting)
@@ -151,11 +157,11 @@ class Garbage:
         else:
             self._delete(stored, "Background")
 
-    def _waits(self, owner: Stored) -> bool:
+    def _waits(self, owner: StoredObject) -> bool:
         return FOREGROUND in (owner.object()["metadata"].get("finalizers") or ())
 
-    def _disown(self, stored: Stored, uids: set[str]) -> None:
-        resource = self._store.registry.home(stored.storage)
+    def _disown(self, stored: StoredObject, uids: set[str]) -> None:
+        resource = self._store.registry.home(stored.group_resource)
         if resource is None:
             return
 
@@ -165,18 +171,18 @@ class Garbage:
 
         self._store.patch(resource, stored.namespace, stored.name, without)
 
-    def _delete(self, stored: Stored, propagation: str) -> None:
-        resource = self._store.registry.home(stored.storage)
+    def _delete(self, stored: StoredObject, propagation: str) -> None:
+        resource = self._store.registry.home(stored.group_resource)
         if resource is not None:
             options = DeleteOptions(propagation=propagation, uid=stored.uid)
             self._store.delete(resource, stored.namespace, stored.name, options)
 
-    def _finalize(self, stored: Stored, finalizer: str) -> None:
-        resource = self._store.registry.home(stored.storage)
+    def _finalize(self, stored: StoredObject, finalizer: str) -> None:
+        resource = self._store.registry.home(stored.group_resource)
         if resource is not None:
             self._store.finalize(resource, stored.namespace, stored.name, (finalizer,))
 
-    def _age_events(self, newest: Stored) -> None:
+    def _age_events(self, newest: StoredObject) -> None:
         """Queues the events that have outlived their hour; each new one pushes out the old, so no timer is needed."""
         now = self._clock()
         self._events.append((now, newest.uid))
@@ -186,7 +192,7 @@ class Garbage:
     def _owners_changed(self, change: Change) -> bool:
         return change.previous is None or change.previous.owners != change.current.owners
 
-    def _push_terminating(self, stored: Stored | None) -> None:
+    def _push_terminating(self, stored: StoredObject | None) -> None:
         if stored is not None and stored.terminating:
             self._push(stored.uid)
 
@@ -194,4 +200,4 @@ class Garbage:
         if uid not in self._queued:
             self._queued.add(uid)
             self._queue.append(uid)
-            self._bell.set()
+            self._wakeup.set()

@@ -8,7 +8,7 @@ from typing import Any
 
 from muster.local.apiserver.errors import bad_request, conflict, invalid, modified, wrong
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.stored_objects import Stored
+from muster.local.apiserver.storage.stored_objects import StoredObject
 
 Json = dict[str, Any]
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -60,7 +60,7 @@ def begin(resource: Resource, obj: Json, now: str, randomness: random.Random) ->
             del meta[field]
 
 
-def carry_over(resource: Resource, new: Json, old: Json, stored: Stored, *, needs_version: bool) -> None:
+def carry_over(resource: Resource, new: Json, old: Json, stored: StoredObject, *, needs_version: bool) -> None:
     """Gives an updated object the old one's metadata, in place; 409 where it is another object or a stale version."""
     meta, held = new["metadata"], old["metadata"]
     if meta.get("uid") and meta["uid"] != stored.uid:

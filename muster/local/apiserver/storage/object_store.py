@@ -24,14 +24,14 @@ from muster.local.apiserver.errors import invalid as invalid_object
 from muster.local.apiserver.kinds.admission import admit
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.patch.managed_fields import Writer, entries, record_update, shape_of, tracked
+from muster.local.apiserver.patch.managed_fields import FieldManager, entries, merge_schema_of, record_update, tracked
 from muster.local.apiserver.patch.server_side_apply import apply_configuration, overlay
 from muster.local.apiserver.schema import crds, validation
 from muster.local.apiserver.storage import deletion, metadata
 from muster.local.apiserver.storage.options import DeleteOptions, WriteOptions
 from muster.local.apiserver.storage.selectors import Selector
-from muster.local.apiserver.storage.stored_objects import Json, Stored
-from muster.local.apiserver.storage.versioned_store import Ledger
+from muster.local.apiserver.storage.stored_objects import Json, StoredObject
+from muster.local.apiserver.storage.versioned_store import VersionedStore
 
 Entries = list[Json]
 _DEFAULT_WRITE = WriteOptions()
@@ -44,9 +44,9 @@ class ObjectStore:
     """`clock` gives wall-clock seconds; `randomness` makes uids and generated names."""
 
     def __init__(
-        self, ledger: Ledger, registry: Registry, *, clock: Callable[[], float], randomness: random.Random
+        self, versions: VersionedStore, registry: Registry, *, clock: Callable[[], float], randomness: random.Random
     ) -> None:
-        self.ledger = ledger
+        self.versions = versions
         self.registry = registry
         self._clock = clock
         self._randomness = randomness
@@ -56,19 +56,21 @@ class ObjectStore:
         group, _, version = api_version.rpartition("/")
         return self.registry.find(group, version, plural)
 
-    def get(self, resource: Resource, namespace: str, name: str) -> Stored:
+    def get(self, resource: Resource, namespace: str, name: str) -> StoredObject:
         """One object; ApiError 404 where it is missing."""
-        stored = self.ledger.lookup(resource.storage, namespace if resource.namespaced else "", name)
+        stored = self.versions.lookup(resource.group_resource, namespace if resource.namespaced else "", name)
         if stored is None:
             raise not_found(resource.qualified, name)
         return stored
 
-    def list(self, resource: Resource, namespace: str = "", selector: Selector | None = None) -> list[Stored]:
+    def list(self, resource: Resource, namespace: str = "", selector: Selector | None = None) -> list[StoredObject]:
         """All selected objects, ordered by namespace and name."""
-        found = self.ledger.scan(resource.storage, namespace)
+        found = self.versions.scan(resource.group_resource, namespace)
         return found if selector is None else [stored for stored in found if selector.selects(stored)]
 
-    def create(self, resource: Resource, namespace: str, body: Any, options: WriteOptions = _DEFAULT_WRITE) -> Stored:
+    def create(
+        self, resource: Resource, namespace: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
+    ) -> StoredObject:
         """Creates an object. The body becomes the store's; ApiError 400, 403, 404, 409 or 422 says why it cannot be."""
         obj = validation.identify(resource, body)
         metadata.place(resource, obj, namespace)
@@ -81,11 +83,11 @@ class ObjectStore:
         metadata.begin(resource, obj, whole_time(self._clock()), self._randomness)
         validation.complete(resource, obj)
         self._own(resource, obj, options)
-        admit(resource, obj, self.ledger)
+        admit(resource, obj, self.versions)
         validation.refuse(resource, obj, validation.check(resource, obj, None))
         for _ in range(_NAME_ATTEMPTS):
             name = obj["metadata"]["name"]
-            if self.ledger.lookup(resource.storage, obj["metadata"].get("namespace") or "", name) is None:
+            if self.versions.lookup(resource.group_resource, obj["metadata"].get("namespace") or "", name) is None:
                 break
             if not generated:
                 raise already_exists(resource.qualified, name)
@@ -96,7 +98,7 @@ class ObjectStore:
 
     def update(
         self, resource: Resource, namespace: str, name: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
-    ) -> Stored:
+    ) -> StoredObject:
         """Replaces an object (or, by `options.subresource`, its status); a stale resourceVersion is ApiError 409."""
         stored = self.get(resource, namespace, name)
         obj = validation.identify(resource, body)
@@ -111,7 +113,7 @@ class ObjectStore:
         name: str,
         change: Callable[[Json], Json],
         options: WriteOptions = _DEFAULT_WRITE,
-    ) -> Stored:
+    ) -> StoredObject:
         """Writes what `change` makes of the present object."""
         stored = self.get(resource, namespace, name)
         obj = validation.identify(resource, change(self._served(resource, stored)))
@@ -120,7 +122,7 @@ class ObjectStore:
 
     def apply(
         self, resource: Resource, namespace: str, name: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
-    ) -> tuple[Stored, bool]:
+    ) -> tuple[StoredObject, bool]:
         """Server-side apply; creates the object if it is missing. Returns it, and whether it was created."""
         if not options.manager:
             raise invalid_object(
@@ -132,8 +134,8 @@ class ObjectStore:
             raise bad_request("metadata.managedFields must be nil")
         self._read_strictly(resource, applied, options)
         writer = self._writer(resource, options, "Apply", options.subresource)
-        shape = shape_of(resource)
-        stored = self.ledger.lookup(resource.storage, namespace if resource.namespaced else "", name)
+        shape = merge_schema_of(resource)
+        stored = self.versions.lookup(resource.group_resource, namespace if resource.namespaced else "", name)
         if stored is None:
             if options.subresource:
                 raise not_found(resource.qualified, name)
@@ -159,7 +161,7 @@ class ObjectStore:
 
     def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = _DEFAULT_DELETE
-    ) -> tuple[Stored, bool]:
+    ) -> tuple[StoredObject, bool]:
         """Deletes an object, or begins to. Returns its last known state, and whether it has gone."""
         stored = self.get(resource, namespace, name)
         deletion.check_preconditions(resource, stored, options)
@@ -170,7 +172,7 @@ class ObjectStore:
             return self._drop(resource, stored, obj), True
         if options.dry_run or obj == stored.object():
             return stored, False
-        return self.ledger.put(stored.storage, obj), False
+        return self.versions.put(stored.group_resource, obj), False
 
     def finalize(self, resource: Resource, namespace: str, name: str, finalizers: Iterable[str]) -> None:
         """Takes finalizers off an object, which removes it if it was only waiting for them."""
@@ -184,13 +186,13 @@ class ObjectStore:
     def _replace(
         self,
         resource: Resource,
-        stored: Stored,
+        stored: StoredObject,
         obj: Json,
         options: WriteOptions,
         *,
         needs_version: bool,
         managed: Entries | None = None,
-    ) -> Stored:
+    ) -> StoredObject:
         old = self._served(resource, stored)
         self._read_strictly(resource, obj, options)
         metadata.carry_over(resource, obj, old, stored, needs_version=needs_version)
@@ -226,26 +228,28 @@ class ObjectStore:
             return stored
         return self._write_or_remove(resource, stored, obj, options)
 
-    def _write_or_remove(self, resource: Resource, stored: Stored, obj: Json, options: WriteOptions) -> Stored:
+    def _write_or_remove(
+        self, resource: Resource, stored: StoredObject, obj: Json, options: WriteOptions
+    ) -> StoredObject:
         if deletion.finished(resource, obj):
             return stored if options.dry_run else self._drop(resource, stored, obj)
         return self._put(resource, obj, options)
 
-    def _put(self, resource: Resource, obj: Json, options: WriteOptions) -> Stored:
-        obj["apiVersion"] = resource.stored_as
-        is_definition = resource.storage == crds.CRD_STORAGE
+    def _put(self, resource: Resource, obj: Json, options: WriteOptions) -> StoredObject:
+        obj["apiVersion"] = resource.storage_version
+        is_definition = resource.group_resource == crds.CRD_RESOURCE
         if is_definition:
             crds.establish(obj, whole_time(self._clock()))
         if options.dry_run:
-            return self.ledger.render(resource.storage, obj)
-        stored = self.ledger.put(resource.storage, obj)
+            return self.versions.render(resource.group_resource, obj)
+        stored = self.versions.put(resource.group_resource, obj)
         if is_definition:
             self.install(obj)
         return stored
 
-    def _drop(self, resource: Resource, stored: Stored, obj: Json) -> Stored:
-        last = self.ledger.drop(stored, obj)
-        if resource.storage == crds.CRD_STORAGE:
+    def _drop(self, resource: Resource, stored: StoredObject, obj: Json) -> StoredObject:
+        last = self.versions.drop(stored, obj)
+        if resource.group_resource == crds.CRD_RESOURCE:
             self.registry.remove(stored.name)
         return last
 
@@ -254,9 +258,9 @@ class ObjectStore:
         served = crds.resources(crd)
         self.registry.install(crd["metadata"]["name"], served)
         if served:
-            self.ledger.reindex(served[0].storage)
+            self.versions.reindex(served[0].group_resource)
 
-    def _served(self, resource: Resource, stored: Stored) -> Json:
+    def _served(self, resource: Resource, stored: StoredObject) -> Json:
         """The object under the apiVersion it is asked for."""
         obj = stored.object()
         obj["apiVersion"] = resource.api_version
@@ -277,7 +281,7 @@ class ObjectStore:
     def _require_open_namespace(self, resource: Resource, namespace: str, obj: Json) -> None:
         if not resource.namespaced:
             return
-        space = self.ledger.lookup(_NAMESPACES, "", namespace)
+        space = self.versions.lookup(_NAMESPACES, "", namespace)
         if space is None:
             raise not_found("namespaces", namespace)
         if space.terminating:
@@ -301,6 +305,6 @@ class ObjectStore:
                 supplied = record_update(resource, obj, None, [], writer)
             obj["metadata"]["managedFields"] = supplied
 
-    def _writer(self, resource: Resource, options: WriteOptions, operation: str, subresource: str) -> Writer:
+    def _writer(self, resource: Resource, options: WriteOptions, operation: str, subresource: str) -> FieldManager:
         now = whole_time(self._clock())
-        return Writer(options.manager or "unknown", operation, subresource, resource.api_version, now)
+        return FieldManager(options.manager or "unknown", operation, subresource, resource.api_version, now)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from muster.local.apiserver.errors import bad_request
-from muster.local.apiserver.storage.stored_objects import Stored
+from muster.local.apiserver.storage.stored_objects import StoredObject
 
 _KEY = r"[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?"
 _VALUE = r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"
@@ -21,7 +21,7 @@ _COMPARE = re.compile(rf"\s*({_KEY})\s*(==|!=|=|>|<)\s*({_VALUE})\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class SelectorRequirement:
     """One condition on one key."""
 
     key: str
@@ -61,30 +61,30 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def _requirement(part: str, whole: str) -> Requirement:
+def _requirement(part: str, whole: str) -> SelectorRequirement:
     if found := _SET.fullmatch(part):
-        return Requirement(found[1], found[3], frozenset(v.strip() for v in found[4].split(",")))
+        return SelectorRequirement(found[1], found[3], frozenset(v.strip() for v in found[4].split(",")))
     if found := _EXISTS.fullmatch(part):
-        return Requirement(found[2], "absent" if found[1] else "exists", frozenset())
+        return SelectorRequirement(found[2], "absent" if found[1] else "exists", frozenset())
     if found := _COMPARE.fullmatch(part):
         operator = {"=": "in", "==": "in", "!=": "notin"}.get(found[3], found[3])
         if operator in "<>" and not re.fullmatch(r"-?\d{1,18}", found[4]):
             raise bad_request(f"unable to parse requirement: values: for '{operator}' the value must be an integer")
-        return Requirement(found[1], operator, frozenset((found[4],)))
+        return SelectorRequirement(found[1], operator, frozenset((found[4],)))
     raise bad_request(
         f"unable to parse requirement {part.strip()!r} of label selector {whole!r}; "
         "write key=value, key!=value, key in (a,b), key notin (a,b), key or !key"
     )
 
 
-def parse_labels(text: str) -> tuple[Requirement, ...]:
+def parse_labels(text: str) -> tuple[SelectorRequirement, ...]:
     """A labelSelector; raises ApiError 400 where it cannot be read."""
     return tuple(_requirement(part, text) for part in _split(text)) if text.strip() else ()
 
 
-def parse_fields(text: str, selectable: Sequence[str]) -> tuple[Requirement, ...]:
+def parse_fields(text: str, selectable: Sequence[str]) -> tuple[SelectorRequirement, ...]:
     """A fieldSelector; raises ApiError 400 for a field that this resource cannot be selected by."""
-    found: list[Requirement] = []
+    found: list[SelectorRequirement] = []
     for part in text.split(","):
         if not part.strip():
             continue
@@ -98,7 +98,7 @@ def parse_fields(text: str, selectable: Sequence[str]) -> tuple[Requirement, ...
                 f'"{key}" is not a known field selector: only "metadata.name", "metadata.namespace"'
                 + "".join(f', "{s}"' for s in selectable)
             )
-        found.append(Requirement(key, operator, frozenset((value.strip(),))))
+        found.append(SelectorRequirement(key, operator, frozenset((value.strip(),))))
     return tuple(found)
 
 
@@ -107,10 +107,10 @@ class Selector:
     """What a list or watch is limited to."""
 
     namespace: str = ""
-    labels: tuple[Requirement, ...] = ()
-    fields: tuple[Requirement, ...] = ()
+    labels: tuple[SelectorRequirement, ...] = ()
+    fields: tuple[SelectorRequirement, ...] = ()
 
-    def selects(self, stored: Stored) -> bool:
+    def selects(self, stored: StoredObject) -> bool:
         """Whether an object is asked for."""
         if self.namespace and stored.namespace != self.namespace:
             return False

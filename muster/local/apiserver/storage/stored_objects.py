@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 Json = dict[str, Any]
-Storage = tuple[str, str]
+GroupResource = tuple[str, str]
 """Where objects of a resource are kept: (group, plural)."""
 
 encode = msgspec.json.Encoder().encode
@@ -40,7 +40,7 @@ EVENT_FIELDS = (
     "source.component",
     "type",
 )
-SELECTABLE: Mapping[Storage, tuple[str, ...]] = {
+SELECTABLE: Mapping[GroupResource, tuple[str, ...]] = {
     ("", "pods"): POD_FIELDS,
     ("", "events"): EVENT_FIELDS,
     ("", "namespaces"): ("status.phase",),
@@ -53,10 +53,10 @@ pkg/apis/*/v1/conversion.go)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredObject:
     """One version of one object."""
 
-    storage: Storage
+    group_resource: GroupResource
     namespace: str
     name: str
     uid: str
@@ -78,13 +78,13 @@ class Change:
     """One write as watchers see it. `current` of a DELETED change is the last state under the deletion's version."""
 
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
-    current: Stored
-    previous: Stored | None
+    current: StoredObject
+    previous: StoredObject | None
     lines: dict[str, bytes] = field(default_factory=dict)
     """Encoded watch lines, by form, so that each is made once for all watchers."""
 
 
-def dig(obj: Any, path: str) -> Any:
+def value_at(obj: Any, path: str) -> Any:
     """The value at a dotted path, None where any part of it is missing."""
     for part in path.split("."):
         if not isinstance(obj, dict):
@@ -93,15 +93,15 @@ def dig(obj: Any, path: str) -> Any:
     return obj
 
 
-def record(storage: Storage, obj: Json, version: int, selectable: tuple[str, ...]) -> Stored:
+def to_stored(group_resource: GroupResource, obj: Json, version: int, selectable: tuple[str, ...]) -> StoredObject:
     """The kept form of an object whose metadata is complete."""
     meta: Json = obj["metadata"]
     fields: dict[str, str] = {}
     for path in selectable:
-        value = dig(obj, path)
+        value = value_at(obj, path)
         fields[path] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    return Stored(
-        storage=storage,
+    return StoredObject(
+        group_resource=group_resource,
         namespace=meta.get("namespace") or "",
         name=meta["name"],
         uid=meta.get("uid") or "",

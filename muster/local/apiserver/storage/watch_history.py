@@ -14,7 +14,7 @@ from muster.local.apiserver.errors import expired
 from muster.local.apiserver.storage.stored_objects import Change
 
 
-class Journal:
+class WatchHistory:
     """A bounded log. `base` is the version at which it begins; nothing at or before it can be replayed."""
 
     def __init__(self, base: int, capacity: int, capacity_bytes: int) -> None:
@@ -23,8 +23,8 @@ class Journal:
         self._bytes = 0
         self._capacity = capacity
         self._capacity_bytes = capacity_bytes
-        self._forgotten = base
-        self._bells: set[asyncio.Event] = set()
+        self._compacted = base
+        self._wakeups: set[asyncio.Event] = set()
 
     @property
     def end(self) -> int:
@@ -32,9 +32,9 @@ class Journal:
         return self._first + len(self._changes)
 
     @property
-    def forgotten(self) -> int:
+    def compacted(self) -> int:
         """The newest version that can no longer be replayed; a watch may start from here or later."""
-        return self._forgotten
+        return self._compacted
 
     def append(self, change: Change) -> None:
         """Keeps a change, forgets the oldest beyond the bounds, and wakes every watcher."""
@@ -44,18 +44,18 @@ class Journal:
             oldest = self._changes.popleft()
             self._first += 1
             self._bytes -= len(oldest.current.data)
-            self._forgotten = oldest.current.version
-        self.ring()
+            self._compacted = oldest.current.version
+        self.wake_watchers()
 
-    def ring(self) -> None:
+    def wake_watchers(self) -> None:
         """Wakes every watcher."""
-        for bell in self._bells:
-            bell.set()
+        for wakeup in self._wakeups:
+            wakeup.set()
 
     def position(self, version: int) -> int:
         """The position of the first change after a version; 410 Expired where that is forgotten."""
-        if version < self._forgotten:
-            raise expired(version, self._forgotten)
+        if version < self._compacted:
+            raise expired(version, self._compacted)
         index = len(self._changes)
         while index and self._changes[index - 1].current.version > version:
             index -= 1
@@ -68,10 +68,10 @@ class Journal:
         start = position - self._first
         return list(islice(self._changes, start, start + limit))
 
-    def listen(self, bell: asyncio.Event) -> None:
+    def listen(self, wakeup: asyncio.Event) -> None:
         """Rings this bell at every change until `forget`."""
-        self._bells.add(bell)
+        self._wakeups.add(wakeup)
 
-    def forget(self, bell: asyncio.Event) -> None:
+    def forget(self, wakeup: asyncio.Event) -> None:
         """Stops ringing."""
-        self._bells.discard(bell)
+        self._wakeups.discard(wakeup)

@@ -8,7 +8,7 @@ from typing import Any
 
 from muster.api.values import humanize as ages
 from muster.api.values.timestamps import seconds_of
-from muster.local.apiserver.storage.stored_objects import dig
+from muster.local.apiserver.storage.stored_objects import value_at
 
 Json = dict[str, Any]
 NONE = "<none>"
@@ -38,14 +38,14 @@ def age(value: Any, now: float) -> str:
 
 def _at(path: str, missing: Any = NONE) -> Callable[[Json, float], Any]:
     def cell(obj: Json, _now: float) -> Any:
-        value = dig(obj, path)
+        value = value_at(obj, path)
         return missing if value is None or value == "" else value
 
     return cell
 
 
 def _age(obj: Json, now: float) -> str:
-    return age(dig(obj, "metadata.creationTimestamp"), now)
+    return age(value_at(obj, "metadata.creationTimestamp"), now)
 
 
 def _statuses(pod: Json, place: str = "containerStatuses") -> list[Json]:
@@ -54,7 +54,7 @@ def _statuses(pod: Json, place: str = "containerStatuses") -> list[Json]:
 
 
 def _ready(pod: Json, _now: float) -> str:
-    total = len(dig(pod, "spec.containers") or ())
+    total = len(value_at(pod, "spec.containers") or ())
     return f"{sum(bool(s.get('ready')) for s in _statuses(pod))}/{total}"
 
 
@@ -86,7 +86,7 @@ def _status(pod: Json, _now: float) -> str:
             continue
         waiting = (state.get("waiting") or {}).get("reason")
         detail = "" if waiting == "PodInitializing" else _container_reason(state, "Init:")
-        reason = detail or f"Init:{index}/{len(dig(pod, 'spec.initContainers') or ())}"
+        reason = detail or f"Init:{index}/{len(value_at(pod, 'spec.initContainers') or ())}"
         break
     else:
         running = False
@@ -96,7 +96,7 @@ def _status(pod: Json, _now: float) -> str:
             reason = _container_reason(state) or reason
         if reason == "Completed" and running:
             reason = "Running"
-    if dig(pod, "metadata.deletionTimestamp"):
+    if value_at(pod, "metadata.deletionTimestamp"):
         return "Unknown" if status.get("reason") == "NodeLost" else "Terminating"
     return reason
 
@@ -104,21 +104,21 @@ def _status(pod: Json, _now: float) -> str:
 def _restarts(pod: Json, now: float) -> str:
     held = _statuses(pod)
     count = sum(int(s.get("restartCount") or 0) for s in held)
-    ends = [dig(s, "lastState.terminated.finishedAt") for s in held]
+    ends = [value_at(s, "lastState.terminated.finishedAt") for s in held]
     last = max((e for e in ends if e), default="")
     return f"{count} ({age(last, now)} ago)" if count and last else str(count)
 
 
 def _ports(service: Json, _now: float) -> str:
     ports = []
-    for port in dig(service, "spec.ports") or ():
+    for port in value_at(service, "spec.ports") or ():
         node = f":{port['nodePort']}" if port.get("nodePort") else ""
         ports.append(f"{port.get('port')}{node}/{port.get('protocol', 'TCP')}")
     return ",".join(ports) or NONE
 
 
 def _selector(service: Json, _now: float) -> str:
-    return ",".join(f"{k}={v}" for k, v in sorted((dig(service, "spec.selector") or {}).items())) or NONE
+    return ",".join(f"{k}={v}" for k, v in sorted((value_at(service, "spec.selector") or {}).items())) or NONE
 
 
 def _count(*fields: str) -> Callable[[Json, float], int]:
@@ -136,25 +136,25 @@ def _endpoints(obj: Json, _now: float) -> str:
 
 
 def _node_status(node: Json, _now: float) -> str:
-    ready = [c for c in dig(node, "status.conditions") or () if c.get("type") == "Ready"]
+    ready = [c for c in value_at(node, "status.conditions") or () if c.get("type") == "Ready"]
     text = "Unknown" if not ready else "Ready" if ready[0].get("status") == "True" else "NotReady"
-    return text + (",SchedulingDisabled" if dig(node, "spec.unschedulable") else "")
+    return text + (",SchedulingDisabled" if value_at(node, "spec.unschedulable") else "")
 
 
 def _roles(node: Json, _now: float) -> str:
     prefix = "node-role.kubernetes.io/"
-    labels = dig(node, "metadata.labels") or {}
+    labels = value_at(node, "metadata.labels") or {}
     return ",".join(sorted(k.removeprefix(prefix) for k in labels if k.startswith(prefix))) or NONE
 
 
 def _node_address(node: Json, _now: float) -> str:
-    found = [a.get("address") for a in dig(node, "status.addresses") or () if a.get("type") == "InternalIP"]
+    found = [a.get("address") for a in value_at(node, "status.addresses") or () if a.get("type") == "InternalIP"]
     return str(found[0]) if found else NONE
 
 
 def _last_seen(event: Json, now: float) -> str:
-    seen = dig(event, "series.lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
-    return age(seen or dig(event, "metadata.creationTimestamp"), now)
+    seen = value_at(event, "series.lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
+    return age(seen or value_at(event, "metadata.creationTimestamp"), now)
 
 
 def _event_object(event: Json, _now: float) -> str:
@@ -167,20 +167,20 @@ def _message(event: Json, _now: float) -> str:
 
 
 def _completions(job: Json, _now: float) -> str:
-    done = dig(job, "status.succeeded") or 0
-    return f"{done}/{dig(job, 'spec.completions') or dig(job, 'spec.parallelism') or 1}"
+    done = value_at(job, "status.succeeded") or 0
+    return f"{done}/{value_at(job, 'spec.completions') or value_at(job, 'spec.parallelism') or 1}"
 
 
 def _job_status(job: Json, _now: float) -> str:
-    conditions = {c.get("type"): c.get("status") for c in dig(job, "status.conditions") or ()}
+    conditions = {c.get("type"): c.get("status") for c in value_at(job, "status.conditions") or ()}
     for kind in ("Complete", "Failed", "Suspended"):
         if conditions.get(kind) == "True":
             return kind
-    return "Terminating" if dig(job, "metadata.deletionTimestamp") else "Running"
+    return "Terminating" if value_at(job, "metadata.deletionTimestamp") else "Running"
 
 
 def _duration(job: Json, now: float) -> str:
-    start, end = dig(job, "status.startTime"), dig(job, "status.completionTime")
+    start, end = value_at(job, "status.startTime"), value_at(job, "status.completionTime")
     if not start:
         return ""
     return age(start, seconds_of(end) or now)
@@ -188,7 +188,7 @@ def _duration(job: Json, now: float) -> str:
 
 NAME = Column("Name", lambda obj, _now: obj["metadata"].get("name", ""), format="name")
 AGE = Column("Age", _age)
-DEFAULT = (NAME, Column("Created At", lambda obj, _now: dig(obj, "metadata.creationTimestamp") or "", "date"))
+DEFAULT = (NAME, Column("Created At", lambda obj, _now: value_at(obj, "metadata.creationTimestamp") or "", "date"))
 
 BUILT_IN: Mapping[str, tuple[Column, ...]] = {
     "Pod": (
@@ -256,7 +256,7 @@ BUILT_IN: Mapping[str, tuple[Column, ...]] = {
         Column("Status", _at("status.phase", "")),
         Column("Volume", _at("spec.volumeName", "")),
         Column("Capacity", _at("status.capacity.storage", "")),
-        Column("Access Modes", lambda obj, _now: ",".join(dig(obj, "spec.accessModes") or ())),
+        Column("Access Modes", lambda obj, _now: ",".join(value_at(obj, "spec.accessModes") or ())),
         Column("StorageClass", _at("spec.storageClassName", "")),
         AGE,
     ),

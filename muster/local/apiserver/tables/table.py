@@ -7,7 +7,7 @@ from typing import Any
 
 from muster.local.apiserver.http.representation import partial, whole
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.storage.stored_objects import Stored, encode
+from muster.local.apiserver.storage.stored_objects import StoredObject, encode
 from muster.local.apiserver.tables.columns import AGE, BUILT_IN, DEFAULT, NAME, Column, age
 from muster.local.apiserver.tables.jsonpath import compile_path
 
@@ -55,7 +55,7 @@ def columns_of(resource: Resource) -> tuple[Column, ...]:
     )
 
 
-class Tables:
+class TableBuilder:
     """Makes the Tables of one response; a watch repeats the column definitions only once.
 
     `include` says what a row carries of its object: Metadata, Object or None. `now` is for ages.
@@ -66,7 +66,7 @@ class Tables:
         self._now = now
         self._defined = False
 
-    def table(self, resource: Resource, items: Iterable[Stored], metadata: Json | None = None) -> Json:
+    def table(self, resource: Resource, items: Iterable[StoredObject], metadata: Json | None = None) -> Json:
         """A Table of objects."""
         columns = columns_of(resource)
         now = self._now()

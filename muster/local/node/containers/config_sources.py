@@ -20,7 +20,7 @@ class ConfigError(Exception):
         self.reason = reason
 
 
-class Sources(Protocol):
+class ConfigSources(Protocol):
     """Where ConfigMaps and Secrets come from."""
 
     async def config_map(self, namespace: str, name: str) -> Object | None: ...
@@ -28,7 +28,7 @@ class Sources(Protocol):
     async def secret(self, namespace: str, name: str) -> Object | None: ...
 
 
-class ApiSources:
+class ApiConfigSources:
     """Straight from the API server: a container sees what is there when it starts."""
 
     def __init__(self, api: Api) -> None:
@@ -49,7 +49,7 @@ class ApiSources:
             raise ConfigError(f"cannot read {kind}/{name}: {error}") from error
 
 
-async def read_config_map(reference: Object, namespace: str, sources: Sources) -> Mapping[str, str]:
+async def read_config_map(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, str]:
     """The text data of a ConfigMap; nothing if it is optional and missing."""
     name = str(reference.get("name") or reference.get("configMapName") or "")
     found = await sources.config_map(namespace, name)
@@ -60,7 +60,7 @@ async def read_config_map(reference: Object, namespace: str, sources: Sources) -
     return {str(key): str(value) for key, value in (found.get("data") or {}).items()}
 
 
-async def read_secret(reference: Object, namespace: str, sources: Sources) -> Mapping[str, bytes]:
+async def read_secret(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, bytes]:
     """The decoded data of a Secret; nothing if it is optional and missing."""
     name = str(reference.get("name") or reference.get("secretName") or "")
     found = await sources.secret(namespace, name)

@@ -14,7 +14,7 @@ _KEYED = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PodPlacement:
     """What the downward API knows of a pod once it is on the node."""
 
     pod: Object

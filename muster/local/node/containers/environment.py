@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from muster.local.node import objects
-from muster.local.node.containers.config_sources import ConfigError, Sources, read_config_map, read_secret
-from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.config_sources import ConfigError, ConfigSources, read_config_map, read_secret
+from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.containers.variable_expansion import expand
 from muster.local.node.objects import Object
 
@@ -28,17 +28,17 @@ def base_environment(home: str, python_directory: str) -> dict[str, str]:
 
 
 async def container_environment(
-    container: Object, place: Place, sources: Sources, base: Mapping[str, str]
+    container: Object, placement: PodPlacement, sources: ConfigSources, base: Mapping[str, str]
 ) -> dict[str, str]:
     """The complete environment. Raises ConfigError when a reference that is not optional leads nowhere."""
-    found = dict(base) | {"HOSTNAME": objects.hostname(place.pod)}
+    found = dict(base) | {"HOSTNAME": objects.hostname(placement.pod)}
     declared: dict[str, str] = {}
     for source in container.get("envFrom") or ():
         prefix = str(source.get("prefix") or "")
-        data = await _bulk(source, objects.namespace(place.pod), sources)
+        data = await _bulk(source, objects.namespace(placement.pod), sources)
         declared |= {f"{prefix}{name}": value for name, value in data.items() if _NAME.fullmatch(f"{prefix}{name}")}
     for entry in container.get("env") or ():
-        value = await _value(entry, place, sources, declared)
+        value = await _value(entry, placement, sources, declared)
         if value is not None:
             declared[str(entry["name"])] = value
     for name, value in declared.items():
@@ -62,7 +62,7 @@ def arguments(container: Object, environment: Mapping[str, str]) -> list[str]:
     return argv
 
 
-async def _bulk(source: Object, namespace: str, sources: Sources) -> Mapping[str, str]:
+async def _bulk(source: Object, namespace: str, sources: ConfigSources) -> Mapping[str, str]:
     if reference := source.get("configMapRef"):
         return await read_config_map(reference, namespace, sources)
     if reference := source.get("secretRef"):
@@ -73,27 +73,29 @@ async def _bulk(source: Object, namespace: str, sources: Sources) -> Mapping[str
     return {}
 
 
-async def _value(entry: Object, place: Place, sources: Sources, declared: Mapping[str, str]) -> str | None:
+async def _value(
+    entry: Object, placement: PodPlacement, sources: ConfigSources, declared: Mapping[str, str]
+) -> str | None:
     origin: Object | None = entry.get("valueFrom")
     if not origin:
         return expand(str(entry.get("value") or ""), declared)
-    namespace = objects.namespace(place.pod)
+    namespace = objects.namespace(placement.pod)
     if reference := origin.get("fieldRef"):
-        return place.field(str(reference.get("fieldPath")))
+        return placement.field(str(reference.get("fieldPath")))
     if reference := origin.get("configMapKeyRef"):
         return _pick(await read_config_map(reference, namespace, sources), reference, "configmap")
     if reference := origin.get("secretKeyRef"):
         secret = _pick(await read_secret(reference, namespace, sources), reference, "secret")
         return None if secret is None else secret.decode(errors="replace")
     if reference := origin.get("resourceFieldRef"):
-        return _resource_field(reference, place)
+        return _resource_field(reference, placement)
     raise ConfigError(f"env {entry.get('name')!r}: valueFrom {', '.join(origin)} is not supported by the local node")
 
 
-def _resource_field(reference: Object, place: Place) -> str:
+def _resource_field(reference: Object, placement: PodPlacement) -> str:
     kind, _, resource = str(reference.get("resource")).partition(".")
     wanted = reference.get("containerName")
-    containers: Sequence[Object] = objects.spec(place.pod).get("containers") or ()
+    containers: Sequence[Object] = objects.spec(placement.pod).get("containers") or ()
     owner = next((each for each in containers if each.get("name") == wanted), containers[0])
     return str(((owner.get("resources") or {}).get(kind) or {}).get(resource, "0"))
 

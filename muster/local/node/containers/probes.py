@@ -33,7 +33,7 @@ class Prober(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class ProbeTiming:
     """When a probe is asked, in seconds, and how many answers in a row count."""
 
     delay: float
@@ -43,7 +43,7 @@ class Rhythm:
     failures: int
 
     @classmethod
-    def of(cls, probe: Object) -> Rhythm:
+    def of(cls, probe: Object) -> ProbeTiming:
         """With the defaults of the Kubernetes API (pkg/apis/core/v1/defaults.go)."""
         return cls(
             delay=float(probe.get("initialDelaySeconds") or 0),
@@ -74,30 +74,30 @@ async def watch_container(container: Object, address: str, prober: Prober) -> No
 
 async def _until_settled(probe: Object, ask: Callable[[], Awaitable[bool]]) -> bool:
     """True at the first success, False when it has failed too often in a row."""
-    rhythm = Rhythm.of(probe)
-    await asyncio.sleep(rhythm.delay)
+    timing = ProbeTiming.of(probe)
+    await asyncio.sleep(timing.delay)
     failed = 0
     while True:
         if await ask():
             return True
         failed += 1
-        if failed >= rhythm.failures:
+        if failed >= timing.failures:
             return False
-        await asyncio.sleep(rhythm.period)
+        await asyncio.sleep(timing.period)
 
 
 async def _repeat(probe: Object, ask: Callable[[], Awaitable[bool]], tell: Callable[[bool], None]) -> None:
     """Report each settled answer, again and again."""
-    rhythm = Rhythm.of(probe)
-    await asyncio.sleep(rhythm.delay)
+    timing = ProbeTiming.of(probe)
+    await asyncio.sleep(timing.delay)
     last, count = False, 0
     while True:
         answer = await ask()
         count = count + 1 if answer == last else 1
         last = answer
-        if count >= (rhythm.successes if answer else rhythm.failures):
+        if count >= (timing.successes if answer else timing.failures):
             tell(answer)
-        await asyncio.sleep(rhythm.period)
+        await asyncio.sleep(timing.period)
 
 
 async def _liveness(probe: Object, ask: Callable[[], Awaitable[bool]], prober: Prober) -> None:
@@ -117,7 +117,7 @@ async def _liveness(probe: Object, ask: Callable[[], Awaitable[bool]], prober: P
 
 
 def _asker(probe: Object, container: Object, address: str, prober: Prober) -> Callable[[], Awaitable[bool]]:
-    timeout = Rhythm.of(probe).timeout
+    timeout = ProbeTiming.of(probe).timeout
 
     async def ask() -> bool:
         try:

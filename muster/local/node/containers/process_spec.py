@@ -29,7 +29,7 @@ async def prepare(context: PodContext, container: Object) -> ProcessSpec:
     base |= _names(context, base.get("LD_PRELOAD", ""))
     if not node.isolation.namespaces:
         base |= volume_variables(context.volumes)
-    environment = await container_environment(container, context.place, node.sources, base)
+    environment = await container_environment(container, context.placement, node.sources, base)
     argv = arguments(container, environment)
     if node.isolation is Isolation.REWRITE:
         argv = [_rewritten(part, context) for part in argv]
@@ -61,7 +61,7 @@ def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Grou
         return None, {}
     if memory <= 0:
         return None, {}
-    name = re.sub(r"[^A-Za-z0-9-]", "-", f"{objects.uid(context.place.pod)}-{container['name']}-{run}")
+    name = re.sub(r"[^A-Za-z0-9-]", "-", f"{objects.uid(context.placement.pod)}-{container['name']}-{run}")
     group = context.node.cgroups.make(name, memory)
     return (group, {}) if group is not None else (None, {"data": memory})
 
@@ -74,13 +74,13 @@ def _names(context: PodContext, preloaded: str) -> dict[str, str]:
     return {
         "LD_PRELOAD": f"{library}:{preloaded}" if preloaded else library,
         "NSS_WRAPPER_HOSTS": str(context.hosts_file),
-        "NSS_WRAPPER_HOSTNAME": objects.hostname(context.place.pod),
+        "NSS_WRAPPER_HOSTNAME": objects.hostname(context.placement.pod),
         "GRPC_DNS_RESOLVER": "native",  # gRPC's own resolver (c-ares) reads /etc/hosts past the preloaded library
     }
 
 
 def _rewritten(text: str, context: PodContext) -> str:
-    pod = context.place.pod
+    pod = context.placement.pod
     namespace = objects.namespace(pod)
     subdomain = str(objects.spec(pod).get("subdomain") or "")
 

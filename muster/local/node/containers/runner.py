@@ -56,7 +56,7 @@ class ContainerRunner:
             delay = back_off.after((context.node.clock() - began) / SECOND)
             record.last = record.state
             if delay:
-                pod = context.place.pod
+                pod = context.placement.pod
                 who = f"{objects.name(pod)}_{objects.namespace(pod)}({objects.uid(pod)})"
                 text = f"back-off {delay:g}s restarting failed container={record.name} pod={who}"
                 record.state = states.waiting("CrashLoopBackOff", text)
@@ -122,7 +122,7 @@ class ContainerRunner:
         process = self._process
         if process is None:
             return
-        grace = objects.grace(self._context.place.pod)
+        grace = objects.grace(self._context.placement.pod)
         await self._signal(process, signal.SIGTERM)
         await asyncio.wait({process.status}, timeout=grace)
         await self._signal(process, signal.SIGKILL)
@@ -197,7 +197,7 @@ class ContainerRunner:
     async def _attended(self, process: RunningProcess) -> int:
         """The wait status of a process that is probed while it runs."""
         probing = asyncio.create_task(
-            watch_container(self._container, self._context.place.address, self), name=f"probes-{self.record.name}"
+            watch_container(self._container, self._context.placement.address, self), name=f"probes-{self.record.name}"
         )
         try:
             return await asyncio.shield(process.status)

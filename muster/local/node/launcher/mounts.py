@@ -98,15 +98,15 @@ class _Grafts:
             syscalls.bind(str(cover), str(self.inside(folder)))
 
 
-def _show(entry: Path, place: Path) -> None:
+def _show(entry: Path, target: Path) -> None:
     if entry.is_symlink():
-        place.symlink_to(entry.readlink())
+        target.symlink_to(entry.readlink())
     elif entry.is_dir():
-        place.mkdir()
-        syscalls.bind(str(entry), str(place))
+        target.mkdir()
+        syscalls.bind(str(entry), str(target))
     else:
-        place.touch()
-        syscalls.bind(str(entry), str(place))
+        target.touch()
+        syscalls.bind(str(entry), str(target))
 
 
 def _is_cover(folder: Path) -> bool:

@@ -40,7 +40,7 @@ def claim(kind: str, number: int) -> socket.socket | None:
     return held
 
 
-class Addresses:
+class AddressPool:
     """The addresses of one block. Freed ones are used again as late as possible: others may still remember them."""
 
     def __init__(self, block: ipaddress.IPv4Network, *, skip: int = 1) -> None:

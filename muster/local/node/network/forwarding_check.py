@@ -13,7 +13,7 @@ from pathlib import Path
 
 from muster.local.node.isolation.launcher_client import Launcher
 from muster.local.node.isolation.sandbox import ProcessSpec, Sandbox
-from muster.local.node.network.pod_network import Network
+from muster.local.node.network.pod_network import PodNetwork
 
 FILTER = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 ANSWER_SECONDS = 10.0
@@ -32,7 +32,7 @@ sys.exit(1)
 """
 
 
-async def forwarding_refusal(launcher: Launcher, network: Network) -> str | None:
+async def forwarding_refusal(launcher: Launcher, network: PodNetwork) -> str | None:
     """Why pods with network namespaces of their own would not meet; None if they do. Raises SandboxError."""
     if not _filtered():
         return None

@@ -17,7 +17,7 @@ DOMAIN = "svc.cluster.local"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class PodNames:
     """One pod with an address."""
 
     uid: str
@@ -36,9 +36,9 @@ class Named:
         return qualified(f"{self.hostname}.{self.subdomain}", self.namespace)
 
 
-def named(pod: Object, address: str) -> Named:
+def names_of(pod: Object, address: str) -> PodNames:
     """The pod as others may call it."""
-    return Named(
+    return PodNames(
         uid=objects.uid(pod),
         namespace=objects.namespace(pod),
         hostname=objects.hostname(pod),
@@ -54,7 +54,7 @@ def qualified(name: str, namespace: str) -> list[str]:
     return [f"{name}.{namespace}.{DOMAIN}", f"{name}.{namespace}.svc", f"{name}.{namespace}", name]
 
 
-def lines(namespace: str, pods: Iterable[Named], services: Iterable[Object]) -> list[str]:
+def lines(namespace: str, pods: Iterable[PodNames], services: Iterable[Object]) -> list[str]:
     """The lines every pod of the namespace shares; names of other namespaces' pods only in full."""
     present = sorted(pods, key=lambda pod: (pod.namespace, pod.hostname, pod.address))
     made: list[str] = []
@@ -69,7 +69,7 @@ def lines(namespace: str, pods: Iterable[Named], services: Iterable[Object]) -> 
     return made
 
 
-def addresses(service: Object, pods: Iterable[Named]) -> list[str]:
+def addresses(service: Object, pods: Iterable[PodNames]) -> list[str]:
     """Where a Service leads."""
     spec = objects.spec(service)
     selector = {(str(name), str(value)) for name, value in (spec.get("selector") or {}).items()}
@@ -80,7 +80,7 @@ def addresses(service: Object, pods: Iterable[Named]) -> list[str]:
     return [pod.address for pod in mine if pod.ready or unready]
 
 
-def render(own: Named, shared: Sequence[str], aliases: Iterable[Object] = ()) -> str:
+def render(own: PodNames, shared: Sequence[str], aliases: Iterable[Object] = ()) -> str:
     """One pod's file. `aliases` are its spec.hostAliases. No comments: libnss_wrapper refuses a file that has any."""
     head = [
         f"{own.address} {' '.join([*own.names, own.hostname])}",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from muster.local.node.network import hosts_entries
-from muster.local.node.network.hosts_entries import Named
+from muster.local.node.network.hosts_entries import PodNames
 from muster.local.node.objects import Object
 
 GATHER_SECONDS = 0.02
@@ -21,7 +21,7 @@ GATHER_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    named: Named
+    pod: PodNames
     path: Path
     aliases: tuple[Object, ...]
 
@@ -36,17 +36,17 @@ class HostsFiles:
         self._last: dict[str, list[str]] = {}
         self._changed = asyncio.Event()
 
-    def keep(self, named: Named, path: Path, aliases: Iterable[Object] = ()) -> None:
+    def keep(self, pod: PodNames, path: Path, aliases: Iterable[Object] = ()) -> None:
         """A pod has got its address. Its own file is complete when this returns, the others' follow at once."""
-        self._kept[named.uid] = kept = _Kept(named, path, tuple(aliases))
-        self._write(kept, self._shared(named.namespace))
+        self._kept[pod.uid] = kept = _Kept(pod, path, tuple(aliases))
+        self._write(kept, self._shared(pod.namespace))
         self._changed.set()
 
-    def note(self, named: Named) -> None:
+    def note(self, pod: PodNames) -> None:
         """A pod's readiness or labels may have changed."""
-        kept = self._kept.get(named.uid)
-        if kept is not None and kept.named != named:
-            self._kept[named.uid] = _Kept(named, kept.path, kept.aliases)
+        kept = self._kept.get(pod.uid)
+        if kept is not None and kept.pod != pod:
+            self._kept[pod.uid] = _Kept(pod, kept.path, kept.aliases)
             self._changed.set()
 
     def drop(self, uid: str) -> None:
@@ -62,8 +62,8 @@ class HostsFiles:
     def address_of(self, namespace: str, short: str) -> str | None:
         """The address of the pod that is called `<hostname>.<subdomain>` in a namespace."""
         for kept in self._kept.values():
-            if kept.named.namespace == namespace and short in kept.named.names:
-                return kept.named.address
+            if kept.pod.namespace == namespace and short in kept.pod.names:
+                return kept.pod.address
         return None
 
     async def run(self) -> None:
@@ -76,22 +76,22 @@ class HostsFiles:
 
     def _rewrite(self) -> None:
         """Every file whose namespace sees other names than at the last time."""
-        present = {kept.named.namespace for kept in self._kept.values()}
+        present = {kept.pod.namespace for kept in self._kept.values()}
         shared = {namespace: self._shared(namespace) for namespace in present}
         for kept in self._kept.values():
-            namespace = kept.named.namespace
+            namespace = kept.pod.namespace
             if self._last.get(namespace) != shared[namespace]:
                 self._write(kept, shared[namespace])
         self._last = shared
 
     def _shared(self, namespace: str) -> list[str]:
-        return hosts_entries.lines(namespace, [kept.named for kept in self._kept.values()], self._services.values())
+        return hosts_entries.lines(namespace, [kept.pod for kept in self._kept.values()], self._services.values())
 
     def _write(self, kept: _Kept, shared: list[str]) -> None:
-        text = hosts_entries.render(kept.named, shared, kept.aliases)
-        if self._written.get(kept.named.uid) == text:
+        text = hosts_entries.render(kept.pod, shared, kept.aliases)
+        if self._written.get(kept.pod.uid) == text:
             return
-        self._written[kept.named.uid] = text
+        self._written[kept.pod.uid] = text
         data = text.encode()
         descriptor = os.open(kept.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:

@@ -6,16 +6,16 @@ import socket
 from typing import TYPE_CHECKING
 
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.network.address_pool import Addresses, AddressesExhaustedError, claim, loopback_blocks
+from muster.local.node.network.address_pool import AddressesExhaustedError, AddressPool, claim, loopback_blocks
 
 if TYPE_CHECKING:
     from muster.local.node.network.bridge import Bridge
 
 
-class Network:
+class PodNetwork:
     """One agent's addresses, and the bridge if it has one."""
 
-    def __init__(self, addresses: Addresses, *, name: str, bridge: Bridge | None, held: socket.socket | None) -> None:
+    def __init__(self, addresses: AddressPool, *, name: str, bridge: Bridge | None, held: socket.socket | None) -> None:
         self.addresses = addresses
         self.name = name
         """Of all agents in this network namespace, only this one is called so."""
@@ -23,17 +23,17 @@ class Network:
         self._held = held
 
     @classmethod
-    async def make(cls, isolation: Isolation) -> Network:
+    async def make(cls, isolation: Isolation) -> PodNetwork:
         """Claim a block that no other agent on this machine has."""
         if isolation is Isolation.NETNS:
             from muster.local.node.network.bridge import Bridge  # pyroute2 is an extra, needed for this isolation only
 
             bridge = await Bridge.make()
-            return cls(Addresses(bridge.block), name=bridge.name, bridge=bridge, held=None)
+            return cls(AddressPool(bridge.block), name=bridge.name, bridge=bridge, held=None)
         for number, block in enumerate(loopback_blocks()):
             held = claim("loopback", number)
             if held is not None:
-                return cls(Addresses(block, skip=0), name=f"loopback{number}", bridge=None, held=held)
+                return cls(AddressPool(block, skip=0), name=f"loopback{number}", bridge=None, held=held)
         raise AddressesExhaustedError(
             "all sixteen blocks of 127.77.0.0/16 are in use; stop another local cluster first"
         )

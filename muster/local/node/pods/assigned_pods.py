@@ -17,22 +17,22 @@ from muster.local.node.api import pod_path
 from muster.local.node.context import NodeContext
 from muster.local.node.objects import Object
 from muster.local.node.pods.lost_pods import lost_status, was_started
-from muster.local.node.pods.pod_worker import PodRunner
+from muster.local.node.pods.pod_worker import PodWorker
 
 _UID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
-class PodSet:
+class AssignedPods:
     """Starts a runner for every pod bound to this node.
 
     `freed` is called when a pod waits for a node, or room may have been made.
     """
 
-    def __init__(self, node: NodeContext, folder: Path, freed: Callable[[], None]) -> None:
+    def __init__(self, node: NodeContext, folder: Path, on_room: Callable[[], None]) -> None:
         self._node = node
         self._folder = folder
-        self._freed = freed
-        self._runners: dict[str, PodRunner] = {}
+        self._on_room = on_room
+        self._workers: dict[str, PodWorker] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._log = structlog.get_logger("muster.local.node")
 
@@ -43,27 +43,27 @@ class PodSet:
             self._log.warning("pod has a uid that is none; ignored", pod=objects.key(pod))
             return
         if deleted or objects.finished(pod) or not objects.node_name(pod):
-            self._freed()
+            self._on_room()
         if deleted:
             self._remove(pod)
         elif objects.node_name(pod) != self._node.name:
             return
-        elif runner := self._runners.get(uid):
-            runner.learn(pod)
+        elif worker := self._workers.get(uid):
+            worker.learn(pod)
         elif uid in self._tasks or self._node.draining:
             return
         elif objects.finished(pod):
             self._node.logs.know(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
         elif was_started(pod):
             self._node.logs.know(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
-            self._spawn(uid, self._bury(pod))
+            self._start_task(uid, self._report_lost(pod))
         else:
             self._start(uid, pod)
 
     async def drain(self, grace: float) -> None:
         """End every pod as a node that shuts down does."""
-        for runner in self._runners.values():
-            runner.shut_down(grace)
+        for worker in self._workers.values():
+            worker.shut_down(grace)
         if self._tasks:
             await asyncio.wait(set(self._tasks.values()))
 
@@ -82,27 +82,27 @@ class PodSet:
 
     def _start(self, uid: str, pod: Object) -> None:
         folder = self._folder / uid
-        runner = self._runners[uid] = PodRunner(self._node, pod, folder)
+        worker = self._workers[uid] = PodWorker(self._node, pod, folder)
         self._node.logs.know(objects.namespace(pod), objects.name(pod), folder / "logs")
         if objects.metadata(pod).get("deletionTimestamp"):
-            runner.learn(pod)
-        self._spawn(uid, runner.run())
+            worker.learn(pod)
+        self._start_task(uid, worker.run())
 
-    def _spawn(self, uid: str, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, uid: str, work: Coroutine[Any, Any, None]) -> None:
         task = self._tasks[uid] = asyncio.create_task(work, name=f"pod-{uid}")
         task.add_done_callback(lambda done: self._ended(uid, done))
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
         self._tasks.pop(uid, None)
-        self._runners.pop(uid, None)
-        self._freed()
+        self._workers.pop(uid, None)
+        self._on_room()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._log.error("pod runner broke", uid=uid, exc_info=error)
 
     def _remove(self, pod: Object) -> None:
         uid = objects.uid(pod)
-        if runner := self._runners.get(uid):
-            runner.vanished()
+        if worker := self._workers.get(uid):
+            worker.vanished()
         folder = self._folder / uid
         self._node.logs.forget(objects.namespace(pod), objects.name(pod), folder / "logs")
         task = self._tasks.get(uid)
@@ -111,7 +111,7 @@ class PodSet:
         else:
             task.add_done_callback(lambda _: shutil.rmtree(folder, ignore_errors=True))
 
-    async def _bury(self, pod: Object) -> None:
+    async def _report_lost(self, pod: Object) -> None:
         """A pod of an earlier agent: its processes are gone, so say so, and let a deletion finish."""
         try:
             if objects.metadata(pod).get("deletionTimestamp"):

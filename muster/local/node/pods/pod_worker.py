@@ -12,32 +12,32 @@ import structlog
 from muster.local.node import objects, timestamps
 from muster.local.node.containers import states
 from muster.local.node.containers.config_sources import ConfigError
-from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.containers.runner import ContainerRunner
 from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.context import NodeContext, PodContext
 from muster.local.node.isolation.sandbox import SandboxError
 from muster.local.node.network.address_pool import AddressesExhaustedError
-from muster.local.node.network.hosts_entries import named
+from muster.local.node.network.hosts_entries import names_of
 from muster.local.node.objects import Object
 from muster.local.node.pods.pod_status import PodState
 from muster.local.node.pods.sandbox_setup import set_up_pod
-from muster.local.node.pods.status_writer import Reporter
+from muster.local.node.pods.status_writer import StatusWriter
 
 DEADLINE = "DeadlineExceeded"
 SHUTDOWN = "Terminated"
 """What a kubelet calls the end of a pod by the node's own shutdown (pkg/kubelet/nodeshutdown)."""
 
 
-class PodRunner:
+class PodWorker:
     """Owns everything of one pod. `run` is its whole life; the other methods may be called meanwhile."""
 
     def __init__(self, node: NodeContext, pod: Object, folder: Path) -> None:
         self._node = node
         self._state = PodState(host_address=node.network.host_address, containers=_records(pod))
-        self._reporter = Reporter(node, pod, self._state)
-        place = Place(pod, node.name, "", node.network.host_address)
-        self._context = PodContext(node, place, folder, self._reporter.changed)
+        self._status_writer = StatusWriter(node, pod, self._state)
+        placement = PodPlacement(pod, node.name, "", node.network.host_address)
+        self._context = PodContext(node, placement, folder, self._status_writer.changed)
         self._runners: list[ContainerRunner] = []
         self._grace = objects.grace(pod)
         self._hurry = asyncio.Event()
@@ -46,19 +46,19 @@ class PodRunner:
 
     @property
     def pod(self) -> Object:
-        return self._reporter.pod
+        return self._status_writer.pod
 
     def learn(self, pod: Object) -> None:
         """A newer version of the object: perhaps readiness, perhaps a deletion."""
-        self._reporter.learn(pod)
-        self._node.hosts.note(named(self.pod, self._state.address))
+        self._status_writer.learn(pod)
+        self._node.hosts.note(names_of(self.pod, self._state.address))
         if objects.metadata(pod).get("deletionTimestamp"):
             self._deleted = True
             self.stop(objects.grace(pod))
 
     def vanished(self) -> None:
         """The object is gone (a forced deletion): so must the processes be, at once."""
-        self._reporter.gone = True
+        self._status_writer.gone = True
         self.stop(0)
 
     def shut_down(self, grace: float) -> None:
@@ -78,7 +78,7 @@ class PodRunner:
     async def run(self) -> None:
         """The pod's life. Returns when nothing of it is left on the node and the API server knows."""
         self._state.started = timestamps.time(self._node.clock())
-        reporting = asyncio.create_task(self._reporter.run(), name=f"report-{objects.key(self.pod)}")
+        reporting = asyncio.create_task(self._status_writer.run(), name=f"report-{objects.key(self.pod)}")
         working = asyncio.create_task(self._work(), name=f"work-{objects.key(self.pod)}")
         stopping = asyncio.create_task(self._context.stopping.wait(), name=f"stop-{objects.key(self.pod)}")
         try:
@@ -92,18 +92,18 @@ class PodRunner:
             if not working.done():
                 await self._terminate(working)
             await asyncio.wait({working})
-            self._admit(working)
+            self._record_failure(working)
         finally:
             for task in (working, stopping, reporting):
                 task.cancel()
             await asyncio.gather(working, stopping, reporting, return_exceptions=True)
             await self._take_down()
         self._settle()
-        await self._reporter.write()
+        await self._status_writer.write()
         if self._deleted:
-            await self._reporter.delete()
+            await self._status_writer.delete()
 
-    def _admit(self, working: asyncio.Task[None]) -> None:
+    def _record_failure(self, working: asyncio.Task[None]) -> None:
         """An error of the node's own, foreseen or not, ends this pod and no other."""
         error = working.exception()
         if error is not None:

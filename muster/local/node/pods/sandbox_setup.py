@@ -8,7 +8,7 @@ from pathlib import Path
 from muster.local.node import objects
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.network.hosts_entries import named
+from muster.local.node.network.hosts_entries import names_of
 from muster.local.node.pods.pod_status import PodState
 from muster.local.node.pods.volumes import make_volumes, memory_volumes
 
@@ -19,18 +19,18 @@ NO_NAMESERVER = (
 
 async def set_up_pod(context: PodContext, state: PodState) -> None:
     """Raises SandboxError, ConfigError or AddressesExhaustedError; what was made is then in `context` and `state`."""
-    node, pod = context.node, context.place.pod
+    node, pod = context.node, context.placement.pod
     on_host = bool(objects.spec(pod).get("hostNetwork"))
     context.sandbox = await node.launcher.pod(host_network=on_host)
     subdomain = str(objects.spec(pod).get("subdomain") or "")
     name = f"{objects.namespace(pod)}/{objects.hostname(pod)}.{subdomain}" if subdomain else ""
     address = node.network.host_address if on_host else node.network.addresses.take(name)
     state.address = address
-    context.place = replace(context.place, address=address)
+    context.placement = replace(context.placement, address=address)
     context.home.mkdir(parents=True, exist_ok=True)
     context.hosts_file.parent.mkdir(parents=True, exist_ok=True)
-    context.volumes = await make_volumes(context.folder / "volumes", context.place, node.sources)
-    node.hosts.keep(named(pod, address), context.hosts_file, objects.spec(pod).get("hostAliases") or ())
+    context.volumes = await make_volumes(context.folder / "volumes", context.placement, node.sources)
+    node.hosts.keep(names_of(pod, address), context.hosts_file, objects.spec(pod).get("hostAliases") or ())
     pid = await context.sandbox.created()
     if not on_host:
         await node.network.connect(pid, address)
@@ -47,7 +47,7 @@ async def set_up_pod(context: PodContext, state: PodState) -> None:
 def _own_files(context: PodContext, *, with_resolver: bool) -> list[tuple[str, str]]:
     """What of /etc a pod has for itself: (file of the pod, where it is shown)."""
     etc = context.hosts_file.parent
-    (etc / "hostname").write_text(f"{objects.hostname(context.place.pod)}\n", encoding="utf-8")
+    (etc / "hostname").write_text(f"{objects.hostname(context.placement.pod)}\n", encoding="utf-8")
     (etc / "resolv.conf").write_text(NO_NAMESERVER, encoding="utf-8")
     names = ["hosts", "hostname", *(["resolv.conf"] if with_resolver else [])]
     return [(str(etc / name), f"/etc/{name}") for name in names if Path("/etc", name).exists()]

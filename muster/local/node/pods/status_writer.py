@@ -20,7 +20,7 @@ RETRY_SECONDS = 0.5
 LAST_RETRY = 10.0
 
 
-class Reporter:
+class StatusWriter:
     """The status of one pod. `pod` is the newest version known; the watch brings others through `learn`."""
 
     def __init__(self, node: NodeContext, pod: Object, state: PodState) -> None:

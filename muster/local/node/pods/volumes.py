@@ -14,28 +14,28 @@ from typing import Any
 
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
-from muster.local.node.containers.config_sources import ConfigError, Sources, read_config_map, read_secret
-from muster.local.node.containers.downward_api import Place
+from muster.local.node.containers.config_sources import ConfigError, ConfigSources, read_config_map, read_secret
+from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.objects import Object
 
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
-async def make_volumes(folder: Path, place: Place, sources: Sources) -> dict[str, dict[str, Any]]:
+async def make_volumes(folder: Path, placement: PodPlacement, sources: ConfigSources) -> dict[str, dict[str, Any]]:
     """Make every volume of the pod. Returns name -> the mount's source and, for a tmpfs, its size."""
     made: dict[str, dict[str, Any]] = {}
-    for volume in objects.spec(place.pod).get("volumes") or ():
+    for volume in objects.spec(placement.pod).get("volumes") or ():
         name = str(volume.get("name"))
         if not _KEY.fullmatch(name):
             raise ConfigError(f"volume name {name!r} is no DNS label")
         home = folder / name
         home.mkdir(parents=True, exist_ok=True)
-        made[name] = await _make(volume, home, place, sources)
+        made[name] = await _make(volume, home, placement, sources)
     return made
 
 
-async def _make(volume: Object, home: Path, place: Place, sources: Sources) -> dict[str, Any]:
-    namespace = objects.namespace(place.pod)
+async def _make(volume: Object, home: Path, placement: PodPlacement, sources: ConfigSources) -> dict[str, Any]:
+    namespace = objects.namespace(placement.pod)
     if (empty := volume.get("emptyDir")) is not None:
         _permit(home, 0o777)
         if empty.get("medium") == "Memory":
@@ -52,7 +52,7 @@ async def _make(volume: Object, home: Path, place: Place, sources: Sources) -> d
     if (reference := volume.get("downwardAPI")) is not None:
         for item in reference.get("items") or ():
             field = str((item.get("fieldRef") or {}).get("fieldPath"))
-            _put(home, str(item.get("path")), place.field(field).encode(errors="replace"))
+            _put(home, str(item.get("path")), placement.field(field).encode(errors="replace"))
         return {"source": str(home), "read_only": True, "folder": str(home)}
     if (reference := volume.get("hostPath")) is not None:
         return _host_path(reference, str(volume.get("name")))
