@@ -62,9 +62,9 @@ def test_a_command_without_its_extra_says_which_to_install(command: str, extra: 
 @pytest.mark.parametrize("command", ["muster run examples/jax/manifest.yaml", "muster local up"])
 def test_the_local_cluster_without_its_extra_says_which_to_install(command: str, tmp_path: Path) -> None:
     code = f"sys.argv = {command.split()!r}\nfrom muster.entry import muster\nmuster()"
-    done = blocked(code, "cryptography", "structlog", MUSTER_HOME=str(tmp_path))
+    done = blocked(code, "structlog", "trustme", MUSTER_HOME=str(tmp_path))
     assert done.returncode == FAILED
-    said = "muster: not installed: structlog, cryptography; run: pip install 'musterd[local]'"
+    said = "muster: not installed: structlog, trustme; run: pip install 'musterd[local]'"
     assert done.stderr.splitlines()[-1] == said
 
 
