@@ -3,7 +3,7 @@
 On a cluster the image brings environment and directory along. Here the shell of the caller takes the image's place: its
 Python, its variables, its project. ``muster run`` writes both to a file of the node before it creates the experiment,
 and the node reads it for each pod that bears the experiment's label. Pods without such a file get the closed
-environment of ``muster.local.node.pods.environment``.
+environment of ``muster.local.node.containers.environment``.
 
 The file holds whatever secrets the environment holds, so only its owner can read it, and it is removed after the run.
 """

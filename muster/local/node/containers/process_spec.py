@@ -22,7 +22,7 @@ from muster.local.node.pods.volumes import mounts_of, volume_variables
 async def prepare(context: PodContext, container: Object) -> ProcessSpec:
     """Everything but the limits. Raises ConfigError where the spec leads nowhere."""
     node = context.node
-    caller = borrowed(node.callers, context.place.pod)
+    caller = borrowed(node.callers, context.placement.pod)
     base = base_environment(str(context.home), node.python_directory)
     if caller is not None:
         base |= caller.environment
