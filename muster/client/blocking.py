@@ -78,6 +78,7 @@ class BlockingClient:
     watch = _stepping(Client.watch)
     wait = _blocking(Client.wait)
     members = _blocking(Client.members)
+    watch_members = _stepping(Client.watch_members)
     events = _blocking(Client.events)
     explain = _blocking(Client.explain)
     logs = _stepping(Client.logs)
