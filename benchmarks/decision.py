@@ -141,8 +141,10 @@ def run() -> list[Result]:
 
 
 def _costs(works: Sequence[Callable[[], object]], times: Sequence[int]) -> list[float]:
-    """Microseconds of CPU per call of each, the best of many short rounds. They take turns, so that a busy machine
-    slows all of them alike and their ratio stays true."""
+    """Microseconds of CPU per call of each function, the best of many short rounds.
+
+    The functions take turns, so that a busy machine slows all of them alike and their ratio stays true.
+    """
     best = [float("inf")] * len(works)
     gc.collect()
     for _ in range(ROUNDS):

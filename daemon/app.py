@@ -242,8 +242,10 @@ class Daemon:
             await self._sleep(self.settings.retry_period)
 
     async def _end(self) -> list[str]:
-        """Writers first, so that nothing is decided on a picture that is being dismantled; then, when nothing writes
-        any more, the leadership; then what only reads."""
+        """Stop the writers first, then give up the leadership, then stop what only reads.
+
+        In any other order a decision could be taken on caches that are no longer kept up to date.
+        """
         self._stop.set()
         share = self.settings.shutdown_timeout / 5
         self.queue.close()

@@ -45,12 +45,18 @@ class Caches(Protocol):
     """How far the watch caches have come."""
 
     @property
-    def synced(self) -> bool: ...
+    def synced(self) -> bool:
+        """Whether every cache has had its first list."""
+        ...
 
     @property
-    def pods_version(self) -> int: ...
+    def pods_version(self) -> int:
+        """The newest resourceVersion that the pod cache contains."""
+        ...
 
-    async def look(self, plan: Plan, view: View) -> int: ...
+    async def look(self, plan: Plan, view: View) -> int:
+        """Read the plan's pods from the live API into the cache; return the resourceVersion of the list."""
+        ...
 
 
 class Controller:
@@ -128,7 +134,8 @@ class Controller:
         """The pods are older than a record that another daemon, or an earlier life, wrote when it had seen them.
 
         The streams are independent, so its record may be here before its pods. Judged by that record, a member that
-        runs seems to have gone back to Pending, and a pod that ended and is kept for its logs seems to run still."""
+        runs seems to have gone back to Pending, and a pod that ended and is kept for its logs seems to run still.
+        """
         look = entry.view.engine.live_read
         return max(self._caches.pods_version, look.version if look else 0) < entry.foreign_version
 
@@ -230,7 +237,8 @@ class Controller:
     def _fold(self, entry: Entry, outcome: Outcome, epoch: int) -> None:
         """Put what came of an action into the view, and look again at once if it changes the picture.
 
-        ``epoch`` is the one that was decided upon: the watch may have brought a record of the next meanwhile."""
+        ``epoch`` is the one that was decided upon: the watch may have brought a record of the next meanwhile.
+        """
         uid, view = entry.seen.uid, entry.view
         entry.pods_due = max(entry.pods_due, outcome.version)
         if outcome.confirmed is not None:

@@ -89,7 +89,8 @@ class Informers:
     async def look(self, plan: Plan, view: View) -> int:
         """Put the plan's pods into the cache as the live API has them now: the resourceVersion of its answer.
 
-        ``view`` is what the cache holds of them. Raises ``ApiError``."""
+        ``view`` is what the cache holds of them. Raises ``ApiError``.
+        """
         seen = await list_all(
             self._transport,
             in_namespace(plan.namespace, pods.PATH),

@@ -117,7 +117,7 @@ def settle_memory() -> None:
 
 
 def _runner(settings: Settings) -> Callable[[Coroutine[Any, Any, int]], int]:
-    """uvloop where it is installed and wanted, else asyncio."""
+    """Use uvloop where it is installed and wanted, else asyncio."""
     if settings.uvloop:
         with contextlib.suppress(ImportError):
             import uvloop

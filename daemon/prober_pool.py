@@ -29,11 +29,17 @@ TRUSTED_LAG = 1.0
 class Prober(Protocol):
     """What asks one coordinator."""
 
-    async def snapshot(self) -> RollAnswer: ...
+    async def snapshot(self) -> RollAnswer:
+        """Ask once."""
+        ...
 
-    def changes(self) -> AsyncIterator[RollAnswer]: ...
+    def changes(self) -> AsyncIterator[RollAnswer]:
+        """Yield an answer whenever the coordinator reports a change."""
+        ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Close the connection."""
+        ...
 
 
 class ProberPool:

@@ -1,0 +1,1 @@
+"""Actions become API writes: pods, services, status, Events."""

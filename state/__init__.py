@@ -1,0 +1,1 @@
+"""The decision: plan, record and view in, record and actions out. No I/O and no clock."""

@@ -47,7 +47,8 @@ class Context(msgspec.Struct, frozen=True):
     def launched(self) -> bool:
         """Every member had a pod once in this epoch: a pod that is missing now was lost and is not pending.
 
-        It is not created again in this epoch: a coordinator such as JAX's rejects a second registration of a rank."""
+        It is not created again in this epoch: a coordinator such as JAX's rejects a second registration of a rank.
+        """
         return self.complete or self.view.engine.launched == self.record.epoch
 
     @property

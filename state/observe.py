@@ -18,8 +18,11 @@ from muster.state.transitions import enter
 
 
 class Observation(msgspec.Struct, frozen=True):
-    """What one look at an experiment gave. ``context`` holds the record with its new facts, ``record`` the same with
-    its summary for people, as it is written to ``status``."""
+    """What one look at an experiment gave.
+
+    ``context`` holds the record with its new facts, ``record`` the same with its summary for people, as it is written
+    to ``status``.
+    """
 
     context: Context
     record: Record

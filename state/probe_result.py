@@ -38,7 +38,8 @@ def probe_result(
 ) -> ProbeResult:
     """The result after an answer, given the one before it (of any epoch).
 
-    ``rank_of`` gives the rank behind each pod IP, for coordinators that know their members by address."""
+    ``rank_of`` gives the rank behind each pod IP, for coordinators that know their members by address.
+    """
     earlier = before if before and before.epoch == epoch else None
     serving = answer.coordinator.serving
     if answer.identities:

@@ -1,0 +1,1 @@
+"""Watched objects become small flat records."""

@@ -145,6 +145,7 @@ class Orders(asyncio.StreamReaderProtocol):
         self.ended = asyncio.Event()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Note that stdin is closed."""
         super().connection_lost(exc)
         self.ended.set()
 

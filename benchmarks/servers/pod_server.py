@@ -63,10 +63,12 @@ class Server(asyncio.Protocol):
     answer = _answer()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin with an empty buffer."""
         assert isinstance(transport, asyncio.Transport)
         self.transport, self.held = transport, b""
 
     def data_received(self, data: bytes) -> None:
+        """Answer every whole request in the buffer."""
         self.held += data
         while (end := self.held.find(b"\r\n\r\n")) >= 0:
             length = LENGTH.search(self.held, 0, end + 2)

@@ -1,5 +1,4 @@
-"""Pods as big clusters have them: 7 to 8 KB of JSON, a third of it managedFields, and only a few of the fields of use
-to us."""
+"""Pods as big clusters have them: 7 to 8 KB of JSON, a third of it managedFields. We use only a few of the fields."""
 
 import json
 from typing import Any

@@ -181,7 +181,9 @@ def _path(pod: Object) -> str:
 
 @functools.cache
 def _log_to_nowhere() -> None:
-    """Logs are made as in production, for they cost time; but nobody reads them. The file stays open for good, as the
-    loggers hold it."""
+    """Format logs as in production, because that costs time, and write them to /dev/null.
+
+    The file is never closed: the loggers hold it.
+    """
     with redirect_stderr(Path(os.devnull).open("w")):
         logs.configure("json", "info")

@@ -1,0 +1,1 @@
+"""musterd's HTTP server: metrics, health, roll calls."""

@@ -1,0 +1,1 @@
+"""The vocabulary: manifests, Experiments, names, errors. No I/O."""

@@ -84,7 +84,7 @@ def muster() -> None:
       muster logs NAME -f                the lines of every rank
 
     Exit status: 0 succeeded, 1 failed, 2 invalid manifest or usage, 3 deadline, 130 interrupted.
-    """
+    """  # noqa: D301 - click reads \b, the backspace
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

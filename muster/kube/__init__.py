@@ -1,0 +1,1 @@
+"""The Kubernetes client: transport, credentials, list-watch, work queue, leader election."""

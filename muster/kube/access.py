@@ -41,7 +41,9 @@ class Source(Protocol):
     """Provides ``ClusterAccess``; ``name`` says where from, for messages."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Where the access comes from, for error messages."""
+        ...
 
     async def read(self) -> ClusterAccess:
         """Read everything again and run credential plugins. Raises ``ApiError`` with what to repair."""
@@ -57,6 +59,7 @@ class FixedAccess:
 
     @property
     def name(self) -> str:
+        """See ``Source``."""
         return "a fixed address"
 
     async def read(self) -> ClusterAccess:

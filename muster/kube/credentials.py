@@ -94,8 +94,10 @@ class Credentials:
             await asyncio.gather(self._reading, return_exceptions=True)
 
     async def _renew(self, known: Identity | None) -> Identity:
-        """One reading for all who ask at the same time. It outlives an asker that gives up, so that a plugin which
-        hangs hangs once, and is not started again by every request."""
+        """One read shared by all concurrent requests.
+
+        It outlives a request that gives up: a plugin that hangs is not started again by every request.
+        """
         if self._identity is not None and self._identity is not known:
             return self._identity
         if self._reading is None:

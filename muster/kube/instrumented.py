@@ -37,6 +37,7 @@ class MeasuredTransport:
         content_type: str = "application/json",
         timeout: float | None = None,
     ) -> Answer:
+        """See ``Transport``. Measure how long it took and how it ended."""
         began, outcome = self._monotonic(), "cancelled"
         try:
             answer = await self._transport.request(
@@ -53,6 +54,7 @@ class MeasuredTransport:
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """See ``Transport``. A watch has no duration to measure."""
         return self._transport.lines(path, params=params, silence=silence)
 
 

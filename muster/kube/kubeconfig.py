@@ -33,6 +33,7 @@ class InCluster:
 
     @property
     def name(self) -> str:
+        """See ``Source``."""
         return "the pod's service account"
 
     async def read(self) -> ClusterAccess:
@@ -69,6 +70,7 @@ class KubeConfig:
 
     @property
     def name(self) -> str:
+        """See ``Source``: the paths of the files."""
         return self.paths
 
     async def read(self) -> ClusterAccess:

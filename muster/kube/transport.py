@@ -35,7 +35,8 @@ class Transport(Protocol):
         """Do one request within ``timeout`` seconds (None: the transport's default; there is always one).
 
         Raises an ``ApiError`` for every other outcome. A request that failed with ``Unreachable`` may have been
-        carried out."""
+        carried out.
+        """
         ...
 
     def lines(
@@ -44,5 +45,6 @@ class Transport(Protocol):
         """Open a watch: its lines as they come, without the newline.
 
         Ends when the server ends it; raises ``Unreachable`` when nothing came for ``silence`` seconds or the
-        connection broke."""
+        connection broke.
+        """
         ...

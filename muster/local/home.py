@@ -84,22 +84,27 @@ class Home:
 
     @property
     def lock(self) -> Path:
+        """Locked by the cluster for as long as it runs."""
         return self.path / "lock"
 
     @property
     def announcement(self) -> Path:
+        """What a running cluster announces: its ``Announcement``."""
         return self.path / "cluster.json"
 
     @property
     def kubeconfig(self) -> Path:
+        """The kubeconfig for kubectl and the commands."""
         return self.path / "kubeconfig"
 
     @property
     def database(self) -> Path:
+        """The API server's objects (SQLite)."""
         return self.path / "data.db"
 
     @property
     def node(self) -> Path:
+        """The node's directory: volumes and logs of pods."""
         return self.path / "node"
 
     @property
@@ -109,14 +114,17 @@ class Home:
 
     @property
     def cluster_log(self) -> Path:
+        """The cluster's log."""
         return self.path / "cluster.log"
 
     @property
     def daemon_log(self) -> Path:
+        """The log of musterd."""
         return self.path / "musterd.log"
 
     @property
     def daemon(self) -> Path:
+        """Where the daemon answers: its ``DaemonNote``."""
         return self.path / "daemon.json"
 
     def create(self) -> None:

@@ -1,4 +1,6 @@
-"""Run a program that ends when its parent does: ``python -m muster.local.tether --parent PID -- PROGRAM ARGUMENT...``
+"""Run a program that ends when its parent does.
+
+``python -m muster.local.tether --parent PID -- PROGRAM ARGUMENT...``
 
 ``muster run`` may be killed in a way it cannot handle (SIGKILL, out of memory). What it started must end all the
 same. Linux sends a chosen signal to a process whose parent dies (prctl(2), PR_SET_PDEATHSIG), and the choice survives

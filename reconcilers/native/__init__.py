@@ -1,0 +1,1 @@
+"""The engine that creates and deletes pods itself."""

@@ -1,0 +1,1 @@
+"""Plan to Kubernetes objects. No I/O."""

@@ -1,0 +1,1 @@
+"""One file per operator: its spec becomes a plan."""

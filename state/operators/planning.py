@@ -99,8 +99,11 @@ def _gates(spec: ExperimentSpec, coordinator: Coordinator | None) -> tuple[Gate,
 
 
 def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:
-    """The clocks that run: those that the spec sets (``spec.clocks`` names them as ``ClockName`` does), the total
-    where the spec has a timeout, and those whose row has a default."""
+    """The clocks that run.
+
+    These are the clocks that the spec sets (``spec.clocks`` names them as ``ClockName`` does), the total where the spec
+    has a timeout, and those whose row has a default.
+    """
     for row in CLOCKS:
         stated = getattr(spec.clocks, row.name.value, None)
         if row.name is ClockName.TOTAL and spec.deadline_seconds is not None:

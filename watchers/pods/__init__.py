@@ -1,0 +1,1 @@
+"""Pods become records."""

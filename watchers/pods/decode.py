@@ -106,8 +106,11 @@ def _address(text: str | None) -> str:
 
 
 def _owner(references: list[Owner] | None) -> str:
-    """uid of the controlling object, if it is of a kind whose pods we make. Labels can be copied, a controller
-    reference is kept by the API server: so a pod of somebody's Deployment that carries our labels stays a stranger."""
+    """The uid of the controller, if it is of a kind whose pods Muster creates.
+
+    Labels can be copied; a controller reference is checked by the API server. A pod of a Deployment that carries our
+    labels is therefore not taken for ours.
+    """
     for reference in references or ():
         if reference.controller:
             for kind, group in _OWNERS:

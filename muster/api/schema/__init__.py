@@ -1,0 +1,1 @@
+"""The CRD and the reference page, generated from the models."""

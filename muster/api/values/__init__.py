@@ -1,0 +1,1 @@
+"""Durations, quantities, times and other values of single fields."""

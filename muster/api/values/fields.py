@@ -68,6 +68,7 @@ MEANING: Final = {
 
 
 def limited(pattern: str, longest: int, shortest: int = 1) -> Any:
+    """A constraint on text: its pattern, and its length in characters."""
     return StringConstraints(pattern=pattern, max_length=longest, min_length=shortest)
 
 

@@ -1,0 +1,1 @@
+"""The status as it is written to and read from the API server."""

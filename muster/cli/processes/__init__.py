@@ -1,0 +1,1 @@
+"""The processes that `muster run` and `muster local up` start and watch."""

@@ -1,0 +1,1 @@
+"""What `muster` prints: tables, trees, progress, colours."""

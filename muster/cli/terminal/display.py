@@ -68,12 +68,15 @@ class Lines:
         return None
 
     def say(self, words: str) -> None:
+        """Print a message of the command itself."""
         say(words)
 
     def log(self, rank: int, line: str) -> None:
+        """Print a line of a rank, prefixed with the rank."""
         data(log_line(rank, line, prefixed=True))
 
     def see(self, seen: Snapshot) -> None:
+        """Print what changed since the last snapshot."""
         self._teller.tell(seen)
 
     def observe_probe(self, roll: RollCall) -> None:
@@ -101,15 +104,18 @@ class Block:
         self._live.__exit__(kind, error, trace)
 
     def say(self, words: str) -> None:
+        """Print a message of the command itself above the block."""
         self._console.print(Text(click.unstyle(words)))
 
     def log(self, rank: int, line: str) -> None:
+        """Print a line of a rank above the block, or to standard output if that is not this terminal."""
         if self._same_terminal:
             self._console.print(Text(log_line(rank, line, prefixed=True)))
         else:
             data(log_line(rank, line, prefixed=True))
 
     def see(self, seen: Snapshot) -> None:
+        """Show the snapshot at the next frame. Print a line above the block if the phase changed or it became Stuck."""
         before, self._seen = self._seen, seen
         if before is not None and seen.holds("Stuck") and not before.holds("Stuck"):
             self.say(f"Stuck: {stuck_because(seen)}")
@@ -117,6 +123,7 @@ class Block:
             self.say(printable(f"{seen.phase}: {seen.message or seen.reason}").rstrip(": "))
 
     def observe_probe(self, roll: RollCall) -> None:
+        """Show the roll call at the next frame."""
         self._roll = roll
 
     def __rich__(self) -> Group:

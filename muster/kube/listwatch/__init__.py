@@ -1,0 +1,1 @@
+"""Lists and watches: reflector, decoder, store, back-off."""

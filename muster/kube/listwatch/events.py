@@ -42,8 +42,10 @@ class Event(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
-    """One page of a list. ``proceed`` is the token of the next one, empty on the last; ``problems`` are unreadable
-    items."""
+    """One page of a list.
+
+    ``proceed`` is the token of the next one, empty on the last; ``problems`` are unreadable items.
+    """
 
     objects: list[T]
     version: int

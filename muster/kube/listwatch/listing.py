@@ -34,8 +34,9 @@ async def list_all(
     timeout: float | None = None,
     heard: Callable[[], None] = lambda: None,
 ) -> Snapshot[T]:
-    """Everything at ``path``. Each page may take ``timeout`` seconds (None: the transport's default); ``heard`` is
-    called for each that came.
+    """Everything at ``path``.
+
+    Each page may take ``timeout`` seconds (None: the transport's default); ``heard`` is called for each that came.
 
     No resourceVersion is ever sent: the API server then answers from a quorum and not from a cache that may lie minutes
     back (with ``resourceVersion=0`` a daemon that starts could see pods as they were before its own last writes). A

@@ -49,7 +49,9 @@ LONGEST_WAIT = 300.0
 class Report(Protocol):
     """Logs a message; a structured logger's method fits."""
 
-    def __call__(self, message: str, **fields: Any) -> object: ...
+    def __call__(self, message: str, **fields: Any) -> object:
+        """Log the message with these fields."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,14 @@ class Tracked(Protocol):
     """What a reflector has to know of any object."""
 
     @property
-    def uid(self) -> str: ...
+    def uid(self) -> str:
+        """metadata.uid."""
+        ...
 
     @property
-    def resource_version(self) -> int: ...
+    def resource_version(self) -> int:
+        """metadata.resourceVersion, as a number."""
+        ...
 
 
 class Sink(Protocol[T_contra]):

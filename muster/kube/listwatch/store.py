@@ -74,8 +74,10 @@ class Store(Generic[T]):
         self.reached(version)
 
     def drop(self, uid: str, obj: T, version: int) -> None:
-        """Forget the object, unless we hold a newer life of it (it may leave a selector and come back with the same
-        uid)."""
+        """Remove the object, unless the store has a newer version of it.
+
+        An object may leave a selector and come back with the same uid.
+        """
         old = self.objects.get(uid)
         if old is not None and old.resource_version <= obj.resource_version:
             del self.objects[uid]

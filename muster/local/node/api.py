@@ -20,15 +20,21 @@ WATCH_SILENCE = 90.0
 class Api(Protocol):
     """Every method raises `muster.api.errors.ApiError`."""
 
-    async def get(self, path: str) -> dict[str, Any]: ...
+    async def get(self, path: str) -> dict[str, Any]:
+        """GET an object."""
+        ...
 
-    async def create(self, path: str, body: Object) -> dict[str, Any]: ...
+    async def create(self, path: str, body: Object) -> dict[str, Any]:
+        """POST an object; return it as created."""
+        ...
 
     async def merge(self, path: str, patch: Object) -> dict[str, Any]:
         """PATCH as application/merge-patch+json."""
         ...
 
-    async def delete(self, path: str, options: Object) -> None: ...
+    async def delete(self, path: str, options: Object) -> None:
+        """DELETE with DeleteOptions."""
+        ...
 
     def watch(self, path: str, params: Mapping[str, str]) -> AbstractAsyncContextManager[AsyncIterator[dict[str, Any]]]:
         """The watch events of a list path, decoded. Raises Unreachable after `WATCH_SILENCE`."""

@@ -35,22 +35,28 @@ class HttpApi:
         )
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._session.close()
 
     async def get(self, path: str) -> dict[str, Any]:
+        """See `Api`."""
         return await self._request("GET", path)
 
     async def create(self, path: str, body: Object) -> dict[str, Any]:
+        """See `Api`."""
         return await self._request("POST", path, body)
 
     async def merge(self, path: str, patch: Object) -> dict[str, Any]:
+        """See `Api`."""
         return await self._request("PATCH", path, patch, "application/merge-patch+json")
 
     async def delete(self, path: str, options: Object) -> None:
+        """See `Api`."""
         await self._request("DELETE", path, options)
 
     @asynccontextmanager
     async def watch(self, path: str, params: Mapping[str, str]) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+        """See `Api`."""
         query = {"watch": "1", "allowWatchBookmarks": "true"} | dict(params)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_SECONDS, sock_read=WATCH_SILENCE)
         request = f"WATCH {path}"

@@ -12,29 +12,35 @@ DEFAULT_GRACE = 30.0
 
 
 def metadata(value: Object) -> Object:
+    """metadata, empty if absent."""
     found: Object = value.get("metadata") or {}
     return found
 
 
 def spec(value: Object) -> Object:
+    """spec, empty if absent."""
     found: Object = value.get("spec") or {}
     return found
 
 
 def status(value: Object) -> Object:
+    """status, empty if absent."""
     found: Object = value.get("status") or {}
     return found
 
 
 def uid(value: Object) -> str:
+    """metadata.uid."""
     return str(metadata(value).get("uid", ""))
 
 
 def name(value: Object) -> str:
+    """metadata.name."""
     return str(metadata(value).get("name", ""))
 
 
 def namespace(value: Object) -> str:
+    """metadata.namespace, `default` if absent."""
     return str(metadata(value).get("namespace") or "default")
 
 
@@ -44,14 +50,17 @@ def key(value: Object) -> str:
 
 
 def labels(value: Object) -> Mapping[str, str]:
+    """metadata.labels, empty if absent."""
     return metadata(value).get("labels") or {}
 
 
 def node_name(pod: Object) -> str:
+    """spec.nodeName, empty while the pod is not bound."""
     return str(spec(pod).get("nodeName") or "")
 
 
 def finished(pod: Object) -> bool:
+    """Whether the pod is Succeeded or Failed."""
     return status(pod).get("phase") in {"Succeeded", "Failed"}
 
 
@@ -69,4 +78,5 @@ def grace(pod: Object) -> float:
 
 
 def ready(pod: Object) -> bool:
+    """Whether the condition Ready is True."""
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status(pod).get("conditions") or ())

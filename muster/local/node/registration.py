@@ -1,5 +1,6 @@
-"""The Node object and its Lease: what the node has, and that it is alive
-(kubernetes.io/docs/reference/node/node-status).
+"""The Node object and its Lease: what the node has, and that it is alive.
+
+See kubernetes.io/docs/reference/node/node-status.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def machine_capacity() -> dict[str, str]:
 
 
 def node_labels(name: str) -> dict[str, str]:
+    """The labels that a kubelet gives its node, and ours."""
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     return {
         "kubernetes.io/hostname": name,

@@ -39,7 +39,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """ "10.1.2.3:1234" or "[fd00::1]:1234". Raises ValueError for anything else, host names included.
+        """Parse "10.1.2.3:1234" or "[fd00::1]:1234". Raises ValueError for anything else, host names included.
 
         A pod is probed by the address its status names: no resolver, no search path, no cached answer in between.
         """

@@ -53,8 +53,11 @@ class ReadHandlers:
         return json_reply(show(target.resource, stored, form))
 
     def list(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """A list, or a page of one. Later pages show the present state under the first page's version: a watch from
-        there repeats what happened in between."""
+        """A list, or a page of one.
+
+        Later pages show the present state under the first page's version: a watch from there repeats what happened in
+        between.
+        """
         selector = self.selector(target, query)
         limit = query.number("limit") or 0
         token = query.text("continue")

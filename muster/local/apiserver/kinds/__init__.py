@@ -1,0 +1,1 @@
+"""The kinds that the local API server knows, and their rules."""

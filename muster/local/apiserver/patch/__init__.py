@@ -1,0 +1,1 @@
+"""Patches: JSON patch, merge patch, strategic merge and server-side apply."""

@@ -1,0 +1,1 @@
+"""Schemas of custom resources: validation, defaults, pruning, CEL rules."""

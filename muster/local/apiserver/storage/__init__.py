@@ -1,0 +1,1 @@
+"""Objects, their versions and their history; patches and garbage collection."""

@@ -27,7 +27,7 @@ _log = structlog.get_logger(__name__)
 
 
 class GarbageCollector:
-    """The collector. `run` is a task of its owner's;"""
+    """The collector. `run` is a task of its owner."""
 
     def __init__(self, store: ObjectStore, clock: Callable[[], float]) -> None:
         self._store = store

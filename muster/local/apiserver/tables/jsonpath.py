@@ -1,6 +1,6 @@
-"""JSONPaths of printer columns and selectable fields, which anyone who may create a CRD writes.
+r"""JSONPaths of printer columns and selectable fields, which anyone who may create a CRD writes.
 
-Kubernetes' dialect is rewritten into RFC 9535: no leading `$` is needed, and `\\.` is a dot inside a name
+Kubernetes' dialect is rewritten into RFC 9535: no leading `$` is needed, and `\.` is a dot inside a name
 (client-go/util/jsonpath). Only steps whose cost is bounded by the size of the object are accepted: a name, an index,
 `*`, or a filter that compares a field of each item with a literal, such as `[?(@.type=="Ready")]`. Functions (regular
 expressions), `..` and selector lists are refused: a few of them in a row take exponential time.

@@ -1,0 +1,1 @@
+"""The containers of a pod: environment, volumes, probes, logs, states, restarts."""

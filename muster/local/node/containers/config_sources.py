@@ -23,9 +23,13 @@ class ConfigError(Exception):
 class ConfigSources(Protocol):
     """Where ConfigMaps and Secrets come from."""
 
-    async def config_map(self, namespace: str, name: str) -> Object | None: ...
+    async def config_map(self, namespace: str, name: str) -> Object | None:
+        """The ConfigMap, or None if there is none."""
+        ...
 
-    async def secret(self, namespace: str, name: str) -> Object | None: ...
+    async def secret(self, namespace: str, name: str) -> Object | None:
+        """The Secret, or None if there is none."""
+        ...
 
 
 class ApiConfigSources:
@@ -35,9 +39,11 @@ class ApiConfigSources:
         self._api = api
 
     async def config_map(self, namespace: str, name: str) -> Object | None:
+        """See `ConfigSources`."""
         return await self._get(namespace, "configmaps", name)
 
     async def secret(self, namespace: str, name: str) -> Object | None:
+        """See `ConfigSources`."""
         return await self._get(namespace, "secrets", name)
 
     async def _get(self, namespace: str, kind: str, name: str) -> Object | None:

@@ -48,7 +48,7 @@ async def container_environment(
 
 
 def arguments(container: Object, environment: Mapping[str, str]) -> list[str]:
-    """command + args, expanded. No image is pulled, so no entrypoint is known: a command is needed."""
+    """The command and args, expanded. No image is pulled, so no entrypoint is known: a command is needed."""
     argv = [expand(str(part), environment) for part in container.get("command") or ()]
     if not argv:
         raise ConfigError(

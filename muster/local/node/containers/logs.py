@@ -100,6 +100,7 @@ class LogStore:
         return made
 
     def finish(self, writer: LogWriter) -> None:
+        """Close the log of a container that has ended."""
         writer.close()
         self._open.pop(writer.path, None)
 
@@ -186,7 +187,9 @@ class LogPipe(asyncio.Protocol):
         self._writer = writer
 
     def data_received(self, data: bytes) -> None:
+        """Write output to the log."""
         self._writer.feed(data)
 
     def connection_lost(self, _exc: Exception | None) -> None:
+        """Note the end of the output."""
         self.ended.set()

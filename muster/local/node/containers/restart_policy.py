@@ -1,6 +1,6 @@
-"""Whether and when a container is started again (pkg/kubelet/container/helpers.go,
-client-go/util/flowcontrol/backoff.go).
+"""Whether and when a container is started again.
 
+The rules are those of pkg/kubelet/container/helpers.go and client-go/util/flowcontrol/backoff.go.
 The first restart is immediate, the next waits 10 s, and each wait is twice the one before, up to five minutes. A
 container that ran for ten minutes starts from the beginning.
 """

@@ -85,6 +85,7 @@ class ContainerRunner:
             await self._signal(self._process, signal.SIGKILL)
 
     async def execute(self, command: list[str], timeout: float) -> int:
+        """See `Prober`. 126 if the command cannot be started, 1 if the container does not run."""
         spec, sandbox, process = self._spec, self._context.sandbox, self._process
         if spec is None or sandbox is None or process is None:
             return 1
@@ -103,16 +104,19 @@ class ContainerRunner:
                 await self._signal(asked, signal.SIGKILL)
 
     def on_ready(self, ready: bool) -> None:
+        """See `Prober`."""
         if self.record.ready != ready:
             self.record.ready = ready
             self._context.changed()
 
     def on_started(self) -> None:
+        """See `Prober`."""
         self.record.started = True
         self.started.set()
         self._context.changed()
 
     def on_failed(self, kind: str) -> None:
+        """See `Prober`: end the container."""
         structlog.get_logger("muster.local.node").info(
             "probe failed, ending the container", probe=kind, container=self.record.name
         )

@@ -21,16 +21,19 @@ START_FAILED = 128
 
 
 def waiting(reason: str, message: str = "") -> dict[str, Any]:
+    """A ContainerState that waits."""
     return {"waiting": {"reason": reason} | ({"message": message} if message else {})}
 
 
 def running(started: int) -> dict[str, Any]:
+    """A ContainerState that runs since `started` (nanoseconds since 1970)."""
     return {"running": {"startedAt": timestamps.time(started)}}
 
 
 def terminated(
     exit_code: int, *, started: int, finished: int, container_id: str, reason: str, signal: int = 0, message: str = ""
 ) -> dict[str, Any]:
+    """A ContainerState that has ended; times are in nanoseconds since 1970."""
     state: dict[str, Any] = {"exitCode": exit_code, "reason": reason}
     if signal:
         state["signal"] = signal

@@ -1,0 +1,1 @@
+"""How pods are kept apart, and the launcher process that starts them."""

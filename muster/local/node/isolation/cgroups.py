@@ -21,6 +21,7 @@ class Group:
 
     @property
     def procs(self) -> str:
+        """The file that a process joins the cgroup with."""
         return str(self.folder / "cgroup.procs")
 
     def out_of_memory(self) -> bool:
@@ -32,6 +33,7 @@ class Group:
         return int(fields.get("oom_kill", "0")) > 0
 
     def remove(self) -> None:
+        """Remove the cgroup if no process is left in it."""
         with contextlib.suppress(OSError):  # busy: a process of the container still ends; the next start removes it
             self.folder.rmdir()
 

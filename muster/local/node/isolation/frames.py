@@ -44,6 +44,7 @@ class Decoder:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[Message]:
+        """The messages that are complete with these bytes. Raises WireError."""
         self._buffer += data
         messages: list[Message] = []
         while len(self._buffer) >= HEADER.size:
@@ -70,6 +71,7 @@ class Channel:
         self._decoder = Decoder()
 
     def fileno(self) -> int:
+        """The socket's descriptor, for select."""
         return self.sock.fileno()
 
     def close(self) -> None:
@@ -93,4 +95,5 @@ class Channel:
         return self._decoder.feed(data)
 
     def send(self, message: Message) -> None:
+        """Send one message."""
         self.sock.sendall(encode(message))

@@ -38,6 +38,7 @@ class Launcher:
 
     @property
     def pid(self) -> int:
+        """The launcher's process id."""
         return self._process.pid
 
     async def pod(self, *, host_network: bool) -> Sandbox:

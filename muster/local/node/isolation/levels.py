@@ -31,6 +31,8 @@ _NSS_WRAPPER = (
 
 
 class Isolation(enum.StrEnum):
+    """How pods are kept apart, best first: network namespaces, mount namespaces, NSS, rewritten names."""
+
     NETNS = "netns"
     MNT = "mnt"
     NSS = "nss"

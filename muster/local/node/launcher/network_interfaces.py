@@ -1,6 +1,4 @@
-"""Network interfaces inside a pod's namespace, set with the old ioctls (netdevice(7)): no netlink library in the
-launcher.
-"""
+"""Network interfaces inside a pod's namespace, set with ioctls (netdevice(7)): the launcher has no netlink library."""
 
 from __future__ import annotations
 
@@ -32,6 +30,7 @@ def _up(sock: socket.socket, name: bytes) -> None:
 
 
 def loopback_up() -> None:
+    """Bring up lo."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         _up(sock, b"lo")
 

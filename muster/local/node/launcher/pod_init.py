@@ -41,6 +41,7 @@ class PodInit:
         self._host_proc = -1
 
     def run(self, parent: int) -> None:
+        """Be the pod's first process until the pod ends; `parent` is the launcher's process id."""
         os.setsid()
         syscalls.set_name("muster-pod")
         woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,5 +1,6 @@
-"""The few system calls Python 3.11 has no name for, and the constants they take (linux/sched.h, sys/mount.h,
-sys/prctl.h).
+"""The few system calls that Python 3.11 has no name for, and their constants.
+
+The constants are those of linux/sched.h, sys/mount.h and sys/prctl.h.
 """
 
 from __future__ import annotations
@@ -45,14 +46,17 @@ def _check(result: int, what: str) -> None:
 
 
 def unshare(flags: int) -> None:
+    """Move this process into new namespaces (man 2 unshare). Raises OSError."""
     _check(_libc.unshare(flags), f"unshare({flags:#x})")
 
 
 def setns(descriptor: int, kind: int) -> None:
+    """Join the namespace behind a descriptor (man 2 setns). Raises OSError."""
     _check(_libc.setns(descriptor, kind), "setns")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+    """Mount a file system (man 2 mount). Raises OSError."""
     result = _libc.mount(
         os.fsencode(source), os.fsencode(target), kind.encode() or None, flags, data.encode() if data else None
     )

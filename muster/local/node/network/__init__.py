@@ -1,0 +1,1 @@
+"""Addresses, names and bridges of pods."""

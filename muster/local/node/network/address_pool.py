@@ -22,10 +22,12 @@ class AddressesExhaustedError(Exception):
 
 
 def loopback_blocks() -> list[ipaddress.IPv4Network]:
+    """The blocks for pods without a network namespace."""
     return list(LOOPBACK.subnets(new_prefix=BLOCK_PREFIX))
 
 
 def bridge_blocks() -> list[ipaddress.IPv4Network]:
+    """The blocks for pods behind a bridge."""
     return [block for network in BRIDGED for block in network.subnets(new_prefix=BLOCK_PREFIX)]
 
 
@@ -74,6 +76,7 @@ class AddressPool:
         return self._reserved[name]
 
     def free(self, address: str) -> None:
+        """Take an address back."""
         self._used.discard(address)
 
     def _round(self) -> Iterator[str]:

@@ -76,6 +76,7 @@ class Bridge:
             raise SandboxError(f"cannot connect the pod to bridge {self.name}: {error}") from error
 
     async def remove(self) -> None:
+        """Remove the bridge and its links, and give the block back."""
         try:
             await _remove_links(self._route, await _links(self._route, self.number))
         finally:

@@ -1,5 +1,4 @@
-"""The last resort for names: where nothing can make them resolve, they are replaced by addresses before a container
-starts.
+"""Replace names by addresses before a container starts, where nothing can make the names resolve.
 
 Only what the node sees can be replaced: env values, command and args. A pod that does not exist yet gets its address
 reserved when its name is first met, so that workers may start before their coordinator.
@@ -16,8 +15,9 @@ _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 
 
 def rewrite(text: str, namespace: str, subdomains: Iterable[str], address_of: Callable[[str], str]) -> str:
-    """`text` with every `<hostname>.<subdomain>[.<namespace>[.svc[.cluster.local]]]` replaced by
-    `address_of("host.sub")`.
+    """`text` with every name of a pod replaced by `address_of("host.sub")`.
+
+    A name is `<hostname>.<subdomain>[.<namespace>[.svc[.cluster.local]]]`.
     """
     for subdomain in subdomains:
         suffix = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.{re.escape(DOMAIN.removeprefix('svc.'))})?)?)?"

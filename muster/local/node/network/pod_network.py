@@ -45,13 +45,16 @@ class PodNetwork:
 
     @property
     def prefix(self) -> int:
+        """Length of the network prefix of an address."""
         return self.addresses.block.prefixlen
 
     async def connect(self, pid: int, address: str) -> None:
+        """Connect the network namespace of a process to the bridge, if there is one."""
         if self.bridge is not None:
             await self.bridge.connect(pid, address)
 
     async def close(self) -> None:
+        """Remove the bridge and give the block back."""
         if self.bridge is not None:
             await self.bridge.remove()
         if self._held is not None:

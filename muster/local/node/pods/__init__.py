@@ -1,0 +1,1 @@
+"""One pod on the node: containers, environment, volumes, probes, logs, status."""

@@ -1,5 +1,6 @@
-"""A pod's status from its containers: phase, conditions and container statuses, as pkg/kubelet/kubelet_pods.go
-(getPhase) and pkg/kubelet/status/generate.go make them.
+"""A pod's status from its containers: phase, conditions and container statuses.
+
+The rules are those of pkg/kubelet/kubelet_pods.go (getPhase) and pkg/kubelet/status/generate.go.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ class PodState:
 
     @property
     def mains(self) -> list[ContainerRecord]:
+        """The containers of spec.containers."""
         return [each for each in self.containers if not each.init]
 
     @property
     def inits(self) -> list[ContainerRecord]:
+        """The containers of spec.initContainers."""
         return [each for each in self.containers if each.init]
 
 

@@ -1,6 +1,4 @@
-"""One pod on this node, from binding to its end: sandbox, volumes, init containers, containers, termination, last
-words.
-"""
+"""One pod on this node: sandbox, volumes, init containers, containers, termination, last status."""
 
 from __future__ import annotations
 
@@ -46,6 +44,7 @@ class PodWorker:
 
     @property
     def pod(self) -> Object:
+        """The newest known version of the object."""
         return self._status_writer.pod
 
     def learn(self, pod: Object) -> None:

@@ -32,6 +32,7 @@ class StatusWriter:
         self._writing = asyncio.Lock()
 
     def changed(self) -> None:
+        """Write the status again when the writer is free."""
         self._changed.set()
 
     def learn(self, pod: Object) -> None:

@@ -66,6 +66,7 @@ def message(reasons: Sequence[str]) -> str:
 
 
 def gated(pod: Object) -> bool:
+    """Whether scheduling gates hold the pod back."""
     return bool(objects.spec(pod).get("schedulingGates"))
 
 
