@@ -1,10 +1,9 @@
-"""``make demo``: the main job, on a cluster that lives in this directory for two minutes.
+"""``make demo``: two experiments on a local cluster that runs for two minutes.
 
 1. Four JAX processes train a small network together.
-2. One of them is killed in the middle: Muster names it, starts the gang again, and training goes on from the last
-   checkpoint.
-3. In a second run rank 2 never calls the coordinator: Muster says which rank and which pod, and its clock ends it.
-4. What Prometheus would have seen of both, and where to look next.
+2. One of them is killed: Muster names it and restarts the gang, and training continues from the last checkpoint.
+3. In a second experiment rank 2 never calls the coordinator: Muster names the rank and its pod, and a clock ends it.
+4. The metrics of both, and where to look next.
 """
 
 import asyncio
@@ -36,21 +35,21 @@ from muster.state.operators.planning import DEFAULT_GRACE
 
 HERE = Path(__file__).parent
 VICTIM = 2
-STEP_OF_DEATH = 70
+KILL_STEP = 70
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"}
 """The pods run on the Python of this program, which has jax, whether its virtual environment is active or not."""
-TOLD = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?!.* 0(\.0)?$)")
+SHOWN_METRICS = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?!.* 0(\.0)?$)")
 """Metrics of experiments that are not zero."""
 
 
-def headline(number: int, words: str, tell: Callable[[str], None] = say) -> None:
-    """A step of the demo begins."""
-    tell("")
-    tell(click.style(f"── {number}. {words}", bold=True))
+def headline(number: int, title: str, write: Callable[[str], None] = say) -> None:
+    """Print the title of a step."""
+    write("")
+    write(click.style(f"── {number}. {title}", bold=True))
 
 
 class Demo:
-    """The four steps on one cluster."""
+    """The steps on one cluster."""
 
     def __init__(self, cluster: LocalCluster, client: Client, interrupts: Interrupts) -> None:
         self._cluster = cluster
@@ -58,12 +57,12 @@ class Demo:
         self._interrupts = interrupts
         self._display = choose_display()
 
-    async def play(self) -> bool:
-        """Play all steps; True if everything went as the headlines say."""
+    async def run(self) -> bool:
+        """Run both experiments; True if both ended as the titles say."""
         headline(1, "four JAX processes train together   (examples/jax/manifest.yaml)")
-        trained = await self._run("jax/manifest.yaml", saboteur=True)
+        trained = await self._run("jax/manifest.yaml", kill=True)
         headline(3, f"rank {VICTIM} never calls the coordinator   (examples/jax/missing-rank.yaml)")
-        missed = await self._run("jax/missing-rank.yaml", saboteur=False)
+        missed = await self._run("jax/missing-rank.yaml", kill=False)
         return (
             trained is not None
             and missed is not None
@@ -72,14 +71,14 @@ class Demo:
             and missed.status.reason == "AssemblyDeadlineExceeded"
         )
 
-    async def _run(self, file: str, *, saboteur: bool) -> Snapshot | None:
+    async def _run(self, file: str, *, kill: bool) -> Snapshot | None:
         path = HERE / file
         loaded = load_manifest(path.read_text(), filename=str(path))
         name = name_for(loaded, path.name)
         with lent(self._cluster.callers, "default", name, Caller(ENVIRONMENT, Path.cwd())):
             seen = await self._client.submit(loaded, name=name, namespace="default", filename=path.name)
             say(f"submitted {seen.namespace}/{seen.name}")
-            beside = self._kill_one if saboteur else self._point_at_the_stuck
+            beside = self._kill_one if kill else self._show_stuck
             task = asyncio.create_task(beside(name), name="beside the run")
             try:
                 self._display = choose_display()
@@ -101,10 +100,10 @@ class Demo:
                 await asyncio.gather(task, return_exceptions=True)
 
     async def _kill_one(self, name: str) -> None:
-        """Kill a worker hard once training is under way."""
+        """Kill a worker with SIGKILL once training is under way."""
         async with contextlib.aclosing(self._client.logs(name, (0,), follow=True)) as lines:
             async for _, line in lines:
-                if (found := re.match(r"step +(\d+)", line)) and int(found[1]) >= STEP_OF_DEATH:
+                if (found := re.match(r"step +(\d+)", line)) and int(found[1]) >= KILL_STEP:
                     break
         member = next(m for m in await self._client.members(name) if m.rank == VICTIM)
         if member.process is not None:
@@ -112,15 +111,15 @@ class Demo:
             headline(2, death, self._display.say)
             os.kill(member.process, signal.SIGKILL)
 
-    async def _point_at_the_stuck(self, name: str) -> None:
-        """Once the run is called stuck, show the three places where that can be read."""
+    async def _show_stuck(self, name: str) -> None:
+        """Once the condition Stuck is true, show the condition, the Event and the metrics."""
         async with contextlib.aclosing(self._client.watch(name)) as changes:
             async for change in changes:
                 if change.experiment.holds("Stuck"):
                     break
-        self._display.say(click.style("   stuck, and said so:", bold=True))
+        self._display.say(click.style("   the experiment is stuck:", bold=True))
         self._display.say(f"   condition  Stuck=True  {change.experiment.reason}")
-        await asyncio.sleep(1)  # Events are told after the status is written
+        await asyncio.sleep(1)  # Events are written after the status
         for event in await self._client.events(name):
             if event.reason == "Stuck":
                 self._display.say(f"   event      {event.type}  {event.reason}  {event.message}")
@@ -130,13 +129,13 @@ class Demo:
 
 
 async def scrape(url: str) -> list[str]:
-    """The lines of ``/metrics`` that tell of experiments."""
+    """The lines of ``/metrics`` about experiments."""
     async with aiohttp.ClientSession() as session, session.get(f"{url}/metrics") as answer:
-        return [line for line in (await answer.text()).splitlines() if TOLD.match(line)]
+        return [line for line in (await answer.text()).splitlines() if SHOWN_METRICS.match(line)]
 
 
 async def main() -> int:
-    """Play the demo; 0 if everything went as told."""
+    """Run the demo; 0 if everything went as it should."""
     with Interrupts() as interrupts:
         async with AsyncExitStack() as parts:
             starting = parts.enter_async_context(local_cluster(keep=False))
@@ -145,7 +144,7 @@ async def main() -> int:
                 return INTERRUPTED
             client = await parts.enter_async_context(client_of(cluster.kubeconfig))
             demo = Demo(cluster, client, interrupts)
-            went_well = await demo.play()
+            went_well = await demo.run()
             if interrupts.count:
                 return INTERRUPTED
             headline(4, f"what Prometheus sees   ({cluster.daemon_url}/metrics)")
@@ -155,7 +154,7 @@ async def main() -> int:
             say("Where to look next (after `. .venv/bin/activate`):")
             say("   muster run examples/jax/manifest.yaml    the same, once, with its outcome as exit status")
             say("   muster local up                          a cluster that stays; kubectl works on it")
-            say("   muster explain NAME                      the story of an experiment, and what it waits for")
+            say("   muster explain NAME                      the history of an experiment, and what it waits for")
             say("   docs/architecture.md                     how it works, on one page")
     if not went_well:
         say("the demo did not go as it should; see above")

@@ -1,8 +1,8 @@
 """Data-parallel training on as many processes as the experiment has, with checkpoints.
 
-A small network learns to tell two interleaved spirals apart. Each process holds its own share of the points; the
+A small network learns to classify two interleaved spirals. Each process holds its own share of the points; the
 gradient is averaged over all processes by a collective in every step, so the loss is one number for the whole gang.
-Rank 0 writes a checkpoint every few steps, and a gang that is started again goes on from there.
+Rank 0 writes a checkpoint every few steps, and a restarted gang continues from there.
 
 Nothing here imports Muster: jax reads the coordinator's address from JAX_COORDINATOR_ADDRESS by itself, and the
 JAXOPERATOR_* variables are AIchor's.
@@ -66,7 +66,7 @@ def step(weights, momentum, points, labels):  # type: ignore[no-untyped-def]
 
 
 def save(path: Path, state: object) -> None:
-    """Write a checkpoint that is whole or not there."""
+    """Write a checkpoint atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_suffix(".new")
     scratch.write_bytes(pickle.dumps(jax.tree.map(np.asarray, state)))
@@ -74,7 +74,7 @@ def save(path: Path, state: object) -> None:
 
 
 def main() -> None:
-    """Join the gang, go on from the last checkpoint, train."""
+    """Join the gang, load the last checkpoint, train."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument(

@@ -19,5 +19,5 @@ _OUTCOMES = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Deadline": DEADLINE}
 
 
 def status_of(seen: Snapshot) -> int:
-    """The exit status that an experiment's outcome stands for; an unfinished one has not succeeded."""
+    """The exit status for an experiment's outcome; one that has not finished counts as failed."""
     return FAILED if seen.outcome is None else _OUTCOMES[seen.outcome]

@@ -1,4 +1,4 @@
-"""The options that choose a cluster, and the client they stand for.
+"""The options that choose a cluster and an output format, and the client that they name.
 
 Where neither an option, nor the environment, nor the user's own configuration names a cluster, the local cluster of
 ``muster local up`` is used if it runs.
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ClusterChoice:
     """Which cluster and namespace the command line names."""
 
     kubeconfig: Path | None
@@ -49,8 +49,8 @@ def client_of(kubeconfig: Path | None, context: str | None = None) -> Client:
     return Client(kubeconfig, context, retrying=_print_retry)
 
 
-def cluster_options(command: Callable[Concatenate[Chosen, P], T]) -> Callable[..., T]:
-    """Give a command ``--kubeconfig``, ``--context`` and ``-n``; it receives them as its first argument, ``Chosen``."""
+def cluster_options(command: Callable[Concatenate[ClusterChoice, P], T]) -> Callable[..., T]:
+    """Give a command ``--kubeconfig``, ``--context`` and ``-n``, which it receives as its first argument."""
 
     @click.option(
         "--kubeconfig", type=click.Path(path_type=Path), default=None, help="Default: $KUBECONFIG, ~/.kube/config."
@@ -59,7 +59,7 @@ def cluster_options(command: Callable[Concatenate[Chosen, P], T]) -> Callable[..
     @click.option("-n", "--namespace", default=None, help="Default: the namespace of the context.")
     @wraps(command)
     def run(kubeconfig: Path | None, context: str | None, namespace: str | None, *args: Any, **kwargs: Any) -> T:
-        return command(Chosen(kubeconfig, context, namespace), *args, **kwargs)
+        return command(ClusterChoice(kubeconfig, context, namespace), *args, **kwargs)
 
     return run
 

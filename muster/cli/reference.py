@@ -13,7 +13,7 @@ _INTRODUCTION = """\
 <!-- Made by `python -m muster.cli.reference` from muster/cli and daemon/settings.py. Do not edit. -->
 # Commands
 
-Data goes to standard output, talk to standard error. `-o json` and `-o yaml` print data for programs.
+Results go to standard output, messages to standard error. `-o json` and `-o yaml` print data for programs.
 Colors are for terminals only, and not where `NO_COLOR` is set.
 
 | exit status | meaning |
@@ -71,17 +71,17 @@ def _section(command: click.Command, context: click.Context) -> str:
     options = [p for p in command.params if isinstance(p, click.Option) and p.name not in explained]
     if options:
         lines += ["| option | meaning |", "|---|---|"]
-        lines += [f"| {_spelled(option, context)} | {option.help} |" for option in options]
+        lines += [f"| {_option_text(option, context)} | {option.help} |" for option in options]
         lines.append("")
     return "\n".join(lines)
 
 
 def _examples(command: click.Command) -> list[str]:
-    """The lines of the epilog that show the command at work."""
+    """The lines of the epilog that are examples."""
     return [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ")]
 
 
-def _spelled(option: click.Option, context: click.Context) -> str:
+def _option_text(option: click.Option, context: click.Context) -> str:
     names = ", ".join(f"`{name}`" for name in option.opts)
     if option.is_flag:
         return names

@@ -1,4 +1,4 @@
-"""``muster`` as a person calls it: the command line, its two streams and its exit status."""
+"""Fixtures that run the ``muster`` command in this process."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +14,8 @@ Call = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No cluster, no colours and no files of whoever runs the tests."""
+def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Hide the cluster, the colours and the files of the user who runs the tests."""
     for name in ("KUBECONFIG", "NO_COLOR", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -24,7 +24,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def call() -> Call:
-    """Run ``muster`` with these words."""
+    """Run ``muster`` with these arguments."""
 
     def run(*words: object, **options: Any) -> Result:
         return CliRunner().invoke(muster, [str(word) for word in words], catch_exceptions=False, **options)

@@ -1,4 +1,4 @@
-"""Programs beside the command: watched, told about, and never left behind."""
+"""Child processes of the command: watched, reported, and always ended."""
 
 import asyncio
 import os
@@ -19,25 +19,23 @@ def python(program: str) -> list[str]:
 
 
 async def test_an_announcement_is_read_and_the_rest_is_logged(tmp_path: Path) -> None:
-    program = (
-        "import sys, time; print('words', file=sys.stderr, flush=True); print('ready', flush=True); time.sleep(60)"
-    )
+    program = "import sys, time; print('text', file=sys.stderr, flush=True); print('ready', flush=True); time.sleep(60)"
     started = await Child.start("thing", python(program), tmp_path / "log", announces=True)
     assert await started.announcement(20) == b"ready\n"
     await started.stop()
     assert started.process.returncode == -15
-    assert (tmp_path / "log").read_text() == "words\n"
+    assert (tmp_path / "log").read_text() == "text\n"
     await started.stop()
 
 
-async def test_an_unwanted_end_is_told_with_its_last_words(tmp_path: Path) -> None:
+async def test_an_unexpected_end_is_reported_with_the_last_lines_of_the_log(tmp_path: Path) -> None:
     program = "import sys; [print('line', n, file=sys.stderr) for n in range(50)]; sys.exit(3)"
     started = await Child.start("daemon", python(program), tmp_path / "log")
     with pytest.raises(
         ChildEnded, match=r"the daemon \(process \d+\) ended with status 3; .*log:\n  line 35\n"
-    ) as told:
+    ) as reported:
         await started.watch()
-    assert str(told.value).endswith("line 49")
+    assert str(reported.value).endswith("line 49")
     crashed = await Child.start(
         "cluster", python("import os; os.kill(os.getpid(), 9)"), tmp_path / "log2", announces=True
     )
@@ -45,14 +43,14 @@ async def test_an_unwanted_end_is_told_with_its_last_words(tmp_path: Path) -> No
         await crashed.announcement(20)
 
 
-async def test_silence_at_the_start_has_an_end(tmp_path: Path) -> None:
+async def test_a_child_that_announces_nothing_times_out(tmp_path: Path) -> None:
     started = await Child.start("cluster", python("import time; time.sleep(60)"), tmp_path / "log", announces=True)
     with pytest.raises(ChildEnded, match=r"the cluster was not ready after 0.1 s"):
         await started.announcement(0.1)
     await started.stop()
 
 
-async def test_a_child_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_child_that_ignores_sigterm_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "KILL_SECONDS", 0.2)
     program = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
     started = await Child.start("thing", python(program), tmp_path / "log", announces=True)
@@ -67,7 +65,7 @@ async def test_a_child_has_a_session_of_its_own(tmp_path: Path) -> None:
     await started.process.wait()
 
 
-async def test_signals_become_something_to_wait_for() -> None:
+async def test_a_signal_ends_the_wait_and_cancels_the_work() -> None:
     async def work() -> str:
         await asyncio.sleep(0)
         return "done"
@@ -81,7 +79,7 @@ async def test_signals_become_something_to_wait_for() -> None:
         assert interrupts.count == 1
 
 
-def test_directories_of_killed_runs_are_swept(tmp_path: Path) -> None:
+def test_directories_of_killed_runs_are_removed(tmp_path: Path) -> None:
     killed, kept, alive, starting = (Home(tmp_path / name) for name in ("killed", "kept", "alive", "starting"))
     killed.acquire().close()
     kept.acquire().close()

@@ -1,4 +1,4 @@
-"""The page of commands is what the commands say."""
+"""docs/cli.md is generated from the commands."""
 
 from pathlib import Path
 

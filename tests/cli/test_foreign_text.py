@@ -10,7 +10,7 @@ import yaml
 from muster.api.errors import Forbidden
 from muster.cli.commands.logs import log_line
 from muster.cli.main import main, muster
-from muster.cli.options import Chosen, json_text, yaml_text
+from muster.cli.options import ClusterChoice, json_text, yaml_text
 from muster.cli.terminal import colours
 from muster.cli.terminal.display import Block, Lines
 from muster.cli.terminal.progress import summary
@@ -85,10 +85,10 @@ def test_every_verb_prints_printable_text(call: Call, name: str, words: tuple[st
 def test_an_error_of_the_api_server_is_printed_line_by_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_: Chosen) -> Client:
+    def refuse(_: ClusterChoice) -> Client:
         raise Forbidden(f"admission webhook says\n{EVIL}", status=403, reason="Forbidden")
 
-    monkeypatch.setattr(Chosen, "client", refuse)
+    monkeypatch.setattr(ClusterChoice, "client", refuse)
     with pytest.raises(SystemExit) as ended:
         main(["get"])
     printed = capsys.readouterr()
@@ -110,14 +110,14 @@ def test_trees_lines_and_blocks_are_printable(capsys: pytest.CaptureFixture[str]
     drawn = tree(Explanation(seen, (member_of(pod),), ()), 10)
     assert harmless(unstyled("\n".join([*drawn, summary(seen)])))
     with Lines() as lines:
-        lines.see(seen)
+        lines.show(seen)
     roll = read_rollcall(
         {"size": 2, "arrived": 1, "missingRanks": [{"rank": 1, "why": EVIL}], "clocks": {f"total{EVIL}": 5}}
     )
     assert roll is not None
     block = Block()
-    block.see(seen)
-    block.observe_probe(roll)
+    block.show(seen)
+    block.show_roll(roll)
     drawn = [str(line) for line in block.__rich__().renderables]
     assert len(drawn) > 3
     assert harmless("\n".join(drawn))

@@ -17,7 +17,7 @@ def good(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_manifest_in_order(call: Call, good: Path) -> None:
+def test_a_manifest_without_problems(call: Call, good: Path) -> None:
     result = call("lint", good)
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "1 file is in order\n")
 
@@ -45,14 +45,14 @@ def test_warnings_are_marked_and_harmless(call: Call, tmp_path: Path) -> None:
     assert ": warning: spec.types.Worker: " in result.stdout
 
 
-def test_standard_input(call: Call) -> None:
+def test_standard_input_is_checked(call: Call) -> None:
     assert call("lint", "-", input=MANIFEST).exit_code == 0
     result = call("lint", "-", input="a: [")
     assert (result.exit_code, result.stdout[:8]) == (2, "<stdin>:")
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x00" * 400_000, b"[" * 10_000, b"&a [*a]", b""])
-def test_hostile_files_are_one_clear_error(call: Call, tmp_path: Path, content: bytes) -> None:
+def test_a_hostile_file_is_one_clear_error(call: Call, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "hostile.yaml"
     file.write_bytes(content)
     result = call("lint", file)
@@ -61,7 +61,7 @@ def test_hostile_files_are_one_clear_error(call: Call, tmp_path: Path, content: 
     assert "Traceback" not in result.output
 
 
-def test_files_that_are_not_there(call: Call, tmp_path: Path) -> None:
+def test_a_file_that_does_not_exist_is_an_error(call: Call, tmp_path: Path) -> None:
     result = call("lint", tmp_path / "nowhere.yaml", tmp_path)
     assert result.exit_code == 2
     assert "nowhere.yaml: cannot be read: No such file or directory" in result.stdout
@@ -69,7 +69,7 @@ def test_files_that_are_not_there(call: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("form", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
-def test_as_data(call: Call, form: str, read: object, tmp_path: Path) -> None:
+def test_problems_as_data(call: Call, form: str, read: object, tmp_path: Path) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text(MANIFEST.replace("operator: jax", "operator: slurm"))
     result = call("lint", file, "-o", form)

@@ -1,4 +1,4 @@
-"""A program without a manifest: its words, its name, and the experiment it becomes."""
+"""A program without a manifest: its arguments, its name, and its experiment."""
 
 import json
 import subprocess
@@ -115,7 +115,7 @@ def test_everything_after_the_dashes_belongs_to_the_program() -> None:
     ],
     ids=" ".join,
 )
-def test_wrong_words_are_a_usage_error(call: Call, words: list[str], message: str) -> None:
+def test_a_wrong_command_line_is_a_usage_error(call: Call, words: list[str], message: str) -> None:
     result = call("run", *words)
     assert (result.exit_code, result.stdout) == (click.UsageError.exit_code, "")
     assert message in result.stderr

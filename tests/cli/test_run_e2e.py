@@ -34,7 +34,7 @@ Muster = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def muster(tmp_path: Path) -> Iterator[Muster]:
-    """Start ``muster`` with these words, in a home of its own; whatever is left of it at the end is killed."""
+    """Start ``muster`` with these arguments and a home of its own; kill what is left of it at the end."""
     environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "NO_COLOR")}
     environment |= {"MUSTER_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     started: list[subprocess.Popen[str]] = []
@@ -72,13 +72,13 @@ def manifest(tmp_path: Path) -> Callable[..., Path]:
 
 
 def until(process: "subprocess.Popen[str]", words: str, *, err: bool = False) -> str:
-    """Read a stream until a line has these words."""
+    """Read a stream until a line contains ``words``."""
     stream = process.stderr if err else process.stdout
     assert stream is not None
     for line in stream:
         if words in line:
             return line
-    raise AssertionError(f"{words!r} was not said")
+    raise AssertionError(f"no line with {words!r}")
 
 
 def processes_of(home: Path) -> list[int]:
@@ -192,7 +192,7 @@ def test_local_up_serves_every_verb_and_goes_down(muster: Muster, manifest: Call
     assert muster("cancel", "victim").wait() == 0
     assert muster("wait", "victim").wait() == 1
     assert follower.wait(30) == 0
-    using = muster("run", manifest("true"))
+    using = muster("run", manifest("test $LENT = yes"), LENT="yes")
     assert using.wait() == 0
     assert muster("local", "down").wait() == 0
     assert up.wait(30) == 0

@@ -1,4 +1,4 @@
-"""Spans, tables, trees, marks: what is printed, to the letter."""
+"""Ages, tables, trees and displays, character by character."""
 
 from typing import Any
 
@@ -32,11 +32,11 @@ from tests.client.localserver import labels, running
         (-30, "-30s"),
     ],
 )
-def test_spans(seconds: float, words: str) -> None:
+def test_an_age_is_short(seconds: float, words: str) -> None:
     assert age(seconds) == words
 
 
-def test_spans_from_and_to() -> None:
+def test_ages_and_times_left() -> None:
     assert (since(None, 5), since(9, 5), left(3, 5), left(None, 5)) == ("", "0s", "0s", "")
 
 
@@ -50,7 +50,7 @@ def test_a_table_keeps_its_columns_over_colours_and_later_rows() -> None:
     assert table.lines([("b", "y", "z")], headings=False) == ["b           y         z"]
 
 
-def test_printable_text_stays_on_its_line() -> None:
+def test_printable_text_is_one_line() -> None:
     assert printable("a\nb\t\x1b[2J\u202ec\ud800") == "a b \ufffd[2J\ufffdc\ufffd"
 
 
@@ -69,7 +69,7 @@ def test_a_large_gang_is_cut_off() -> None:
     assert lines[-1] == "    └── and 6 more, 0 of them not running"
 
 
-def test_an_experiment_nobody_looked_at() -> None:
+def test_an_experiment_without_a_status() -> None:
     head, why, members = tree(Explanation(experiment(), (), ()), 10)
     assert "not seen by musterd yet" in head
     assert "is the daemon running" in why
@@ -85,7 +85,7 @@ DOCUMENT: dict[str, Any] = {
 }
 
 
-def test_the_roll_call_is_read() -> None:
+def test_a_roll_call_has_a_sentence_and_a_mark_for_each_rank() -> None:
     roll = read_rollcall(DOCUMENT)
     assert roll is not None
     assert roll.sentence == "3/4 arrived, missing 2"
@@ -107,32 +107,32 @@ def test_the_roll_call_is_read() -> None:
         {"size": 2, "arrived": "1", "missingRanks": [None, {"rank": "x"}], "clocks": {"total": "soon"}},
     ],
 )
-def test_odd_documents_are_survived(document: Any) -> None:
+def test_a_malformed_roll_call_is_ignored(document: Any) -> None:
     roll = read_rollcall(document)
     assert roll is None or (len(roll.states) <= roll.size and isinstance(roll.sentence, str))
 
 
-def test_lines_are_told_once_per_change(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_change_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with Lines() as lines:
         for message in ("0/2 ranks arrived", "0/2 ranks arrived", "1/2 ranks arrived"):
-            lines.see(experiment(phase="Assembling", message=message, restarts=1))
+            lines.show(experiment(phase="Assembling", message=message, restarts=1))
         lines.log(0, "loss 0.5")
-    told = capsys.readouterr()
-    assert [line.partition(" ")[2] for line in told.err.splitlines()] == [
+    printed = capsys.readouterr()
+    assert [line.partition(" ")[2] for line in printed.err.splitlines()] == [
         "Assembling 1 restart: 0/2 ranks arrived",
         "Assembling 1 restart: 1/2 ranks arrived",
     ]
-    assert told.out == "[0] loss 0.5\n"
+    assert printed.out == "[0] loss 0.5\n"
 
 
 def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.cli.terminal.display.time.time", lambda: 30.0)
     block = Block()
     assert list(block.__rich__().renderables) == []
-    block.see(experiment(phase="Assembling", message="3/4 ranks arrived; missing rank 2", restarts=2, epoch=2))
+    block.show(experiment(phase="Assembling", message="3/4 ranks arrived; missing rank 2", restarts=2, epoch=2))
     roll = read_rollcall(DOCUMENT)
     assert roll is not None
-    block.observe_probe(roll)
+    block.show_roll(roll)
     head, message, ranks, why = (str(line) for line in block.__rich__().renderables)
     assert head[2:] == "mine  Assembling  epoch 2, 2 restarts, 30s old, 90s on the total clock"
     assert message == "  3/4 ranks arrived; missing rank 2"
@@ -140,15 +140,15 @@ def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.Monkey
     assert why.strip() == "rank 2 (mine-2, running, but it never called the coordinator)"
 
 
-def test_stuck_is_said_wherever_one_looks() -> None:
+def test_every_view_shows_stuck_with_its_reason() -> None:
     stuck = {"type": "Stuck", "status": "True", "reason": "RanksMissing", "message": "3/4 ranks arrived"}
     seen = experiment(phase="Assembling", message="3/4 ranks arrived", conditions=[stuck])
     assert click.unstyle(summary(seen)) == "Assembling stuck (RanksMissing): 3/4 ranks arrived"
     assert "stuck (RanksMissing)" in click.unstyle(tree(Explanation(seen, (), ()), 10)[0])
     block = Block()
-    block.see(seen)
+    block.show(seen)
     assert "Assembling  stuck (RanksMissing)  epoch 0" in str(block.__rich__().renderables[0])
 
 
-def test_there_is_no_block_without_a_terminal() -> None:
+def test_without_a_terminal_lines_are_printed() -> None:
     assert isinstance(choose_display(), Lines)

@@ -1,4 +1,4 @@
-"""Help, wrong words, and what the exit statuses mean."""
+"""Help, usage errors and exit statuses."""
 
 import click
 import pytest
@@ -13,7 +13,7 @@ LEAVES = [*((verb,) for verb in VERBS if verb != "local"), *(("local", name) for
 
 
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)
-def test_every_verb_explains_itself(call: Call, words: tuple[str, ...]) -> None:
+def test_every_verb_has_help_with_an_example(call: Call, words: tuple[str, ...]) -> None:
     result = call(*words, "--help")
     assert result.exit_code == 0
     if words != ("version",):
@@ -47,14 +47,14 @@ def test_the_overview_names_every_verb(call: Call) -> None:
     ],
     ids=" ".join,
 )
-def test_wrong_words_are_a_usage_error(call: Call, words: tuple[str, ...]) -> None:
+def test_a_wrong_command_line_is_a_usage_error(call: Call, words: tuple[str, ...]) -> None:
     result = call(*words)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert "Error: " in result.stderr
 
 
-def test_without_a_cluster_it_says_what_to_do(call: Call) -> None:
+def test_an_error_without_a_cluster_names_the_next_step(call: Call) -> None:
     result = call("get")
     assert result.exit_code == 1
     assert "muster local up" in result.stderr
@@ -93,7 +93,9 @@ def test_outcomes(phase: str, reason: str, code: int) -> None:
 @pytest.mark.parametrize(
     ("raised", "code"), [(KeyboardInterrupt(), 130), (click.Abort(), 130), (click.UsageError("no"), 2)]
 )
-def test_the_process_exits_with_it(monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int) -> None:
+def test_the_process_exits_with_the_status_of_the_error(
+    monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise raised
 

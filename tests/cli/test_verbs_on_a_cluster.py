@@ -1,4 +1,4 @@
-"""The verbs against a real API server: what goes to which stream, and the exit status."""
+"""The verbs against a real API server: both streams and the exit status."""
 
 import json
 import threading
@@ -33,7 +33,7 @@ def soon(work: Callable[[], object], seconds: float = 0.3) -> None:
     threading.Thread(target=run, daemon=True).start()
 
 
-def test_submit_prints_the_name_and_says_what_is_next(call: Call, server: LocalServer, tmp_path: Path) -> None:
+def test_submit_prints_the_name_and_the_next_command(call: Call, server: LocalServer, tmp_path: Path) -> None:
     file = tmp_path / "train.yaml"
     file.write_text(MANIFEST)
     result = call("submit", file)
@@ -61,7 +61,7 @@ def test_submit_and_wait_exits_with_the_outcome(call: Call, server: LocalServer,
     assert "Failed: too slow" in result.stderr
 
 
-def test_the_table(call: Call, server: LocalServer, mine: str) -> None:
+def test_get_prints_a_table(call: Call, server: LocalServer, mine: str) -> None:
     server.status(
         mine, phase="Assembling", reason="AwaitingRanks", message="1/2 ranks\n\x1b[31marrived", ready="1/2", restarts=1
     )
@@ -77,7 +77,7 @@ def test_the_table(call: Call, server: LocalServer, mine: str) -> None:
     assert (empty.exit_code, empty.stdout) == (0, "")
 
 
-def test_the_tree(call: Call, server: LocalServer, mine: str) -> None:
+def test_get_name_prints_a_tree(call: Call, server: LocalServer, mine: str) -> None:
     server.status(
         mine,
         phase="Assembling",
@@ -100,25 +100,25 @@ def test_the_tree(call: Call, server: LocalServer, mine: str) -> None:
     assert "default/nobody does not exist" in missing.stderr
 
 
-def test_the_story(call: Call, server: LocalServer, mine: str) -> None:
+def test_explain_prints_cause_history_and_conditions(call: Call, server: LocalServer, mine: str) -> None:
     server.status(
         mine,
         phase="Running",
         message="2/2 ranks arrived",
         epoch=1,
         cause={"epoch": 0, "pod": "mine-worker-1-0-x", "rank": 1, "node": "a", "exitCode": 137, "signal": 9},
-        story=[{"time": "2026-01-01T00:00:00Z", "epoch": 0, "reason": "Started", "message": "calling 2 members"}],
+        story=[{"time": "2026-01-01T00:00:00Z", "epoch": 0, "reason": "Started", "message": "starting 2 members"}],
         conditions=[{"type": "Stuck", "status": "False", "reason": "NotStuck"}],
     )
-    told = call("explain", mine).stdout
-    assert "Epoch 0 ended because rank 1 (mine-worker-1-0-x) exited 137 (signal 9) on node a" in told
-    assert "epoch 0  Started: calling 2 members" in told
-    assert "Stuck False  (NotStuck)" in told
+    shown = call("explain", mine).stdout
+    assert "Epoch 0 ended because rank 1 (mine-worker-1-0-x) exited 137 (signal 9) on node a" in shown
+    assert "epoch 0  Started: starting 2 members" in shown
+    assert "Stuck False  (NotStuck)" in shown
     document = json.loads(call("explain", mine, "-o", "json").stdout)
     assert (document["waitsFor"], document["status"]["epoch"], document["members"]) == ("", 1, [])
 
 
-def test_logs(call: Call, server: LocalServer, mine: str) -> None:
+def test_logs_of_all_ranks_and_of_one(call: Call, server: LocalServer, mine: str) -> None:
     for rank in (0, 1):
         server.pod(f"pod-{rank}", labels(mine, rank), **ended(0))
         server.print(f"pod-{rank}", "one", "two", ends=True)
@@ -129,7 +129,7 @@ def test_logs(call: Call, server: LocalServer, mine: str) -> None:
     assert sorted(call("logs", mine, "-f").stdout.splitlines()) == ["[0] one", "[0] two", "[1] one", "[1] two"]
 
 
-def test_wait(call: Call, server: LocalServer, mine: str) -> None:
+def test_wait_exits_with_what_it_waited_for(call: Call, server: LocalServer, mine: str) -> None:
     slow = call("wait", mine, "--timeout", "0")
     assert (slow.exit_code, slow.stdout) == (3, "")
     soon(lambda: server.status(mine, phase="Running", conditions=[{"type": "Assembled", "status": "True"}]))
@@ -141,7 +141,7 @@ def test_wait(call: Call, server: LocalServer, mine: str) -> None:
     assert json.loads(call("wait", mine, "-o", "json").stdout)["status"]["phase"] == "Failed"
 
 
-def test_cancel(call: Call, server: LocalServer, mine: str) -> None:
+def test_cancel_sets_spec_cancel(call: Call, server: LocalServer, mine: str) -> None:
     result = call("cancel", mine)
     assert (result.exit_code, result.stdout) == (0, "mine\n")
     assert json.loads(call("get", mine, "-o", "json").stdout)["spec"]["cancel"] is True

@@ -5,7 +5,7 @@ import asyncio
 import click
 
 from muster.api.values.printable import printable
-from muster.cli.options import Chosen, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.client import Snapshot
 
@@ -14,8 +14,8 @@ from muster.client import Snapshot
 @click.argument("name")
 @output_option()
 @cluster_options
-def cancel(chosen: Chosen, name: str, output: str | None) -> None:
-    """End NAME: its pods get SIGTERM and their grace, and it fails as cancelled. Its record stays."""
+def cancel(chosen: ClusterChoice, name: str, output: str | None) -> None:
+    """End NAME: its pods get SIGTERM and their grace period, and it fails as cancelled. The object stays."""
 
     async def run() -> Snapshot:
         async with chosen.client() as client:

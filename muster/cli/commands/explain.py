@@ -1,4 +1,4 @@
-"""``muster explain``: the story of an experiment, and what it waits for."""
+"""``muster explain``: the history of an experiment, and what it waits for."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ import click
 
 from muster.api.status import Cause
 from muster.api.values.printable import printable
-from muster.cli.options import Chosen, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
@@ -21,8 +21,8 @@ from muster.state.messages import sentence
 @click.argument("name")
 @output_option()
 @cluster_options
-def explain(chosen: Chosen, name: str, output: str | None) -> None:
-    """Tell what NAME waits for, why it restarted or ended, and what happened when."""
+def explain(chosen: ClusterChoice, name: str, output: str | None) -> None:
+    """Show what NAME waits for, why it restarted or ended, and what happened when."""
 
     async def run() -> Explanation:
         async with chosen.client() as client:
@@ -83,5 +83,5 @@ def lines(found: Explanation, now: float) -> Iterator[str]:
 
 
 def cause_sentence(cause: Cause) -> str:
-    """Which member ended how, in the daemon's own words."""
+    """Which member ended, and how, as the daemon words it."""
     return printable(sentence(cause))

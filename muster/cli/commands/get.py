@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from muster.api.values.printable import printable
-from muster.cli.options import Chosen, cluster_options, json_text, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
 from muster.cli.terminal.colours import data, phase_word, say
 from muster.cli.terminal.progress import clock_left, since
 from muster.cli.terminal.table import Table
@@ -24,11 +24,11 @@ HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "
     "  muster get train-x7k2p -o json | jq .status.roll\n"
 )
 @click.argument("name", required=False)
-@click.option("-w", "--watch", is_flag=True, help="Go on with every change, until interrupted.")
+@click.option("-w", "--watch", is_flag=True, help="Print every change, until interrupted.")
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
 @output_option("name")
 @cluster_options
-def get(chosen: Chosen, name: str | None, watch: bool, everywhere: bool, output: str | None) -> None:
+def get(chosen: ClusterChoice, name: str | None, watch: bool, everywhere: bool, output: str | None) -> None:
     """List experiments, or show NAME with its groups, its members and what it waits for."""
     if name is not None and everywhere:
         raise click.UsageError("a NAME is looked for in one namespace: use -n instead of -A")
@@ -78,7 +78,7 @@ def _all(found: Sequence[Snapshot], everywhere: bool, output: str | None) -> Non
             data(line)
 
 
-async def _one(client: Client, chosen: Chosen, name: str, output: str | None) -> None:
+async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | None) -> None:
     if output is None:
         explanation = await client.explain(name, namespace=chosen.namespace)
         for line in tree(explanation, time.time()):
@@ -91,7 +91,7 @@ async def _one(client: Client, chosen: Chosen, name: str, output: str | None) ->
         show(seen.raw, output)
 
 
-async def _watch(client: Client, chosen: Chosen, name: str | None, everywhere: bool, output: str | None) -> None:
+async def _watch(client: Client, chosen: ClusterChoice, name: str | None, everywhere: bool, output: str | None) -> None:
     table, first = _table(everywhere), True
     changes = client.watch(name, namespace=chosen.namespace, everywhere=everywhere)
     async with contextlib.aclosing(changes) as stream:

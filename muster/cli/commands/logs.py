@@ -1,4 +1,4 @@
-"""``muster logs``: the lines of a gang."""
+"""``muster logs``: the log of a gang."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,7 @@ import sys
 import click
 
 from muster.api.values.printable import printable
-from muster.cli.options import Chosen, cluster_options
+from muster.cli.options import ClusterChoice, cluster_options
 from muster.cli.terminal.colours import data
 
 
@@ -17,14 +17,16 @@ from muster.cli.terminal.colours import data
 )
 @click.argument("name")
 @click.option("--rank", "ranks", type=click.IntRange(0), multiple=True, help="Only this rank; may be given often.")
-@click.option("-f", "--follow", is_flag=True, help="Go on over restarts until the experiment has finished.")
-@click.option("-p", "--previous", is_flag=True, help="The life before this one, as far as its pods are kept.")
+@click.option("-f", "--follow", is_flag=True, help="Continue over restarts until the experiment has finished.")
+@click.option("-p", "--previous", is_flag=True, help="The epoch before this one, as far as its pods are kept.")
 @click.option("--tail", type=click.IntRange(0), default=None, help="Only that many of the latest lines of each rank.")
 @cluster_options
-def logs(chosen: Chosen, name: str, ranks: tuple[int, ...], follow: bool, previous: bool, tail: int | None) -> None:
+def logs(
+    chosen: ClusterChoice, name: str, ranks: tuple[int, ...], follow: bool, previous: bool, tail: int | None
+) -> None:
     """Print the log of NAME; with several ranks each line begins with its rank."""
     if follow and previous:
-        raise click.UsageError("a life that has ended cannot be followed: use either --follow or --previous")
+        raise click.UsageError("an epoch that has ended cannot be followed: use either --follow or --previous")
 
     async def run() -> None:
         async with chosen.client() as client:

@@ -7,7 +7,7 @@ import click
 from muster.api.manifest.load import experiment_object
 from muster.cli.exits import status_of
 from muster.cli.manifests import print_warnings, read_manifest
-from muster.cli.options import Chosen, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.progress import watch_to_end
 from muster.client.names import name_for
@@ -26,7 +26,13 @@ from muster.client.snapshot import Snapshot
 @cluster_options
 @click.pass_context
 def submit(
-    ctx: click.Context, chosen: Chosen, file: str, name: str | None, wait: bool, dry_run: bool, output: str | None
+    ctx: click.Context,
+    chosen: ClusterChoice,
+    file: str,
+    name: str | None,
+    wait: bool,
+    dry_run: bool,
+    output: str | None,
 ) -> None:
     """Create an experiment from FILE (- is standard input) and print its name.
 

@@ -1,4 +1,4 @@
-"""``muster wait``: sleep until something is true of an experiment."""
+"""``muster wait``: wait for a condition of an experiment."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import click
 
 from muster.api.values.durations import DurationError, parse_duration
 from muster.cli.exits import DEADLINE, FAILED, status_of
-from muster.cli.options import Chosen, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.progress import summary
 from muster.client import Snapshot, Until, WaitTimeout
@@ -56,7 +56,9 @@ class Goal(click.ParamType[Until]):
 @output_option()
 @cluster_options
 @click.pass_context
-def wait(ctx: click.Context, chosen: Chosen, name: str, goal: Until, timeout: float | None, output: str | None) -> None:
+def wait(
+    ctx: click.Context, chosen: ClusterChoice, name: str, goal: Until, timeout: float | None, output: str | None
+) -> None:
     """Wait until a condition of NAME is true, by default until it has finished.
 
     Waiting for the end exits with the outcome. Waiting for anything else exits with 0 when it came, with 1 when the

@@ -1,4 +1,4 @@
-"""A program started beside the command: tied to its life, supervised, its words kept in a file.
+"""A child process of the command: it ends with the command, is supervised, and writes its output to a log file.
 
 It runs in a session of its own, so that Ctrl-C in the terminal reaches the command alone, which then ends its
 children in order.
@@ -21,7 +21,7 @@ KILL_SECONDS = 20.0
 
 
 class ChildEnded(MusterError):
-    """A program that the command needs has ended."""
+    """A child process that the command needs has ended."""
 
 
 def module(name: str, *arguments: str) -> list[str]:
@@ -31,7 +31,7 @@ def module(name: str, *arguments: str) -> list[str]:
 
 @dataclass(slots=True)
 class Child:
-    """One child. Make it with ``start``; ``stop`` it always."""
+    """One child process. Create it with ``start``, and always ``stop`` it."""
 
     name: str
     log: Path
@@ -60,16 +60,16 @@ class Child:
             async with asyncio.timeout(seconds):
                 line = await self.process.stdout.readline()
         except TimeoutError:
-            raise ChildEnded(self._told(f"the {self.name} was not ready after {seconds:g} s")) from None
+            raise ChildEnded(self._with_log(f"the {self.name} was not ready after {seconds:g} s")) from None
         if not line:
             await self.watch()
         return line
 
     async def watch(self) -> None:
-        """Wait for its end, and raise ``ChildEnded`` with its last words: nobody asked for it."""
+        """Wait for its end, and raise ``ChildEnded`` with the last lines of its log: it was not asked to end."""
         status = await self.process.wait()
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        raise ChildEnded(self._told(f"the {self.name} (process {self.process.pid}) {how}"))
+        raise ChildEnded(self._with_log(f"the {self.name} (process {self.process.pid}) {how}"))
 
     async def stop(self) -> None:
         """Ask it to end, and kill it if it does not."""
@@ -84,11 +84,11 @@ class Child:
                     self.process.kill()
                 await self.process.wait()
 
-    def _told(self, what: str) -> str:
+    def _with_log(self, what: str) -> str:
         try:
             with self.log.open(encoding="utf-8", errors="replace") as file:
-                words = [line.rstrip() for line in deque(file, LAST_LINES)]
+                lines = [line.rstrip() for line in deque(file, LAST_LINES)]
         except OSError:
-            words = []
-        last = "".join(f"\n  {line}" for line in words) or "\n  (nothing)"
+            lines = []
+        last = "".join(f"\n  {line}" for line in lines) or "\n  (nothing)"
         return f"{what}; the last lines of {self.log}:{last}"

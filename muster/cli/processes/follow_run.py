@@ -18,7 +18,7 @@ from muster.cli.processes.futile import futile
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.terminal.colours import plain
 from muster.cli.terminal.display import Display
-from muster.cli.terminal.rollcall import ask
+from muster.cli.terminal.rollcall import fetch_roll
 from muster.client import Client, NoSuchExperiment, Snapshot, Vanished
 
 ROLL_SECONDS = 0.5
@@ -161,7 +161,7 @@ class RunFollower:
 
     def _take(self, seen: Snapshot) -> None:
         self._seen = seen
-        self._display.see(seen)
+        self._display.show(seen)
         if seen.phase in ("Assembling", "Running"):
             self._shown = {0}
             if seen.status.epoch != self._epoch:
@@ -206,9 +206,9 @@ class RunFollower:
             return
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=2)) as session:
             while True:
-                found = await ask(session, self._daemon_url, self._seen.namespace, self._seen.name)
+                found = await fetch_roll(session, self._daemon_url, self._seen.namespace, self._seen.name)
                 if found is not None:
-                    self._display.observe_probe(found)
+                    self._display.show_roll(found)
                 await asyncio.sleep(ROLL_SECONDS)
 
     async def _pods(self) -> None:

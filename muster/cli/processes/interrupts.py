@@ -1,6 +1,6 @@
-"""Ctrl-C, SIGTERM and a closed terminal, as something that can be waited for.
+"""Ctrl-C, SIGTERM and a closed terminal as awaitable interruptions.
 
-The first asks to end, the second not to wait.
+The first one asks the command to end, the second one not to wait.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """Counts the signals that arrive while it is open. Enter it inside a running event loop."""
+    """Counts the signals that arrive while the context is open. Enter it inside a running event loop."""
 
     def __init__(self) -> None:
         self.count = 0

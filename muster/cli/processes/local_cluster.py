@@ -66,7 +66,7 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
 
 
 def sweep(runs: Path) -> None:
-    """Remove what killed runs left behind; a directory whose lock is held, or that was to be kept, stays."""
+    """Remove the directories of killed runs; one whose lock is held, or that is to be kept, stays."""
     for path in runs.glob("*") if runs.is_dir() else ():
         if (path / KEPT).exists() or not (path / "lock").exists():
             continue

@@ -1,6 +1,7 @@
-"""A local cluster and musterd, as child processes: what ``muster run`` and ``muster local up`` stand on.
+"""A local cluster and musterd as child processes, for ``muster run`` and ``muster local up``.
 
-The daemon is the same program as in a real cluster, given a kubeconfig and an address; it knows nothing of this.
+The daemon is the same program as on a real cluster, with a kubeconfig and an address; it does not know that it runs
+beside a local cluster.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ class Stack:
         self.home = home
         self._say = say
         self._options = [
-            *("--workspace", str(Path.cwd())),  # the project one stands in takes the place of an image
+            *("--workspace", str(Path.cwd())),  # the project in this directory takes the place of an image
             *(("--port", str(port)) if port else ()),
             *(("--fresh",) if fresh else ()),
             *(("--memory-only",) if memory_only else ()),
@@ -71,7 +72,7 @@ class Stack:
         await self._stop()
 
     async def watch(self) -> None:
-        """Wait until one of the two ends, which nobody wants: raises ``ChildEnded`` with its name and last words."""
+        """Wait until one of the two ends, and raise ``ChildEnded`` with its name and the last lines of its log."""
         watches = [asyncio.create_task(child.watch(), name=f"watch-{child.name}") for child in self._children]
         try:
             done, _ = await asyncio.wait(watches, return_when=asyncio.FIRST_COMPLETED)
@@ -107,7 +108,7 @@ class Stack:
         self._say(f"musterd ready in {time.monotonic() - began:.1f} s (log: {self.home.daemon_log})")
 
     async def _until_ready(self, daemon: Child) -> None:
-        """Ask ``/readyz`` until it says yes: the daemon has no other way to tell, here as in a real cluster."""
+        """Poll ``/readyz`` until it answers 200: it is all that the daemon offers, here as on a real cluster."""
         watching = asyncio.create_task(daemon.watch(), name="watch-daemon-start")
         asking = asyncio.create_task(_ready(self.daemon_url), name="ask-readyz")
         try:
@@ -139,7 +140,7 @@ async def _ready(url: str) -> None:
 
 
 def free_port() -> int:
-    """A TCP port nobody listens on at this moment."""
+    """A TCP port that no process listens on at this moment."""
     with socket.create_server((HOST, 0)) as server:
         port: int = server.getsockname()[1]
         return port

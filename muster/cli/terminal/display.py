@@ -20,7 +20,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.logs import log_line
 from muster.cli.terminal.colours import BAD, DIM, PHASE_COLOURS, colourful, data, say
 from muster.cli.terminal.progress import ChangePrinter, left, since
-from muster.cli.terminal.rollcall import RollCall
+from muster.cli.terminal.rollcall import RollSummary
 from muster.client.snapshot import Snapshot
 
 FRAMES_PER_SECOND = 4
@@ -28,7 +28,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class Display(Protocol):
-    """A context manager; everything is told to it while it is open."""
+    """What a run is shown on: a context manager, used while it is open."""
 
     def __enter__(self) -> "Display": ...
 
@@ -37,16 +37,16 @@ class Display(Protocol):
     ) -> None: ...
 
     def say(self, words: str) -> None:
-        """A remark."""
+        """Print a message."""
 
     def log(self, rank: int, line: str) -> None:
-        """A line of a member's log."""
+        """Print a line of a member's log."""
 
-    def see(self, seen: Snapshot) -> None:
-        """The experiment, after a change."""
+    def show(self, seen: Snapshot) -> None:
+        """Show the experiment after a change."""
 
-    def observe_probe(self, roll: RollCall) -> None:
-        """The roll call, whether it changed or not."""
+    def show_roll(self, roll: RollSummary) -> None:
+        """Show the roll call, whether it changed or not."""
 
 
 def stuck_because(seen: Snapshot) -> str:
@@ -56,10 +56,10 @@ def stuck_because(seen: Snapshot) -> str:
 
 
 class Lines:
-    """The display for everything that is no terminal."""
+    """The display where standard error is no terminal."""
 
     def __init__(self) -> None:
-        self._teller = ChangePrinter()
+        self._printer = ChangePrinter()
 
     def __enter__(self) -> "Lines":
         return self
@@ -75,12 +75,12 @@ class Lines:
         """Print a line of a rank, prefixed with the rank."""
         data(log_line(rank, line, prefixed=True))
 
-    def see(self, seen: Snapshot) -> None:
+    def show(self, seen: Snapshot) -> None:
         """Print what changed since the last snapshot."""
-        self._teller.tell(seen)
+        self._printer.print(seen)
 
-    def observe_probe(self, roll: RollCall) -> None:
-        """Nothing: what the roll call shows arrives in the experiment's message too, once per change."""
+    def show_roll(self, roll: RollSummary) -> None:
+        """Print nothing: the experiment's message has it too, once per change."""
 
 
 class Block:
@@ -92,7 +92,7 @@ class Block:
         self._same_terminal = sys.stdout.isatty()
         self._utf8 = "utf" in (sys.stderr.encoding or "").lower()
         self._seen: Snapshot | None = None
-        self._roll: RollCall | None = None
+        self._roll: RollSummary | None = None
 
     def __enter__(self) -> "Block":
         self._live.__enter__()
@@ -114,7 +114,7 @@ class Block:
         else:
             data(log_line(rank, line, prefixed=True))
 
-    def see(self, seen: Snapshot) -> None:
+    def show(self, seen: Snapshot) -> None:
         """Show the snapshot at the next frame. Print a line above the block if the phase changed or it became Stuck."""
         before, self._seen = self._seen, seen
         if before is not None and seen.holds("Stuck") and not before.holds("Stuck"):
@@ -122,7 +122,7 @@ class Block:
         if before is not None and seen.phase and seen.phase != before.phase:
             self.say(printable(f"{seen.phase}: {seen.message or seen.reason}").rstrip(": "))
 
-    def observe_probe(self, roll: RollCall) -> None:
+    def show_roll(self, roll: RollSummary) -> None:
         """Show the roll call at the next frame."""
         self._roll = roll
 
@@ -157,7 +157,7 @@ class Block:
             facts.append(f"{remaining} left")
         return head.append("  " + ", ".join(facts), DIM)
 
-    def _ranks(self, roll: RollCall) -> list[Text]:
+    def _ranks(self, roll: RollSummary) -> list[Text]:
         row = Text("  ranks  ")
         for mark, plain, colour in roll.marks():
             row.append(f"{mark if self._utf8 else plain} ", colour)

@@ -1,7 +1,4 @@
-"""One plain line per change of an experiment: what somebody who waits wants to read.
-
-Times for the eye: how long ago, how long yet, and the time of day.
-"""
+"""One line for each change of an experiment, and times as people read them: ages, time left, time of day."""
 
 import contextlib
 import time
@@ -18,15 +15,15 @@ from muster.client import Client, Snapshot, Vanished
 
 @dataclass(slots=True)
 class ChangePrinter:
-    """Tells each change once. ``_told`` is the last line without its time."""
+    """Prints each change once. ``_printed`` is the last line without its time."""
 
-    _told: str = ""
+    _printed: str = ""
 
-    def tell(self, seen: Snapshot) -> None:
+    def print(self, seen: Snapshot) -> None:
         """Print a line if phase, reason or message changed."""
         line = summary(seen)
-        if line != self._told:
-            self._told = line
+        if line != self._printed:
+            self._printed = line
             say(f"{of_day(time.time())} {line}")
 
 
@@ -45,13 +42,13 @@ def summary(seen: Snapshot) -> str:
 
 
 async def watch_to_end(client: Client, name: str, namespace: str | None = None) -> Snapshot:
-    """Tell every change until the experiment has finished. Raises ``Vanished`` if it is deleted."""
-    teller = ChangePrinter()
+    """Print every change until the experiment has finished. Raises ``Vanished`` if it is deleted."""
+    printer = ChangePrinter()
     async with contextlib.aclosing(client.watch(name, namespace=namespace)) as changes:
         async for change in changes:
             if change.kind == "DELETED":
                 raise Vanished(f"experiment {change.experiment.namespace}/{name} was deleted while it ran")
-            teller.tell(change.experiment)
+            printer.print(change.experiment)
             if change.experiment.finished:
                 return change.experiment
     raise AssertionError("unreachable: a watch never ends by itself")

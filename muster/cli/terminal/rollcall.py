@@ -1,4 +1,4 @@
-"""The roll call as the daemon tells it, and a row of dots that shows it at a glance."""
+"""The roll call of the daemon's HTTP server, and a row with one mark for each rank."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ MARKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class RollCall:
-    """Who has arrived. ``states`` holds the state of each rank that the coordinator speaks of."""
+class RollSummary:
+    """Which ranks have arrived. ``states`` has the ranks that the coordinator names."""
 
     size: int
     arrived: int | None
@@ -39,7 +39,7 @@ class RollCall:
 
     @property
     def sentence(self) -> str:
-        """``3/4 arrived, missing 2``; empty where there is nothing to tell."""
+        """``3/4 arrived, missing 2``; empty where the number of arrived ranks is not known."""
         if self.arrived is None or not self.size:
             return ""
         absent = sorted(
@@ -55,7 +55,7 @@ class RollCall:
         return [MARKS.get(self.states.get(rank, "missing"), MARKS["missing"]) for rank in range(self.size)]
 
 
-def read_rollcall(document: Any) -> RollCall | None:
+def read_rollcall(document: Any) -> RollSummary | None:
     """What the daemon's ``/experiments/<namespace>/<name>.json`` says; None where it is no such document."""
     if not isinstance(document, dict):
         return None
@@ -64,10 +64,10 @@ def read_rollcall(document: Any) -> RollCall | None:
     if not isinstance(size, int) or not 0 <= size <= LARGEST_GANG:
         return None
     arrived = document.get("arrived")
-    return RollCall(
+    return RollSummary(
         size=size,
         arrived=arrived if isinstance(arrived, int) else None,
-        states={rank: state for state, words in _texts(ranks) for rank in _numbers(words, size)},
+        states={rank: state for state, ranges in _texts(ranks) for rank in _numbers(ranges, size)},
         missing=tuple(
             (entry["rank"], printable(str(entry.get("why", ""))))
             for entry in (missed if isinstance(missed, list) else ())
@@ -81,8 +81,8 @@ def read_rollcall(document: Any) -> RollCall | None:
     )
 
 
-async def ask(session: aiohttp.ClientSession, daemon: str, namespace: str, name: str) -> RollCall | None:
-    """The roll call right now; None where the daemon does not tell."""
+async def fetch_roll(session: aiohttp.ClientSession, daemon: str, namespace: str, name: str) -> RollSummary | None:
+    """The present roll call; None where the daemon does not answer with one."""
     try:
         async with session.get(f"{daemon}/experiments/{namespace}/{name}.json") as answer:
             return read_rollcall(msgspec.json.decode(await answer.read())) if answer.status == 200 else None
@@ -95,9 +95,9 @@ def _texts(value: Any) -> Iterator[tuple[str, str]]:
         yield from ((key, text) for key, text in value.items() if isinstance(text, str))
 
 
-def _numbers(words: str, size: int) -> Iterator[int]:
+def _numbers(ranges: str, size: int) -> Iterator[int]:
     """The numbers in ``0-3,7`` that are below ``size``."""
-    for part in words.split(","):
+    for part in ranges.split(","):
         first, _, last = part.partition("-")
         if first.isdecimal() and (not last or last.isdecimal()):
             yield from range(int(first), min(int(last or first), size - 1) + 1)

@@ -66,11 +66,11 @@ def _state(member: Member, missing: frozenset[int]) -> str:
     colour = GOOD if member.ready or member.phase == "Succeeded" else BUSY
     if member.phase == "Failed" or member.exit_code:
         colour = BAD
-    words = [click.style(printable(member.state), fg=colour)]
+    parts = [click.style(printable(member.state), fg=colour)]
     if member.rank in missing:
-        words.append(click.style("missing from the roll", fg=BAD))
+        parts.append(click.style("missing from the roll", fg=BAD))
     if member.node:
-        words.append(click.style(f"on {printable(member.node)}", fg=DIM))
+        parts.append(click.style(f"on {printable(member.node)}", fg=DIM))
     if member.why:
-        words.append(printable(member.why))
-    return "  ".join(words)
+        parts.append(printable(member.why))
+    return "  ".join(parts)

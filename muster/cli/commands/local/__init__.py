@@ -10,7 +10,7 @@ from muster.cli.commands.local.up import up
 
 @click.group()
 def local() -> None:
-    """A Kubernetes cluster on this machine, with musterd: for trying things out.
+    """A Kubernetes cluster on this machine, with musterd, for trying things out.
 
     Its pods are processes of this machine. kubectl and every Kubernetes client work on it. Its files are in
     $MUSTER_HOME, by default ~/.local/state/muster.

@@ -21,7 +21,7 @@ def down() -> None:
     if running is None:
         if home.held():
             raise MusterError(f"the cluster at {home.path} is just starting or ending; try again in a moment")
-        home.withdraw()  # a crash may have left promises behind
+        home.withdraw()  # removes the announcement of a cluster that crashed
         say("no local cluster runs")
         return
     note = home.noted_daemon()
@@ -34,8 +34,6 @@ def down() -> None:
     try:
         os.kill(keeper, signal.SIGTERM)
         if not select.select([ended], [], [], END_SECONDS)[0]:
-            raise MusterError(
-                f"process {keeper} has not ended after {END_SECONDS:g} s; `muster local status` tells more"
-            )
+            raise MusterError(f"process {keeper} has not ended after {END_SECONDS:g} s; `muster local status` shows it")
     finally:
         os.close(ended)

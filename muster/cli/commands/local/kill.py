@@ -1,4 +1,4 @@
-"""``muster local kill``: hurt one member, to see what happens."""
+"""``muster local kill``: send a signal to the process of one member."""
 
 import asyncio
 import os
@@ -38,8 +38,8 @@ class Signal(click.ParamType[signal.Signals]):
     "  muster local kill train-x7k2p --rank 0 --signal STOP\n"
 )
 @click.argument("name")
-@click.option("--rank", type=click.IntRange(0), required=True, help="The member to be signalled.")
-@click.option("-s", "--signal", "number", type=Signal(), default="KILL", show_default=True, help="What it is sent.")
+@click.option("--rank", type=click.IntRange(0), required=True, help="Rank of the member.")
+@click.option("-s", "--signal", "number", type=Signal(), default="KILL", show_default=True, help="Signal to send.")
 @click.option("-n", "--namespace", default=None, help="Namespace of the experiment; default by default.")
 def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) -> None:
     """Send a signal to the process of one member of NAME on the local cluster.
@@ -69,6 +69,6 @@ def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) ->
         raise NoSuchRank(f"rank {rank} ({member.pod}) has ended just now") from None
     except PermissionError as error:
         raise MusterError(
-            f"process {member.process} belongs to another user; run this as whoever started the cluster"
+            f"process {member.process} belongs to another user; run this as the user who started the cluster"
         ) from error
     data(f"{number.name} sent to rank {rank} ({member.pod}, process {member.process})")

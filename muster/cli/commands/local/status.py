@@ -1,4 +1,4 @@
-"""``muster local status``: does a local cluster run, and where."""
+"""``muster local status``: whether a local cluster runs, and its addresses."""
 
 import time
 

@@ -12,16 +12,16 @@ from muster.local.home import Home, default_home
 
 
 @click.command(epilog="\b\nExamples:\n  muster local up\n  muster local up --fresh --port 6443\n")
-@click.option("--fresh", is_flag=True, help="Forget the objects and logs of earlier clusters first.")
+@click.option("--fresh", is_flag=True, help="Remove the objects and logs of earlier clusters first.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the API server; a free one by default.")
 @click.pass_context
 def up(ctx: click.Context, fresh: bool, port: int) -> None:
     """Start a cluster and musterd, print the kubeconfig's path, and keep both running.
 
-    They end with Ctrl-C or `muster local down`.
+    Ctrl-C or `muster local down` ends them.
 
     Pods are processes of this machine and begin in this directory. Objects are kept from one start to the next. If
-    cluster or daemon fail, this says which and why, and exits with 1.
+    the cluster or the daemon fails, this names it with the last lines of its log, and exits with 1.
     """
     home = Home(default_home())
 
