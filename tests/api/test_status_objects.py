@@ -1,4 +1,4 @@
-"""A status of another version is read leniently and kept within bounds; errors are ValueErrors."""
+"""A status of another version is read leniently and kept within bounds; errors are WireErrors."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def test_a_written_status_reads_back() -> None:
 
 def test_changing_a_written_status_does_not_change_the_next_one() -> None:
     wire = FULL.to_object()
-    for part in (wire, wire["cause"], *wire["conditions"], *wire["story"]):
+    for part in (wire["roll"]["missing"], wire["roll"], wire["cause"], *wire["conditions"], *wire["story"], wire):
         part.clear()
     assert ExperimentStatus.from_object(FULL.to_object()) == FULL
 
@@ -104,6 +104,29 @@ def test_long_texts_and_lists_are_cut_to_their_bounds_when_written() -> None:
     assert {len(line["message"]) for line in wire["story"]} == {MAX_MESSAGE}
 
 
+def test_null_is_absent_but_not_for_a_number_or_a_list() -> None:
+    nulls: dict[str, Any] = dict.fromkeys(("reason", "coordinator", "phaseTime", "startTime", "roll", "cause"))
+    assert ExperimentStatus.from_object(nulls) == ExperimentStatus()
+    assert ExperimentStatus.from_object({"cause": {"exitCode": None, "pod": None}}).cause == Cause(0, "")
+    for key in ("epoch", "conditions"):
+        with pytest.raises(WireError):
+            ExperimentStatus.from_object({key: None})
+
+
+def test_the_largest_numbers_and_texts_are_kept() -> None:
+    for raw in (
+        {"epoch": MAX_COUNTER, "ready": f"0/{MAX_COUNTER}"},
+        {"message": "x" * MAX_MESSAGE},
+        {"message": "x" * (MAX_MESSAGE - 1) + "…"},
+    ):
+        assert raw.items() <= ExperimentStatus.from_object(raw).to_object().items()
+
+
+@pytest.mark.parametrize("text", ["x" * (MAX_MESSAGE + 1), "x" * (MAX_MESSAGE - 1) + "\U0001f525"])
+def test_a_text_just_beyond_its_bound_ends_in_an_ellipsis(text: str) -> None:
+    assert ExperimentStatus.from_object({"message": text}).message == "x" * (MAX_MESSAGE - 1) + "…"
+
+
 def test_messages_are_bounded_in_bytes_too() -> None:
     status = ExperimentStatus.from_object({"message": "\U0001f525" * 1_000, "reason": "\u00e9" * 64})
     assert MAX_MESSAGE - 4 < len(status.message.encode()) <= MAX_MESSAGE + 2
@@ -132,6 +155,9 @@ def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
         {"ready": 3},
         {"ready": "3"},
         {"ready": "-3/4"},
+        {"ready": "²/4"},
+        {"ready": "3/" + "4" * 5_000},
+        {"ready": f"3/{MAX_COUNTER + 1}"},
         {"message": ["x"]},
         {"conditions": {}},
         {"conditions": [{"type": "A", "status": "Maybe"}]},
@@ -147,8 +173,8 @@ def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
         {"phase": 7},
     ],
 )
-def test_a_wrong_type_or_number_is_a_value_error(raw: dict[str, Any]) -> None:
-    with pytest.raises(ValueError):
+def test_a_wrong_type_or_number_is_an_error(raw: dict[str, Any]) -> None:
+    with pytest.raises(WireError):
         ExperimentStatus.from_object(raw)
 
 
@@ -176,9 +202,9 @@ values = st.recursive(
 
 
 @given(st.dictionaries(fields, values, max_size=5))
-def test_a_hostile_status_raises_only_value_errors(raw: dict[str, Any]) -> None:
+def test_a_hostile_status_raises_only_wire_errors(raw: dict[str, Any]) -> None:
     try:
         status = ExperimentStatus.from_object(raw)
-    except ValueError:
+    except WireError:
         return
     assert ExperimentStatus.from_object(status.to_object()) == status

@@ -11,6 +11,7 @@ Read leniently: unknown fields are ignored, absent ones have their default, so t
 stops an older one. What a kind cannot read is a ``WireError`` that names the field.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -28,6 +29,7 @@ REMEMBERED: Final = 2048
 
 S = TypeVar("S", bound=msgspec.Struct)
 _ABSENT: Final = object()
+_RATIO: Final = re.compile("([0-9]{1,16})/([0-9]{1,16})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +166,9 @@ _read_once = lru_cache(REMEMBERED, typed=True)(_read)  # typed: 1 is not True, a
 
 def _ratio(field: Field, value: Any) -> dict[str, int]:
     """The two numbers of ``3/4``."""
-    part, _, whole = value.partition("/") if isinstance(value, str) else ("", "", "")
-    if not (part.isdecimal() and whole.isdecimal()):
+    if not isinstance(value, str) or not (found := _RATIO.fullmatch(value)):
         raise wrong(value, "a ratio such as 3/4")
-    return {field.name: int(part), field.wire.of: int(whole)}
+    return {field.name: field.kind.read(int(found[1])), field.wire.of: field.kind.read(int(found[2]))}
 
 
 def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
