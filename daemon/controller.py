@@ -26,7 +26,7 @@ from muster.state.engine_facts import LiveRead, Refusal
 from muster.state.invalid_spec import refuse
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
-from muster.state.record import Line, Record
+from muster.state.record import Record, StoryLine
 from muster.state.roll import RollAnswer
 from muster.state.status import to_status
 from muster.state.view import View
@@ -192,7 +192,7 @@ class Controller:
             return False  # deleted meanwhile; the watch will say so
         return True
 
-    async def _write(self, entry: Entry, record: Record, story: tuple[Line, ...]) -> None:
+    async def _write(self, entry: Entry, record: Record, story: tuple[StoryLine, ...]) -> None:
         """Persist a record, then tell what came of it. Without a clear answer that is told when it is known."""
         attempt = Unanswered(entry.version, entry.record, record, story)
         try:
@@ -263,7 +263,7 @@ def _ref(entry: Entry) -> ExperimentRef:
     return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid)
 
 
-def _log_story(plan: Plan, record: Record, lines: Sequence[Line]) -> None:
+def _log_story(plan: Plan, record: Record, lines: Sequence[StoryLine]) -> None:
     for line in lines:
         log.info(
             line.message,

@@ -16,7 +16,7 @@ from muster.api.manifest.experiment import parse_experiment
 from muster.state.operators.planning import plan_of
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.record import Line, Record
+from muster.state.record import Record, StoryLine
 from muster.state.status import from_status
 from muster.state.view import View
 from muster.watchers.experiments import ExperimentRecord
@@ -67,7 +67,7 @@ class Unanswered:
     version: int
     before: Record | None
     after: Record
-    story: tuple[Line, ...]
+    story: tuple[StoryLine, ...]
 
 
 @dataclass(slots=True)

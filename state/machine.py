@@ -47,7 +47,7 @@ from muster.state.actions import Action, ProbeTarget
 from muster.state.context import Context
 from muster.state.observe import observe
 from muster.state.plan import Plan
-from muster.state.record import Line, Phase, Record
+from muster.state.record import Phase, Record, StoryLine
 from muster.state.view import ReadOnlyView
 
 
@@ -58,7 +58,7 @@ class Decision(msgspec.Struct, frozen=True):
     write: bool
     actions: tuple[Action, ...] = ()
     wake_at: float | None = None
-    story: tuple[Line, ...] = ()
+    story: tuple[StoryLine, ...] = ()
     probe: ProbeTarget | None = None
     read_first: bool = False
     """Nothing follows before the view holds the pods as the live API has them now."""

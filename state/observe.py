@@ -12,7 +12,7 @@ from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succ
 from muster.state.history import append, tell
 from muster.state.policies import barrier, deadline, failure, rendezvous, success, suspension
 from muster.state.policies.rendezvous import Assembly
-from muster.state.record import Line, Phase, Record
+from muster.state.record import Phase, Record, StoryLine
 from muster.state.status_summary import due, summarize
 from muster.state.transitions import enter
 
@@ -28,7 +28,7 @@ class Observation(msgspec.Struct, frozen=True):
     record: Record
     write: bool
     wake_at: float | None
-    story: tuple[Line, ...]
+    story: tuple[StoryLine, ...]
     probe: ProbeTarget | None
 
 

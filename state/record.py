@@ -21,7 +21,6 @@ __all__ = [
     "Cause",
     "Condition",
     "ConditionType",
-    "Line",
     "Phase",
     "Record",
     "RollCall",
@@ -29,7 +28,6 @@ __all__ = [
 ]
 
 FINISHED = frozenset({Phase.SUCCEEDED, Phase.FAILED})
-Line = StoryLine
 
 _facts = facts_of(ExperimentStatus)
 

@@ -20,7 +20,7 @@ from muster.state.context import Context
 from muster.state.messages import sentence, why_missing
 from muster.state.plan import Plan
 from muster.state.probe_result import SHOWN_RANKS, ProbeResult
-from muster.state.record import Cause, Condition, ConditionType, Line, Phase, Record
+from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.roll import RankState
 from muster.state.rules import ClockName
 
@@ -210,7 +210,7 @@ def _stated(condition: Condition) -> Stated:
     )
 
 
-def _told(line: Line) -> Told:
+def _told(line: StoryLine) -> Told:
     return Told(
         at=stamp(line.at),
         epoch=line.epoch,

@@ -28,7 +28,7 @@ from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.policies import deadline
-from muster.state.record import Line, Record
+from muster.state.record import Record, StoryLine
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.status import from_status, to_status
 from muster.watchers import experiments, services
@@ -265,7 +265,7 @@ def check_restart(entry: Entry, plan: Plan, decision: Decision, persisted: bytes
     require(stories[0] == stories[1], f"a restarted daemon would write the Events {stories[1]} instead of {stories[0]}")
 
 
-def check_events(ref: ExperimentRef, lines: Iterable[Line]) -> None:
+def check_events(ref: ExperimentRef, lines: Iterable[StoryLine]) -> None:
     """Each line of the story fits in a Kubernetes Event."""
     for line in lines:
         event = render_event(ref, line, "musterd-0")

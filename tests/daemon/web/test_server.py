@@ -16,7 +16,7 @@ from muster.metrics.instruments import Instruments
 from muster.state.plan import Plan
 from muster.state.pod import PodPhase
 from muster.state.policies.deadline import ends
-from muster.state.record import Cause, Condition, ConditionType, Line, Phase, Record
+from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.roll import RankState
 from muster.state.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
@@ -60,7 +60,7 @@ def assembling() -> Subject:
         message="3/4 ranks arrived; missing rank 2",
         cause=Cause(0, "OOMKilled", EVIL, NOW - 70, pod="run-worker-0-1-0", rank=1, exit_code=137, signal=9),
         conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "3/4 ranks arrived", 1, NOW),),
-        story=(Line(NOW - 60, 0, "Started", EVIL), Line(NOW, 0, "Stuck", "RanksMissing", warning=True)),
+        story=(StoryLine(NOW - 60, 0, "Started", EVIL), StoryLine(NOW, 0, "Stuck", "RanksMissing", warning=True)),
     )
     seen = view(pod(0), pod(1), idle, pod(3), heard=answer(*ranks))
     return Subject(plan(clocks={ClockName.TOTAL: Clock(3600, ClockAction.FAIL)}), now, seen)
