@@ -1,9 +1,9 @@
-"""Every name that Muster and the world agree on: API group, labels, annotations, environment variables, member names.
+"""Names that other programs rely on: API group, labels, annotations, environment variables, pod names.
 
-A member's pod is called ``<experiment>-<group>-<job>-<pod>-<suffix>`` and answers to
+The pod of a member is named ``<experiment>-<group>-<job>-<pod>-<suffix>``; its DNS name in the headless Service is
 ``<group>-<job>-<pod>-<suffix>.<experiment>``. The suffix is derived from the experiment's uid and the epoch, and in
-the pod's name from the attempt too. So a create sent twice meets its own first copy (AlreadyExists instead of a second
-pod), and a process of an older epoch can neither hold nor find the address of the new coordinator.
+the pod's name from the attempt too. So a create that is sent twice gets AlreadyExists and makes no second pod, and a
+process of an older epoch can neither hold nor resolve the address of the new coordinator.
 """
 
 from functools import lru_cache

@@ -1,8 +1,7 @@
-"""Which names an experiment may have.
+"""Checks the name of an experiment.
 
-Its name is the name of a headless Service and the beginning of every pod's name,
-``<experiment>-<group>-<job>-<pod>-<suffix>``, and Kubernetes gives both 63 characters; so how long it may be depends
-on the longest group name and the largest indices.
+It names the headless Service and begins every pod's name, ``<experiment>-<group>-<job>-<pod>-<suffix>``. Kubernetes
+allows 63 characters for each, so the longest possible name depends on the longest group name and the largest indices.
 """
 
 import re
@@ -28,7 +27,7 @@ def longest_pod_name(name: str, groups: Iterable[Group]) -> str:
 
 
 def check_name(name: str, groups: Iterable[Group]) -> list[tuple[str, str]]:
-    """What is wrong with ``name`` for an experiment of these groups, as (message, hint); empty if nothing is."""
+    """Problems of ``name`` for an experiment of these groups, as (message, hint); empty if it is valid."""
     if len(name) > MAX_POD_NAME or not _NAME.match(name):
         proposal = slug(name)
         hint = f"write {proposal}" if proposal and proposal != name else "write a shorter one of these characters"
@@ -48,6 +47,6 @@ def check_name(name: str, groups: Iterable[Group]) -> list[tuple[str, str]]:
 
 
 def slug(name: str) -> str:
-    """The nearest allowed name: ``My run #3`` becomes ``my-run-3``; empty if nothing remains."""
+    """The nearest valid name: ``My run #3`` becomes ``my-run-3``; empty if no character remains."""
     words = re.sub(r"[^a-z0-9]+", "-", name[:200].lower())
     return words.lstrip("-0123456789")[:MAX_POD_NAME].strip("-")
