@@ -71,7 +71,7 @@ def main() -> int:
     chosen = parser.parse_args()
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     for module, name, value in (
-        (agent, "PodSet", MembersOnly),
+        (agent, "AssignedPods", MembersOnly),
         (agent, "Scheduler", NoScheduler),
         (registration, "RENEW_SECONDS", RENEW_SECONDS),
     ):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from muster.api.errors import Forbidden, Invalid
@@ -172,7 +173,9 @@ async def test_pod_security_admits_what_the_page_says(here: Site, level: str) ->
 async def admits(here: Site, pod: Any) -> bool:
     """Whether the namespace's Pod Security level admits the pod."""
     try:
-        await here.request("POST", f"{core(here.namespace, 'pods')}?dryRun=All&fieldValidation=Strict", pod)
+        params = {"dryRun": "All", "fieldValidation": "Strict"}
+        body = msgspec.json.encode(pod)
+        await here.client.transport.request("POST", core(here.namespace, "pods"), params=params, body=body)
     except Forbidden as error:
         if "violates PodSecurity" not in error.message:
             raise
