@@ -1,6 +1,6 @@
 """A fleet: 100,000 tracked pods, 5,000 events a second, and what that takes of one core.
 
-Everything is the daemon's own from the socket to the queue (connection, reflectors, stores, roster, queue and uvloop);
+Everything is the daemon's own from the socket to the queue (connection, reflectors, stores, index, queue and uvloop);
 only the steps are empty. CPU is counted over a fixed number of events, without what it takes to order them. The loop's
 lag is what a timer came late, but never more than the CPU this process used meanwhile: the rest is the neighbours'
 doing. For the same reason events are never asked for more than a few milliseconds ahead: a daemon that was kept from
@@ -86,11 +86,11 @@ class Fleet:
 
     def __init__(self, connection: Connection) -> None:
         self.queue = WorkQueue()
-        self.roster = ExperimentIndex(wanted=self.queue.add, gone=self.queue.forget)
+        self.index = ExperimentIndex(wanted=self.queue.add, gone=self.queue.forget)
         self._reached: tuple[Callable[[], bool], asyncio.Event] | None = None
         self.caches = Informers(
             connection,
-            self.roster,
+            self.index,
             namespace="",
             times=Times(time.monotonic, Random(1), asyncio.sleep),
             settings=ReflectorSettings(),
@@ -137,7 +137,7 @@ async def measure() -> Measured:
         ]
         tasks.append(asyncio.create_task(fleet.queue.work(fleet.step, fleet.failed), name="worker"))
         await fleet.until(lambda: fleet.caches.synced)
-        assert fleet.roster.pods == PODS
+        assert fleet.index.pods == PODS
         await asyncio.sleep(1.0)
         listed = time.process_time() - began
         tasks.append(asyncio.create_task(_beat(fleet, stdin, lags, own), name="beat"))

@@ -1,11 +1,11 @@
 """The composition root: every part of the daemon, and every task it runs, in one place.
 
-The parts do not know each other; whoever wants to see how data goes round reads ``__init__`` from top to bottom.
+The parts do not know each other; ``__init__``, read from top to bottom, shows how data goes round.
 Clock, randomness and sleep come from outside, and the API server is reached through ``Transport`` alone, so the whole
 daemon runs unmodified in a simulated world.
 
-Watches run always. What writes (the workers of the queue, the announcer) and what probes runs always too, unless
-there is an election: then it runs while this daemon leads, behind a fence (``muster.kube.leaderelection``).
+Watches always run. The workers of the queue, the event recorder and the probers run too; with leader election they
+run only while this daemon leads, and their writes pass a fence (``muster.kube.leaderelection``).
 """
 
 import asyncio
@@ -68,13 +68,13 @@ class Daemon:
         make_prober: Callable[[ProbeTarget], Prober] | None = None,
         settle: Callable[[], None] = lambda: None,
     ) -> None:
-        """To be called on the loop that will run it.
+        """Call this on the event loop that will run the daemon.
 
-        ``instance`` names this daemon in Events, and people know it by that name in the Lease. ``settle`` is called
-        once, when the first full lists are in.
+        ``instance`` names this daemon in Events and in the Lease. ``settle`` is called once, when the first full lists
+        have arrived.
         """
         self.settings = settings
-        self.instruments = Instruments(version, lambda: self.roster.pods, lambda: len(self.queue))
+        self.instruments = Instruments(version, lambda: self.index.pods, lambda: len(self.queue))
         transport = MeasuredTransport(transport, self.instruments.request, monotonic)
         self.elector: Elector | None = None
         writing: Transport = transport
@@ -88,37 +88,37 @@ class Daemon:
             )
             writing = FencedTransport(transport, self.elector.fence)
         self.queue = WorkQueue(self.instruments.queued)
-        self.roster = ExperimentIndex(wanted=self._wanted, gone=self._gone)
-        self.heartbeat = LoopLagMonitor(self.instruments.lagged)
-        self.probing = ProberPool(
-            self._heard, make=make_prober or prober_of(clock), lag=lambda: self.heartbeat.lag, observe=self._probed
+        self.index = ExperimentIndex(wanted=self._wanted, gone=self._gone)
+        self.loop_lag = LoopLagMonitor(self.instruments.lagged)
+        self.probers = ProberPool(
+            self._heard, make=make_prober or prober_of(clock), lag=lambda: self.loop_lag.lag, observe=self._probed
         )
-        self.announcer = EventRecorder(writing, instance)
-        self.caches = Informers(
+        self.recorder = EventRecorder(writing, instance)
+        self.informers = Informers(
             transport,
-            self.roster,
+            self.index,
             namespace=settings.namespace,
             times=Times(monotonic, random, sleep),
             settings=ReflectorSettings(silence=settings.watch_silence),
             advanced=self._advanced,
         )
-        self.conductor = Controller(
+        self.controller = Controller(
             transport=writing,
-            roster=self.roster,
+            index=self.index,
             queue=self.queue,
-            caches=self.caches,
+            informers=self.informers,
             engine=NativeEngine(writing, concurrency=settings.write_concurrency, clock=clock),
-            probing=self.probing,
-            announcer=self.announcer,
+            probers=self.probers,
+            recorder=self.recorder,
             instruments=self.instruments,
             clock=clock,
             monotonic=monotonic,
         )
-        self.health = DaemonHealth(self.caches, self.heartbeat, monotonic)
+        self.health = DaemonHealth(self.informers, self.loop_lag, monotonic)
         self.instruments.registry.register(
             ExperimentCollector(lambda: self.subjects() if self.leading else (), clock, deadlines=deadline.ends)
         )
-        self.instruments.registry.register(WatchCollector(lambda: self.caches.reflectors.items(), monotonic))
+        self.instruments.registry.register(WatchCollector(lambda: self.informers.reflectors.items(), monotonic))
         if self.elector is not None:
             self.instruments.registry.register(LeadershipCollector(self.elector))
         self._writing = writing
@@ -136,23 +136,23 @@ class Daemon:
         """This daemon decides and writes. Without an election it always does."""
         return self.elector is None or self.elector.leading
 
-    def standing(self) -> str:
+    def leadership(self) -> str:
         """One line for people: whether this daemon leads."""
         if self.elector is None:
             return "ok"
         if self.leading:
             return f"ok: leading as {self.elector.identity}"
-        return f"ok: standing by; {self.elector.holder or 'nobody'} leads"
+        return f"ok: standing by; {self.elector.holder or 'no daemon'} leads"
 
     def subjects(self) -> Iterator[Subject]:
         """Every experiment that has a plan and a record, for metrics and the roll-call page."""
-        for entry in self.roster:
+        for entry in self.index:
             if entry.plan is not None and entry.record is not None:
                 yield Subject(entry.plan, entry.record, entry.view)
 
     def find(self, namespace: str, name: str) -> Subject | None:
         """The experiment of that name, or None."""
-        entry = self.roster.named(namespace, name)
+        entry = self.index.named(namespace, name)
         if entry is None or entry.plan is None or entry.record is None:
             return None
         return Subject(entry.plan, entry.record, entry.view)
@@ -162,7 +162,7 @@ class Daemon:
         return deadline.ends(plan, record)
 
     def retried(self, method: str, path: str) -> None:
-        """A request is sent again because the API server asked to wait."""
+        """Count a request that is repeated because the API server asked to wait."""
         self.instruments.retried(*labels(method, path))
 
     def stop(self) -> None:
@@ -180,27 +180,27 @@ class Daemon:
             stopping.cancel()
             failed = [task for task in tasks if task.done() and not task.cancelled()]
             for task in failed:
-                log.critical("a part of the daemon ended", task=task.get_name(), exc_info=task.exception())
+                log.critical("task exited unexpectedly", task=task.get_name(), exc_info=task.exception())
             late = await self._end()
         return not failed and not late
 
     def _start(self) -> None:
-        for name, reflector in self.caches.reflectors.items():
+        for name, reflector in self.informers.reflectors.items():
             self._watches.append(asyncio.create_task(reflector.run(), name=f"watch {name}"))
         if self.elector is None:
             self._start_writers()
         else:
             self._others.append(asyncio.create_task(self._elect(self.elector), name="election"))
-        self._others.append(asyncio.create_task(self.heartbeat.run(), name="heartbeat"))
+        self._others.append(asyncio.create_task(self.loop_lag.run(), name="loop_lag"))
 
     def _start_writers(self) -> None:
         for number in range(self.settings.workers):
-            work = self.queue.work(self.conductor.step, self.conductor.failed)
+            work = self.queue.work(self.controller.step, self.controller.failed)
             self._workers.append(asyncio.create_task(work, name=f"worker {number}"))
-        self._announcing.append(asyncio.create_task(self.announcer.run(), name="announcer"))
+        self._announcing.append(asyncio.create_task(self.recorder.run(), name="recorder"))
 
     async def _elect(self, elector: Elector) -> None:
-        """Stand for election, but not before there is a picture to decide on."""
+        """Take part in the election once the first full lists have arrived."""
         await self._synced.wait()
         await elector.run(self._lead)
 
@@ -209,11 +209,11 @@ class Daemon:
         try:
             latest = await self._latest()
             if not self._stop.is_set():
-                take_over(self.roster, self.queue, latest)
+                take_over(self.index, self.queue, latest)
                 self._start_writers()
                 await asyncio.wait([*self._workers, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
             if self._stop.is_set():
-                await asyncio.Event().wait()  # the stages of the shutdown end the writers, and then this
+                await asyncio.Event().wait()  # the shutdown stages end the writers, and then this task
             for writer in (*self._workers, *self._announcing):
                 if writer.done():
                     writer.result()
@@ -221,11 +221,11 @@ class Daemon:
             await end_tasks([*self._workers, *self._announcing])
             self._workers.clear()
             self._announcing.clear()
-            await self.probing.close()
-            stand_by(self.roster, self.queue)
+            await self.probers.close()
+            stand_by(self.index, self.queue)
 
     async def _latest(self) -> Snapshot[ExperimentRecord]:
-        """All Experiments as the API server has them now; asked for until it answers."""
+        """All Experiments as the API server has them now. Retries until it answers."""
         path = in_namespace(self.settings.namespace, experiments.PATH)
         while True:
             try:
@@ -238,13 +238,13 @@ class Daemon:
                     timeout=self.settings.renew_deadline,
                 )
             except ApiError as error:
-                log.warning("experiments cannot be listed; nothing is decided before", error=str(error))
+                log.warning("experiments cannot be listed, retrying before the first decision", error=str(error))
             await self._sleep(self.settings.retry_period)
 
     async def _end(self) -> list[str]:
-        """Stop the writers first, then give up the leadership, then stop what only reads.
+        """End the writers, then release the Lease, then end what only reads.
 
-        In any other order a decision could be taken on caches that are no longer kept up to date.
+        In another order a decision could use caches that are being closed.
         """
         self._stop.set()
         share = self.settings.shutdown_timeout / 5
@@ -252,19 +252,19 @@ class Daemon:
         return await shut_down(
             [
                 Stage("end the steps", share, lambda: end_tasks(self._workers)),
-                Stage("tell the remaining stories", share, self._tell),
-                Stage("end the probes", share, self.probing.close),
+                Stage("write the remaining Events", share, self._flush),
+                Stage("end the probes", share, self.probers.close),
                 Stage("hand over", share, self._hand_over),
                 Stage("end the watches", share, lambda: end_tasks([*self._watches, *self._announcing, *self._others])),
             ]
         )
 
-    async def _tell(self) -> None:
-        """What a standby has not told stays in the status; so it does where the leadership ends meanwhile."""
+    async def _flush(self) -> None:
+        """Write the queued Events. Those of a standby, or after a lost leadership, stay in the status only."""
         if self._announcing:
-            telling = asyncio.create_task(self.announcer.told(), name="stories told")
-            await asyncio.wait([telling, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
-            await end_tasks([telling])
+            flushing = asyncio.create_task(self.recorder.flushed(), name="events flushed")
+            await asyncio.wait([flushing, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
+            await end_tasks([flushing])
 
     async def _hand_over(self) -> None:
         if self.elector is not None:
@@ -272,7 +272,7 @@ class Daemon:
             await self.elector.resign()
 
     def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
-        self.conductor.heard(uid, epoch, answer)
+        self.controller.heard(uid, epoch, answer)
 
     def _probed(self, kind: str, answer: RollAnswer) -> None:
         self.instruments.probed(kind, answer.coordinator.value, answer.latency)
@@ -282,12 +282,12 @@ class Daemon:
             self.queue.add(uid)
 
     def _advanced(self) -> None:
-        if self.caches.synced and not self._synced.is_set():
+        if self.informers.synced and not self._synced.is_set():
             self._synced.set()
             self._settle()
         if self.leading:
-            self.conductor.caught_up()
+            self.controller.caught_up()
 
     def _gone(self, uid: str) -> None:
         self.queue.forget(uid)
-        self.probing.aim(uid, None)
+        self.probers.aim(uid, None)

@@ -1,8 +1,8 @@
-"""The conductor: carries one experiment through one step, in the order that ``muster.state.machine`` asks for.
+"""The controller: carries one experiment through one step, in the order that ``muster.state.machine`` asks for.
 
-Decide; persist the record under the resourceVersion it was read with; carry the actions out; tell the story; come
-back when something changes or the clock says so. Between two steps of one experiment the caches must have caught up
-with our own writes.
+A step decides, persists the record under the resourceVersion it was read with, records Events, carries the actions out
+and sets a timer for the next step. Between two steps of one experiment the caches must have caught up with our own
+writes (``daemon.freshness``).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +13,7 @@ import structlog
 from muster.api.errors import ApiError, Conflict, NotFound, Throttled
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments import Entry, ExperimentIndex, Unanswered
+from muster.daemon.freshness import Readiness
 from muster.daemon.prober_pool import ProberPool
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
@@ -34,14 +35,14 @@ from muster.state.view import View
 log = structlog.get_logger()
 
 REFUSED_PAUSE = 5.0
-"""Seconds before something the API server refused (quota, admission) is tried again."""
-LOOK_PAUSE = 1.0
-"""Seconds between looks past the cache that do not settle the matter: the wall clock or the API server went back."""
+"""Seconds before a request that the API server refused (quota, admission) is repeated."""
+LIVE_READ_PAUSE = 1.0
+"""Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""
 MOST_UNANSWERED = 8
-"""Status writes of one experiment of which we still want to know whether they were carried out."""
+"""Status writes of one experiment whose outcome is unknown and still of interest."""
 
 
-class Caches(Protocol):
+class Informers(Protocol):
     """How far the watch caches have come."""
 
     @property
@@ -54,90 +55,90 @@ class Caches(Protocol):
         """The newest resourceVersion that the pod cache contains."""
         ...
 
-    async def look(self, plan: Plan, view: View) -> int:
-        """Read the plan's pods from the live API into the cache; return the resourceVersion of the list."""
+    async def read_live(self, plan: Plan, view: View) -> int:
+        """List the plan's pods from the live API into the cache. Returns the resourceVersion of the list."""
         ...
 
 
 class Controller:
-    """Owns the steps of all experiments; the queue sees to it that no experiment is in two steps at once."""
+    """Owns the steps of all experiments. The queue never runs two steps of one experiment at once."""
 
     def __init__(
         self,
         *,
         transport: Transport,
-        roster: ExperimentIndex,
+        index: ExperimentIndex,
         queue: WorkQueue,
-        caches: Caches,
+        informers: Informers,
         engine: NativeEngine,
-        probing: ProberPool,
-        announcer: EventRecorder,
+        probers: ProberPool,
+        recorder: EventRecorder,
         instruments: Instruments,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
     ) -> None:
         self._transport = transport
-        self._roster = roster
+        self._index = index
         self._queue = queue
-        self._caches = caches
+        self._informers = informers
         self._engine = engine
-        self._probing = probing
-        self._announcer = announcer
+        self._probers = probers
+        self._recorder = recorder
         self._instruments = instruments
         self._clock = clock
         self._monotonic = monotonic
         self._waiting: set[str] = set()
-        """Experiments that wait for the caches to catch up with what we wrote."""
+        """Experiments that wait for the caches to catch up with our writes."""
 
     async def step(self, uid: str) -> None:
         """One step of one experiment. Raises the ``ApiError`` that kept it from being finished."""
-        entry = self._roster.get(uid)
+        entry = self._index.get(uid)
         if entry is None:
             return
-        if not self._caches.synced or entry.behind or self._caches.pods_version < entry.pods_due:
+        if self._readiness(entry) is Readiness.WAIT:
             self._waiting.add(uid)
             return
-        self._learn(entry)
+        self._settle_unanswered(entry)
         if entry.plan is None:
             await self._refuse(entry)
-        elif self._outdated(entry):
-            await self._look(entry, entry.plan)
+        elif self._readiness(entry) is Readiness.READ_PODS:
+            await self._read_live(entry, entry.plan)
         else:
             await self._follow(entry, entry.plan, self._decide(entry, entry.plan))
 
     def caught_up(self) -> None:
-        """A cache has come further: whoever waited for that gets a turn."""
+        """A cache has advanced: requeue the experiments that waited for that."""
         waiting, self._waiting = self._waiting, set()
         for uid in waiting:
             self._queue.add(uid)
 
     def heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         """Take in what a coordinator answered."""
-        entry = self._roster.get(uid)
+        entry = self._index.get(uid)
         if entry is not None and entry.view.observe_probe(answer, epoch):
             self._queue.add(uid)
 
     def failed(self, uid: str, error: Exception) -> float | None:
         """Log a step that was not finished. The seconds to wait before it is tried again, if the error says."""
-        entry = self._roster.get(uid)
+        entry = self._index.get(uid)
         name = entry.seen.name if entry else uid
         match error:
             case Conflict():
-                log.info("somebody else wrote first", experiment=name, error=str(error))
+                log.info("status conflict, retrying", experiment=name, error=str(error))
             case ApiError():
                 log.warning("step not finished", experiment=name, error=str(error))
             case _:
                 log.error("step failed", experiment=name, exc_info=error)
         return error.retry_after if isinstance(error, Throttled) else None
 
-    def _outdated(self, entry: Entry) -> bool:
-        """The pods are older than a record that another daemon, or an earlier life, wrote when it had seen them.
-
-        The streams are independent, so its record may be here before its pods. Judged by that record, a member that
-        runs seems to have gone back to Pending, and a pod that ended and is kept for its logs seems to run still.
-        """
-        look = entry.view.engine.live_read
-        return max(self._caches.pods_version, look.version if look else 0) < entry.foreign_version
+    def _readiness(self, entry: Entry) -> Readiness:
+        if not self._informers.synced:
+            return Readiness.WAIT
+        return entry.freshness.ready(
+            seen=entry.seen.resource_version,
+            pods=self._informers.pods_version,
+            live_read=entry.view.engine.live_read,
+        )
 
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
@@ -149,11 +150,11 @@ class Controller:
 
     async def _follow(self, entry: Entry, plan: Plan, decision: Decision) -> None:
         if decision.read_first:
-            await self._look(entry, plan)
+            await self._read_live(entry, plan)
             return
         if decision.write and not await self._persist(entry, decision):
             return
-        self._probing.aim(plan.uid, decision.probe)
+        self._probers.aim(plan.uid, decision.probe)
         if decision.wake_at is not None:
             self._queue.add_in(plan.uid, decision.wake_at - self._clock())
         for action in decision.actions:
@@ -166,15 +167,15 @@ class Controller:
             if outcome.error is not None:
                 raise outcome.error
             if outcome.refusal is not None:
-                return  # the actions of a step build on each other: no member starts without the Service that names it
+                return  # actions build on each other: no member starts without the Service that names it
         self._refused(entry, None)
 
-    async def _look(self, entry: Entry, plan: Plan) -> None:
-        """Look past the cache, and decide again: at once, unless the last look was not enough either."""
+    async def _read_live(self, entry: Entry, plan: Plan) -> None:
+        """Read the pods past the cache and requeue: at once, or after a pause where the last read was not enough."""
         at, last = self._clock(), entry.view.engine.live_read
-        entry.view.engine.live_read = LiveRead(at, await self._caches.look(plan, entry.view))
-        again = last is not None and abs(at - last.at) < 2 * LOOK_PAUSE  # twice: a look that has waited is one itself
-        self._queue.add_in(plan.uid, LOOK_PAUSE if again else 0.0)
+        entry.view.engine.live_read = LiveRead(at, await self._informers.read_live(plan, entry.view))
+        again = last is not None and abs(at - last.at) < 2 * LIVE_READ_PAUSE  # twice: the last read may have paused too
+        self._queue.add_in(plan.uid, LIVE_READ_PAUSE if again else 0.0)
 
     async def _refuse(self, entry: Entry) -> None:
         """Fail an experiment that cannot be planned, unless it has begun: then its pods are left as they are."""
@@ -189,62 +190,65 @@ class Controller:
         try:
             await self._write(entry, decision.record, decision.story)
         except NotFound:
-            return False  # deleted meanwhile; the watch will say so
+            return False  # deleted meanwhile; the watch will report it
         return True
 
     async def _write(self, entry: Entry, record: Record, story: tuple[StoryLine, ...]) -> None:
-        """Persist a record, then tell what came of it. Without a clear answer that is told when it is known."""
-        attempt = Unanswered(entry.version, entry.record, record, story)
+        """Write status. On success emit Events and metrics.
+
+        If the outcome is unknown (timeout), defer them until the watch shows whether the write was applied.
+        """
+        attempt = Unanswered(entry.freshness.version, entry.record, record, story)
         try:
-            version = await write_status(self._transport, _ref(entry), to_status(record), entry.version)
+            version = await write_status(self._transport, _ref(entry), to_status(record), entry.freshness.version)
         except NotFound:
             raise
         except ApiError as error:
-            # Conflict too: a PUT on a connection that broke is sent again, and meets its own first copy. But where an
-            # earlier attempt may be what it meets, that one is not forgotten for it.
+            # Conflict too: a PUT on a connection that broke is sent again and conflicts with its own first copy. But
+            # where it may conflict with an earlier attempt, that attempt stays the one of interest.
             if not (isinstance(error, Conflict) and entry.unanswered):
                 entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
             raise
-        if version > entry.version:  # else the watch was faster than the answer, and has brought what followed, too
-            entry.record, entry.version = record, version
-        elif entry.foreign_version == version:
-            entry.foreign_version = 0
+        if version > entry.freshness.version:  # else the watch has already brought this write, and what followed it
+            entry.record, entry.freshness.version = record, version
+        elif entry.freshness.foreign_version == version:
+            entry.freshness.foreign_version = 0
         entry.unanswered.clear()  # based on the same version as this one, so they were not carried out
-        self._tell(entry, attempt)
+        self._record_story(entry, attempt)
 
-    def _learn(self, entry: Entry) -> None:
-        """A status write whose answer was lost has been carried out if the status reads as it would have made it."""
+    def _settle_unanswered(self, entry: Entry) -> None:
+        """A status write whose answer was lost was applied if the status now reads as that write would have made it."""
         if not entry.unanswered or entry.record is None:
             return
         done = next((each for each in entry.unanswered if to_status(each.after) == to_status(entry.record)), None)
         if done is not None:
-            self._tell(entry, done)
-            entry.foreign_version = 0
-        entry.unanswered = [each for each in entry.unanswered if each.version >= entry.version]
+            self._record_story(entry, done)
+            entry.freshness.foreign_version = 0
+        entry.unanswered = [each for each in entry.unanswered if each.version >= entry.freshness.version]
 
-    def _tell(self, entry: Entry, written: Unanswered) -> None:
+    def _record_story(self, entry: Entry, written: Unanswered) -> None:
         if entry.plan is not None:
             self._instruments.transition(entry.plan, written.before, written.after)
             _log_story(entry.plan, written.after, written.story)
-        self._announcer.tell(_ref(entry), written.story)
+        self._recorder.record(_ref(entry), written.story)
 
     def _refused(self, entry: Entry, refusal: Refusal | None) -> None:
-        """What the API server would not do in this step (None: it did everything) is seen by the next decision."""
+        """Keep what the API server refused in this step (None: nothing) for the next decision."""
         if refusal != entry.view.engine.refusal:
             entry.view.engine.refusal = refusal
             self._queue.add(entry.seen.uid)
 
     def _fold(self, entry: Entry, outcome: Outcome, epoch: int) -> None:
-        """Put what came of an action into the view, and look again at once if it changes the picture.
+        """Put the result of an action into the view, and requeue the experiment if it changes the next decision.
 
-        ``epoch`` is the one that was decided upon: the watch may have brought a record of the next meanwhile.
+        ``epoch`` is that of the decision: the watch may have brought a record of the next epoch meanwhile.
         """
         uid, view = entry.seen.uid, entry.view
-        entry.pods_due = max(entry.pods_due, outcome.version)
+        entry.freshness.wrote_pods(outcome.version)
         if outcome.confirmed is not None:
             if outcome.launched:
                 view.engine.launched = epoch
-            if outcome.confirmed and outcome.owner <= entry.version:
+            if outcome.confirmed and outcome.owner <= entry.freshness.version:
                 view.engine.confirmed = epoch
                 self._queue.add(uid)
             else:

@@ -1,4 +1,4 @@
-"""Tells the story as Kubernetes Events, beside the steps: an Event is for people and delays nobody's restart."""
+"""Writes story lines as Kubernetes Events, beside the steps: a slow Event never delays a restart."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from muster.state.record import StoryLine
 log = structlog.get_logger()
 
 WAITING = 10_000
-"""Stories that may wait; when an API server is away for long, the oldest are not told (they stay in the status)."""
+"""Queued stories; when the API server is away for long, the oldest become no Events (they stay in the status)."""
 
 
 class EventRecorder:
-    """Owns the stories that wait to be told. ``run`` is the one task that tells them."""
+    """Owns the queued stories. ``run`` is the one task that writes them."""
 
     def __init__(self, transport: Transport, instance: str) -> None:
         self._transport = transport
@@ -25,8 +25,8 @@ class EventRecorder:
         self._stories: asyncio.Queue[tuple[ExperimentRef, tuple[StoryLine, ...]]] = asyncio.Queue()
         self.dropped = 0
 
-    def tell(self, ref: ExperimentRef, lines: Sequence[StoryLine]) -> None:
-        """Have these lines told, in order."""
+    def record(self, ref: ExperimentRef, lines: Sequence[StoryLine]) -> None:
+        """Queue these lines, in order."""
         if not lines:
             return
         if self._stories.qsize() >= WAITING:
@@ -36,7 +36,7 @@ class EventRecorder:
         self._stories.put_nowait((ref, tuple(lines)))
 
     async def run(self) -> None:
-        """Tell stories until cancelled."""
+        """Write Events until cancelled."""
         while True:
             ref, lines = await self._stories.get()
             try:
@@ -44,8 +44,8 @@ class EventRecorder:
             finally:
                 self._stories.task_done()
 
-    async def told(self) -> None:
-        """Wait until every story so far is told."""
+    async def flushed(self) -> None:
+        """Wait until every queued story is written."""
         await self._stories.join()
 
 

@@ -1,10 +1,8 @@
-"""The roster: every experiment the daemon knows, with its plan, its record and its view.
+"""The index: every experiment the daemon knows, with its plan, its record and its view.
 
-The watch stores report differences here; each difference touches one experiment's entry and asks for that
-experiment's turn in the queue, unless nothing is kept of what differs. Pods may be seen before the experiment that owns
-them (the streams are independent), so views are kept by owner uid and wait for their experiment.
-
-From an Experiment's bytes to its plan and its record, each of which may be impossible.
+The watch stores report each change here. A change of a tracked field requeues the owning experiment. Pods may be seen
+before the Experiment that owns them (the streams are independent), so views are keyed by the owner's uid and wait for
+their Experiment.
 """
 
 import json
@@ -13,6 +11,7 @@ from dataclasses import dataclass, field
 
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
+from muster.daemon.freshness import Freshness
 from muster.state.operators.planning import plan_of
 from muster.state.plan import Plan
 from muster.state.pod import Pod
@@ -23,12 +22,12 @@ from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.services import ServiceRecord
 
 MICROSECOND = 1e-6
-"""Seconds. As finely as a status tells of times: two that differ by less are the same."""
+"""Seconds. The resolution of times in a status: two times that differ by less are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an Experiment says. Without a plan, ``problem`` says why, in words for its author."""
+    """The plan and the record of an Experiment. Without a plan, ``problem`` says why, in words for its author."""
 
     plan: Plan | None
     record: Record | None
@@ -62,7 +61,7 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A status write that was carried out or was not: ``version`` is what it was based on."""
+    """A status write whose outcome is unknown; ``version`` is the resourceVersion it was based on."""
 
     version: int
     before: Record | None
@@ -72,7 +71,7 @@ class Unanswered:
 
 @dataclass(slots=True)
 class Entry:
-    """One experiment. ``record`` is what is persisted as far as we know, ``version`` its resourceVersion there."""
+    """One experiment. ``record`` is what is persisted, as far as this daemon knows."""
 
     seen: ExperimentRecord
     view: View
@@ -80,25 +79,16 @@ class Entry:
     problem: str = ""
     """Why there is no plan for the latest spec; empty if there is one."""
     record: Record | None = None
-    version: int = 0
     unreadable: bool = False
     """The object's status cannot be understood, so nothing may be decided."""
-    pods_due: int = 0
-    """The pod cache must have come this far before the next decision: the newest of our own pod writes."""
-    foreign_version: int = 0
-    """The version of a record that somebody else wrote (0: ours). Whoever did had seen the pods as they were then."""
+    freshness: Freshness = field(default_factory=Freshness)
     unanswered: list[Unanswered] = field(default_factory=list)
-    """Our status writes since ``version`` that got no clear answer."""
-
-    @property
-    def behind(self) -> bool:
-        """The experiment as cached is older than our own last write to it."""
-        return self.seen.resource_version < self.version
+    """Our status writes since ``freshness.version`` whose outcome is unknown."""
 
 
 @dataclass(slots=True)
 class ExperimentIndex:
-    """All entries by uid. ``wanted`` is called with the uid of every experiment whose picture changed."""
+    """All entries by uid. ``wanted`` is called with the uid of every experiment of which a tracked field changed."""
 
     wanted: Callable[[str], None]
     gone: Callable[[str], None]
@@ -116,12 +106,12 @@ class ExperimentIndex:
         if entry is None:
             entry = self.entries[new.uid] = Entry(seen=new, view=self._view(new.uid))
         entry.seen = new
-        if new.resource_version != entry.version or entry.plan is None:
+        if new.resource_version != entry.freshness.version or entry.plan is None:
             self._take(entry, read(new, entry.plan))
         self.wanted(new.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
-        """A pod came, changed or went. Pods without an owner of ours are nobody's and are ignored."""
+        """A pod came, changed or went. Pods that no Experiment controls are ignored."""
         self.pods += (new is not None) - (old is not None)
         if old is not None and new is not None and old.owner != new.owner:
             self._pod(old.owner, old, None)
@@ -151,14 +141,14 @@ class ExperimentIndex:
         return len(self.entries)
 
     def _take(self, entry: Entry, reading: Reading) -> None:
-        """Take over what the object says, except a status older than the one we wrote ourselves."""
+        """Take over the object, except a status that is older than our own last write."""
         if reading.plan is not None or reading.unreadable:
-            entry.plan = reading.plan  # none for an unreadable status: to decide without the record is to start over
+            entry.plan = reading.plan  # None for an unreadable status: a decision without its record would start over
         entry.problem, entry.unreadable = reading.problem, reading.unreadable
-        if entry.seen.resource_version > entry.version:
+        if entry.seen.resource_version > entry.freshness.version:
             if _written(entry.record, reading.record):
-                entry.foreign_version = entry.seen.resource_version
-            entry.record, entry.version = reading.record, entry.seen.resource_version
+                entry.freshness.foreign_version = entry.seen.resource_version
+            entry.record, entry.freshness.version = reading.record, entry.seen.resource_version
 
     def _pod(self, owner: str, old: Pod | None, new: Pod | None) -> None:
         if not owner:
@@ -173,13 +163,11 @@ class ExperimentIndex:
         view = self._view(owner)
         view.engine.service = there
         if not there:
-            view.engine.confirmed = (
-                -1
-            )  # it may be the garbage collector that follows a deletion: ask before making it again
+            view.engine.confirmed = -1  # the garbage collector may follow a deletion: confirm before it is made again
         self._touched(owner, view)
 
     def _touched(self, owner: str, view: View) -> None:
-        """Somebody's turn has come; or nobody's, and then what is known of nothing need not be kept."""
+        """Requeue the owning experiment; drop the view if there is none and the view is empty."""
         if owner in self.entries:
             self.wanted(owner)
         elif not view.epochs and not view.engine.service:
@@ -201,5 +189,5 @@ class ExperimentIndex:
 
 
 def _written(before: Record | None, after: Record | None) -> bool:
-    """Whether a status write lies between two records: each states when it was, to the microsecond."""
+    """Whether a status write lies between two records: each holds its time, to the microsecond."""
     return after is not None and (before is None or abs(after.updated_at - before.updated_at) >= MICROSECOND)

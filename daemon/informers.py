@@ -1,4 +1,4 @@
-"""The watch caches: three reflectors, three stores, and how far they have come."""
+"""The informers: a reflector and a store for each watched kind, and the resourceVersions they have reached."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -41,20 +41,20 @@ class Informers:
     def __init__(
         self,
         transport: Transport,
-        roster: ExperimentIndex,
+        index: ExperimentIndex,
         *,
         namespace: str,
         times: Times,
         settings: ReflectorSettings,
         advanced: Callable[[], None],
     ) -> None:
-        """``advanced`` is called whenever a cache has come further. An empty ``namespace`` means all of them."""
+        """``advanced`` is called whenever a cache has advanced. An empty ``namespace`` means every namespace."""
         self._transport = transport
         self._settings = settings
         self._advanced = advanced
-        self._experiments = Store[ExperimentRecord](roster.experiment_changed, self._reached)
-        self._pods = Store[Pod](roster.pod_changed, self._reached)
-        self._services = Store[ServiceRecord](roster.service_changed, self._reached)
+        self._experiments = Store[ExperimentRecord](index.experiment_changed, self._reached)
+        self._pods = Store[Pod](index.pod_changed, self._reached)
+        self._services = Store[ServiceRecord](index.service_changed, self._reached)
 
         def reflector(path: str, params: dict[str, str], decoder: Any, store: Any) -> Reflector[Any]:
             return Reflector(
@@ -78,7 +78,7 @@ class Informers:
 
     @property
     def synced(self) -> bool:
-        """The first full list of every kind is in: before that, no decision."""
+        """The first full list of every kind has arrived. The daemon decides nothing before that."""
         return self._experiments.synced and self._pods.synced and self._services.synced
 
     @property
@@ -86,10 +86,10 @@ class Informers:
         """The resourceVersion the pod cache has reached."""
         return self._pods.version
 
-    async def look(self, plan: Plan, view: View) -> int:
-        """Put the plan's pods into the cache as the live API has them now: the resourceVersion of its answer.
+    async def read_live(self, plan: Plan, view: View) -> int:
+        """List the plan's pods from the live API and put them into the cache. Returns the resourceVersion of the list.
 
-        ``view`` is what the cache holds of them. Raises ``ApiError``.
+        ``view`` holds the cached pods. Raises ``ApiError``.
         """
         seen = await list_all(
             self._transport,
@@ -102,7 +102,7 @@ class Informers:
         return seen.version
 
     def stale(self, now: float) -> Iterator[tuple[str, float]]:
-        """The watches that were silent for longer than they may be, with the seconds of silence."""
+        """The watches that have been silent for longer than allowed, with the seconds of silence."""
         for name, reflector in self.reflectors.items():
             silence = reflector.staleness(now)
             if silence > 2 * reflector.settings.silence:
@@ -113,14 +113,14 @@ class Informers:
 
 
 def _report(message: str, **fields: Any) -> None:
-    """Log what a reflector has to say; where our own kind is missing, with what to do about it."""
+    """Log a reflector's message; where the CRD of Experiment is missing, with what to do."""
     if fields.get("kind") == KIND and "404" in str(fields.get("problem", "")):
-        fields["hint"] = "this cluster knows no Experiments: kubectl apply -f deploy/crds/experiments.muster.dev.yaml"
+        fields["hint"] = "the CRD is not installed: kubectl apply -f deploy/crds/experiments.muster.dev.yaml"
     log.warning(message, **fields)
 
 
 def in_namespace(namespace: str, path: str) -> str:
-    """The path of one namespace's objects instead of everybody's."""
+    """The path of the objects of one namespace; of all namespaces where ``namespace`` is empty."""
     if not namespace:
         return path
     head, _, plural = path.rpartition("/")

@@ -1,13 +1,13 @@
-"""The event loop's own pulse: how late it runs. A daemon that lags must not blame a coordinator for being slow."""
+"""How late the event loop runs. A daemon that lags must not call a coordinator slow."""
 
 import asyncio
 from collections.abc import Callable
 
-BEAT = 0.5
+TICK = 0.5
 
 
 class LoopLagMonitor:
-    """``run`` is the task that beats; ``lag`` is how late the latest beat came, or the running one is, in seconds."""
+    """``run`` is the measuring task; ``lag`` is how late its last tick came, or the present one is, in seconds."""
 
     def __init__(self, observe: Callable[[float], None]) -> None:
         self._observe = observe
@@ -15,11 +15,11 @@ class LoopLagMonitor:
         self._due = 0.0
 
     async def run(self) -> None:
-        """Beat until cancelled."""
+        """Measure until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
-            self._due = loop.time() + BEAT
-            await asyncio.sleep(BEAT)
+            self._due = loop.time() + TICK
+            await asyncio.sleep(TICK)
             self._late = max(0.0, loop.time() - self._due)
             self._observe(self._late)
 

@@ -28,7 +28,7 @@ from muster.kube.kubeconfig import SERVICE_ACCOUNT
 log = structlog.get_logger()
 
 UNUSABLE = 2
-"""Exit code where the configuration leads nowhere."""
+"""Exit code for an unusable configuration."""
 
 
 def main() -> None:
@@ -69,7 +69,7 @@ async def serve(settings: Settings) -> int:
         settings.http_host,
         settings.http_port,
         clock=time.time,
-        standing=daemon.standing,
+        leadership=daemon.leadership,
     )
     try:
         port = await http.start()
@@ -107,7 +107,7 @@ def own_namespace(service_account: Path) -> str:
 
 
 def settle_memory() -> None:
-    """Take what the first lists brought out of the garbage collector's sight, and have it look less often.
+    """Exempt the objects of the first lists from garbage collection, and collect less often.
 
     Pods come and go as flat records without cycles; walking over all of them would only stop the loop.
     """

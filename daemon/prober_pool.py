@@ -1,10 +1,10 @@
-"""Asking coordinators: one named task per experiment whose decision names a coordinator to ask.
+"""The prober pool: one named task per experiment whose decision names a coordinator to probe.
 
-A task asks every second until the roll is complete and every three seconds after that, so that a coordinator which
-dies or falls silent is known within ten seconds. Beside it, one parked question (where the protocol has it) brings
-each arrival, and the last error text before the coordinator goes, the moment it happens.
+A task probes every second until the roll is complete and every three seconds after that, so a coordinator that dies or
+falls silent is known within ten seconds. Beside it, one parked call (where the protocol has it) returns each arrival,
+and the last error text of a coordinator that ends, at once.
 
-Answers are dropped while the daemon's own loop lags: what it then measures is itself.
+Answers without a serving coordinator are dropped while the daemon's own event loop lags: the lag may be the cause.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ log = structlog.get_logger()
 ASSEMBLING_PAUSE = 1.0
 RUNNING_PAUSE = 3.0
 TRUSTED_LAG = 1.0
-"""Seconds of event-loop lag above which a silent coordinator is our fault rather than its own."""
+"""Seconds of event-loop lag above which a silent coordinator may be caused by this daemon."""
 
 
 class Prober(Protocol):
-    """What asks one coordinator."""
+    """Probes one coordinator."""
 
     async def snapshot(self) -> RollAnswer:
         """Ask once."""
@@ -63,7 +63,7 @@ class ProberPool:
         return len(self._tasks)
 
     def aim(self, uid: str, target: ProbeTarget | None) -> None:
-        """Ask that coordinator from now on (None: nobody)."""
+        """Probe that coordinator from now on (None: stop probing)."""
         current = self._tasks.get(uid)
         if current is not None:
             if current[0] == target and not current[1].done():
@@ -84,7 +84,7 @@ class ProberPool:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A probe that fails is a bug of ours: it is told, and asked again at the next decision."""
+        """A probe task that fails is a bug: log it. The next decision starts it again."""
         if not task.cancelled() and (error := task.exception()):
             log.error("probe failed", task=task.get_name(), exc_info=error)
 
@@ -116,7 +116,7 @@ class ProberPool:
 
 
 def prober_of(clock: Callable[[], float]) -> Callable[[ProbeTarget], Prober]:
-    """The maker of probers for each kind of coordinator."""
+    """A function that makes the prober for each kind of coordinator."""
 
     def make(target: ProbeTarget) -> Prober:
         kind = ProbeKind(target.kind)

@@ -1,6 +1,6 @@
 """Shutdown in named stages, each with its own share of time.
 
-A stage that overruns is named in the log, and the next one begins all the same.
+A stage that overruns is named in the log, and the next one starts anyway.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Whether the daemon lives and sees: what ``/livez`` and ``/readyz`` answer."""
+"""Liveness and readiness of the daemon: the answers of ``/livez`` and ``/readyz``."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,24 +6,24 @@ from muster.daemon.informers import Informers
 from muster.daemon.loop_lag import LoopLagMonitor
 
 LIVE_LAG = 30.0
-"""Seconds without a turn of the event loop after which only a restart helps."""
+"""Seconds without a turn of the event loop after which the process must be restarted."""
 
 
 class DaemonHealth:
-    """Reads the caches and the heartbeat; ``monotonic`` is the reflectors' clock."""
+    """Reads the informers and the loop lag; ``monotonic`` is the reflectors' clock."""
 
-    def __init__(self, caches: Informers, heartbeat: LoopLagMonitor, monotonic: Callable[[], float]) -> None:
+    def __init__(self, caches: Informers, loop_lag: LoopLagMonitor, monotonic: Callable[[], float]) -> None:
         self._caches = caches
-        self._heartbeat = heartbeat
+        self._loop_lag = loop_lag
         self._monotonic = monotonic
 
     def dead(self) -> Mapping[str, str]:
-        """What only a restart of the process can cure."""
-        lag = self._heartbeat.lag
+        """Problems that need a restart of the process."""
+        lag = self._loop_lag.lag
         return {"event-loop": f"it has not turned for {lag:.0f} s"} if lag >= LIVE_LAG else {}
 
     def unready(self) -> Mapping[str, str]:
-        """What keeps the daemon from deciding: watches without their first list, and watches that are silent."""
+        """Problems that keep the daemon from deciding: watches without their first list, and silent watches."""
         unsynced = {
             f"watch {name}": "the first list is not complete"
             for name, reflector in self._caches.reflectors.items()

@@ -96,7 +96,7 @@ def story(one: Detail, refresh: bool) -> str:
         rows = [_row(c.type, "yes" if c.status else "no", c.reason, c.message, c.since) for c in one.conditions]
         parts.append(_table("Conditions", ("Condition", "True", "Reason", "Message", "Since"), rows))
     if one.story:
-        rows = [_told(line.at, line.epoch, line.reason, line.message, line.warning) for line in one.story]
+        rows = [_story_line(line.at, line.epoch, line.reason, line.message, line.warning) for line in one.story]
         parts.append(_table("Story", ("When", "Epoch", "What", "Message"), rows))
     return _page(title, refresh, *parts)
 
@@ -147,7 +147,7 @@ def _clock(name: str, seconds: float) -> str:
     return f"{name} {'in' if seconds >= 0 else 'passed'} {left}".strip()
 
 
-def _told(at: str, epoch: int, reason: str, message: str, warning: bool) -> Html:
+def _story_line(at: str, epoch: int, reason: str, message: str, warning: bool) -> Html:
     what = element("td", f"Warning: {reason}", class_="bad") if warning else element("td", reason)
     return element("tr", element("td", at, class_="number"), element("td", str(epoch)), what, element("td", message))
 

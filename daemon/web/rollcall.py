@@ -1,4 +1,4 @@
-"""The roll call: from what the daemon knows of an experiment to the document that tells it.
+"""The roll call: makes the documents of ``schemas`` from the plan, record and view of an experiment.
 
 Every text in it may come from a program of the experiment or from a stranger's object; it is made printable here, once,
 so that no reader has to think of it.
@@ -12,7 +12,16 @@ from operator import itemgetter
 from typing import Any
 
 from muster.api.values.printable import printable
-from muster.daemon.web.schemas import Asked, Caused, Detail, Listing, Missed, Stated, Summary, Told
+from muster.daemon.web.schemas import (
+    CauseReport,
+    ConditionReport,
+    CoordinatorReport,
+    Detail,
+    Listing,
+    MissingRank,
+    StoryReport,
+    Summary,
+)
 from muster.metrics.arrivals import arrivals
 from muster.metrics.catalogue import LONGEST
 from muster.metrics.collector import Subject
@@ -20,7 +29,7 @@ from muster.state.context import Context
 from muster.state.messages import sentence, why_missing
 from muster.state.plan import Plan
 from muster.state.probe_result import SHOWN_RANKS, ProbeResult
-from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.record import Cause, Condition, ConditionType, Phase, Record
 from muster.state.roll import RankState
 from muster.state.rules import ClockName
 
@@ -75,19 +84,19 @@ def summary(subject: Subject, clocks: Clocks, now: float) -> Summary:
 
 
 def detail(subject: Subject, clocks: Clocks, now: float) -> Detail:
-    """Everything about one experiment; costs a look at each of its ranks."""
+    """Everything about one experiment. Costs O(ranks)."""
     record = subject.record
     case = Context(subject.plan, record, subject.view, now)
     probe = case.probe
     return Detail(
         **_row(subject, clocks, now),
         uid=_word(subject.plan.uid),
-        coordinator=_asked(case, probe) if probe else None,
+        coordinator=_coordinator(case, probe) if probe else None,
         ranks=_by_state(probe.answer.states) if probe else {},
-        missing_ranks=[_missed(case, rank) for rank in _missing(case)],
-        cause=_caused(record.cause) if record.cause else None,
-        conditions=[_stated(condition) for condition in record.conditions],
-        story=[_told(line) for line in record.story],
+        missing_ranks=[_missing_rank(case, rank) for rank in _missing(case)],
+        cause=_cause(record.cause) if record.cause else None,
+        conditions=[_condition(condition) for condition in record.conditions],
+        story=[_story_line(line) for line in record.story],
     )
 
 
@@ -158,10 +167,10 @@ def _missing(case: Context) -> Iterable[int]:
     return case.record.roll.missing[:SHOWN_RANKS] if case.record.roll else ()
 
 
-def _missed(case: Context, rank: int) -> Missed:
+def _missing_rank(case: Context, rank: int) -> MissingRank:
     pod = case.tally.members.get(rank)
     group = case.plan.group_of(rank)
-    return Missed(
+    return MissingRank(
         rank=rank,
         group=_word(group.name) if group else "",
         pod=_word(pod.name) if pod else "",
@@ -170,9 +179,9 @@ def _missed(case: Context, rank: int) -> Missed:
     )
 
 
-def _asked(case: Context, probe: ProbeResult) -> Asked:
+def _coordinator(case: Context, probe: ProbeResult) -> CoordinatorReport:
     answer = probe.answer
-    return Asked(
+    return CoordinatorReport(
         address=_word(case.plan.coordinator_address(case.record.epoch)),
         state=answer.coordinator.value,
         detail=_text(answer.detail),
@@ -183,8 +192,8 @@ def _asked(case: Context, probe: ProbeResult) -> Asked:
     )
 
 
-def _caused(cause: Cause) -> Caused:
-    return Caused(
+def _cause(cause: Cause) -> CauseReport:
+    return CauseReport(
         epoch=cause.epoch,
         at=stamp(cause.at),
         sentence=_text(sentence(cause)),
@@ -200,8 +209,8 @@ def _caused(cause: Cause) -> Caused:
     )
 
 
-def _stated(condition: Condition) -> Stated:
-    return Stated(
+def _condition(condition: Condition) -> ConditionReport:
+    return ConditionReport(
         type=str(condition.type),
         status=bool(condition.status),
         reason=_word(condition.reason),
@@ -210,8 +219,8 @@ def _stated(condition: Condition) -> Stated:
     )
 
 
-def _told(line: StoryLine) -> Told:
-    return Told(
+def _story_line(line: StoryLine) -> StoryReport:
+    return StoryReport(
         at=stamp(line.at),
         epoch=line.epoch,
         reason=_word(line.reason),

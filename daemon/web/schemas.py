@@ -1,4 +1,4 @@
-"""The documents that the JSON endpoints answer and the page shows; ``muster.daemon.web.rollcall`` makes them.
+"""The documents of the JSON endpoints and of the page; ``muster.daemon.web.rollcall`` makes them.
 
 Names of fields are in camel case and times are RFC 3339, as in the Kubernetes API. Every text is printable and short.
 """
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One experiment in one row. ``arrived`` and ``missing`` are None where the coordinator does not tell."""
+    """One experiment in one row. ``arrived`` and ``missing`` are None where the coordinator does not report them."""
 
     namespace: str
     name: str
@@ -38,7 +38,7 @@ class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
     after: str
 
 
-class Asked(Struct, frozen=True, kw_only=True, rename="camel"):
+class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """What the coordinator answered last."""
 
     address: str
@@ -51,7 +51,7 @@ class Asked(Struct, frozen=True, kw_only=True, rename="camel"):
     """The number of processes the coordinator was told to wait for."""
 
 
-class Caused(Struct, frozen=True, kw_only=True, rename="camel"):
+class CauseReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """Why the last epoch ended."""
 
     epoch: int
@@ -68,7 +68,7 @@ class Caused(Struct, frozen=True, kw_only=True, rename="camel"):
     disruption: bool
 
 
-class Missed(Struct, frozen=True, kw_only=True, rename="camel"):
+class MissingRank(Struct, frozen=True, kw_only=True, rename="camel"):
     """A missing rank and why it is missing."""
 
     rank: int
@@ -78,7 +78,7 @@ class Missed(Struct, frozen=True, kw_only=True, rename="camel"):
     why: str
 
 
-class Stated(Struct, frozen=True, kw_only=True, rename="camel"):
+class ConditionReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """A condition."""
 
     type: str
@@ -88,7 +88,7 @@ class Stated(Struct, frozen=True, kw_only=True, rename="camel"):
     since: str
 
 
-class Told(Struct, frozen=True, kw_only=True, rename="camel"):
+class StoryReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """One line of the story."""
 
     at: str
@@ -102,10 +102,10 @@ class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
     """Everything about one experiment. ``ranks`` has the ranks in each state, as ``0-3,7``."""
 
     uid: str
-    coordinator: Asked | None
+    coordinator: CoordinatorReport | None
     ranks: dict[str, str]
-    missing_ranks: list[Missed]
+    missing_ranks: list[MissingRank]
     """The first 64."""
-    cause: Caused | None
-    conditions: list[Stated]
-    story: list[Told]
+    cause: CauseReport | None
+    conditions: list[ConditionReport]
+    story: list[StoryReport]

@@ -60,13 +60,13 @@ _HEADERS = {
 
 
 class Health(Protocol):
-    """What the daemon knows of its own condition: parts and what is wrong with them, nothing when all is well."""
+    """The daemon's own health: a mapping of parts to problems, empty when it is healthy."""
 
     def dead(self) -> Mapping[str, str]:
-        """What only a restart of the process can cure."""
+        """Problems that need a restart of the process."""
 
     def unready(self) -> Mapping[str, str]:
-        """What keeps the daemon from deciding: watches that are not synced, or that have gone stale."""
+        """Problems that keep the daemon from deciding: watches that are not synced or are stale."""
 
 
 class ExperimentIndex(Protocol):
@@ -89,26 +89,26 @@ class HttpServer:
         self,
         registry: Collector,
         health: Health,
-        roster: ExperimentIndex,
+        index: ExperimentIndex,
         host: str,
         port: int,
         *,
         clock: Callable[[], float],
-        standing: Callable[[], str] = lambda: "ok",
+        leadership: Callable[[], str] = lambda: "ok",
     ) -> None:
-        """``standing`` is what ``/readyz`` says of a daemon that is ready."""
+        """``leadership`` gives the text of ``/readyz`` for a daemon that is ready."""
         self._registry = registry
         self._health = health
-        self._roster = roster
+        self._index = index
         self._host = host
         self._port = port
         self._clock = clock
-        self._standing = standing
+        self._leadership = leadership
         self._scrape = asyncio.Lock()
         self._runner: web.ServerRunner | None = None
 
     async def start(self) -> int:
-        """Listen; the port that is listened on. Raises ``OSError`` where the address cannot be had."""
+        """Listen. Returns the port. Raises ``OSError`` where the address cannot be bound."""
         server = _Server(
             self._answer,
             access_log=None,
@@ -159,7 +159,7 @@ class HttpServer:
             case ["livez"]:
                 return _condition(self._health.dead())
             case ["readyz"]:
-                return _condition(self._health.unready(), self._standing())
+                return _condition(self._health.unready(), self._leadership())
             case ["experiments.json"]:
                 return self._list(request)
             case ["experiments", namespace, name]:
@@ -178,8 +178,8 @@ class HttpServer:
 
     def _listing(self, limit: int, after: str = "", urgent_first: bool = False) -> Listing:
         return rollcall.listing(
-            self._roster.subjects(),
-            self._roster.clocks,
+            self._index.subjects(),
+            self._index.clocks,
             self._clock(),
             limit=limit,
             after=after,
@@ -194,16 +194,16 @@ class HttpServer:
 
     def _one(self, namespace: str, name: str, refresh: bool) -> web.Response:
         as_json = name.endswith(".json")
-        subject = self._roster.find(namespace, name.removesuffix(".json"))
+        subject = self._index.find(namespace, name.removesuffix(".json"))
         if subject is None:
             return _text("This daemon knows no experiment of that namespace and name.", 404)
-        clocks = self._roster.clocks(subject.plan, subject.record)
+        clocks = self._index.clocks(subject.plan, subject.record)
         document = rollcall.detail(subject, clocks, self._clock())
         return _json(document) if as_json else _html(page.story(document, refresh))
 
 
 class _Server(web.Server):
-    """Closes what comes beyond the limit of connections."""
+    """Closes the connections beyond the limit."""
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
@@ -212,10 +212,10 @@ class _Server(web.Server):
 
 
 class _Complaints:
-    """What aiohttp takes for a logger. Malformed requests are left out: with them, strangers could fill the log."""
+    """A logger for aiohttp. It drops malformed requests, with which any peer could fill the log."""
 
     def debug(self, *_: object, **__: object) -> None:
-        """Of no interest."""
+        """Dropped."""
 
     def exception(self, message: str, *args: object, exc_info: BaseException | None = None) -> None:
         """A request was answered with an error."""

@@ -1,4 +1,4 @@
-"""The roster: what is known of an experiment, in whatever order it is heard, and nothing when it is gone."""
+"""The index: what is known of an experiment, in whatever order it is heard, and nothing when it is gone."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ POD = pod(0, owner=UID)
 
 
 @pytest.fixture
-def roster() -> ExperimentIndex:
+def index() -> ExperimentIndex:
     return ExperimentIndex(wanted=lambda uid: None, gone=lambda uid: None)
 
 
@@ -32,70 +32,70 @@ def run(version: int = 1, status: dict[str, Any] | None = None) -> ExperimentRec
     return found
 
 
-def test_pods_and_service_that_are_heard_of_first_wait_for_their_experiment(roster: ExperimentIndex) -> None:
-    roster.pod_changed(None, POD)
-    roster.service_changed(None, SERVICE)
-    roster.experiment_changed(None, run())
-    assert list(roster.entries[UID].view.pods()) == [POD]
-    assert roster.entries[UID].view.engine.service
+def test_pods_and_service_that_are_heard_of_first_wait_for_their_experiment(index: ExperimentIndex) -> None:
+    index.pod_changed(None, POD)
+    index.service_changed(None, SERVICE)
+    index.experiment_changed(None, run())
+    assert list(index.entries[UID].view.pods()) == [POD]
+    assert index.entries[UID].view.engine.service
 
 
 @pytest.mark.parametrize("order", [("experiment", "pod", "service"), ("service", "experiment", "pod")])
-def test_nothing_is_kept_of_what_is_gone(roster: ExperimentIndex, order: tuple[str, ...]) -> None:
+def test_nothing_is_kept_of_what_is_gone(index: ExperimentIndex, order: tuple[str, ...]) -> None:
     seen = run()
-    roster.experiment_changed(None, seen)
-    roster.pod_changed(None, POD)
-    roster.service_changed(None, SERVICE)
+    index.experiment_changed(None, seen)
+    index.pod_changed(None, POD)
+    index.service_changed(None, SERVICE)
     goes = {
-        "experiment": lambda: roster.experiment_changed(seen, None),
-        "pod": lambda: roster.pod_changed(POD, None),
-        "service": lambda: roster.service_changed(SERVICE, None),
+        "experiment": lambda: index.experiment_changed(seen, None),
+        "pod": lambda: index.pod_changed(POD, None),
+        "service": lambda: index.service_changed(SERVICE, None),
     }
     for name in order:
         goes[name]()
-    assert (roster.entries, roster.views, roster.pods) == ({}, {}, 0)
+    assert (index.entries, index.views, index.pods) == ({}, {}, 0)
 
 
-def test_a_service_that_only_we_know_of_is_forgotten_with_its_experiment(roster: ExperimentIndex) -> None:
+def test_a_service_that_only_we_know_of_is_forgotten_with_its_experiment(index: ExperimentIndex) -> None:
     """We made it, and everything was deleted before the watch told of it: nothing will ever say that it is gone."""
     seen = run()
-    roster.experiment_changed(None, seen)
-    roster.pod_changed(None, POD)
-    roster.entries[UID].view.engine.service = True
-    roster.experiment_changed(seen, None)
-    roster.pod_changed(POD, None)
-    assert roster.views == {}
+    index.experiment_changed(None, seen)
+    index.pod_changed(None, POD)
+    index.entries[UID].view.engine.service = True
+    index.experiment_changed(seen, None)
+    index.pod_changed(POD, None)
+    assert index.views == {}
 
 
-def test_a_service_that_changes_hands_is_gone_for_its_first_owner(roster: ExperimentIndex) -> None:
-    roster.experiment_changed(None, run())
-    roster.service_changed(None, SERVICE)
+def test_a_service_that_changes_hands_is_gone_for_its_first_owner(index: ExperimentIndex) -> None:
+    index.experiment_changed(None, run())
+    index.service_changed(None, SERVICE)
     taken = msgspec.structs.replace(SERVICE, owner="uid-2")
-    roster.service_changed(SERVICE, taken)
-    assert not roster.entries[UID].view.engine.service
-    roster.service_changed(taken, None)
-    assert list(roster.views) == [UID]
+    index.service_changed(SERVICE, taken)
+    assert not index.entries[UID].view.engine.service
+    index.service_changed(taken, None)
+    assert list(index.views) == [UID]
 
 
 def test_only_news_asks_for_a_turn() -> None:
     turns: list[str] = []
-    roster = ExperimentIndex(wanted=turns.append, gone=lambda uid: None)
-    roster.experiment_changed(None, run())
-    roster.pod_changed(None, POD)
+    index = ExperimentIndex(wanted=turns.append, gone=lambda uid: None)
+    index.experiment_changed(None, run())
+    index.pod_changed(None, POD)
     turns.clear()
     annotated = msgspec.structs.replace(POD, resource_version=POD.resource_version + 1)
-    roster.pod_changed(POD, annotated)
+    index.pod_changed(POD, annotated)
     assert turns == []
-    assert roster.entries[UID].view.of(0).members[0] is annotated
-    roster.pod_changed(annotated, msgspec.structs.replace(annotated, ready=False))
+    assert index.entries[UID].view.of(0).members[0] is annotated
+    index.pod_changed(annotated, msgspec.structs.replace(annotated, ready=False))
     assert turns == [UID]
 
 
-def test_a_record_that_somebody_else_wrote_is_told_from_an_object_that_somebody_edited(roster: ExperimentIndex) -> None:
+def test_a_record_that_somebody_else_wrote_is_told_from_an_object_that_somebody_edited(index: ExperimentIndex) -> None:
     written = to_status(record(updated_at=NOW))
-    roster.experiment_changed(None, run(5, written))
-    assert roster.entries[UID].foreign_version == 5
-    roster.experiment_changed(None, run(6, written))
-    assert roster.entries[UID].foreign_version == 5
-    roster.experiment_changed(None, run(7, to_status(record(updated_at=NOW + 1))))
-    assert roster.entries[UID].foreign_version == 7
+    index.experiment_changed(None, run(5, written))
+    assert index.entries[UID].freshness.foreign_version == 5
+    index.experiment_changed(None, run(6, written))
+    assert index.entries[UID].freshness.foreign_version == 5
+    index.experiment_changed(None, run(7, to_status(record(updated_at=NOW + 1))))
+    assert index.entries[UID].freshness.foreign_version == 7

@@ -167,11 +167,11 @@ def test_a_standby_sees_everything_and_does_nothing() -> None:
         await asyncio.sleep(30)
         assert two.way.written == []
         assert two.daemon.find("team", "run") is not None
-        assert two.daemon.roster.pods == 4
+        assert two.daemon.index.pods == 4
         assert len(two.daemon.queue) == 0
         assert two.daemon.health.unready() == {}
-        assert two.daemon.standing() == f"ok: standing by; {json.loads(holder(api))} leads"
-        assert one.daemon.standing().startswith("ok: leading as one_")
+        assert two.daemon.leadership() == f"ok: standing by; {json.loads(holder(api))} leads"
+        assert one.daemon.leadership().startswith("ok: leading as one_")
         assert "muster_experiment_epoch{" in scraped(one)
         assert "muster_experiment_epoch{" not in scraped(two)
         assert "muster_leader{" in scraped(two)
@@ -200,7 +200,7 @@ def test_a_batch_ends_in_its_middle_when_leadership_does() -> None:
         await until(lambda: not one.leads)
         assert asyncio.get_running_loop().time() - hung < 10
         names = sorted(task.get_name() for task in asyncio.all_tasks())
-        assert not [name for name in names if name.startswith(("worker", "announcer", "create", "leading"))], names
+        assert not [name for name in names if name.startswith(("worker", "recorder", "create", "leading"))], names
         made, asked = len(api.named("pods")), len(one.way.written)
         one.way.cut = True
         api.gate.set()  # what waited at its door goes through
@@ -238,12 +238,12 @@ def test_a_daemon_that_stood_still_sends_nothing_more_of_its_batch() -> None:
 def test_probes_end_with_the_leadership() -> None:
     async def story(api: FakeApi) -> None:
         one, two = await pair(api)
-        one.daemon.probing.aim("uid", ProbeTarget(0, "pod", "10.0.0.1:1234", "jax", 4))
+        one.daemon.probers.aim("uid", ProbeTarget(0, "pod", "10.0.0.1:1234", "jax", 4))
         await asyncio.sleep(1)
         one.way.cut = True
         await until(lambda: not one.leads)
         await asyncio.sleep(0.1)
-        assert len(one.daemon.probing) == 0
+        assert len(one.daemon.probers) == 0
         assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("probe")]
         await two.stop()
         await one.kill()
@@ -317,7 +317,7 @@ def test_a_leader_that_comes_back_confirms_again_what_it_knew() -> None:
         one, two = await pair(api)
         api.put(RUN, run())
         await until(lambda: len(api.named("pods")) == 4)
-        entry = next(iter(one.daemon.roster))
+        entry = next(iter(one.daemon.index))
         assert entry.view.engine.confirmed == 0
         one.way.cut = True
         await until(lambda: two.leads)
@@ -353,7 +353,7 @@ def test_without_an_election_nobody_asks_for_a_lease() -> None:
         api.put(RUN, run())
         await until(lambda: len(api.named("pods")) == 4)
         assert one.leads
-        assert one.daemon.standing() == "ok"
+        assert one.daemon.leadership() == "ok"
         assert "muster_leader" not in scraped(one)
         assert not [what for what in one.way.asked if "leases" in what]
         assert await one.stop()

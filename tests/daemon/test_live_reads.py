@@ -41,7 +41,7 @@ class Caches:
         self.pods_version = pods_version
         self.looks: list[float] = []
 
-    async def look(self, plan: Plan, view: View) -> int:
+    async def read_live(self, plan: Plan, view: View) -> int:
         self.looks.append(asyncio.get_running_loop().time())
         return self.version
 
@@ -52,13 +52,13 @@ class Server:
     def __init__(self, *, prompt: bool = False) -> None:
         self.prompt = prompt
         self.asked: list[str] = []
-        self.roster = ExperimentIndex(wanted=lambda uid: None, gone=lambda uid: None)
+        self.index = ExperimentIndex(wanted=lambda uid: None, gone=lambda uid: None)
 
     async def request(self, method: str, path: str, *, body: bytes, **_: Any) -> Answer:
         self.asked.append(f"{method} {path.rsplit('/', 1)[1]}")
         if not self.prompt:
             await never()
-        self.roster.experiment_changed(None, seen(WRITTEN, msgspec.json.decode(body)["status"]))
+        self.index.experiment_changed(None, seen(WRITTEN, msgspec.json.decode(body)["status"]))
         return Answer(201, msgspec.json.encode({"metadata": {"resourceVersion": str(WRITTEN)}}))
 
 
@@ -79,25 +79,25 @@ async def ten_seconds(caches: Caches, server: Server, found: int = 1) -> None:
     loop = asyncio.get_running_loop()
     queue, engine = WorkQueue(lambda _: None), Mock()
     engine.carry_out = AsyncMock(side_effect=never)
-    roster = server.roster
-    roster.wanted, roster.gone = queue.add, queue.forget
-    conductor = Controller(
+    index = server.index
+    index.wanted, index.gone = queue.add, queue.forget
+    controller = Controller(
         transport=server,  # type: ignore[arg-type]
-        roster=roster,
+        index=index,
         queue=queue,
-        caches=caches,
+        informers=caches,
         engine=engine,
-        probing=Mock(),
-        announcer=Mock(),
+        probers=Mock(),
+        recorder=Mock(),
         instruments=Instruments("0", lambda: 0, lambda: 0),
         clock=lambda: NOW + loop.time(),
         monotonic=loop.time,
     )
-    roster.experiment_changed(None, seen(found, to_status(RUNNING)))
+    index.experiment_changed(None, seen(found, to_status(RUNNING)))
     ended = Exit("main", 1, 0, "Error", "", NOW)
     failed = pod(0, phase=PodPhase.FAILED, exit=ended)
-    roster.pod_changed(None, msgspec.structs.replace(failed, owner=UID, resource_version=500))
-    worker = asyncio.create_task(queue.work(conductor.step, conductor.failed))
+    index.pod_changed(None, msgspec.structs.replace(failed, owner=UID, resource_version=500))
+    worker = asyncio.create_task(queue.work(controller.step, controller.failed))
     await asyncio.sleep(10)
     worker.cancel()
     await asyncio.gather(worker, return_exceptions=True)
@@ -138,6 +138,6 @@ def test_a_record_is_not_judged_with_pods_from_before_it_was_written(
 def test_a_record_of_our_own_needs_no_look_though_the_watch_tells_of_it_before_the_answer(loop: VirtualLoop) -> None:
     caches, server = Caches(WRITTEN), Server(prompt=True)
     loop.run_until_complete(ten_seconds(caches, server))
-    assert server.roster.entries[UID].version == WRITTEN
-    assert server.roster.entries[UID].foreign_version == 0
+    assert server.index.entries[UID].freshness.version == WRITTEN
+    assert server.index.entries[UID].freshness.foreign_version == 0
     assert caches.looks == [0.0]  # for the failure

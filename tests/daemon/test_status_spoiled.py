@@ -21,7 +21,7 @@ class Watched:
     """One experiment, as the watch tells of it."""
 
     def __init__(self) -> None:
-        self.roster = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)
+        self.index = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)
         self.version = 0
 
     def says(self, status: Any, **spec: Any) -> Entry:
@@ -30,8 +30,8 @@ class Watched:
         assert tree["apiVersion"] == API_VERSION
         event = DECODER.event(line_of("MODIFIED", tree if status is None else tree | {"status": status}))
         assert event.obj is not None
-        self.roster.experiment_changed(None, event.obj)
-        return self.roster.entries[UID]
+        self.index.experiment_changed(None, event.obj)
+        return self.index.entries[UID]
 
 
 @pytest.mark.parametrize(

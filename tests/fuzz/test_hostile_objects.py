@@ -45,7 +45,7 @@ def test_harm_to_the_neighbour_is_detected() -> None:
     with pytest.raises(Harm, match="record"):
         world.check_neighbour()
     world = World()
-    del world.roster.entries[NEIGHBOUR]
+    del world.index.entries[NEIGHBOUR]
     with pytest.raises(Harm, match="gone"):
         world.check_neighbour()
 

@@ -56,8 +56,8 @@ def walk(every: int = 1) -> tuple[int, list[str]]:
     """Try all values, or every ``every``-th; returns their number and what went wrong."""
     count, stops, wrong = 0, 0, list[str]()
     for spec in SPECS:
-        roster = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)
-        plan = _plan_after(roster, spec, 1)
+        index = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)
+        plan = _plan_after(index, spec, 1)
         for number in range(len(places(spec))):
             for value in values_for(_leaf(spec, number)):
                 count += 1
@@ -67,7 +67,7 @@ def walk(every: int = 1) -> tuple[int, list[str]]:
                 mutated = copy.deepcopy(spec)
                 node, key = places(mutated)[number]
                 node[key] = value
-                if problem := _stop(roster, spec, plan, mutated, 2 * stops):
+                if problem := _stop(index, spec, plan, mutated, 2 * stops):
                     wrong.append(f"walk: {spec['operator']}: {key!r} = {str(value)[:80]!r}: {problem}")
     return stops, wrong
 
@@ -77,21 +77,21 @@ def _leaf(spec: Any, number: int) -> Any:
     return node[key]
 
 
-def _stop(roster: ExperimentIndex, good: dict[str, Any], before: Plan | None, bad: dict[str, Any], version: int) -> str:
+def _stop(index: ExperimentIndex, good: dict[str, Any], before: Plan | None, bad: dict[str, Any], version: int) -> str:
     try:
         plan_of(parse_experiment(experiment(VICTIM, "victim", bad, 2)))
     except (SpecError, PlanError) as error:
         check_words(str(error), 100_000)
-    _plan_after(roster, bad, version)
-    after = _plan_after(roster, good, version + 1)
+    _plan_after(index, bad, version)
+    after = _plan_after(index, good, version + 1)
     return "" if before == after else "the plan differs once the spec is good again"
 
 
-def _plan_after(roster: ExperimentIndex, spec: dict[str, Any], version: int) -> Plan | None:
+def _plan_after(index: ExperimentIndex, spec: dict[str, Any], version: int) -> Plan | None:
     tree = experiment(VICTIM, "victim", spec, version)
     tree["metadata"]["generation"] = version
     event = DECODER.event(line_of("MODIFIED", tree))
     if event.obj is not None:  # the API server never sends bytes that are not JSON
-        roster.experiment_changed(None, event.obj)
-    plan = roster.entries[VICTIM].plan
+        index.experiment_changed(None, event.obj)
+    plan = index.entries[VICTIM].plan
     return plan and replace(plan, generation=0)

@@ -71,11 +71,11 @@ class World:
     def __init__(self) -> None:
         self.wanted: set[str] = set()
         self.gone: set[str] = set()
-        self.roster = ExperimentIndex(wanted=self.wanted.add, gone=self.gone.add)
+        self.index = ExperimentIndex(wanted=self.wanted.add, gone=self.gone.add)
         self.stores: dict[str, Store[Any]] = {
-            "experiment": Store[ExperimentRecord](self.roster.experiment_changed),
-            "pod": Store[Pod](self.roster.pod_changed),
-            "service": Store[ServiceRecord](self.roster.service_changed),
+            "experiment": Store[ExperimentRecord](self.index.experiment_changed),
+            "pod": Store[Pod](self.index.pod_changed),
+            "service": Store[ServiceRecord](self.index.service_changed),
         }
         self.version = 1_000
         self.thorough = True
@@ -88,7 +88,7 @@ class World:
     @property
     def entry(self) -> Entry:
         """The neighbour's entry."""
-        return self.roster.entries[NEIGHBOUR]
+        return self.index.entries[NEIGHBOUR]
 
     def next_version(self) -> int:
         """A new resourceVersion."""
@@ -130,7 +130,7 @@ class World:
 
     def victims(self) -> list[Entry]:
         """The entries of all experiments except the neighbour."""
-        return [entry for entry in self.roster if entry.seen.uid != NEIGHBOUR]
+        return [entry for entry in self.index if entry.seen.uid != NEIGHBOUR]
 
     def live(self, entry: Entry, steps: int = 2) -> None:
         """Take some steps with an experiment, as the daemon would, and check every output."""
@@ -161,7 +161,7 @@ class World:
     def show(self) -> None:
         """Check a scrape and the roll-call page with all experiments in them."""
         subjects = [
-            Subject(entry.plan, entry.record, entry.view) for entry in self.roster if entry.plan and entry.record
+            Subject(entry.plan, entry.record, entry.view) for entry in self.index if entry.plan and entry.record
         ]
         registry = CollectorRegistry()
         registry.register(ExperimentCollector(lambda: subjects, lambda: NOW, deadline.ends))
@@ -174,7 +174,7 @@ class World:
 
     def check_neighbour(self) -> None:
         """Check that the neighbour has not changed. Raises ``Harm``."""
-        require(NEIGHBOUR in self.roster.entries, "the neighbour is gone")
+        require(NEIGHBOUR in self.index.entries, "the neighbour is gone")
         require(self.entry.view == self._view, "the neighbour's view has changed")
         portrait = self._facts_of_neighbour() if self.thorough else self._facts()
         if changed := [name for name in portrait if portrait[name] != self._expected[name]]:
@@ -187,9 +187,9 @@ class World:
             for obj in [obj for obj in store if obj.uid not in kept]:
                 store.drop(obj.uid, obj, store.version)
         require(self.entry.view == self._view, "the neighbour's view has changed when a victim was deleted")
-        require(list(self.roster.entries) == [NEIGHBOUR], "entries of victims are left")
-        require(list(self.roster.views) == [NEIGHBOUR], "views of victims are left")
-        require(self.roster.pods == len(self.trees["pod"]), "the index counts the wrong number of pods")
+        require(list(self.index.entries) == [NEIGHBOUR], "entries of victims are left")
+        require(list(self.index.views) == [NEIGHBOUR], "views of victims are left")
+        require(self.index.pods == len(self.trees["pod"]), "the index counts the wrong number of pods")
         self.wanted.clear()
         self.gone.clear()
 
@@ -205,7 +205,7 @@ class World:
             "plan": entry.plan,
             "problem": (entry.problem, entry.unreadable),
             "record": entry.record,
-            "version": entry.version,
+            "version": entry.freshness.version,
             "object": entry.seen,
         }
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from muster.daemon import controller as conductor
+from muster.daemon import controller as controller
 from muster.daemon.controller import Controller
 from muster.daemon.experiments import Entry, ExperimentIndex
 from muster.state import machine
@@ -101,4 +101,4 @@ def deadline_in_a_timer() -> Swaps:
             if (rule := plan_.clock(name))
         }
 
-    return [swap(deadline, "ends", timed), swap(conductor, "decide", deciding)]
+    return [swap(deadline, "ends", timed), swap(controller, "decide", deciding)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.daemon import controller as conductor
+from muster.daemon import controller as controller
 from muster.reconcilers.status import write_status
 from muster.state.policies import barrier
 from tests.planted import deciding, hunting, watching, writing
@@ -27,8 +27,8 @@ def test_a_planted_bug_is_caught_and_the_undamaged_daemon_passes(case: Bug, hunt
 
 def test_patches_are_removed_after_the_plan() -> None:
     with planted([writing.blind_write]):
-        assert vars(conductor)["write_status"] is not write_status
-    assert vars(conductor)["write_status"] is write_status
+        assert vars(controller)["write_status"] is not write_status
+    assert vars(controller)["write_status"] is write_status
 
 
 def test_a_bug_that_does_not_fit_the_product_catches_nothing() -> None:

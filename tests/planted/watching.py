@@ -6,6 +6,7 @@ from typing import Any
 
 from muster.daemon.controller import Controller
 from muster.daemon.experiments import Entry
+from muster.daemon.freshness import Freshness, Readiness
 from muster.daemon.informers import Informers
 from muster.kube.listwatch.events import Event
 from muster.kube.listwatch.reflector import Reflector
@@ -26,13 +27,13 @@ def own_writes_unread() -> Swaps:
     write = Controller._write
 
     async def forgotten(self: Controller, entry: Entry, record: Record, story: tuple[StoryLine, ...]) -> None:
-        cached, version = entry.record, entry.version
+        cached, version = entry.record, entry.freshness.version
         await write(self, entry, record, story)
         if entry.record is record and cached is not None:
-            entry.record, entry.version = cached, version
+            entry.record, entry.freshness.version = cached, version
 
     return [
-        swap(Entry, "behind", property(lambda entry: False)),
+        swap(Freshness, "ready", lambda freshness, **caches: Readiness.DECIDE),
         swap(Informers, "pods_version", property(lambda caches: FOR_EVER)),
         swap(Controller, "_write", forgotten),
     ]
@@ -59,7 +60,13 @@ def old_generation() -> Swaps:
 @bug(Hunt("stale", "side-by-side", size=1, most=250))
 def pods_before_record() -> Swaps:
     """A status that another run wrote is judged with pods from before it was written."""
-    return [swap(Controller, "_outdated", lambda conductor, entry: False)]
+    ready = Freshness.ready
+
+    def unaware(freshness: Freshness, **caches: Any) -> Readiness:
+        found = ready(freshness, **caches)
+        return Readiness.DECIDE if found is Readiness.READ_PODS else found
+
+    return [swap(Freshness, "ready", unaware)]
 
 
 def _never(self: Tombstones, uid: str, version: int) -> bool:

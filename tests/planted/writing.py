@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from muster.daemon import controller as conductor
+from muster.daemon import controller as controller
 from muster.daemon.controller import Controller
 from muster.daemon.experiments import Entry
 from muster.kube.transport import Answer, Transport
@@ -82,7 +82,7 @@ def blind_write() -> Swaps:
         blind: Any = _Blind(transport)
         return await write_status(blind, ref, status, version)
 
-    return [swap(conductor, "write_status", blindly)]
+    return [swap(controller, "write_status", blindly)]
 
 
 @bug(Hunt("clean", "member-fails"), Hunt("clean", "survivors-hang"))
@@ -119,7 +119,7 @@ def told_before_written() -> Swaps:
     persist = Controller._persist
 
     async def beforehand(self: Controller, entry: Entry, decision: Decision) -> bool:
-        self._announcer.tell(conductor._ref(entry), decision.story)
+        self._recorder.record(controller._ref(entry), decision.story)
         return await persist(self, entry, decision)
 
     return [swap(Controller, "_persist", beforehand)]

@@ -130,7 +130,7 @@ class Soak(World):
             watches=len(self.api.watches),
             series=series,
             files=len(list(Path("/proc/self/fd").iterdir())),
-            entries=len(daemon.roster) + len(daemon.roster.views) + len(daemon.queue) + daemon.roster.pods,
+            entries=len(daemon.index) + len(daemon.index.views) + len(daemon.queue) + daemon.index.pods,
         )
 
 

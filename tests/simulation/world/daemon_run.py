@@ -6,7 +6,7 @@ from contextvars import ContextVar, copy_context
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from muster.daemon import loop_lag as heartbeat
+from muster.daemon import loop_lag
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from tests.simulation.world.faulty_transport import FaultyTransport
@@ -19,7 +19,7 @@ CURRENT_RUN: ContextVar["DaemonRun | None"] = ContextVar("daemon run", default=N
 CANCEL_ROUNDS = 1_000
 """Rounds of cancellation after which a task that is still alive is a violation."""
 
-heartbeat.BEAT = 30.0
+loop_lag.TICK = 30.0
 """The probe of the loop's lag. Virtual time is never late, so it need not run often."""
 
 SETTINGS = Settings.model_construct(**{name: field.default for name, field in Settings.model_fields.items()})

@@ -1,0 +1,46 @@
+"""Whether the caches have caught up with what the next decision about an experiment depends on.
+
+Watch streams are independent and may be late. Nothing is decided on an experiment or on pods that are older than our
+own last writes to them (read your own writes), nor on pods that are older than a record that another daemon, or an
+earlier run of this one, wrote when it had seen them. Judged by such a record, a running member seems to have gone back
+to Pending, and a pod that ended and is kept for its logs seems to run still.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from muster.state.engine_facts import LiveRead
+
+
+class Readiness(StrEnum):
+    """What a step may do now."""
+
+    WAIT = "wait"
+    """A cache is behind our own writes: come back when it has advanced."""
+    READ_PODS = "read-pods"
+    """The cached pods are older than a foreign record: read them from the live API first."""
+    DECIDE = "decide"
+
+
+@dataclass(slots=True)
+class Freshness:
+    """The resourceVersions that the caches of one experiment must have reached."""
+
+    version: int = 0
+    """Of the record as it is known here: our last status write, or the newest that the watch brought."""
+    pods_due: int = 0
+    """Of our newest write to a pod."""
+    foreign_version: int = 0
+    """Of a record that this daemon did not write; 0 when the latest record is its own."""
+
+    def ready(self, *, seen: int, pods: int, live_read: LiveRead | None) -> Readiness:
+        """What may be done with an Experiment cached at ``seen`` and a pod cache that has reached ``pods``."""
+        if seen < self.version or pods < self.pods_due:
+            return Readiness.WAIT
+        if max(pods, live_read.version if live_read else 0) < self.foreign_version:
+            return Readiness.READ_PODS
+        return Readiness.DECIDE
+
+    def wrote_pods(self, version: int) -> None:
+        """A write to a pod was answered with that resourceVersion (0: none was written)."""
+        self.pods_due = max(self.pods_due, version)

@@ -1,0 +1,38 @@
+"""Nothing is decided on caches that are older than our own writes, or than the record that is judged."""
+
+import pytest
+
+from muster.daemon.freshness import Freshness, Readiness
+from muster.state.engine_facts import LiveRead
+
+
+@pytest.mark.parametrize(
+    ("freshness", "seen", "pods", "readiness"),
+    [
+        (Freshness(), 1, 1, Readiness.DECIDE),
+        (Freshness(version=5), 4, 9, Readiness.WAIT),
+        (Freshness(version=5), 5, 9, Readiness.DECIDE),
+        (Freshness(pods_due=8), 9, 7, Readiness.WAIT),
+        (Freshness(pods_due=8), 9, 8, Readiness.DECIDE),
+        (Freshness(foreign_version=8), 9, 7, Readiness.READ_PODS),
+        (Freshness(foreign_version=8), 9, 8, Readiness.DECIDE),
+        (Freshness(pods_due=8, foreign_version=8), 9, 7, Readiness.WAIT),
+    ],
+)
+def test_a_step_waits_or_reads_until_the_caches_have_caught_up(
+    freshness: Freshness, seen: int, pods: int, readiness: Readiness
+) -> None:
+    assert freshness.ready(seen=seen, pods=pods, live_read=None) is readiness
+
+
+@pytest.mark.parametrize(("version", "readiness"), [(7, Readiness.READ_PODS), (8, Readiness.DECIDE)])
+def test_a_live_read_counts_as_a_cache_of_its_version(version: int, readiness: Readiness) -> None:
+    fresh = Freshness(foreign_version=8)
+    assert fresh.ready(seen=9, pods=1, live_read=LiveRead(at=0.0, version=version)) is readiness
+
+
+def test_the_newest_pod_write_is_awaited() -> None:
+    fresh = Freshness()
+    for version in (3, 9, 0, 4):
+        fresh.wrote_pods(version)
+    assert fresh.pods_due == 9
