@@ -29,7 +29,7 @@ from muster.state.context import Context
 from muster.state.messages import sentence, why_missing
 from muster.state.plan import Plan
 from muster.state.probe_result import SHOWN_RANKS, ProbeResult
-from muster.state.record import Cause, Condition, ConditionType, Phase, Record
+from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.roll import RankState
 from muster.state.rules import ClockName
 
