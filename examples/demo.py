@@ -30,7 +30,7 @@ from muster.cli.terminal.colours import say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
 from muster.client.names import name_for
-from muster.local.caller import Caller, lent
+from muster.local.caller import Caller, write_caller
 from muster.state.operators.planning import DEFAULT_GRACE
 
 HERE = Path(__file__).parent
@@ -75,7 +75,7 @@ class Demo:
         path = HERE / file
         loaded = load_manifest(path.read_text(), filename=str(path))
         name = name_for(loaded, path.name)
-        with lent(self._cluster.callers, "default", name, Caller(ENVIRONMENT, Path.cwd())):
+        with write_caller(self._cluster.callers, "default", name, Caller(ENVIRONMENT, Path.cwd())):
             seen = await self._client.submit(loaded, name=name, namespace="default", filename=path.name)
             say(f"submitted {seen.namespace}/{seen.name}")
             beside = self._kill_one if kill else self._show_stuck

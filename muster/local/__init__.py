@@ -1,1 +1,4 @@
-"""The embedded cluster: an API server and a node whose pods are processes of this machine."""
+"""A Kubernetes cluster in one process, for laptops, demos and tests: an API server, and a node that runs processes.
+
+`cluster` starts both. `apiserver/` and `node/` share nothing but the Kubernetes API and the logs of pods.
+"""

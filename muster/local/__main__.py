@@ -1,7 +1,7 @@
 """The cluster process: ``python -m muster.local --state DIR [--port N] [--memory-only] [--fresh]``.
 
-It prints one JSON line when it is ready (``muster.local.home.Announcement``), talks on standard error, and stops on
-SIGTERM or SIGINT. Exit status: 0 after a proper end, 1 if it could not start or a part of it failed, 2 for a wrong
+When it is ready, it prints one JSON line (``muster.local.home.Announcement``). It logs to standard error and stops on
+SIGTERM or SIGINT. Exit status: 0 after a clean stop, 1 if it could not start or a part of it failed, 2 for an invalid
 command line.
 """
 
@@ -30,17 +30,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="TCP port on 127.0.0.1 (default: a free one)")
     parser.add_argument("--memory-only", action="store_true", help="keep no objects on disk")
-    parser.add_argument("--fresh", action="store_true", help="forget the objects and logs of earlier clusters first")
+    parser.add_argument("--fresh", action="store_true", help="delete the objects and logs of earlier clusters first")
     parser.add_argument(
-        "--workspace", type=Path, default=None, metavar="DIR", help="where containers start that name no directory"
+        "--workspace", type=Path, default=None, metavar="DIR", help="working directory of containers that set none"
     )
     choices = [isolation.value for isolation in Isolation]
-    parser.add_argument("--isolation", choices=choices, help="how pods are kept apart (default: the best that works)")
+    parser.add_argument("--isolation", choices=choices, help="isolation of pods (default: the best that works here)")
     return parser
 
 
 async def serve(cluster: Cluster) -> None:
-    """Run the cluster until a signal comes or a part of it fails; it is stopped in either case."""
+    """Run the cluster until a signal or the failure of a part; stop it in both cases."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -55,7 +55,7 @@ async def serve(cluster: Cluster) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a cluster; the exit status is described in the module's docstring."""
+    """Run a cluster; the docstring of this module describes the exit status."""
     chosen = _parser().parse_args(arguments)
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output carries data only
     home = Home((chosen.state or default_home()).expanduser().absolute())

@@ -1,11 +1,10 @@
-"""The environment and directory of the person who runs an experiment here, lent to its pods.
+"""Environment and working directory of the caller of ``muster run``, for the pods of its experiment.
 
-On a cluster the image brings environment and directory along. Here the shell of the caller takes the image's place: its
-Python, its variables, its project. ``muster run`` writes both to a file of the node before it creates the experiment,
-and the node reads it for each pod that bears the experiment's label. Pods without such a file get the closed
-environment of ``muster.local.node.containers.environment``.
+On a cluster the image sets both. Here the caller's shell takes the place of the image: its Python, its variables, its
+project. ``muster run`` writes them to a file before it creates the experiment, and the node agent reads the file for
+each pod with the experiment's label. Other pods get the environment of ``muster.local.node.containers.environment``.
 
-The file holds whatever secrets the environment holds, so only its owner can read it, and it is removed after the run.
+The file holds the secrets of the environment, so only its owner can read it, and it is removed after the run.
 """
 
 import json
@@ -19,20 +18,20 @@ from typing import Any
 from muster.api.names import LABEL_EXPERIMENT
 
 CALLERS = "callers"
-"""Folder of these files, inside the node's."""
+"""Folder of these files, in the node agent's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What a container of the experiment starts from."""
+    """Environment and working directory that containers of the experiment start with."""
 
     environment: Mapping[str, str]
     directory: Path
 
 
 @contextmanager
-def lent(folder: Path, namespace: str, experiment: str, caller: Caller) -> Iterator[Path]:
-    """Keep the file for the pods of ``experiment`` while the context is open."""
+def write_caller(folder: Path, namespace: str, experiment: str, caller: Caller) -> Iterator[Path]:
+    """Write the file for the pods of ``experiment``; it is removed when the context ends."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = _file(folder, namespace, experiment)
     content = {"environment": dict(caller.environment), "directory": str(caller.directory)}
@@ -45,8 +44,8 @@ def lent(folder: Path, namespace: str, experiment: str, caller: Caller) -> Itera
         path.unlink(missing_ok=True)
 
 
-def borrowed(folder: Path, pod: Mapping[str, Any]) -> Caller | None:
-    """What was lent to the experiment of this pod; None if nothing was."""
+def read_caller(folder: Path, pod: Mapping[str, Any]) -> Caller | None:
+    """The caller of the experiment that this pod belongs to; None if there is no file."""
     metadata = pod.get("metadata") or {}
     experiment = (metadata.get("labels") or {}).get(LABEL_EXPERIMENT)
     if not experiment:
@@ -59,5 +58,5 @@ def borrowed(folder: Path, pod: Mapping[str, Any]) -> Caller | None:
 
 
 def _file(folder: Path, namespace: str, experiment: str) -> Path:
-    """Namespaces hold no dot, and label values no slash: the name is the experiment's alone, and inside the folder."""
+    """Namespaces contain no dot and label values no slash, so the name is unique and stays inside the folder."""
     return folder / f"{namespace}.{experiment}.json"

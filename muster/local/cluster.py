@@ -28,17 +28,17 @@ from muster.local.node import AgentError, Isolation, NodeAgent
 HOST = "127.0.0.1"
 NODE_NAME = "local"
 POD_GRACE = 5.0
-"""Seconds the pods get between SIGTERM and SIGKILL when the cluster is stopped."""
+"""Grace period of the pods, in seconds, when the cluster is stopped."""
 
 
 class ClusterFailed(MusterError):
-    """The cluster could not start, or a part of it ended by itself."""
+    """The cluster could not start, or a part of it failed."""
 
 
 class Cluster:
-    """One cluster on one state directory. ``start`` and ``stop`` are called once each, in this order.
+    """One cluster on one state directory. Call ``start`` and then ``stop``, once each.
 
-    ``workspace`` is the directory that pods start in, in place of the one their image would name.
+    ``workspace`` is the working directory of containers that set none; it stands for the one that an image would set.
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class Cluster:
         self._api: ApiServer | None = None
 
     async def start(self) -> Announcement:
-        """Start everything; returns when pods can be created. Raises ``Occupied`` if a cluster runs here already."""
+        """Start everything; returns when pods can be created. ``Occupied`` if a cluster runs in this directory."""
         self._parts.enter_context(self._home.acquire())
-        self._home.withdraw()  # what a crash left behind promises nothing any more
+        self._home.withdraw()  # files of a cluster that crashed
         self._parts.callback(self._home.withdraw)
         if self._fresh:
             self._forget()
@@ -102,7 +102,7 @@ class Cluster:
             wanted.cancel()
 
     async def stop(self) -> None:
-        """End all pods, then the servers, then let go of the directory. Safe after a start that failed half way."""
+        """Stop the pods, then the servers, then release the directory. Safe after a ``start`` that failed."""
         await self._parts.aclose()
 
     async def _start_node(self, api: ApiServer, inner: str, token: str) -> str:

@@ -1,15 +1,15 @@
-"""Where a local cluster lives on disk, and who holds it.
+"""The state directory of a local cluster, and the lock that shows whether one runs.
 
-    <state>/lock           held (flock) by the cluster process while it lives; the kernel lets go of it at its end
-    <state>/cluster.json   what the holder announced: process id, address, isolation
-    <state>/kubeconfig     how to reach it; readable by its owner only, because it holds the token
+    <state>/lock           held (flock) by the cluster process; the kernel releases it when the process ends
+    <state>/cluster.json   what the cluster announced: process id, address, isolation
+    <state>/kubeconfig     address, token and certificate authority; readable by its owner only
     <state>/data.db        the API server's objects
     <state>/node/          the node agent's files: logs and pod directories
-    <state>/cluster.log    what the cluster process says on standard error
-    <state>/musterd.log    the daemon's log, when a command runs one beside the cluster
-    <state>/daemon.json    where that daemon answers
+    <state>/cluster.log    standard error of the cluster process
+    <state>/musterd.log    log of the daemon, if a command runs one with the cluster
+    <state>/daemon.json    address of that daemon
 
-A file alone never proves that a cluster runs. The lock does: a ``cluster.json`` whose lock is free was left by a crash.
+Only the lock shows that a cluster runs: a ``cluster.json`` whose lock is free was left by a crash.
 """
 
 import fcntl
@@ -26,11 +26,11 @@ from muster.local.caller import CALLERS
 
 
 class Occupied(MusterError):
-    """Another process runs a cluster on this state directory."""
+    """Another process runs a cluster in this state directory."""
 
 
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a running cluster says of itself, on its standard output and in ``cluster.json``."""
+    """What a running cluster prints when it is ready and writes to ``cluster.json``."""
 
     pid: int
     url: str
@@ -40,7 +40,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
     started: float
     """Wall seconds since 1970."""
     workspace: str = ""
-    """The directory pods start in; empty where each has a folder of its own."""
+    """Working directory of containers that set none; if empty, each pod has one of its own."""
 
 
 def default_home() -> Path:
@@ -52,10 +52,7 @@ def default_home() -> Path:
 
 
 def _lock(file: IO[str]) -> bool:
-    """Take the exclusive lock.
-
-    A second and third try, because ``held()`` of another process takes a shared one for an instant.
-    """
+    """Take the exclusive lock. Tries three times, because ``held()`` in another process takes a shared lock briefly."""
     for pause in (0.05, 0.1, None):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,12 +65,12 @@ def _lock(file: IO[str]) -> bool:
 
 
 class DaemonNote(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the daemon of a local cluster answers. A command that runs both writes it; the cluster knows no daemon."""
+    """Address of the daemon that runs with a local cluster. The command that starts both writes it."""
 
     pid: int
     url: str
     keeper: int
-    """The process that started cluster and daemon, and ends both when it is sent SIGTERM."""
+    """The process that started cluster and daemon, and stops both on SIGTERM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +106,7 @@ class Home:
 
     @property
     def callers(self) -> Path:
-        """Environments lent to pods (``muster.local.caller``)."""
+        """Callers of ``muster run`` (``muster.local.caller``)."""
         return self.node / CALLERS
 
     @property
@@ -128,13 +125,13 @@ class Home:
         return self.path / "daemon.json"
 
     def create(self) -> None:
-        """Make the directory, for its owner only: pods' files and the token are nobody else's business."""
+        """Create the directory with mode 0700: it holds the token and the files of pods."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def acquire(self) -> IO[str]:
-        """Become the one holder; the lock lasts until the returned file is closed or the process ends.
+        """Take the lock, which is held until the returned file is closed or the process ends.
 
-        Raises ``Occupied`` with the holder's process id and what to do.
+        Raises ``Occupied`` with the process id of the holder and what to do.
         """
         self.create()
         held = self.lock.open("a+", encoding="utf-8")
@@ -153,7 +150,7 @@ class Home:
         return held
 
     def held(self) -> bool:
-        """Whether some process holds the lock right now."""
+        """Whether a process holds the lock."""
         try:
             with self.lock.open("r", encoding="utf-8") as probe:
                 fcntl.flock(probe, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -164,7 +161,7 @@ class Home:
         return False
 
     def running(self) -> Announcement | None:
-        """What the cluster that runs here announced; None if none runs, or it is not ready yet."""
+        """The announcement of the running cluster; None if none runs or it is not ready."""
         if not self.held():
             return None
         try:
@@ -173,29 +170,29 @@ class Home:
             return None
 
     def announce(self, announcement: Announcement) -> None:
-        """Say that a cluster runs here."""
+        """Write ``cluster.json``."""
         _write(self.announcement, announcement)
 
     def note_daemon(self, note: DaemonNote) -> None:
-        """Say where the daemon beside the cluster answers."""
+        """Write ``daemon.json``."""
         _write(self.daemon, note)
 
     def noted_daemon(self) -> DaemonNote | None:
-        """The daemon beside a running cluster, None where none was noted."""
+        """The daemon that runs with the cluster; None if there is none."""
         try:
             return msgspec.json.decode(self.daemon.read_bytes(), type=DaemonNote) if self.held() else None
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
     def withdraw(self) -> None:
-        """Remove what promises a running cluster: at a proper end, or when a crash left it behind."""
+        """Remove the files of a running cluster: when it stops, or when a crash left them."""
         self.announcement.unlink(missing_ok=True)
         self.kubeconfig.unlink(missing_ok=True)
         self.daemon.unlink(missing_ok=True)
 
 
 def _write(path: Path, content: msgspec.Struct) -> None:
-    """Write a file in one step, so that no reader sees half of it."""
+    """Replace a file in one step, so that a reader never sees a part of it."""
     draft = path.with_name(path.name + ".new")
     draft.write_bytes(msgspec.json.encode(content))
     draft.replace(path)

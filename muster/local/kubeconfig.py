@@ -1,6 +1,6 @@
-"""The kubeconfig of a local cluster: the ordinary file format, so that kubectl and every client library can use it.
+"""The kubeconfig of a local cluster, for kubectl and all client libraries.
 
-It is written as JSON, which is YAML too (client-go and kubernetes-asyncio both read it with a YAML parser).
+It is written as JSON, which is valid YAML (client-go and kubernetes-asyncio read it with a YAML parser).
 """
 
 import os
@@ -12,7 +12,7 @@ NAME = "muster-local"
 
 
 def write_kubeconfig(path: Path, *, url: str, token: str, ca: bytes | None = None, namespace: str = "default") -> None:
-    """Write ``path`` with mode 0600 from its first byte on; an older file is replaced in one step."""
+    """Write ``path``, with mode 0600 from the start. An existing file is replaced in one step."""
     cluster: dict[str, object] = {"server": url}
     if ca is not None:
         cluster["certificate-authority-data"] = msgspec.json.decode(msgspec.json.encode(ca))  # bytes become base64

@@ -1,13 +1,13 @@
-"""Run a program that ends when its parent does.
+"""Run a program that ends with its parent.
 
-``python -m muster.local.tether --parent PID -- PROGRAM ARGUMENT...``
+Usage: ``python -m muster.local.tether --parent PID -- PROGRAM ARGUMENT...``
 
-``muster run`` may be killed in a way it cannot handle (SIGKILL, out of memory). What it started must end all the
-same. Linux sends a chosen signal to a process whose parent dies (prctl(2), PR_SET_PDEATHSIG), and the choice survives
-execve, so a tether sets it and then becomes the program. The parent may have died before the call; comparing
-getppid() afterwards closes that gap.
+``muster run`` may be killed by a signal that it cannot handle (SIGKILL, out of memory); the processes it started must
+end too. Linux sends a signal of choice to a process whose parent dies (prctl(2), PR_SET_PDEATHSIG). The setting
+survives execve, so this program sets it and then executes the other. The parent may die before the call; getppid()
+afterwards detects that.
 
-Where there is no prctl (other systems than Linux) the program is started untethered.
+On other systems than Linux the program runs without this.
 """
 
 import argparse
@@ -21,11 +21,11 @@ PR_SET_PDEATHSIG = 1
 
 
 def command(program: Sequence[str], *, parent: int | None = None, death: signal.Signals = signal.SIGTERM) -> list[str]:
-    """The argument vector that starts ``program`` tethered to ``parent`` (this process by default)."""
+    """The arguments that start ``program`` so that it ends with ``parent`` (this process by default)."""
     holder = os.getpid() if parent is None else parent
     return [
         sys.executable,
-        "-P",  # the directory a command is run in must not supply modules
+        "-P",  # do not import modules from the working directory
         "-m",
         "muster.local.tether",
         "--parent",
@@ -38,7 +38,7 @@ def command(program: Sequence[str], *, parent: int | None = None, death: signal.
 
 
 def tie(parent: int, death: signal.Signals) -> None:
-    """Have this process receive ``death`` when ``parent`` ends; at once, if it has ended already."""
+    """Have the kernel send ``death`` to this process when ``parent`` ends; at once if it has already ended."""
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -50,18 +50,18 @@ def tie(parent: int, death: signal.Signals) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Tie, then become the program."""
+    """Set the signal, then execute the program."""
     parser = argparse.ArgumentParser(
         prog="muster.local.tether", description="Run a program that ends when its parent does."
     )
-    parser.add_argument("--parent", type=int, required=True, help="process id to be tied to")
+    parser.add_argument("--parent", type=int, required=True, help="process id of the parent")
     parser.add_argument(
-        "--signal", default="SIGTERM", choices=[name.name for name in signal.Signals], help="sent on its end"
+        "--signal", default="SIGTERM", choices=[name.name for name in signal.Signals], help="sent when the parent ends"
     )
     parser.add_argument("program", nargs="+", help="the program and its arguments")
     chosen = parser.parse_args(arguments)
     tie(chosen.parent, signal.Signals[chosen.signal])
-    os.execvp(chosen.program[0], chosen.program)  # noqa: S606 - no shell is wanted: the vector is run as it is given
+    os.execvp(chosen.program[0], chosen.program)  # noqa: S606 - no shell: the arguments are passed unchanged
 
 
 if __name__ == "__main__":

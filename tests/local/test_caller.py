@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.local.caller import Caller, borrowed, lent
+from muster.local.caller import Caller, read_caller, write_caller
 
 
 def pod(experiment: str | None, namespace: str = "default") -> dict[str, Any]:
@@ -18,23 +18,23 @@ CALLER = Caller({"A": "1", "BYTES": "\udcff\n"}, Path("/project"))
 
 
 def test_pods_of_the_experiment_get_it_and_others_do_not(tmp_path: Path) -> None:
-    with lent(tmp_path / "callers", "default", "mine", CALLER):
-        assert borrowed(tmp_path / "callers", pod("mine")) == CALLER
+    with write_caller(tmp_path / "callers", "default", "mine", CALLER):
+        assert read_caller(tmp_path / "callers", pod("mine")) == CALLER
         others: list[dict[str, Any]] = [pod("yours"), pod("mine", "team"), pod(None), {"metadata": {}}]
-        assert [borrowed(tmp_path / "callers", other) for other in others] == [None] * 4
+        assert [read_caller(tmp_path / "callers", other) for other in others] == [None] * 4
 
 
 def test_only_the_owner_can_read_it_and_it_is_removed_afterwards(tmp_path: Path) -> None:
     folder = tmp_path / "callers"
-    with lent(folder, "default", "mine", CALLER) as file:
+    with write_caller(folder, "default", "mine", CALLER) as file:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert list(folder.iterdir()) == []
-    assert borrowed(folder, pod("mine")) is None
+    assert read_caller(folder, pod("mine")) is None
 
 
 @pytest.mark.parametrize("label", ["..", ".", "a.b"])
 def test_a_label_leads_to_no_other_folder(tmp_path: Path, label: str) -> None:
-    with lent(tmp_path / "callers", "default", label, CALLER) as file:
+    with write_caller(tmp_path / "callers", "default", label, CALLER) as file:
         assert file.parent == tmp_path / "callers"
-        assert borrowed(tmp_path / "callers", pod(label)) == CALLER
+        assert read_caller(tmp_path / "callers", pod(label)) == CALLER

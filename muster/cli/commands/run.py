@@ -18,7 +18,7 @@ from muster.cli.program import ProgramCommand, program_manifest, program_words
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.display import choose_display
 from muster.client.names import name_for
-from muster.local.caller import Caller, lent
+from muster.local.caller import Caller, write_caller
 from muster.state.plan import Plan
 
 
@@ -90,7 +90,7 @@ async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, 
             for line in environment.remarks(directory):
                 say(plain(line))
             parts.enter_context(
-                lent(cluster.callers, plan.namespace, plan.name, Caller(environment.variables, directory))
+                write_caller(cluster.callers, plan.namespace, plan.name, Caller(environment.variables, directory))
             )
             client = await parts.enter_async_context(client_of(cluster.kubeconfig))
             seen = await client.submit(

@@ -1,6 +1,8 @@
-"""An API server that speaks enough of the Kubernetes API for kubectl and the Python clients to work unmodified.
+"""A Kubernetes API server in this process: kubectl and the Python clients work with it unmodified.
 
-`ApiServer` is all a caller needs; `server.store` has the same operations for callers in the same process.
+Start an `ApiServer`; its `store` offers the same operations to code in the same process. A request passes `http/`,
+which calls `storage/`; `kinds/` and `schema/` say what is served and what is valid, `patch/` changes objects, `tables/`
+formats them for `kubectl get`.
 """
 
 from muster.local.apiserver.errors import ApiError

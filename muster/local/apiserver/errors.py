@@ -1,6 +1,6 @@
-"""Every refusal of the API server is one exception that knows its Kubernetes Status body.
+"""`ApiError`, which carries the Kubernetes Status of a refused request, and one constructor for each kind of refusal.
 
-Reasons, codes, messages and details follow apimachinery (pkg/api/errors/errors.go), because clients branch on them.
+Codes, reasons, messages and details follow apimachinery (pkg/api/errors/errors.go), because clients branch on them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One wrong field: where it is, the machine-readable reason, and the sentence for people."""
+    """One wrong field: its path, the machine-readable reason, and the message."""
 
     field: str
     message: str
@@ -25,7 +25,7 @@ class Cause:
 
 
 class ApiError(Exception):
-    """A request that is answered with a Status of `status: Failure`."""
+    """A refused request; the response is a Status with `status: Failure`."""
 
     def __init__(self, code: int, reason: str, message: str, details: Json | None = None) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class ApiError(Exception):
             "apiVersion": "v1",
             "metadata": {},
             "status": "Failure",
-            # Parts of a request end up in messages; lone surrogates have no place in JSON.
+            # Messages quote parts of requests. JSON cannot hold lone surrogates.
             "message": self.message.encode("utf-8", "replace").decode(),
             "reason": self.reason,
             "details": self.details or {},
@@ -63,7 +63,7 @@ def not_found(qualified: str, name: str) -> ApiError:
 
 
 def unknown_path() -> ApiError:
-    """404 for a path no resource serves."""
+    """404 for a path that no resource serves."""
     return ApiError(404, "NotFound", "the server could not find the requested resource")
 
 
@@ -73,7 +73,7 @@ def already_exists(qualified: str, name: str) -> ApiError:
 
 
 def conflict(qualified: str, name: str, why: str) -> ApiError:
-    """409 for a write that lost a race or missed its precondition."""
+    """409 for a write that lost a race or whose precondition does not hold."""
     message = f'Operation cannot be fulfilled on {qualified} "{name}": {why}'
     return ApiError(409, "Conflict", message, _details(qualified, name))
 
@@ -90,7 +90,7 @@ def bad_request(message: str) -> ApiError:
 
 
 def forbidden(qualified: str, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiError:
-    """403 for a request that is understood but never allowed."""
+    """403 for a request that is valid but not allowed."""
     details = _details(qualified, name)
     if causes:
         details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
@@ -98,7 +98,7 @@ def forbidden(qualified: str, name: str, why: str, causes: Sequence[Cause] = ())
 
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiError:
-    """422 for an object whose fields are wrong; every wrong field is named."""
+    """422 for an object with invalid fields; the details name each of them."""
     details: Json = {
         "name": name,
         "kind": kind,
@@ -112,35 +112,35 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiErr
 
 
 def expired(asked: int, oldest: int) -> ApiError:
-    """410 for a resourceVersion older than the kept history."""
+    """410 for a resourceVersion that is older than the kept history."""
     return ApiError(410, "Expired", f"too old resource version: {asked} ({oldest})")
 
 
 def method_not_allowed(method: str) -> ApiError:
-    """405 for a verb the resource does not have."""
+    """405 for a method that the resource does not support."""
     message = f"the server does not allow this method on the requested resource ({method})"
     return ApiError(405, "MethodNotAllowed", message)
 
 
 def unsupported_media(kind: str, supported: Sequence[str]) -> ApiError:
-    """415 for a body in a form that is not read here."""
+    """415 for a body whose media type is not supported."""
     listed = ", ".join(supported)
     message = f"the body of the request was in an unknown format ({kind}) - accepted media types include: {listed}"
     return ApiError(415, "UnsupportedMediaType", message)
 
 
 def required(field: str, what: str = "") -> Cause:
-    """The cause of a field that is missing."""
+    """A required field is missing."""
     return Cause(field, f"Required value: {what}" if what else "Required value", "FieldValueRequired")
 
 
 def wrong(field: str, value: object, what: str) -> Cause:
-    """The cause of a field whose value breaks a rule."""
+    """The value of a field breaks a rule."""
     shown = f'"{value}"' if isinstance(value, str) else str(value)
     return Cause(field, f"Invalid value: {shown}: {what}", "FieldValueInvalid")
 
 
 def unsupported(field: str, value: object, allowed: Sequence[str]) -> Cause:
-    """The cause of a field whose value is not one of a fixed set."""
+    """The value of a field is not one of the allowed values."""
     listed = ", ".join(f'"{a}"' for a in allowed)
     return Cause(field, f'Unsupported value: "{value}": supported values: {listed}', "FieldValueNotSupported")

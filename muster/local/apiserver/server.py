@@ -1,4 +1,4 @@
-"""The API server: puts the pieces together, owns the listeners and the one task."""
+"""The API server: creates its parts and owns the listeners and the garbage collector's task."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ _SHUTDOWN_SECONDS = 2.0
 class ApiServer:
     """A Kubernetes API server in this process.
 
-    `database` None keeps everything in memory; else a SQLite file holds it, and a server that opens it again goes on
-    where the last one ended. `clock` gives wall-clock seconds. With a `token`, requests must carry it as bearer token.
-    `bookmark_seconds` is the longest silence of a watch with bookmarks; `history` how many changes of each resource can
-    be replayed.
+    `database` is the SQLite file that keeps the objects over restarts; None keeps them in memory only. `clock` returns
+    wall-clock seconds. If `token` is set, every request must carry it as its bearer token. `bookmark_seconds` is the
+    longest time a watch with bookmarks is silent; `history` is how many changes of each resource a watch can replay.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class ApiServer:
 
     @property
     def collector(self) -> asyncio.Task[None] | None:
-        """The garbage collector's task while the server runs; its failure is the server's, and `stop` raises it."""
+        """The garbage collector's task while the server runs. If it fails, `stop` raises its exception."""
         return self._collector
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None) -> str:
@@ -112,7 +111,7 @@ class ApiServer:
         return f"{'https' if tls else 'http'}://{name}:{bound_port}"
 
     async def stop(self) -> None:
-        """Ends every watch, closes the socket and the database. Raises what the collector failed with, if it did."""
+        """End every watch, close listeners and database. Raises the garbage collector's exception if it failed."""
         self._closing.set()
         for history in self.store.versions.histories():
             history.wake_watchers()
@@ -132,7 +131,7 @@ class ApiServer:
         for stored in versions.load():
             if stored.group_resource == CRD_RESOURCE:
                 self.store.install(stored.object())
-        # Objects may have been read before their CRD was.
+        # Objects may have been loaded before their CRD.
         for resource in self.registry.all():
             if resource.custom is not None:
                 versions.reindex(resource.group_resource)

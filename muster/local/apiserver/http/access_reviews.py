@@ -1,4 +1,4 @@
-"""Reviews: questions about who one is and what one may do. In a local cluster everybody may do everything."""
+"""SelfSubject*Review requests. Every user of a local cluster is system:admin and may do everything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _USER: Json = {"username": "system:admin", "groups": ["system:masters", "system:
 
 
 def review(resource: Resource, asked: Json) -> Json:
-    """The answer to a review."""
+    """The review with its status filled in."""
     answer: Json = {
         "kind": resource.kind,
         "apiVersion": resource.api_version,

@@ -1,4 +1,4 @@
-"""Request bodies: read under a size limit, decoded from JSON, YAML or protobuf, refused when they are hostile."""
+"""Request bodies: read up to a size limit and decoded from JSON, YAML or protobuf, with a limit on nesting."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from muster.local.apiserver.errors import ApiError, bad_request, unsupported_med
 from muster.local.apiserver.http import protobuf
 
 BODY_LIMIT = 3 << 20
-"""Bytes of a request body, as kube-apiserver's MaxRequestBodyBytes."""
+"""Bytes; kube-apiserver's MaxRequestBodyBytes."""
 DEPTH_LIMIT = 100
 JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _decode_json = msgspec.json.Decoder().decode
-# YAML without timestamps: Kubernetes knows them as strings.
+# No timestamp type: Kubernetes reads timestamps as strings.
 _RESOLVERS = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
@@ -33,7 +33,7 @@ def _too_large() -> ApiError:
 
 
 async def read_body(request: web.BaseRequest) -> bytes:
-    """The body; ApiError 413 beyond the limit."""
+    """Read the body; ApiError 413 if it is larger than the limit."""
     if (request.content_length or 0) > BODY_LIMIT:
         raise _too_large()
     if not request.can_read_body:
@@ -87,14 +87,14 @@ def _yaml(body: bytes) -> Any:
             if depth > DEPTH_LIMIT:
                 raise bad_request(f"the body is nested more than {DEPTH_LIMIT} levels deep")
         value = yaml.load(text, Loader=_Loader)  # noqa: S506 - derived from the safe loader
-        # One trip through JSON leaves only what JSON has: string keys, no dates, no sets, no binary.
+        # Encoding to JSON and back removes what JSON cannot hold: keys that are no strings, dates, sets, binary data.
         return _decode_json(msgspec.json.encode(value))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError, ValueError) as failure:
         raise bad_request(f"the body is not YAML that can be written as JSON: {failure}") from failure
 
 
 def decode(body: bytes, content_type: str) -> Any:
-    """The value in a body; ApiError 400 where it is malformed, 415 for a form that is not read here."""
+    """Decode a body; ApiError 400 if it is malformed, 415 if the media type is not supported."""
     if content_type == PROTOBUF:
         return protobuf.decode(body)
     if content_type in (YAML, "application/x-yaml", "text/yaml"):
@@ -105,10 +105,10 @@ def decode(body: bytes, content_type: str) -> Any:
 
 
 def decode_apply(body: bytes) -> Any:
-    """An applied configuration: YAML, which most clients write as JSON."""
+    """Decode an applied configuration. Its media type is YAML, but most clients send JSON."""
     return _json(body) if body.lstrip()[:1] == b"{" else _yaml(body)
 
 
 def decode_patch(body: bytes) -> Any:
-    """A JSON, merge or strategic merge patch; some clients write YAML."""
+    """Decode a JSON, merge or strategic merge patch. Some clients send YAML."""
     return _json(body) if body.lstrip()[:1] in (b"{", b"[") else _yaml(body)

@@ -1,4 +1,4 @@
-"""Discovery: which groups, versions and resources exist, in the legacy and the aggregated form."""
+"""Discovery documents: the groups, versions and resources that are served, in the legacy and the aggregated form."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _verbs_of(subresource: str) -> list[str]:
 
 
 def aggregated_version(accept: str) -> str:
-    """Which version of the aggregated form a client asks for; empty for the legacy form."""
+    """The version of the aggregated form that the Accept header asks for; empty for the legacy form."""
     for part in accept.split(","):
         fields = {f.strip() for f in part.split(";")}
         if "g=apidiscovery.k8s.io" in fields and "as=APIGroupDiscoveryList" in fields:
@@ -48,7 +48,7 @@ def aggregated_version(accept: str) -> str:
 
 
 def api_versions(resources: list[Resource]) -> dict[str, list[str]]:
-    """Versions of each group, in the order they are served."""
+    """The versions of each group, in the order of the registry."""
     found: dict[str, list[str]] = {}
     for resource in resources:
         versions = found.setdefault(resource.group, [])

@@ -1,4 +1,4 @@
-"""The subresources of pods that are actions: log, binding, eviction."""
+"""The pod subresources log, binding and eviction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SUCCESS: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status"
 
 
 class PodLogs(Protocol):
-    """The output of containers. An implementation raises FileNotFoundError where a container has none."""
+    """Source of container output; the node agent implements it. Raises FileNotFoundError if a container has no log."""
 
     def read(
         self,
@@ -36,68 +36,66 @@ class PodLogs(Protocol):
         since: float | None,
         timestamps: bool,
     ) -> AsyncIterator[bytes]:
-        """Chunks of output; `since` is a wall-clock time in seconds; `follow` goes on until the container has ended."""
+        """Yield chunks of output, with `follow` until the container ends. `since` is in wall-clock seconds."""
         ...
 
 
 class PodSubresources:
-    """Answers the action subresources of pods; `logs` gives the source of container output, if there is one yet."""
+    """Handlers of these subresources. `logs` returns the source of container output, None before a node agent runs."""
 
     def __init__(self, store: ObjectStore, clock: Callable[[], float], logs: Callable[[], PodLogs | None]) -> None:
         self._store = store
         self._clock = clock
         self._logs = logs
 
-    async def bind(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """Assigns a pod to a node, once."""
+    async def bind(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Bind a pod to a node. A bound pod cannot be bound again."""
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         node = ((body.get("target") if isinstance(body, dict) else None) or {}).get("name")
         if not isinstance(node, str) or not node:
             raise bad_request("target.name: Required value: name the node")
-        stored = self._store.get(target.resource, target.namespace, target.name)
+        stored = self._store.get(info.resource, info.namespace, info.name)
         pod = stored.object()
         if pod["spec"].get("nodeName"):
-            why = f"pod {target.name} is already assigned to node {pod['spec']['nodeName']!r}"
-            raise conflict("pods/binding", target.name, why)
+            why = f"pod {info.name} is already assigned to node {pod['spec']['nodeName']!r}"
+            raise conflict("pods/binding", info.name, why)
         if pod["spec"].get("schedulingGates"):
-            raise conflict("pods/binding", target.name, f"pod {target.name} has non-empty .spec.schedulingGates")
+            raise conflict("pods/binding", info.name, f"pod {info.name} has non-empty .spec.schedulingGates")
         if stored.terminating:
-            raise conflict(
-                "pods/binding", target.name, f"pod {target.name} is being deleted, cannot be assigned to a host"
-            )
+            raise conflict("pods/binding", info.name, f"pod {info.name} is being deleted, cannot be assigned to a host")
         pod["spec"]["nodeName"] = node
         self._set_condition(pod, {"type": "PodScheduled", "status": "True"})
         if not query.dry_run():
             self._store.versions.put(stored.group_resource, pod)
         return json_reply(encode(_SUCCESS), 201)
 
-    async def evict(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """Deletes a pod as an eviction does; there are no disruption budgets here to refuse it."""
+    async def evict(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Evict a pod: set DisruptionTarget and delete it. There are no PodDisruptionBudgets that could refuse it."""
         raw = await bodies.read_body(request)
         body = bodies.decode(raw, request.content_type) if raw else {}
         options = query.delete((body.get("deleteOptions") if isinstance(body, dict) else None) or {})
         if not options.dry_run:
-            stored = self._store.get(target.resource, target.namespace, target.name)
-            check_preconditions(target.resource, stored, options)
+            stored = self._store.get(info.resource, info.namespace, info.name)
+            check_preconditions(info.resource, stored, options)
             pod = stored.object()
             reason = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
             self._set_condition(pod, {"type": "DisruptionTarget", "status": "True", **reason})
             self._store.versions.put(stored.group_resource, pod)
             options = replace(options, version="")
-        self._store.delete(target.resource, target.namespace, target.name, options)
+        self._store.delete(info.resource, info.namespace, info.name, options)
         return json_reply(encode(_SUCCESS), 201)
 
-    async def log(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """Streams the output of a container."""
-        pod = self._store.get(target.resource, target.namespace, target.name).object()
-        container = self._container(pod, query.text("container"), target.name)
+    async def log(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Stream the output of a container."""
+        pod = self._store.get(info.resource, info.namespace, info.name).object()
+        container = self._container(pod, query.text("container"), info.name)
         logs = self._logs()
         if logs is None:
             raise ApiError(503, "ServiceUnavailable", "no node agent serves container logs yet; try again")
         limit = query.number("limitBytes")
         stream = logs.read(
-            target.namespace,
-            target.name,
+            info.namespace,
+            info.name,
             container,
             previous=query.flag("previous"),
             follow=query.flag("follow"),
@@ -110,7 +108,7 @@ class PodSubresources:
             chunk = await anext(stream, b"")
         except FileNotFoundError as failure:
             which = "previous terminated container" if query.flag("previous") else "container"
-            message = f'{which} "{container}" in pod "{target.name}" not found or waiting to start: it has no log'
+            message = f'{which} "{container}" in pod "{info.name}" not found or waiting to start: it has no log'
             raise ApiError(400, "BadRequest", message) from failure
         response.enable_chunked_encoding()
         await response.prepare(request)
@@ -127,8 +125,8 @@ class PodSubresources:
         except ConnectionError:
             raise
         except OSError as failure:
-            # The answer has begun; all that can still be told is that it is not whole.
-            raise ConnectionResetError("the log ended before its time") from failure
+            # The response has started; closing the connection is the only way left to report an error.
+            raise ConnectionResetError("reading the log failed") from failure
         finally:
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()

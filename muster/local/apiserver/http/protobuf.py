@@ -1,7 +1,7 @@
-"""Protobuf request bodies: kubectl 1.32 and later send them from its typed generators, and do not fall back to JSON.
+"""Protobuf request bodies, which kubectl 1.32 and later send for typed generators without a fallback to JSON.
 
-Field numbers from the generated.proto files of k8s.io/api and k8s.io/apimachinery (v1.34). Only what kubectl creates
-from flags, deletes and asks for is here; everything else comes as JSON.
+Field numbers are from the generated.proto files of k8s.io/api and k8s.io/apimachinery (v1.34). The tables cover what
+kubectl creates from flags (`kubectl create configmap`), delete options and access reviews; the rest is sent as JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAGIC = b"k8s\x00"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its JSON name and its form (string, bytes, int, bool, port, map, bytesmap, or a message's name)."""
+    """One field: JSON name and type (string, bytes, int, bool, port, map, bytesmap, or the name of a message)."""
 
     name: str
     form: str = "string"
@@ -160,7 +160,7 @@ _KINDS = frozenset(
 
 
 def decode(body: bytes) -> Json:
-    """The object in a protobuf body; ApiError 400 where it is malformed, 415 for a kind that is not read here."""
+    """Decode a protobuf body; ApiError 400 if it is malformed, 415 if the kind is not supported."""
     if not body.startswith(MAGIC):
         raise bad_request("the protobuf body does not begin with the Kubernetes magic number")
     envelope = _message(body[len(MAGIC) :], "Unknown")
@@ -225,7 +225,7 @@ def _value(form: str, raw: int | bytes) -> Any:
     if form in ("int", "bool"):
         if not isinstance(raw, int):
             raise bad_request("the protobuf body has text where a number belongs")
-        # Negative numbers come as 64-bit two's complement.
+        # Negative numbers are encoded as 64-bit two's complement.
         return bool(raw) if form == "bool" else raw - (1 << 64) if raw >= 1 << 63 else raw
     if not isinstance(raw, bytes):
         raise bad_request("the protobuf body has a number where text belongs")

@@ -1,4 +1,4 @@
-"""The query parameters of a request, read as Kubernetes reads them: booleans by Go's ParseBool, numbers checked."""
+"""The query parameters of a request, parsed as kube-apiserver does (booleans as by Go's strconv.ParseBool)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _PROPAGATIONS = ("Background", "Foreground", "Orphan")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Typed access to one request's parameters; every method raises ApiError 400 for a value that cannot be read."""
+    """Typed access to the parameters of one request. Every method raises ApiError 400 for an invalid value."""
 
     values: Mapping[str, str]
     agent: str = ""
 
     def text(self, name: str) -> str:
-        """A parameter as it came; empty where it is missing."""
+        """The parameter as sent; empty if it is missing."""
         return self.values.get(name, "")
 
     def flag(self, name: str) -> bool:
-        """A boolean; missing or empty is false."""
+        """A boolean; false if it is missing or empty."""
         value = self.values.get(name, "")
         if not value or value in _FALSE:
             return False
@@ -40,7 +40,7 @@ class Query:
         raise bad_request(f'{name}: Invalid value: "{value}": must be true or false')
 
     def number(self, name: str) -> int | None:
-        """A whole number that is not negative; None where it is missing."""
+        """A non-negative integer; None if it is missing."""
         value = self.values.get(name, "")
         if not value:
             return None
@@ -49,14 +49,14 @@ class Query:
         return int(value)
 
     def dry_run(self) -> bool:
-        """Whether nothing is to be kept; the only value that exists is All."""
+        """Whether this is a dry run. The only valid value is All."""
         value = self.values.get("dryRun", "")
         if value not in ("", "All"):
             raise bad_request(f'dryRun: Unsupported value: "{value}": supported values: "All"')
         return value == "All"
 
     def write(self, subresource: str = "") -> WriteOptions:
-        """The options of a create, update or patch. The manager defaults to the first word of the user agent."""
+        """The options of a create, update or patch. The manager defaults to the program name in the User-Agent."""
         strictness = self.values.get("fieldValidation", "") or "Warn"
         if strictness not in ("Ignore", "Warn", "Strict"):
             raise bad_request(
@@ -72,7 +72,7 @@ class Query:
         return name if name and name.isprintable() else "unknown"
 
     def delete(self, body: Any) -> DeleteOptions:
-        """The options of a delete, from the body and the parameters."""
+        """The options of a delete, from its body and its parameters."""
         given: Json = body if isinstance(body, dict) else {}
         if given.get("kind") not in (None, "", "DeleteOptions"):
             raise bad_request(f"the body of a delete must be DeleteOptions, not {given.get('kind')}")
@@ -94,18 +94,18 @@ class Query:
         if not isinstance(uid, str) or not isinstance(version, str):
             raise bad_request("preconditions.uid and preconditions.resourceVersion must be strings")
         dry = self.dry_run() or given.get("dryRun") == ["All"]
-        # A negative grace means one second, as in the real server.
+        # kube-apiserver, too, takes a negative grace period for one second.
         grace = 1 if grace is not None and grace < 0 else grace
         return DeleteOptions(grace, propagation, uid, version, dry)
 
 
 def continue_token(version: int, namespace: str, name: str) -> str:
-    """A token that lets the next page begin after an object, under the version of the first page."""
+    """The token of the next page: it starts after this object and has the resourceVersion of the first page."""
     return base64.urlsafe_b64encode(msgspec.json.encode([version, namespace, name])).decode().rstrip("=")
 
 
 def read_continue(token: str) -> tuple[int, str, str]:
-    """What a continue token says; ApiError 400 where it is none of ours."""
+    """Version, namespace and name from a continue token; ApiError 400 if it is invalid."""
     try:
         raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
         version, namespace, name = msgspec.json.decode(raw, type=tuple[int, str, str])
@@ -115,7 +115,7 @@ def read_continue(token: str) -> tuple[int, str, str]:
 
 
 def too_large(asked: int, current: int) -> ApiError:
-    """504 for a version that does not exist yet."""
+    """504 for a resourceVersion that has not been reached yet."""
     details = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,

@@ -1,4 +1,4 @@
-"""GET: one object, a list in pages, or a watch."""
+"""Handlers of get, list and watch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MATCHES = ("", "Exact", "NotOlderThan")
 
 
 class ReadHandlers:
-    """Answers reads. `bookmark_every` is in seconds; `closing` is set when the server stops."""
+    """Handlers of read requests. `bookmark_every` is in seconds; `closing` is set when the server stops."""
 
     def __init__(
         self, store: ObjectStore, clock: Callable[[], float], closing: asyncio.Event, bookmark_every: float
@@ -34,37 +34,37 @@ class ReadHandlers:
         self._closing = closing
         self._bookmark_every = bookmark_every
 
-    def selector(self, target: RequestInfo, query: Query) -> Selector:
-        """What a list, watch or deletecollection is limited to."""
-        selectable = self._store.registry.selectable(target.resource.group_resource)
+    def selector(self, info: RequestInfo, query: Query) -> Selector:
+        """The selector of a list, watch or deletecollection."""
+        selectable = self._store.registry.selectable(info.resource.group_resource)
         fields = parse_fields(query.text("fieldSelector"), selectable)
-        if target.name:
-            fields = (*fields, *parse_fields(f"metadata.name={target.name}", ()))
-        return Selector(target.namespace, parse_labels(query.text("labelSelector")), fields)
+        if info.name:
+            fields = (*fields, *parse_fields(f"metadata.name={info.name}", ()))
+        return Selector(info.namespace, parse_labels(query.text("labelSelector")), fields)
 
-    def get(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """One object."""
+    def get(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Get one object."""
         self._asked_version(query)
-        stored = self._store.get(target.resource, target.namespace, target.name)
+        stored = self._store.get(info.resource, info.namespace, info.name)
         form = accepted_form(request.headers.get("Accept", ""))
         if form == "table":
             metadata = {"resourceVersion": str(stored.version)}
-            return json_reply(encode(self._tables(query).table(target.resource, [stored], metadata)))
-        return json_reply(show(target.resource, stored, form))
+            return json_reply(encode(self._tables(query).table(info.resource, [stored], metadata)))
+        return json_reply(show(info.resource, stored, form))
 
-    def list(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """A list, or a page of one.
+    def list(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """List objects, or one page of them.
 
-        Later pages show the present state under the first page's version: a watch from there repeats what happened in
-        between.
+        Later pages hold the current objects but the resourceVersion of the first page; a watch from that version
+        repeats the changes in between.
         """
-        selector = self.selector(target, query)
+        selector = self.selector(info, query)
         limit = query.number("limit") or 0
         token = query.text("continue")
-        history = self._store.versions.history(target.resource.group_resource)
+        history = self._store.versions.history(info.resource.group_resource)
         version = self._store.versions.version
         asked = self._asked_version(query)
-        found = self._store.list(target.resource, target.namespace, selector)
+        found = self._store.list(info.resource, info.namespace, selector)
         if token:
             version, namespace, name = read_continue(token)
             if asked:
@@ -84,19 +84,19 @@ class ReadHandlers:
             if not selector.labels and not selector.fields:
                 metadata["remainingItemCount"] = len(found) - limit
             found = found[:limit]
-        return self.listed(request, target, query, found, metadata)
+        return self.listed(request, info, query, found, metadata)
 
     def listed(
-        self, request: web.BaseRequest, target: RequestInfo, query: Query, found: Sequence[StoredObject], metadata: Json
+        self, request: web.BaseRequest, info: RequestInfo, query: Query, found: Sequence[StoredObject], metadata: Json
     ) -> web.StreamResponse:
-        """A list in the form the client accepts."""
+        """A list in the representation that the client accepts."""
         form = accepted_form(request.headers.get("Accept", ""))
         if form == "table":
-            return json_reply(encode(self._tables(query).table(target.resource, found, metadata)))
-        return json_reply(list_of(target.resource, [show(target.resource, s, form) for s in found], metadata, form))
+            return json_reply(encode(self._tables(query).table(info.resource, found, metadata)))
+        return json_reply(list_of(info.resource, [show(info.resource, s, form) for s in found], metadata, form))
 
-    async def watch(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """A stream of changes; a client that takes nothing for half a minute is let go."""
+    async def watch(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Stream changes. A client that reads nothing for 30 s is disconnected."""
         form: Form = accepted_form(request.headers.get("Accept", ""))
         timeout = query.number("timeoutSeconds")
         version = self._watch_version(query)
@@ -113,8 +113,8 @@ class ReadHandlers:
             )
         watch = Watch(
             WatchRequest(
-                resource=target.resource,
-                selector=self.selector(target, query),
+                resource=info.resource,
+                selector=self.selector(info, query),
                 version=version,
                 form=form,
                 bookmarks=bookmarks,
@@ -137,7 +137,7 @@ class ReadHandlers:
                 async with asyncio.timeout(_WRITE_SECONDS):
                     await response.write(data)
             except TimeoutError as failure:
-                raise ConnectionResetError("the client of a watch takes nothing any more") from failure
+                raise ConnectionResetError("the client of a watch does not read") from failure
 
         try:
             await watch.run(write)

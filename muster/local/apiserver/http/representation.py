@@ -1,4 +1,4 @@
-"""How an object is shown: under the version asked for, whole or its metadata only; and which form a client accepts."""
+"""Representations of an object: JSON in the requested API version, PartialObjectMetadata, or Table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Form = Literal["json", "table", "partial"]
 
 
 def accepted_form(accept: str) -> Form:
-    """The first form in an Accept header that is served here."""
+    """The first supported representation in an Accept header."""
     for part in accept.split(","):
         fields = part.split(";")
         if fields[0].strip() not in ("application/json", "*/*", ""):
@@ -31,7 +31,7 @@ def accepted_form(accept: str) -> Form:
 
 
 def whole(resource: Resource, stored: StoredObject) -> Json:
-    """The object under the version of a resource."""
+    """The object in the API version of a resource."""
     obj = stored.object()
     if resource.group == "events.k8s.io":
         return to_view(obj)
@@ -40,7 +40,7 @@ def whole(resource: Resource, stored: StoredObject) -> Json:
 
 
 def show(resource: Resource, stored: StoredObject, form: Form = "json") -> bytes:
-    """The JSON of an object in a form; the kept bytes themselves wherever that will do."""
+    """The object as JSON; the stored bytes themselves if they need no conversion."""
     if form == "partial":
         return encode(partial(stored.object()))
     if resource.api_version == resource.storage_version:
@@ -49,12 +49,12 @@ def show(resource: Resource, stored: StoredObject, form: Form = "json") -> bytes
 
 
 def partial(obj: Json) -> Json:
-    """A PartialObjectMetadata."""
+    """The object's PartialObjectMetadata."""
     return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
 
 
 def list_of(resource: Resource, items: list[bytes], metadata: Json, form: Form = "json") -> bytes:
-    """A list of shown objects."""
+    """A list of encoded objects."""
     if form == "partial":
         head = b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":'
     else:

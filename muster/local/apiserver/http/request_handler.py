@@ -1,4 +1,4 @@
-"""The way in: authentication, the paths that are no resources, and which verb a request is."""
+"""Handles every request: authentication, discovery and health paths, and dispatch to the handler of the verb."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 
 class RequestHandler:
-    """Takes every request. `token` None lets everybody in."""
+    """The entry point of all requests. If `token` is None, requests need no token."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class RequestHandler:
         self._write = write
         self._pods = pods
         self._token = token.encode() if token is not None else None
-        # OpenAPI documents are large and change only with the registry.
+        # OpenAPI documents are large, and change only when the registry does.
         self._document = functools.lru_cache(maxsize=64)(self._make_document)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answers one request; every refusal is a Status."""
+        """Answer one request. Every refusal is a Status."""
         try:
             return await self._route(request)
         except ApiError as failure:
@@ -58,8 +58,8 @@ class RequestHandler:
         except ConnectionError:
             raise
         except (*_FAULTS, sqlite3.Error):
-            # One request's fault is answered and told, and takes nothing else down.
-            _log.exception("request.failed", method=request.method, path=request.path)
+            # An unexpected error fails this request and no other.
+            _log.exception("request failed", method=request.method, path=request.path)
             return failure_reply(ApiError(500, "InternalError", "an error on the server; see the local cluster's log"))
 
     async def _route(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -68,16 +68,16 @@ class RequestHandler:
         if first in _HEALTH:
             return web.Response(text="ok")
         if not _FROM_BROWSERS.isdisjoint(name.lower() for name in request.headers):
-            # A web page must not reach a cluster on the loopback, neither by a form nor by a rebound name.
+            # A web page must not reach a cluster on the loopback, neither by a form nor by DNS rebinding.
             raise ApiError(403, "Forbidden", "requests from web browsers are not served")
         self._authenticate(request)
         if request.method == "GET" and (found := self._static(request, parts)) is not None:
             return found
         if first not in ("api", "apis") or len(parts) < 3:
             raise unknown_path()
-        target = parse(parts, self._registry)
+        info = parse(parts, self._registry)
         query = Query(request.query, request.headers.get("User-Agent", ""))
-        return await self._verb(request, target, query)(request, target, query)
+        return await self._verb(request, info, query)(request, info, query)
 
     def _authenticate(self, request: web.BaseRequest) -> None:
         if self._token is None:
@@ -105,7 +105,7 @@ class RequestHandler:
                     raise unknown_path()
                 return json_reply(encode(discovery.legacy_resources(self._registry, group, version)))
             case ["openapi", "v2"]:
-                # Old kubectl only needs this not to fail; an empty document is a valid one.
+                # kubectl up to 1.27 fails without a response; an empty document is valid.
                 return json_reply(b"", content_type=openapi.EMPTY_V2_TYPE)
             case ["openapi", "v3"]:
                 return json_reply(encode(openapi.index(self._registry)))
@@ -129,14 +129,14 @@ class RequestHandler:
             return json_reply(encode(found), content_type=discovery.AGGREGATED.format(version))
         return json_reply(encode(discovery.legacy_core() if core else discovery.legacy_groups(self._registry)))
 
-    def _verb(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> Handler:
-        method, name = request.method, target.name
-        if target.resource.verbs == ("create",):
+    def _verb(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> Handler:
+        method, name = request.method, info.name
+        if info.resource.verbs == ("create",):
             if method == "POST" and not name:
                 return self._review
             raise method_not_allowed(method)
-        if target.subresource not in ("", "status", "finalize"):
-            return self._action(method, target.subresource)
+        if info.subresource not in ("", "status", "finalize"):
+            return self._action(method, info.subresource)
         match method:
             case "GET" if query.flag("watch"):
                 return self._read.watch
@@ -148,7 +148,7 @@ class RequestHandler:
                 return self._write.update
             case "PATCH" if name:
                 return self._write.patch
-            case "DELETE" if name and not target.subresource:
+            case "DELETE" if name and not info.subresource:
                 return self._write.delete
             case "DELETE" if not name:
                 return self._write.delete_all
@@ -164,13 +164,13 @@ class RequestHandler:
                 return self._pods.evict
         raise method_not_allowed(method)
 
-    async def _get(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        return self._read.get(request, target, query)
+    async def _get(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        return self._read.get(request, info, query)
 
-    async def _list(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        return self._read.list(request, target, query)
+    async def _list(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        return self._read.list(request, info, query)
 
-    async def _review(self, request: web.BaseRequest, target: RequestInfo, _query: Query) -> web.StreamResponse:
+    async def _review(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         given: Json = body if isinstance(body, dict) else {}
-        return json_reply(encode(review(target.resource, given)), 201)
+        return json_reply(encode(review(info.resource, given)), 201)

@@ -1,4 +1,4 @@
-"""Paths of the API: which resource, namespace, object and subresource a request is about."""
+"""Request paths: the resource, namespace, name and subresource they refer to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """What a path names. An empty `name` is the collection, an empty `namespace` all of them."""
+    """What a path refers to. An empty `name` is the collection, an empty `namespace` all namespaces."""
 
     resource: Resource
     namespace: str
@@ -24,7 +24,7 @@ class RequestInfo:
 
 
 def segments(path: str) -> list[str]:
-    """The decoded segments of a raw path; ApiError 400 for one that hides a slash, a NUL or a parent."""
+    """The decoded segments of a raw path; ApiError 400 if one contains a slash, is `..` or is not printable."""
     if len(path) > _LONGEST_PATH:
         raise bad_request(f"the path is longer than {_LONGEST_PATH} bytes")
     try:
@@ -34,13 +34,13 @@ def segments(path: str) -> list[str]:
     for part in found:
         if part in (".", "..") or "/" in part or "%" in part or not part.isprintable():
             raise bad_request(
-                f"the path segment {part!r} is no name; names may not be '.' or '..' or contain '/' or '%'"
+                f"the path segment {part!r} is not a valid name; names may not be '.' or '..' or contain '/' or '%'"
             )
     return found
 
 
 def parse(parts: list[str], registry: Registry) -> RequestInfo:
-    """The target of a path below /api or /apis; ApiError 404 where nothing is served there."""
+    """What a path below /api or /apis refers to; ApiError 404 if nothing is served there."""
     if parts[0] == "api":
         group, rest = "", parts[1:]
     else:

@@ -1,4 +1,4 @@
-"""Responses: JSON bytes, Status objects, warnings."""
+"""HTTP responses: JSON bodies, Status objects and Warning headers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 def json_reply(
     body: bytes, status: int = 200, warnings: Sequence[str] = (), content_type: str = "application/json"
 ) -> web.Response:
-    """A JSON response; each warning becomes a Warning header, which kubectl prints."""
+    """A JSON response. Each warning becomes a Warning header, which kubectl prints."""
     response = web.Response(body=body, status=status, headers={"Content-Type": content_type})
     for warning in warnings:
         text = warning.replace("\\", "\\\\").replace('"', '\\"')
@@ -25,7 +25,7 @@ def json_reply(
 
 
 def failure_reply(failure: ApiError) -> web.Response:
-    """The Status of a failure."""
+    """The response of a refused request."""
     response = json_reply(encode(failure.status()), failure.code)
     seconds = (failure.details or {}).get("retryAfterSeconds")
     if seconds:
@@ -34,7 +34,7 @@ def failure_reply(failure: ApiError) -> web.Response:
 
 
 def success(qualified: str, name: str, uid: str) -> Json:
-    """The Status of an object that has gone."""
+    """The Status of a completed deletion."""
     plural, _, group = qualified.partition(".")
     details = {"name": name, "kind": plural, "uid": uid}
     if group:

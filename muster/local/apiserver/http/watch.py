@@ -1,7 +1,7 @@
-"""A watch: the present state first if it is asked for, then every change, and bookmarks to say how far this has come.
+"""Watch streams: initial events if requested, then every change, and bookmarks.
 
 Semantics from the Kubernetes documentation ("API concepts", efficient detection of changes) and apiserver
-pkg/storage/cacher; a version that is too old is answered with HTTP 200 and an ERROR event, as there.
+pkg/storage/cacher. As there, a resourceVersion that is too old is answered with HTTP 200 and an ERROR event.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 @dataclass(frozen=True, slots=True)
 class WatchRequest:
-    """What a client wants to see. `version` None begins with the present state; times are in seconds."""
+    """The parameters of a watch. If `version` is None, it starts with the current objects. `timeout` is in seconds."""
 
     resource: Resource
     selector: Selector
@@ -38,7 +38,7 @@ class WatchRequest:
 
 
 class Watch:
-    """One open watch stream. `closing` is set, and every journal rung, when the server stops."""
+    """One open watch. When the server stops, it sets `closing` and wakes all watchers."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Watch:
         self._idle = False
 
     async def run(self, write: Write) -> None:
-        """Writes events until the timeout, the server's end or the client's."""
+        """Write events until the timeout, or until the server or the client stops."""
         request = self._request
         try:
             snapshot: list[StoredObject] = []
@@ -67,26 +67,26 @@ class Watch:
                 position = self._history.end
             else:
                 if request.version > self._versions.version:
-                    # Only another life of this cluster can have given it out: the client has to begin anew.
+                    # The version is from another run of the server, or invented: the client has to list again.
                     raise expired(request.version, self._versions.version)
                 position = self._history.position(request.version)
         except ApiError as failure:
             await write(self._line("ERROR", encode(failure.status())))
             return
         version = self._versions.version
-        self._history.listen(self._wakeup)
+        self._history.add_watcher(self._wakeup)
         try:
             async with asyncio.timeout(request.timeout):
                 await self._begin(snapshot, version, write)
                 await self._follow(position, write)
         except TimeoutError:
-            # Only from an idle wait: otherwise changes up to this version may not have been written.
+            # Only if it was idle: otherwise some changes up to this version may not have been written.
             if request.bookmarks and self._idle and not self._wakeup.is_set() and not self._closing.is_set():
                 await write(self._bookmark(self._versions.version, {}))
         except ApiError as failure:
             await write(self._line("ERROR", encode(failure.status())))
         finally:
-            self._history.forget(self._wakeup)
+            self._history.remove_watcher(self._wakeup)
 
     async def _begin(self, snapshot: list[StoredObject], version: int, write: Write) -> None:
         request = self._request
@@ -103,10 +103,10 @@ class Watch:
             await write(b"".join(lines))
 
     async def _follow(self, position: int, write: Write) -> None:
-        """Write changes as they come, and a bookmark whenever nothing was written for so long.
+        """Write changes as they come, and a bookmark when nothing was written for `bookmark_every` seconds.
 
-        Changes that the selector passes over do not count as written: a quiet namespace of a busy cluster has its
-        bookmarks too.
+        Changes that the selector filters out do not count as written, so a watch of a quiet namespace in a busy
+        cluster gets bookmarks too.
         """
         loop = asyncio.get_running_loop()
         due = loop.time() + self._bookmark_every
@@ -129,7 +129,7 @@ class Watch:
             self._idle = False
 
     def _change(self, change: Change) -> bytes:
-        """The line of a change, as the selector makes it look: entering is ADDED, leaving is DELETED."""
+        """The event of a change for this selector: ADDED if the object starts to match, DELETED if it stops."""
         selector = self._request.selector
         now = selector.selects(change.current)
         before = change.previous is not None and selector.selects(change.previous)

@@ -1,4 +1,4 @@
-"""POST, PUT, PATCH and DELETE: bodies in, the store's methods, objects out."""
+"""Handlers of create, update, patch and delete."""
 
 from __future__ import annotations
 
@@ -30,42 +30,40 @@ _RETURNED_WHEN_DELETED = frozenset(("Pod", "Service", "ServiceAccount", "Persist
 
 
 class WriteHandlers:
-    """Answers writes."""
+    """Handlers of write requests."""
 
     def __init__(self, store: ObjectStore, read: ReadHandlers) -> None:
         self._store = store
         self._read = read
 
-    async def create(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """POST to a collection."""
-        if target.resource.namespaced and not target.namespace:
+    async def create(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Create an object: POST to a collection."""
+        if info.resource.namespaced and not info.namespace:
             raise method_not_allowed("POST")
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         options = query.write()
-        if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and target.resource.namespaced:
-            body["metadata"].setdefault("namespace", target.namespace)
-        stored = self._store.create(self._core(target.resource, body), target.namespace, body, options)
-        return self._reply(request, target.resource, stored, options, 201)
+        if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and info.resource.namespaced:
+            body["metadata"].setdefault("namespace", info.namespace)
+        stored = self._store.create(self._core(info.resource, body), info.namespace, body, options)
+        return self._reply(request, info.resource, stored, options, 201)
 
-    async def update(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """PUT to an object or its status."""
+    async def update(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Replace an object or its status: PUT."""
         body = bodies.decode(await bodies.read_body(request), request.content_type)
-        options = query.write(target.subresource)
-        resource = self._core(target.resource, body)
-        stored = self._store.update(resource, target.namespace, target.name, body, options)
-        return self._reply(request, target.resource, stored, options)
+        options = query.write(info.subresource)
+        resource = self._core(info.resource, body)
+        stored = self._store.update(resource, info.namespace, info.name, body, options)
+        return self._reply(request, info.resource, stored, options)
 
-    async def patch(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """PATCH of an object or its status, in one of four forms."""
+    async def patch(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Patch an object or its status with one of the four patch types."""
         kind = request.content_type
-        supported = (
-            [_JSON_PATCH, _MERGE, _APPLY] if target.resource.custom else [_JSON_PATCH, _MERGE, _STRATEGIC, _APPLY]
-        )
+        supported = [_JSON_PATCH, _MERGE, _APPLY] if info.resource.custom else [_JSON_PATCH, _MERGE, _STRATEGIC, _APPLY]
         if kind not in supported:
             raise unsupported_media(kind, supported)
         raw = await bodies.read_body(request)
-        options = query.write(target.subresource)
-        resource, namespace, name = target.resource, target.namespace, target.name
+        options = query.write(info.subresource)
+        resource, namespace, name = info.resource, info.namespace, info.name
         if kind == _APPLY:
             options = WriteOptions(
                 options.dry_run,
@@ -89,31 +87,31 @@ class WriteHandlers:
             resource = self._store.resource("v1", "events")
         change = self._change(resource, kind, patch)
         stored = self._store.patch(resource, namespace, name, change, options)
-        return self._reply(request, target.resource, stored, options)
+        return self._reply(request, info.resource, stored, options)
 
-    async def delete(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """DELETE of an object: its last state while it lingers (and always for pods), else a Status."""
+    async def delete(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Delete an object. The response is the object if it is still there (for pods always), else a Status."""
         options = query.delete(await self._optional_body(request))
-        stored, gone = self._store.delete(target.resource, target.namespace, target.name, options)
-        if gone and target.resource.kind not in _RETURNED_WHEN_DELETED:
-            return json_reply(encode(success(target.resource.qualified, stored.name, stored.uid)))
-        return json_reply(show(target.resource, stored))
+        stored, gone = self._store.delete(info.resource, info.namespace, info.name, options)
+        if gone and info.resource.kind not in _RETURNED_WHEN_DELETED:
+            return json_reply(encode(success(info.resource.qualified, stored.name, stored.uid)))
+        return json_reply(show(info.resource, stored))
 
-    async def delete_all(self, request: web.BaseRequest, target: RequestInfo, query: Query) -> web.StreamResponse:
-        """DELETE of a collection: everything the selectors select."""
+    async def delete_all(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Delete all objects of a collection that the selectors match."""
         options = query.delete(await self._optional_body(request))
-        if target.resource.namespaced and not target.namespace:
+        if info.resource.namespaced and not info.namespace:
             raise method_not_allowed("DELETE")
-        found = self._store.list(target.resource, target.namespace, self._read.selector(target, query))
+        found = self._store.list(info.resource, info.namespace, self._read.selector(info, query))
         deleted = []
         for stored in found:
             try:
-                deleted.append(self._store.delete(target.resource, stored.namespace, stored.name, options)[0])
+                deleted.append(self._store.delete(info.resource, stored.namespace, stored.name, options)[0])
             except ApiError as failure:
                 if failure.code != 404:
                     raise
         metadata = {"resourceVersion": str(self._store.versions.version)}
-        return self._read.listed(request, target, query, deleted, metadata)
+        return self._read.listed(request, info, query, deleted, metadata)
 
     def _change(self, resource: Resource, kind: str, patch: Any) -> Any:
         if kind == _JSON_PATCH:
@@ -125,7 +123,7 @@ class WriteHandlers:
         return lambda obj: strategic_merge(obj, patch, merge_schema_of(resource))
 
     def _core(self, resource: Resource, body: Any) -> Resource:
-        """Turns a body of the events view into a core event, in place."""
+        """Convert a body of events.k8s.io into a core event, in place."""
         if resource.group != "events.k8s.io" or not isinstance(body, dict):
             return resource
         core = from_view(body)

@@ -1,1 +1,4 @@
-"""The kinds that the local API server knows, and their rules."""
+"""What is served: the registry of resources, and defaults, validation and admission of the kinds that have their own.
+
+A built-in kind without rules of its own is a row in `resources`.
+"""

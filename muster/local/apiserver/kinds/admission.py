@@ -1,4 +1,7 @@
-"""What the admission plugins and allocators of a real server add to a new object, after its owner has been recorded."""
+"""Admission of new objects: what the admission plugins and allocators of kube-apiserver set.
+
+It runs after the managed fields were recorded, so these fields have no manager.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _CLASSES = ("scheduling.k8s.io", "priorityclasses")
 
 
 def admit(resource: Resource, obj: Json, versions: VersionedStore) -> None:
-    """Completes a new object, in place; ApiError 403 for a pod of an unknown priority class."""
+    """Admit a new object, in place; ApiError 403 for a pod whose PriorityClass does not exist."""
     match resource.group_resource:
         case ("", "pods"):
             pods.admit(obj)

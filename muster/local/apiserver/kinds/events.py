@@ -1,4 +1,7 @@
-"""Events of events.k8s.io/v1 are those of core/v1 under other names (kubernetes pkg/apis/events/v1/conversion.go)."""
+"""Conversion between events.k8s.io/v1 and core/v1 events, which only differ in names of fields.
+
+The names are those of kubernetes pkg/apis/events/v1/conversion.go.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _RENAMED = (
 
 
 def to_view(event: Json) -> Json:
-    """A core event as events.k8s.io/v1."""
+    """Convert a core/v1 event to events.k8s.io/v1."""
     names = dict(_RENAMED)
     view = {names.get(key, key): value for key, value in event.items()}
     view["apiVersion"] = "events.k8s.io/v1"
@@ -25,7 +28,7 @@ def to_view(event: Json) -> Json:
 
 
 def from_view(view: Json) -> Json:
-    """An events.k8s.io/v1 event as core/v1."""
+    """Convert an events.k8s.io/v1 event to core/v1."""
     names = {new: old for old, new in _RENAMED}
     event = {names.get(key, key): value for key, value in view.items()}
     event["apiVersion"] = "v1"

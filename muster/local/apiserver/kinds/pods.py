@@ -1,6 +1,6 @@
-"""Pods: their defaults, what makes one invalid, and what may change after creation.
+"""Defaults and validation of pods and pod templates, and which fields of a pod may be updated.
 
-Defaults from kubernetes pkg/apis/core/v1/defaults.go, rules from pkg/apis/core/validation/validation.go (v1.34).
+Defaults are from kubernetes pkg/apis/core/v1/defaults.go, rules from pkg/apis/core/validation/validation.go (v1.34).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORBIDDEN = (
 
 
 def complete_template(spec: Json) -> None:
-    """Sets the defaults of a pod spec, in place."""
+    """Set the defaults of a pod spec, in place."""
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("schedulerName", "default-scheduler")
@@ -76,7 +76,7 @@ def _complete_container(container: Json) -> None:
 
 
 def complete(pod: Json) -> None:
-    """Sets the defaults of a pod, in place."""
+    """Set the defaults of a pod, in place."""
     spec = pod.get("spec")
     if isinstance(spec, dict):
         complete_template(spec)
@@ -84,7 +84,7 @@ def complete(pod: Json) -> None:
 
 
 def admit(pod: Json) -> None:
-    """What admission adds to a new pod, in place; its status begins as Pending."""
+    """Set priority, service account and the Pending status of a new pod, in place."""
     spec = pod.get("spec")
     if not isinstance(spec, dict):
         return
@@ -111,7 +111,7 @@ def _quality(spec: Json) -> str:
 
 
 def check_template(spec: Json, path: str, policies: tuple[str, ...] = _POLICIES) -> list[Cause]:
-    """Everything wrong with a pod spec."""
+    """Validate a pod spec."""
     causes: list[Cause] = []
     if not spec.get("containers"):
         causes.append(required(f"{path}.containers"))
@@ -168,13 +168,13 @@ def _check_container(container: Json, where: str, volumes: set[Any]) -> list[Cau
 
 
 def check(pod: Json) -> list[Cause]:
-    """Everything wrong with a pod."""
+    """Validate a pod."""
     spec = pod.get("spec")
     return check_template(spec, "spec") if isinstance(spec, dict) else [required("spec.containers")]
 
 
 def check_change(new: Json, old: Json) -> list[Cause]:
-    """What an update may not do to a pod."""
+    """Validate an update of a pod: most of its spec is immutable."""
     before, after = copy.deepcopy(old["spec"]), copy.deepcopy(new["spec"])
     gated = bool(before.get("schedulingGates"))
     for spec in (before, after):

@@ -1,4 +1,4 @@
-"""Which resources are served now: the built-ins, and those of the CRDs that are installed."""
+"""The resources that are served: the built-ins, and those of the installed CRDs."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from muster.local.apiserver.storage.stored_objects import SELECTABLE, GroupResou
 
 
 class Registry:
-    """Looks resources up by (group, version, plural), and by where their objects are kept."""
+    """Finds resources by (group, version, plural) and by (group, plural)."""
 
     def __init__(self) -> None:
         self._served: dict[tuple[str, str, str], Resource] = {}
         self._homes: dict[GroupResource, Resource] = {}
         self._custom: dict[str, tuple[Resource, ...]] = {}
         self.generation = 0
-        """Grows with each change, so that whatever is derived from the registry can be cached."""
+        """Increases with each change; documents made from the registry are cached by it."""
         for resource in BUILT_INS:
             self._add(resource)
 
     def find(self, group: str, version: str, plural: str) -> Resource:
-        """The resource served under these names; 404 where there is none."""
+        """The resource with these names; ApiError 404 if there is none."""
         found = self._served.get((group, version, plural))
         if found is None:
             raise unknown_path()
         return found
 
     def home(self, group_resource: GroupResource) -> Resource | None:
-        """The resource in the version its objects are kept in; None after its CRD has gone."""
+        """The resource in its storage version; None after its CRD was deleted."""
         return self._homes.get(group_resource)
 
     def all(self) -> list[Resource]:
@@ -37,14 +37,14 @@ class Registry:
         return list(self._served.values())
 
     def selectable(self, group_resource: GroupResource) -> tuple[str, ...]:
-        """Fields a fieldSelector may name for this resource, besides name and namespace."""
+        """Fields of this resource that a fieldSelector supports, besides name and namespace."""
         home = self._homes.get(group_resource)
         if home is not None and home.custom is not None:
             return home.custom.selectable
         return SELECTABLE.get(group_resource, ())
 
     def install(self, crd_name: str, resources: Iterable[Resource]) -> None:
-        """Serves the versions of a CRD, in place of what it served before."""
+        """Serve the versions of a CRD, in place of those it had before."""
         self.remove(crd_name)
         kept = tuple(resources)
         self._custom[crd_name] = kept
@@ -53,7 +53,7 @@ class Registry:
         self.generation += 1
 
     def remove(self, crd_name: str) -> None:
-        """Serves a CRD no longer."""
+        """Stop serving a CRD."""
         for resource in self._custom.pop(crd_name, ()):
             del self._served[resource.group, resource.version, resource.plural]
             self._homes.pop(resource.group_resource, None)

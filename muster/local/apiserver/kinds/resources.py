@@ -1,4 +1,4 @@
-"""What the server serves: a row for each built-in resource, and what a custom resource becomes when its CRD arrives."""
+"""`Resource`, one served resource in one version, and the table of the built-in ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 
 @dataclass(frozen=True, slots=True)
 class CrdVersion:
-    """`schema` is the structural schema; `rules` judges CEL rules against an old state (None on create)."""
+    """What a CRD declares for one version.
+
+    `check` validates an object by the schema, `rules` by the CEL rules (with the old object, None on create).
+    """
 
     schema: Json
     columns: tuple[Json, ...]
@@ -29,7 +32,7 @@ class CrdVersion:
 class Resource:
     """One served resource in one version.
 
-    `stored_as` is the apiVersion objects are kept under; a resource served in another one is only a view of it.
+    `storage_version` is the apiVersion that objects are stored in; other served versions are converted.
     """
 
     group: str
@@ -58,7 +61,7 @@ class Resource:
 
     @property
     def has_status(self) -> bool:
-        """Whether status is written through its own subresource only."""
+        """Whether status is written through the status subresource only."""
         return "status" in self.subresources
 
 

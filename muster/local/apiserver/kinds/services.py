@@ -1,6 +1,6 @@
-"""Services: defaults, cluster addresses, and what makes one invalid.
+"""Defaults, cluster IPs and validation of Services.
 
-From kubernetes pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go.
+Rules from kubernetes pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
 def complete(service: Json) -> None:
-    """Sets the defaults of a service's spec, in place."""
+    """Set the defaults of a Service, in place."""
     spec = service.setdefault("spec", {})
     spec.setdefault("type", "ClusterIP")
     spec.setdefault("sessionAffinity", "None")
@@ -31,7 +31,7 @@ def complete(service: Json) -> None:
 
 
 def allocate(service: Json, taken: set[str]) -> None:
-    """Gives a new service the first free address of 10.96.0.0/16, unless it has or declines one."""
+    """Give a new Service the first free address of 10.96.0.0/16, unless it has one or is headless."""
     spec = service["spec"]
     if spec["type"] == "ExternalName":
         return
@@ -44,7 +44,7 @@ def allocate(service: Json, taken: set[str]) -> None:
 
 
 def keep_allocated(service: Json, old: Json) -> None:
-    """Carries what was allocated over to an update that does not mention it."""
+    """Carry allocated addresses over to an update that leaves them out."""
     spec, held = service["spec"], old.get("spec") or {}
     if spec["type"] != "ExternalName":
         for field in _ALLOCATED:
@@ -53,7 +53,7 @@ def keep_allocated(service: Json, old: Json) -> None:
 
 
 def check(service: Json, old: Json | None) -> list[Cause]:
-    """Everything wrong with a service, or with its change."""
+    """Validate a Service, or an update of it."""
     spec = service["spec"]
     causes: list[Cause] = []
     if spec["type"] not in _TYPES:

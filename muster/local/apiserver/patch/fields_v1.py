@@ -1,7 +1,8 @@
-"""Sets of fields, as managed fields record them: an object's leaves, and their fieldsV1 form and back.
+"""Sets of field paths, to and from the fieldsV1 format of managedFields.
 
-A path is a tuple of fieldsV1 elements: `f:name`, `k:{"name":"a"}` for an item of a list that is a map, `v:"x"` for a
-member of a set, and a final `.` for the item itself (structured-merge-diff fieldpath/serialize.go).
+A path is a tuple of fieldsV1 elements: `f:name` for a field, `k:{"name":"a"}` for an item of a list of type map,
+`v:"x"` for an item of a list of type set, and a final `.` for the item itself (structured-merge-diff
+fieldpath/serialize.go).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _UNMANAGED_META = frozenset(
 
 
 def element_of(item: Any, shape: MergeSchema) -> str:
-    """How an item of a set or of a list that is a map is called; empty where its keys are missing."""
+    """The path element of an item of a map or set list; empty if the item lacks its keys."""
     if shape.unique:
         return "v:" + msgspec.json.encode(item).decode()
     if not isinstance(item, dict):
@@ -48,7 +49,7 @@ def element_of(item: Any, shape: MergeSchema) -> str:
 
 
 def leaves(obj: Json, shape: MergeSchema) -> dict[Path, Any]:
-    """Every leaf field of an object with its value; fields the server owns are left out."""
+    """The path and value of every leaf field, without the metadata that the server sets."""
     found: dict[Path, Any] = {}
     for name, value in obj.items():
         if name in ("apiVersion", "kind"):
@@ -82,7 +83,7 @@ def _walk(value: Any, shape: MergeSchema, path: Path, found: dict[Path, Any]) ->
 
 
 def to_fields(paths: Iterable[Path]) -> Json:
-    """The fieldsV1 form of a set of paths."""
+    """Paths in fieldsV1 format."""
     root: Json = {}
     for path in sorted(paths):
         node = root
@@ -92,7 +93,7 @@ def to_fields(paths: Iterable[Path]) -> Json:
 
 
 def from_fields(fields: Mapping[str, Any]) -> set[Path]:
-    """The paths of a fieldsV1 object. A `.` of a plain map carries nothing here and is dropped."""
+    """The paths of a fieldsV1 object. A `.` is kept for list items only; for a map it adds nothing."""
     found: set[Path] = set()
     stack: list[tuple[Path, Mapping[str, Any]]] = [((), fields)]
     while stack:
@@ -112,7 +113,7 @@ def from_fields(fields: Mapping[str, Any]) -> set[Path]:
 
 
 def readable(path: Path) -> str:
-    """A path as conflicts show it: `.spec.containers[name="a"].image`."""
+    """A path as conflict messages show it: `.spec.containers[name="a"].image`."""
     text = ""
     for element in path:
         if element == ITEM:

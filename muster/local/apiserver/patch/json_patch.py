@@ -9,7 +9,7 @@ from muster.local.apiserver.storage.stored_objects import encode
 
 Json = dict[str, Any]
 _OPERATIONS_ALLOWED = 10_000
-# A copy of the whole into itself doubles it: thirty of them would fill the memory.
+# A copy of the whole object into itself doubles its size: thirty of them would fill the memory.
 _COPIES_ALLOWED = 100
 _COPIED_BYTES_ALLOWED = 3 << 20
 
@@ -19,7 +19,7 @@ def _too_much(what: str) -> ApiError:
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """The target with a merge patch applied; neither is changed."""
+    """Apply a merge patch. Neither argument is modified."""
     if not isinstance(patch, dict):
         return patch
     result = dict(target) if isinstance(target, dict) else {}
@@ -32,7 +32,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def _absent(target: Any, path: Any) -> bool:
-    """Whether a path names a field its object lacks; the real server lets `replace` add such a one."""
+    """Whether the last field of a path is missing from its object; kube-apiserver lets `replace` add it."""
     if not isinstance(path, str) or not path.startswith("/"):
         return False
     *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
@@ -45,7 +45,7 @@ def _absent(target: Any, path: Any) -> bool:
 
 
 def json_patch(target: Json, patch: Any) -> Json:
-    """The target with a JSON patch applied; 422 where an operation cannot be carried out."""
+    """Apply a JSON patch; ApiError 422 if an operation fails."""
     import jsonpatch
 
     if not isinstance(patch, list) or not all(isinstance(operation, dict) for operation in patch):

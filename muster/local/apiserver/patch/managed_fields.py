@@ -1,7 +1,6 @@
-"""Managed fields: who last wrote which field (kubernetes documentation, server-side-apply, "Field management").
+"""metadata.managedFields: which manager last wrote which field (Kubernetes documentation, "Server-Side Apply").
 
-Kept for everything but the objects in which nobody looks for it and where it would cost most: events and leases
-(rewritten all the time) and CRDs (a megabyte of schema is seconds of walking).
+Not kept for events and leases, which are rewritten often, and for CRDs, where a megabyte of schema takes seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _UNTRACKED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FieldManager:
-    """Who writes: a manager, through which operation (Apply or Update) and subresource."""
+    """The manager of a write, with its operation (Apply or Update), subresource and API version."""
 
     manager: str
     operation: str
@@ -30,7 +29,7 @@ class FieldManager:
     time: str
 
     def owns(self, entry: Json) -> bool:
-        """Whether a managedFields entry is this writer's."""
+        """Whether a managedFields entry is this manager's."""
         return (
             entry.get("manager") == self.manager
             and entry.get("operation") == self.operation
@@ -39,7 +38,7 @@ class FieldManager:
         )
 
     def entry(self, paths: set[Path]) -> Json:
-        """A managedFields entry of this writer."""
+        """A managedFields entry of this manager."""
         entry = {
             "manager": self.manager,
             "operation": self.operation,
@@ -54,23 +53,23 @@ class FieldManager:
 
 
 def tracked(resource: Resource) -> bool:
-    """Whether objects of this resource carry managed fields."""
+    """Whether objects of this resource have managedFields."""
     return resource.group_resource not in _UNTRACKED
 
 
 def merge_schema_of(resource: Resource) -> MergeSchema:
-    """How objects of a resource merge."""
+    """How objects of a resource are merged."""
     return custom_merge_schema(resource.custom.schema) if resource.custom else builtin_merge_schema(resource.kind)
 
 
 def entries(obj: Json) -> list[Json]:
-    """An object's managedFields."""
+    """The managedFields of an object."""
     held: list[Json] = obj["metadata"].get("managedFields") or []
     return held
 
 
 def owned(entry: Json) -> set[Path]:
-    """The fields of an entry."""
+    """The field paths of an entry."""
     fields = entry.get("fieldsV1")
     return from_fields(fields) if isinstance(fields, dict) else set()
 
@@ -78,7 +77,7 @@ def owned(entry: Json) -> set[Path]:
 def record_update(
     resource: Resource, new: Json, old: Json | None, base: list[Json], writer: FieldManager
 ) -> list[Json]:
-    """The managedFields after an update: the writer takes what it changed, everybody loses what is gone."""
+    """The managedFields after an update: the writer owns what it changed; removed fields have no owner."""
     shape = merge_schema_of(resource)
     after = leaves(new, shape)
     before = leaves(old, shape) if old is not None else {}

@@ -1,7 +1,8 @@
-"""How a value merges: which lists are maps by key or sets, which maps are one unit.
+"""How values are merged: which lists are maps or sets, and which maps are atomic.
 
-Server-side apply and strategic merge both need it. For built-ins a short table of field names stands in for the Go
-struct tags (patchMergeKey, listMapKey in kubernetes staging/src/k8s.io/api); custom resources say it in their schema.
+Server-side apply and strategic merge patch both need this. For built-ins it comes from a table of field names, which
+stands for the Go struct tags patchMergeKey and listMapKey (kubernetes staging/src/k8s.io/api); for custom resources
+from the schema of the CRD.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MergeSchema:
-    """`keys` makes a list a map; `unique` makes it a set; `atomic` keeps a map or list whole. `schema` is a CRD's."""
+    """How one value is merged. For custom resources, `schema` is the schema of the value.
+
+    A list with `keys` is a map, one with `unique` a set. An `atomic` map or list is replaced whole.
+    """
 
     name: str = ""
     kind: str = ""
@@ -27,7 +31,7 @@ class MergeSchema:
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def child(self, name: str) -> MergeSchema:
-        """The shape of a field of this map."""
+        """How a field of this map is merged."""
         if self.schema is not None:
             if self.kind == "root" and name == "metadata":
                 return _builtin("metadata", self.kind)
@@ -39,7 +43,7 @@ class MergeSchema:
         return _builtin(name, self.kind)
 
     def item(self) -> MergeSchema:
-        """The shape of an item of this list."""
+        """How an item of this list is merged."""
         if self.schema is not None:
             inner = self.schema.get("items")
             return _custom("", inner if isinstance(inner, dict) else {})
@@ -113,10 +117,10 @@ def _custom(name: str, schema: Json) -> MergeSchema:
 
 
 def builtin_merge_schema(kind: str) -> MergeSchema:
-    """The shape of a built-in object."""
+    """How an object of a built-in kind is merged."""
     return MergeSchema(kind=kind)
 
 
 def custom_merge_schema(schema: Json) -> MergeSchema:
-    """The shape of a custom resource."""
+    """How a custom resource is merged."""
     return MergeSchema(kind="root", schema=schema)

@@ -1,4 +1,4 @@
-"""Server-side apply: merging an applied configuration by ownership (kubernetes documentation, "server-side-apply")."""
+"""Server-side apply: merge an applied configuration by field ownership (Kubernetes documentation of that name)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ABSENT = object()
 def apply_configuration(
     live: Json, applied: Json, shape: MergeSchema, writer: FieldManager, *, force: bool
 ) -> tuple[Json, list[Json]]:
-    """The object after an apply, and its managedFields; 409 naming every conflicting field and its owner."""
+    """The object after an apply, and its managedFields; ApiError 409 names each conflicting field and its manager."""
     wanted = leaves(applied, shape)
     present = leaves(live, shape)
     others = [entry for entry in entries(live) if not writer.owns(entry)]
@@ -48,7 +48,7 @@ def apply_configuration(
 
 
 def overlay(live: Json, applied: Json) -> Json:
-    """The object after an apply where nobody's ownership is kept: what is applied replaces, metadata is merged."""
+    """The object after an apply to a resource without managedFields: fields are replaced, metadata is merged."""
     meta, wanted = live["metadata"], applied["metadata"]
     merged = {**meta, **wanted}
     for name in ("labels", "annotations"):
@@ -85,14 +85,14 @@ def _merge(live: Any, applied: Any, shape: MergeSchema) -> Any:
 
 
 def _fresh(value: Any) -> Any:
-    """A copy of an applied value without its nulls, which own nothing."""
+    """A copy of an applied value without nulls."""
     if isinstance(value, dict):
         return {k: _fresh(v) for k, v in value.items() if v is not None}
     return [_fresh(v) for v in value] if isinstance(value, list) else value
 
 
 def _merge_list(live: list[Any], applied: list[Any], shape: MergeSchema) -> list[Any]:
-    """Applied order wins; an item only the live list has stays after the item it followed there."""
+    """Items in the applied order; an item that only the live list has stays behind the item it followed there."""
     names = [element_of(item, shape) for item in applied]
     held = {element_of(item, shape): item for item in live}
     result = [
@@ -112,7 +112,7 @@ def _merge_list(live: list[Any], applied: list[Any], shape: MergeSchema) -> list
 
 
 def _remove(obj: Json, gone: set[Path], kept: Iterable[Path], shape: MergeSchema) -> None:
-    """Takes fields out of an object: whole list items first, and nothing that holds a kept field."""
+    """Remove fields from an object: whole list items first, and none that contains a kept field."""
     prefixes = {path[:n] for path in kept for n in range(1, len(path) + 1)}
     items = [path[:-1] for path in gone if path[-1] == ITEM]
     plain = [path for path in gone if path[-1] != ITEM]
@@ -131,7 +131,7 @@ def _take(value: Any, path: Path, shape: MergeSchema) -> None:
             del value[name]
             return
         inner = value[name]
-        # The merge shares what it did not touch with the live object, which nobody else holds: it was decoded for us.
+        # This modifies parts shared with the live object, which was decoded for this request alone.
         _take(inner, rest, shape.child(name))
         if inner in ({}, []) and name != "metadata":
             del value[name]

@@ -1,4 +1,4 @@
-"""Strategic merge patch, a merge patch that knows list keys (Kubernetes documentation, "update-api-object-kubectl").
+"""Strategic merge patch: a merge patch with list keys (Kubernetes documentation, "update-api-object-kubectl").
 
 Directives: `$patch` (replace, delete, merge), `$deleteFromPrimitiveList/x`, `$setElementOrder/x`, `$retainKeys`.
 """
@@ -16,7 +16,7 @@ _ORDER = "$setElementOrder/"
 
 
 def strategic_merge(target: Json, patch: Any, shape: MergeSchema) -> Json:
-    """The target with a strategic merge patch applied; neither is changed."""
+    """Apply a strategic merge patch. Neither argument is modified."""
     if not isinstance(patch, dict):
         raise bad_request("a strategic merge patch must be an object")
     return _map(target, patch, shape)
@@ -67,7 +67,7 @@ def _clean(value: Any) -> Any:
 
 
 def _key(item: Any, shape: MergeSchema) -> Any:
-    """What identifies an item; strategic merge goes by the first key alone."""
+    """The value that identifies an item. Strategic merge uses the first key only."""
     if shape.unique or not isinstance(item, dict):
         return repr(item)
     if shape.keys[0] not in item:
@@ -95,7 +95,7 @@ def _list(held: list[Any], patch: list[Any], shape: MergeSchema, order: list[Any
 
 
 def _ordered(items: list[Any], order: list[Any], former: list[Any], shape: MergeSchema) -> list[Any]:
-    """Items the patch names come in its order; each other one comes before the first it used to precede."""
+    """Items in the patch are in its order; each other item stays before the first one it preceded."""
     keys = [_key(item, shape) for item in former]
     place = {key: index for index, key in enumerate(keys)}
     wanted = {_key(item, shape): index for index, item in enumerate(order)}

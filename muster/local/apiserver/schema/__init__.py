@@ -1,1 +1,4 @@
-"""Schemas of custom resources: validation, defaults, pruning, CEL rules."""
+"""Schemas: of built-in kinds, of custom resources and their CEL rules, and the OpenAPI documents made from them.
+
+`validation` applies them to an object before it is stored.
+"""

@@ -1,8 +1,7 @@
-"""Schemas of built-in kinds, taken from the typed models of kubernetes_asyncio rather than written down again.
+"""Schemas of built-in kinds, made from the typed models of kubernetes_asyncio.
 
-Each model class lists its fields with their types (`openapi_types`, `attribute_map`) and refuses None in the setters of
-required fields. The classes are loaded at the first use: they cost 0.3 s, which nobody should pay at
-the start.
+Each model class lists its fields with their types (`openapi_types`, `attribute_map`), and the setter of a required
+field refuses None. The classes are imported at the first use, which takes 0.3 s, and not at the start.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _OTHER_NAMES = {("", "Event"): "CoreV1Event", ("events.k8s.io", "Event"): "Event
 
 
 def model_name(group: str, version: str, kind: str) -> str:
-    """The class kubernetes_asyncio has for a built-in kind."""
+    """The name of the model class of a built-in kind."""
     return _OTHER_NAMES.get((group, kind)) or f"{version.capitalize()}{kind}"
 
 
@@ -48,14 +47,14 @@ def required_fields(name: str) -> list[str]:
 
 
 def fields(name: str) -> dict[str, str]:
-    """JSON field name to type name of a model."""
+    """The fields of a model: JSON name to type name."""
     model = getattr(_models(), name)
     return {model.attribute_map[attribute]: kind for attribute, kind in model.openapi_types.items()}
 
 
 @functools.lru_cache(maxsize=1_024)
 def schema(name: str) -> Json:
-    """The schema of a model, nested ones in place; that of a model that contains itself contains itself."""
+    """The schema of a model, with nested schemas in place. A recursive model has a recursive schema."""
     found: Json = {"type": "object", "properties": {}, "required": required_fields(name)}
     _building[name] = found
     for field, kind in fields(name).items():
@@ -94,7 +93,7 @@ _NAMES = {dict: "object", list: "array", str: "string", bool: "bool", int: "numb
 
 
 def conform(value: Any, shape: Json, path: str = "") -> list[str]:
-    """Drops nulls and makes numeric quantities strings, in place, as Go's decoder does; names what has a wrong type."""
+    """Decode as Go does: drop nulls, convert numeric quantities to strings, in place. Returns the type errors."""
     expected = shape.get("type")
     if expected is None:
         return []
@@ -123,7 +122,7 @@ def conform(value: Any, shape: Json, path: str = "") -> list[str]:
 
 
 def missing(value: Any, shape: Json, path: str) -> list[str]:
-    """The paths of required fields that are absent below `path`."""
+    """The paths of required fields that are missing below `path`."""
     found: list[str] = []
     if isinstance(value, dict):
         found += [f"{path}.{name}" for name in shape.get("required") or () if name not in value]

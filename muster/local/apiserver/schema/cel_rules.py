@@ -1,7 +1,7 @@
-"""CEL rules of structural schemas (x-kubernetes-validations): compiled when the CRD comes, evaluated on each write.
+"""CEL validation rules of CRDs (x-kubernetes-validations): compiled with the CRD, evaluated on each write.
 
-Semantics from the Kubernetes documentation ("Validation rules"): `self` is the value the rule stands at, `oldSelf` its
-former value; a rule that names oldSelf is a transition rule and is skipped where there is none.
+Semantics from the Kubernetes documentation ("Validation rules"): `self` is the value that has the rule, `oldSelf` its
+old value. A rule that uses oldSelf is a transition rule, and is skipped if there is no old value.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One compiled rule; `message` is what a user reads when it does not hold.
+    """One compiled rule; `message` is the error if it does not hold.
 
-    `fields` are the only fields of self and oldSelf it reads, None where that cannot be told from its text. Converting
-    an object for CEL costs far more than most rules, so only these are converted.
+    `fields` are the fields of self and oldSelf that it reads, None if its text does not show them. Only these are
+    converted for CEL: the conversion of an object costs far more than most rules.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Rule:
 
 @dataclass(slots=True)
 class Node:
-    """The rules at one place of a schema, and the places below it that have any."""
+    """The rules of one schema, and the nested schemas that have any."""
 
     rules: list[Rule] = field(default_factory=list)
     properties: dict[str, Node] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Node:
     keys: tuple[str, ...] = ()
 
     def empty(self) -> bool:
-        """Whether nothing at or below this place has a rule."""
+        """Whether neither this schema nor a nested one has a rule."""
         return not (self.rules or self.properties or self.additional or self.items)
 
 
@@ -71,7 +71,7 @@ def _fields(text: str) -> frozenset[str] | None:
 
 
 def compile_rules(schema: Json) -> Node:
-    """The rule tree of a schema; raises ValueError naming the first rule that does not compile."""
+    """Compile the rules of a schema; ValueError names the first one that does not compile."""
     return _compile(celpy.Environment(), schema, "openAPIV3Schema")
 
 
@@ -106,7 +106,7 @@ def _compile(environment: celpy.Environment, schema: Json, where: str) -> Node:
 
 
 def _seen(rule: Rule, value: Any) -> Any:
-    """The part of a value a rule reads."""
+    """The part of a value that a rule reads."""
     if rule.fields is None or not isinstance(value, dict):
         return value
     return {name: value[name] for name in rule.fields if name in value}
@@ -115,7 +115,7 @@ def _seen(rule: Rule, value: Any) -> Any:
 def _judge(rule: Rule, value: Any, old: Any, path: str) -> Cause | None:
     seen, former = _seen(rule, value), _ABSENT if old is _ABSENT else _seen(rule, old)
     if seen == former:
-        # What has not changed was judged when it came; the real server overlooks its faults too (ratcheting).
+        # Unchanged values were validated when they were written; kube-apiserver skips them too (ratcheting).
         return None
     activation = {"self": json_to_cel(seen)}
     if former is not _ABSENT:
@@ -142,7 +142,7 @@ def _judge(rule: Rule, value: Any, old: Any, path: str) -> Cause | None:
 
 
 def _old_item(keys: tuple[str, ...], item: Any, old: Any) -> Any:
-    """The former item of a list of maps; other lists cannot be correlated, and have no former items."""
+    """The old item with the same keys in a list of type map. Other lists have no old items."""
     if keys and isinstance(old, list) and isinstance(item, dict):
         for candidate in old:
             if isinstance(candidate, dict) and all(candidate.get(k) == item.get(k) for k in keys):
@@ -171,9 +171,9 @@ def _walk(node: Node, value: Any, old: Any, path: str) -> list[Cause]:
 
 
 def judge(schema: Json) -> Callable[[Json, Json | None], list[Cause]]:
-    """A function that names every rule an object breaks, given its old state (None on create).
+    """A function that validates an object, given the old one (None on create), by the rules of a schema.
 
-    Raises ValueError where a rule of the schema does not compile.
+    Raises ValueError if a rule does not compile.
     """
     tree = compile_rules(schema)
 

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: checking one, giving it its status, and turning it into served resources."""
+"""CustomResourceDefinitions: defaults, validation, status, and the resources they define."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPEN: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def complete(crd: Json) -> None:
-    """Sets the defaults of a CRD's spec, in place."""
+    """Set the defaults of a CRD, in place."""
     spec = crd.get("spec")
     if not isinstance(spec, dict):
         return
@@ -29,7 +29,7 @@ def complete(crd: Json) -> None:
 
 
 def check(crd: Json) -> list[Cause]:
-    """Everything that keeps a CRD from being served."""
+    """Validate a CRD."""
     spec = crd.get("spec")
     if not isinstance(spec, dict):
         return [required("spec")]
@@ -106,7 +106,7 @@ def _rules(schema: Json) -> Any:
 
 
 def establish(crd: Json, now: str) -> None:
-    """Writes the status of an accepted CRD, in place."""
+    """Set the status of an accepted CRD, in place."""
     spec = crd["spec"]
     stored = next(v["name"] for v in spec["versions"] if v.get("storage"))
     status = crd.setdefault("status", {})
@@ -126,7 +126,7 @@ def establish(crd: Json, now: str) -> None:
 
 
 def resources(crd: Json) -> list[Resource]:
-    """The resources a checked CRD serves, the storage version among them even if it is not served."""
+    """The resources that a valid CRD defines, one for each served version."""
     spec = crd["spec"]
     names = spec["names"]
     stored = next(v["name"] for v in spec["versions"] if v.get("storage"))

@@ -1,4 +1,7 @@
-"""Names, labels and annotations: the rules of apimachinery pkg/util/validation and pkg/api/validation."""
+"""Validation of metadata: names, labels, annotations, finalizers, owner references.
+
+Rules from apimachinery pkg/util/validation and pkg/api/validation.
+"""
 
 from __future__ import annotations
 
@@ -43,21 +46,21 @@ _VALUE_RULE = (
 
 
 def label_1123(field: str, name: str) -> list[Cause]:
-    """A DNS label: namespaces, containers, ports, host names."""
+    """Validate a DNS label: names of namespaces, containers and ports, and host names."""
     if len(name) > 63:
         return [wrong(field, name, "must be no more than 63 characters")]
     return [] if _LABEL_1123.fullmatch(name) else [wrong(field, name, _LABEL_RULE)]
 
 
 def subdomain(field: str, name: str) -> list[Cause]:
-    """A DNS subdomain: most object names."""
+    """Validate a DNS subdomain: most object names."""
     if len(name) > 253:
         return [wrong(field, name, "must be no more than 253 characters")]
     return [] if _SUBDOMAIN.fullmatch(name) else [wrong(field, name, _SUBDOMAIN_RULE)]
 
 
 def label_1035(field: str, name: str) -> list[Cause]:
-    """A DNS label that begins with a letter: Services."""
+    """Validate a DNS label that starts with a letter: names of Services."""
     if len(name) > 63:
         return [wrong(field, name, "must be no more than 63 characters")]
     return [] if _LABEL_1035.fullmatch(name) else [wrong(field, name, _LABEL_1035_RULE)]
@@ -76,7 +79,7 @@ def _qualified(field: str, key: str) -> list[Cause]:
 
 
 def metadata_types(meta: Json) -> str:
-    """Why metadata cannot even be read (a wrong type somewhere); empty where it can."""
+    """The first field of the metadata that has a wrong type, as a message; empty if there is none."""
     for name in ("name", "generateName", "namespace", "uid", "resourceVersion"):
         if not isinstance(meta.get(name, ""), str | None):
             return f"metadata.{name} must be a string"
@@ -93,7 +96,7 @@ def metadata_types(meta: Json) -> str:
 
 
 def check_metadata(meta: Json, plural: str, group: str) -> list[Cause]:
-    """Everything wrong with an object's metadata."""
+    """Validate the metadata of an object."""
     name = meta.get("name") or ""
     causes: list[Cause] = []
     if not name:

@@ -1,7 +1,7 @@
-"""OpenAPI v3: what kubectl reads for field validation and `kubectl explain`.
+"""OpenAPI v3 documents, which kubectl reads for field validation and `kubectl explain`.
 
-Only what clients look at is written: for each resource its paths with the kind and the query parameters of writes, and
-the schemas. Built-in schemas come from the typed models, custom ones from their CRDs.
+They hold what clients use: the paths of each resource, with kind and query parameters of writes, and the schemas.
+Schemas of built-ins come from the typed models, those of custom resources from their CRDs.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _typed(kind: str, found: Json) -> Json:
 
 
 def _merging(field: str, kind: str, model: str) -> Json:
-    """How a list merges under a strategic patch; kubectl computes its patches from it."""
+    """How a strategic merge patch merges this list; kubectl computes its patches from it."""
     shape = builtin_merge_schema("Service" if model == "V1ServiceSpec" else "").child(field)
     if shape.keys and kind.startswith("list["):
         return {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": shape.keys[0]}
@@ -132,7 +132,7 @@ def document(registry: Registry, group: str, version: str) -> bytes:
 
 
 def index(registry: Registry) -> Json:
-    """The index of /openapi/v3; the hash changes whenever what is served does."""
+    """The index of /openapi/v3. The hash changes with the registry."""
     paths: Json = {}
     for resource in registry.all():
         name = f"apis/{resource.group}/{resource.version}" if resource.group else f"api/{resource.version}"

@@ -1,8 +1,8 @@
 """Structural schemas of custom resources: pruning, defaulting, validation.
 
 Rules from the Kubernetes documentation (custom resources, "Specifying a structural schema") and from apiextensions
-pkg/apiserver/{schema,validation}. Validation itself is an OpenAPI 3.0 validator's; what is here translates its findings
-into the sentences kubectl users know, and adds the list types that OpenAPI does not have.
+pkg/apiserver/{schema,validation}. A library validates by OpenAPI 3.0; this module translates its errors into
+Kubernetes' messages, and checks the list types, which OpenAPI does not have.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CAUSES_SHOWN = 20
 
 
 def prune(value: Any, schema: Json, path: str = "", *, embedded: bool = False) -> list[str]:
-    """Removes, in place, fields the schema does not know; returns their paths."""
+    """Remove fields that the schema does not declare, in place; returns their paths."""
     lost: list[str] = []
     if isinstance(value, dict):
         properties: Json = schema.get("properties") or {}
@@ -53,7 +53,7 @@ def prune(value: Any, schema: Json, path: str = "", *, embedded: bool = False) -
 
 
 def fill(value: Any, schema: Json) -> None:
-    """Sets, in place, the defaults of fields that are missing (or null where null is not allowed)."""
+    """Set the defaults of fields that are missing (or null where null is not allowed), in place."""
     if isinstance(value, dict):
         for key, inner in (schema.get("properties") or {}).items():
             absent = key not in value or (value[key] is None and not inner.get("nullable"))
@@ -75,7 +75,7 @@ def fill(value: Any, schema: Json) -> None:
 
 
 def _plain(schema: Any) -> Any:
-    """The schema in pure OpenAPI 3.0: Kubernetes' extensions dropped or expressed."""
+    """The schema in OpenAPI 3.0: the x-kubernetes extensions are removed, int-or-string is translated."""
     if isinstance(schema, list):
         return [_plain(s) for s in schema]
     if not isinstance(schema, dict):
@@ -83,7 +83,7 @@ def _plain(schema: Any) -> Any:
     kept: Json = {}
     for key, value in schema.items():
         if key == "pattern" and not _readable(value):
-            # Go's RE2 has a few classes Python does not know; such a pattern is not enforced here.
+            # Go's RE2 has a few classes that Python's re lacks; such a pattern is not enforced here.
             continue
         if key.startswith("x-kubernetes-") or key in ("description", "default", "example", "format", "title"):
             continue
@@ -109,10 +109,10 @@ def _readable(pattern: str) -> bool:
 
 
 def schema_faults(schema: Any, where: str, *, typed: bool = True) -> list[Cause]:
-    """What keeps a schema from being used at all: parts that are no schemas, unknown types.
+    """Validate a schema: nested schemas must be objects with known types.
 
-    `typed` says that the schema has the types of its model; that leaves items and additionalProperties open, so each
-    of these is checked on its own.
+    `typed` means that the schema was checked against its model. The model leaves items and additionalProperties open,
+    so these are checked against it here.
     """
     if not isinstance(schema, dict):
         return [wrong(where, _shown(schema), "must be a schema, which is an object")]
@@ -186,7 +186,7 @@ def _cause(error: Any) -> Cause:
 
 
 def lists(value: Any, schema: Json, path: str = "") -> list[Cause]:
-    """Repeated items in lists declared as sets or maps."""
+    """Duplicate items in lists of type set or map."""
     causes: list[Cause] = []
     if isinstance(value, dict):
         properties: Json = schema.get("properties") or {}
@@ -213,7 +213,7 @@ def lists(value: Any, schema: Json, path: str = "") -> list[Cause]:
 
 
 def checker(schema: Json) -> Callable[[Json], list[Cause]]:
-    """A function that names everything in an object that breaks the schema. It is compiled at its first use."""
+    """A function that validates an object by a schema. The validator is created at its first use."""
 
     @functools.cache
     def compiled() -> Any:

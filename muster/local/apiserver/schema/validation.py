@@ -1,4 +1,4 @@
-"""What an object goes through before it is kept: decoded strictly, pruned, defaulted and checked, in place."""
+"""What happens to an object before it is stored: type check, pruning, defaulting, validation; all in place."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Json = dict[str, Any]
 
 
 def unreadable(resource: Resource, why: str) -> ApiError:
-    """400 for an object that does not decode into its kind."""
+    """400 for an object that cannot be decoded into its kind."""
     return bad_request(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}')
 
 
 def identify(resource: Resource, obj: Any) -> Json:
-    """Checks that a body is an object of this kind; fills in apiVersion, kind and metadata where they are missing."""
+    """Check that a body is an object of this kind. Missing apiVersion and kind of a built-in are filled in."""
     if not isinstance(obj, dict):
         raise bad_request("the body must be a JSON or YAML object")
     for field, expected in (("apiVersion", resource.api_version), ("kind", resource.kind)):
@@ -46,7 +46,7 @@ def identify(resource: Resource, obj: Any) -> Json:
 
 
 def prune_unknown(resource: Resource, obj: Json) -> list[str]:
-    """Drops unknown fields, in place, and returns their paths; 400 where a field of a built-in has a wrong type."""
+    """Remove unknown fields and return their paths; ApiError 400 if a field of a built-in has a wrong type."""
     if resource.custom is not None:
         return prune(obj, resource.custom.schema, embedded=True)
     shape = schema(model_name(resource.group, resource.version, resource.kind))
@@ -58,7 +58,7 @@ def prune_unknown(resource: Resource, obj: Json) -> list[str]:
 
 
 def complete(resource: Resource, obj: Json, old: Json | None = None) -> None:
-    """Sets defaults, in place; `old` is the object an update replaces."""
+    """Set defaults; `old` is the object that an update replaces."""
     if resource.custom is not None:
         fill(obj, resource.custom.schema)
         return
@@ -106,10 +106,10 @@ def _complete_job(job: Json) -> None:
 
 
 def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
-    """Everything wrong with a completed object, or with its change from `old`."""
+    """Validate an object with its defaults set, or an update of `old`."""
     causes = check_metadata(obj["metadata"], resource.plural, resource.group)
     if resource.custom is not None:
-        # CEL is evaluated on values of the declared types only.
+        # CEL rules are evaluated on valid values only.
         found = resource.custom.check(obj)
         return causes + (found or resource.custom.rules(obj, old))
     shape = schema(model_name(resource.group, resource.version, resource.kind))
@@ -156,7 +156,7 @@ def _check_data(obj: Json, old: Json | None) -> list[Cause]:
 
 
 def refuse(resource: Resource, obj: Json, causes: list[Cause]) -> None:
-    """422 if anything is wrong."""
+    """ApiError 422 if there are causes."""
     if causes:
         meta = obj["metadata"]
         raise invalid(resource.kind, resource.group, meta.get("name") or meta.get("generateName") or "", causes)

@@ -1,1 +1,4 @@
-"""Objects, their versions and their history; patches and garbage collection."""
+"""Objects: create, update and delete with their rules, versions and watch histories, and the SQLite file.
+
+`object_store` has the rules; below it, `versioned_store` takes the part of etcd.
+"""

@@ -1,7 +1,7 @@
-"""The objects on disk: one SQLite table, written through on every change, read once at the start.
+"""The objects on disk: one SQLite table, written on every change and read once, at the start.
 
-WAL with synchronous=NORMAL survives a killed process without loss; only a power failure may cost the last moments, and
-then the file still is a consistent earlier state.
+WAL mode with synchronous=NORMAL loses nothing when the process is killed. A power failure may lose the last writes;
+the file then holds a consistent earlier state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _COUNTER = "counter"
 
 
 class Database:
-    """Key to JSON bytes, with the version of each. `path` None keeps nothing."""
+    """Maps a key to a version and JSON bytes. If `path` is None, nothing is stored."""
 
     def __init__(self, path: Path | None) -> None:
         self._closed = False
@@ -24,7 +24,7 @@ class Database:
             return
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0.5)
         try:
-            # One server owns the file: two with counters of their own would give out the same versions.
+            # One server per file: two would assign the same versions, each from its own counter.
             connection.execute("PRAGMA locking_mode=EXCLUSIVE")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
@@ -41,7 +41,7 @@ class Database:
         self._connection = connection
 
     def load(self) -> tuple[int, list[tuple[str, int, bytes]]]:
-        """The newest version ever given out, and every object as (key, version, data)."""
+        """The highest version ever assigned, and every object as (key, version, data)."""
         if self._connection is None:
             return 0, []
         newest = 0
@@ -53,13 +53,13 @@ class Database:
         return newest, rows
 
     def put(self, key: str, version: int, data: bytes) -> None:
-        """Writes an object."""
+        """Write an object."""
         self._refuse_if_closed()
         if self._connection is not None:
             self._connection.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", (key, version, data))
 
     def drop(self, key: str, version: int) -> None:
-        """Removes an object, and remembers the version of its removal."""
+        """Remove an object, and store the version of the removal."""
         self._refuse_if_closed()
         if self._connection is not None:
             with self._transaction() as connection:
@@ -67,7 +67,7 @@ class Database:
                 connection.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", (_COUNTER, version, b"{}"))
 
     def close(self) -> None:
-        """Closes the file; the write-ahead log is folded in."""
+        """Close the file; SQLite merges the write-ahead log into it."""
         self._closed = True
         if self._connection is not None:
             self._connection.close()
@@ -75,7 +75,7 @@ class Database:
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise RuntimeError("the API server has been stopped; nothing can be written any more")
+            raise RuntimeError("the API server has been stopped; nothing can be written")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -1,6 +1,6 @@
-"""Deleting: preconditions, grace, finalizers, and when an object really goes.
+"""Deletion: preconditions, grace period, finalizers, and when an object is removed.
 
-The order of things is that of apiserver pkg/registry/generic/registry/store.go.
+The order of the steps is that of apiserver pkg/registry/generic/registry/store.go.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _IMMORTAL = frozenset(("default", "kube-public", "kube-system"))
 
 
 def check_preconditions(resource: Resource, stored: StoredObject, options: DeleteOptions) -> None:
-    """409 where the object is not the one the caller means, 403 where it must stay."""
+    """ApiError 409 if the uid or resourceVersion differs, 403 if the object must not be deleted."""
     if resource.group_resource == ("", "namespaces") and stored.name in _IMMORTAL:
         raise forbidden(resource.qualified, stored.name, "this namespace may not be deleted")
     for label, wanted, held in (
@@ -33,7 +33,7 @@ def check_preconditions(resource: Resource, stored: StoredObject, options: Delet
 
 
 def grace_of(obj: Json, asked: int | None) -> int:
-    """Seconds a pod may take to end. One that no node runs, or that has ended, needs none."""
+    """The grace period of a pod in seconds; 0 if it is not bound to a node or has finished."""
     spec: dict[str, Any] = obj.get("spec") or {}
     phase = (obj.get("status") or {}).get("phase")
     if not spec.get("nodeName") or phase in ("Succeeded", "Failed"):
@@ -43,7 +43,7 @@ def grace_of(obj: Json, asked: int | None) -> int:
 
 
 def mark(resource: Resource, obj: Json, options: DeleteOptions, now: float) -> bool:
-    """Marks an object as deleted, in place; False where it is to be removed at once."""
+    """Set the deletion fields of an object, in place; False if it is to be removed at once."""
     meta = obj["metadata"]
     already = bool(meta.get("deletionTimestamp"))
     finalizers: list[str] = list(meta.get("finalizers") or ())
@@ -58,7 +58,7 @@ def mark(resource: Resource, obj: Json, options: DeleteOptions, now: float) -> b
             meta["finalizers"] = finalizers
     grace = grace_of(obj, options.grace) if resource.group_resource == ("", "pods") else 0
     if already:
-        # A second delete may only shorten the grace.
+        # A second delete can only shorten the grace period.
         grace = min(grace, int(meta.get("deletionGracePeriodSeconds") or 0))
     waits_for_drain = resource.kind == "Namespace"
     if grace == 0 and not finalizers and not waits_for_drain:
@@ -74,7 +74,7 @@ def mark(resource: Resource, obj: Json, options: DeleteOptions, now: float) -> b
 
 
 def finished(resource: Resource, obj: Json) -> bool:
-    """Whether an object that is being deleted has nothing left to wait for."""
+    """Whether an object that is being deleted has no finalizer and no grace period left."""
     meta = obj["metadata"]
     if not meta.get("deletionTimestamp") or meta.get("finalizers"):
         return False

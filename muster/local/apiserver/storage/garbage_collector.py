@@ -1,7 +1,7 @@
-"""What follows from a deletion: dependents of an owner, the contents of a namespace, the objects of a CRD.
+"""Deletes what depends on a deleted object: dependents of an owner, contents of a namespace, objects of a CRD.
 
-One task, woken by changes, works through a queue of uids; nothing is polled. Rules from the Kubernetes documentation
-("Garbage collection") and kubernetes pkg/controller/garbagecollector.
+One task, woken by changes, works through a queue of uids; nothing is polled. It also deletes events after an hour.
+Rules from the Kubernetes documentation ("Garbage collection") and kubernetes pkg/controller/garbagecollector.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from muster.local.apiserver.storage.stored_objects import Change, GroupResource,
 _NAMESPACES: GroupResource = ("", "namespaces")
 _EVENTS: GroupResource = ("", "events")
 EVENT_SECONDS = 3600.0
-"""How long an Event is kept, as kube-apiserver's --event-ttl."""
+"""Time to live of an Event; the default of kube-apiserver's --event-ttl."""
 _log = structlog.get_logger(__name__)
 
 
 class GarbageCollector:
-    """The collector. `run` is a task of its owner."""
+    """Collects garbage while `run` runs; the API server owns that task."""
 
     def __init__(self, store: ObjectStore, clock: Callable[[], float]) -> None:
         self._store = store
@@ -40,7 +40,7 @@ class GarbageCollector:
         store.versions.listeners.append(self.notice)
 
     def notice(self, change: Change) -> None:
-        """Queues what a change may have made collectable."""
+        """Queue the objects that this change may have made garbage."""
         current = change.current
         if current.group_resource == _EVENTS and change.kind == "ADDED":
             self._age_events(current)
@@ -58,7 +58,7 @@ class GarbageCollector:
             self._push(current.uid)
 
     def review(self) -> None:
-        """Queues everything that may have been left over by an earlier life of the server."""
+        """Queue everything that an earlier run of the server may have left to do."""
         for group_resource in self._versions.group_resources():
             for stored in self._versions.scan(group_resource):
                 if stored.terminating or stored.owners:
@@ -67,7 +67,7 @@ class GarbageCollector:
             self._age_events(stored)
 
     async def run(self) -> None:
-        """Works until cancelled. Yields between items, so that a large cascade delays no request."""
+        """Work through the queue until cancelled. Yields between items, so that a large cascade delays no request."""
         while True:
             await self._wakeup.wait()
             self._wakeup.clear()
@@ -89,7 +89,7 @@ class GarbageCollector:
             elif stored.owners:
                 self._judge(stored)
         except ApiError as failure:
-            # Another write came first; that write queues the object again if there is still something to do.
+            # A concurrent write won. It queued the object again if there is still something to do.
             _log.warning(
                 "garbage.refused",
                 object=f"{stored.group_resource[1]}/{stored.namespace}/{stored.name}",
@@ -145,7 +145,7 @@ class GarbageCollector:
             self._finalize(definition, CLEANUP)
 
     def _judge(self, stored: StoredObject) -> None:
-        """Deletes an object whose owners have all gone; takes the gone ones off one that still has others."""
+        """Delete an object that has no owner left; else remove its references to owners that do not exist."""
         owners = [(uid, self._versions.by_uid(uid)) for uid in stored.owners]
         gone = {uid for uid, owner in owners if owner is None}
         waiting = [o for _, o in owners if o is not None and o.terminating and self._waits(o)]
@@ -183,7 +183,7 @@ class GarbageCollector:
             self._store.finalize(resource, stored.namespace, stored.name, (finalizer,))
 
     def _age_events(self, newest: StoredObject) -> None:
-        """Queues the events that have outlived their hour; each new one pushes out the old, so no timer is needed."""
+        """Queue the events that are older than their time to live. Runs for each new event, so it needs no timer."""
         now = self._clock()
         self._events.append((now, newest.uid))
         while self._events[0][0] < now - EVENT_SECONDS:

@@ -1,4 +1,4 @@
-"""The part of an object the server owns: names, uid, versions, times."""
+"""The metadata that the server sets: generated name, uid, resourceVersion, generation, timestamps."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _KEPT = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletio
 
 
 def generate_name(base: str, randomness: random.Random) -> str:
-    """A name from generateName: the base, cut to leave room, and five letters."""
+    """A name for a generateName: the base, truncated to leave room, and five random characters."""
     return base[:_GENERATED_BASE] + "".join(randomness.choices(_ALPHABET, k=5))
 
 
 def place(resource: Resource, obj: Json, namespace: str, name: str = "") -> None:
-    """Puts the namespace (and name) of the path into the object, in place; 400 where they contradict it."""
+    """Set namespace and name from the path, in place; ApiError 400 if the object has others."""
     meta = obj["metadata"]
     given = meta.get("namespace") or ""
     if resource.namespaced:
@@ -42,7 +42,7 @@ def place(resource: Resource, obj: Json, namespace: str, name: str = "") -> None
 
 
 def begin(resource: Resource, obj: Json, now: str, randomness: random.Random) -> None:
-    """The server's metadata of a new object, in place."""
+    """Set the metadata of a new object, in place."""
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
@@ -50,7 +50,6 @@ def begin(resource: Resource, obj: Json, now: str, randomness: random.Random) ->
         meta["name"] = generate_name(meta["generateName"], randomness)
     for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "generation"):
         meta.pop(field, None)
-    # The version-4 layout, from injected randomness, so that a test can foresee it.
     meta["uid"] = str(uuid.UUID(int=randomness.getrandbits(128), version=4))
     meta["creationTimestamp"] = now
     if has_generation(resource, obj):
@@ -61,7 +60,7 @@ def begin(resource: Resource, obj: Json, now: str, randomness: random.Random) ->
 
 
 def carry_over(resource: Resource, new: Json, old: Json, stored: StoredObject, *, needs_version: bool) -> None:
-    """Gives an updated object the old one's metadata, in place; 409 where it is another object or a stale version."""
+    """Carry the old metadata over to an updated object, in place; ApiError 409 if uid or resourceVersion differ."""
     meta, held = new["metadata"], old["metadata"]
     if meta.get("uid") and meta["uid"] != stored.uid:
         why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {stored.uid}"
@@ -92,12 +91,12 @@ def carry_over(resource: Resource, new: Json, old: Json, stored: StoredObject, *
 
 
 def has_generation(resource: Resource, obj: Json) -> bool:
-    """Whether objects of a resource count the changes of their spec."""
+    """Whether objects of a resource have metadata.generation."""
     return resource.custom is not None or ("spec" in obj and resource.kind not in _UNCOUNTED)
 
 
 def spec_changed(resource: Resource, new: Json, old: Json) -> bool:
-    """Whether a change is one of intent: for built-ins the spec, for custom resources all but metadata and status."""
+    """Whether a change increments the generation: one of the spec, or of any CR field but metadata and status."""
     if resource.custom is None:
         return bool(new.get("spec") != old.get("spec"))
     ignored = ("metadata", "status") if resource.has_status else ("metadata",)

@@ -1,7 +1,7 @@
-"""The object store: what create, read, update, patch and delete mean, for the HTTP layer and in-process callers alike.
+"""Create, get, list, update, patch, apply and delete, for the HTTP handlers and for callers in this process.
 
-Everything is synchronous and runs on the event loop's thread, so each call is atomic: nothing can come between reading
-the old state and writing the new one.
+Every method is synchronous and runs on the event loop's thread, so each call is atomic: no other write happens between
+reading the old object and writing the new one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NAME_ATTEMPTS = 8
 
 
 class ObjectStore:
-    """`clock` gives wall-clock seconds; `randomness` makes uids and generated names."""
+    """`clock` returns wall-clock seconds; `randomness` is the source of uids and generated names."""
 
     def __init__(
         self, versions: VersionedStore, registry: Registry, *, clock: Callable[[], float], randomness: random.Random
@@ -52,33 +52,33 @@ class ObjectStore:
         self._randomness = randomness
 
     def resource(self, api_version: str, plural: str) -> Resource:
-        """A served resource by apiVersion and plural; ApiError 404 where there is none."""
+        """The resource served as this apiVersion and plural; ApiError 404 if there is none."""
         group, _, version = api_version.rpartition("/")
         return self.registry.find(group, version, plural)
 
     def get(self, resource: Resource, namespace: str, name: str) -> StoredObject:
-        """One object; ApiError 404 where it is missing."""
+        """Get one object; ApiError 404 if it does not exist."""
         stored = self.versions.lookup(resource.group_resource, namespace if resource.namespaced else "", name)
         if stored is None:
             raise not_found(resource.qualified, name)
         return stored
 
     def list(self, resource: Resource, namespace: str = "", selector: Selector | None = None) -> list[StoredObject]:
-        """All selected objects, ordered by namespace and name."""
+        """All objects that the selector matches, ordered by namespace and name."""
         found = self.versions.scan(resource.group_resource, namespace)
         return found if selector is None else [stored for stored in found if selector.selects(stored)]
 
     def create(
         self, resource: Resource, namespace: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
     ) -> StoredObject:
-        """Creates an object. The body becomes the store's; ApiError 400, 403, 404, 409 or 422 says why it cannot be."""
+        """Create an object; ApiError 400, 403, 404, 409 or 422 if it is refused. The body is modified."""
         obj = validation.identify(resource, body)
         metadata.place(resource, obj, namespace)
         self._require_open_namespace(resource, namespace, obj)
         self._read_strictly(resource, obj, options)
         generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
         if resource.has_status and resource.kind != "Node":
-            # A kubelet registers its node with a status; everything else gets its own later.
+            # A kubelet creates its Node with a status. All other objects get theirs through the status subresource.
             obj.pop("status", None)
         metadata.begin(resource, obj, whole_time(self._clock()), self._randomness)
         validation.complete(resource, obj)
@@ -99,7 +99,7 @@ class ObjectStore:
     def update(
         self, resource: Resource, namespace: str, name: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
     ) -> StoredObject:
-        """Replaces an object (or, by `options.subresource`, its status); a stale resourceVersion is ApiError 409."""
+        """Replace an object or, by `options.subresource`, its status; ApiError 409 if the resourceVersion is stale."""
         stored = self.get(resource, namespace, name)
         obj = validation.identify(resource, body)
         metadata.place(resource, obj, namespace, name)
@@ -114,7 +114,7 @@ class ObjectStore:
         change: Callable[[Json], Json],
         options: WriteOptions = _DEFAULT_WRITE,
     ) -> StoredObject:
-        """Writes what `change` makes of the present object."""
+        """Replace an object with the result of `change`."""
         stored = self.get(resource, namespace, name)
         obj = validation.identify(resource, change(self._served(resource, stored)))
         metadata.place(resource, obj, namespace, name)
@@ -123,7 +123,7 @@ class ObjectStore:
     def apply(
         self, resource: Resource, namespace: str, name: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
     ) -> tuple[StoredObject, bool]:
-        """Server-side apply; creates the object if it is missing. Returns it, and whether it was created."""
+        """Server-side apply; creates the object if it does not exist. Returns it, and whether it was created."""
         if not options.manager:
             raise invalid_object(
                 "PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")]
@@ -162,7 +162,7 @@ class ObjectStore:
     def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = _DEFAULT_DELETE
     ) -> tuple[StoredObject, bool]:
-        """Deletes an object, or begins to. Returns its last known state, and whether it has gone."""
+        """Delete an object, or mark it as being deleted. Returns its last state, and whether it was removed."""
         stored = self.get(resource, namespace, name)
         deletion.check_preconditions(resource, stored, options)
         obj = stored.object()
@@ -175,7 +175,7 @@ class ObjectStore:
         return self.versions.put(stored.group_resource, obj), False
 
     def finalize(self, resource: Resource, namespace: str, name: str, finalizers: Iterable[str]) -> None:
-        """Takes finalizers off an object, which removes it if it was only waiting for them."""
+        """Remove finalizers. If the object is being deleted and has none left, it is removed."""
         stored = self.get(resource, namespace, name)
         obj = stored.object()
         done = set(finalizers)
@@ -254,14 +254,14 @@ class ObjectStore:
         return last
 
     def install(self, crd: Json) -> None:
-        """Serves what a stored CRD defines."""
+        """Serve the resources that a stored CRD defines."""
         served = crds.resources(crd)
         self.registry.install(crd["metadata"]["name"], served)
         if served:
             self.versions.reindex(served[0].group_resource)
 
     def _served(self, resource: Resource, stored: StoredObject) -> Json:
-        """The object under the apiVersion it is asked for."""
+        """The object in the API version of the request."""
         obj = stored.object()
         obj["apiVersion"] = resource.api_version
         return obj
@@ -297,7 +297,7 @@ class ObjectStore:
                 validation.refuse(resource, obj, [Cause("metadata.finalizers", message, "FieldValueForbidden")])
 
     def _own(self, resource: Resource, obj: Json, options: WriteOptions) -> None:
-        """Records who wrote a new object. What admission adds afterwards is nobody's, as in the real server."""
+        """Record the managed fields of a new object. Fields that admission adds later have no manager, as upstream."""
         supplied = obj["metadata"].pop("managedFields", None) or []
         if tracked(resource):
             if options.subresource != "apply":

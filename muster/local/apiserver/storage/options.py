@@ -1,4 +1,4 @@
-"""What a caller may ask for with a write or a delete."""
+"""Options of write and delete requests (meta/v1 CreateOptions, UpdateOptions, PatchOptions, DeleteOptions)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """`strictness` is fieldValidation: Strict, Warn or Ignore. Warnings found on the way are added to `warnings`."""
+    """Options of a create, update, patch or apply.
+
+    `strictness` is fieldValidation: Strict, Warn or Ignore. With Warn, unknown fields are added to `warnings`.
+    """
 
     dry_run: bool = False
     manager: str = "unknown"
@@ -19,7 +22,10 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """`grace` in seconds, None for the object's own. `propagation`: Background, Foreground or Orphan."""
+    """Options of a delete; `uid` and `version` are its preconditions.
+
+    `grace` is in seconds, None for the object's own. `propagation` is Background, Foreground or Orphan.
+    """
 
     grace: int | None = None
     propagation: str = ""

@@ -1,6 +1,6 @@
-"""Label and field selectors: parsed once for a request, then asked about each object.
+"""Label and field selectors: parsed once per request, then evaluated for each object.
 
-The grammar and what holds for an absent label are those of apimachinery pkg/labels/selector.go.
+Grammar and semantics (also for missing labels) are those of apimachinery pkg/labels/selector.go.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SelectorRequirement:
     values: frozenset[str]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels meet it. As in Kubernetes, `!=` and `notin` hold where the key is absent."""
+        """Whether it holds for these labels. As in Kubernetes, `!=` and `notin` hold if the key is missing."""
         value = labels.get(self.key)
         match self.operator:
             case "exists":
@@ -78,12 +78,12 @@ def _requirement(part: str, whole: str) -> SelectorRequirement:
 
 
 def parse_labels(text: str) -> tuple[SelectorRequirement, ...]:
-    """A labelSelector; raises ApiError 400 where it cannot be read."""
+    """Parse a labelSelector; ApiError 400 if it is invalid."""
     return tuple(_requirement(part, text) for part in _split(text)) if text.strip() else ()
 
 
 def parse_fields(text: str, selectable: Sequence[str]) -> tuple[SelectorRequirement, ...]:
-    """A fieldSelector; raises ApiError 400 for a field that this resource cannot be selected by."""
+    """Parse a fieldSelector; ApiError 400 for a field that is not in `selectable`."""
     found: list[SelectorRequirement] = []
     for part in text.split(","):
         if not part.strip():
@@ -104,14 +104,14 @@ def parse_fields(text: str, selectable: Sequence[str]) -> tuple[SelectorRequirem
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """What a list or watch is limited to."""
+    """Namespace, labels and fields that limit a list or watch; the empty selector matches everything."""
 
     namespace: str = ""
     labels: tuple[SelectorRequirement, ...] = ()
     fields: tuple[SelectorRequirement, ...] = ()
 
     def selects(self, stored: StoredObject) -> bool:
-        """Whether an object is asked for."""
+        """Whether the selector matches an object."""
         if self.namespace and stored.namespace != self.namespace:
             return False
         if self.labels and not all(want.holds(stored.labels) for want in self.labels):

@@ -1,6 +1,6 @@
-"""What the server keeps of an object: its JSON bytes, and beside them the few values it must find without decoding.
+"""`StoredObject`: an object's JSON bytes, and the few values that the server looks up without decoding them.
 
-Bytes cannot be changed by a caller, are sent to clients as they are, and cost the garbage collector nothing.
+Bytes cannot be modified by a caller, are sent to clients unchanged, and add no objects for Python's garbage collector.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 Json = dict[str, Any]
 GroupResource = tuple[str, str]
-"""Where objects of a resource are kept: (group, plural)."""
+"""(group, plural): the resource of an object, whatever API version it is requested in."""
 
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -48,7 +48,7 @@ SELECTABLE: Mapping[GroupResource, tuple[str, ...]] = {
     ("", "secrets"): ("type",),
     ("batch", "jobs"): ("status.successful",),
 }
-"""Fields a fieldSelector may name besides metadata.name and metadata.namespace (kubernetes
+"""Fields that a fieldSelector supports besides metadata.name and metadata.namespace (kubernetes
 pkg/apis/*/v1/conversion.go)."""
 
 
@@ -68,24 +68,24 @@ class StoredObject:
     data: bytes
 
     def object(self) -> Json:
-        """A fresh decoded copy, the caller's to change."""
+        """Decode a new copy, which the caller may modify."""
         decoded: Json = _decode(self.data)
         return decoded
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One write as watchers see it. `current` of a DELETED change is the last state under the deletion's version."""
+    """One write, as watches report it. For DELETED, `current` is the last state with the version of the deletion."""
 
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
     current: StoredObject
     previous: StoredObject | None
     lines: dict[str, bytes] = field(default_factory=dict)
-    """Encoded watch lines, by form, so that each is made once for all watchers."""
+    """Encoded watch events by representation, so that each is encoded once for all watchers."""
 
 
 def value_at(obj: Any, path: str) -> Any:
-    """The value at a dotted path, None where any part of it is missing."""
+    """The value at a dotted path; None if any part of it is missing."""
     for part in path.split("."):
         if not isinstance(obj, dict):
             return None
@@ -94,7 +94,7 @@ def value_at(obj: Any, path: str) -> Any:
 
 
 def to_stored(group_resource: GroupResource, obj: Json, version: int, selectable: tuple[str, ...]) -> StoredObject:
-    """The kept form of an object whose metadata is complete."""
+    """Encode an object whose metadata is complete."""
     meta: Json = obj["metadata"]
     fields: dict[str, str] = {}
     for path in selectable:

@@ -1,6 +1,7 @@
-"""The cluster's state in memory and on disk: collections of stored objects under one version counter.
+"""All objects, in memory and on disk, with one version counter (the resourceVersion) and a watch history per resource.
 
-It knows how to write and find, and nothing of what a write means; that is the object store's.
+This is the part that etcd has in a real cluster: it writes and finds objects, and knows no rules of Kubernetes. The
+object store has those.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ Selectable = Callable[[GroupResource], tuple[str, ...]]
 
 
 class VersionedStore:
-    """`selectable` tells which fields of a resource are kept findable; `history` bounds each resource's journal."""
+    """`selectable` returns the fields of a resource that selectors support.
+
+    `history` and `history_bytes` limit the watch history of each resource.
+    """
 
     def __init__(
         self, database: Database, selectable: Selectable, *, history: int = 4096, history_bytes: int = 16 << 20
@@ -34,7 +38,7 @@ class VersionedStore:
         self.listeners: list[Callable[[Change], None]] = []
 
     def load(self) -> Iterator[StoredObject]:
-        """Reads everything from disk; yields each object as it is put in place."""
+        """Read all objects from disk; yields each after adding it."""
         newest, rows = self._database.load()
         self.version = self._base = max(newest, 1)
         for key, version, data in rows:
@@ -50,16 +54,16 @@ class VersionedStore:
             yield stored
 
     def reindex(self, group_resource: GroupResource) -> None:
-        """Recomputes the findable fields of a resource after they were declared anew."""
+        """Recompute the selectable fields of a resource, after its CRD changed."""
         for stored in self.scan(group_resource):
             self._place(to_stored(group_resource, stored.object(), stored.version, self._selectable(group_resource)))
 
     def lookup(self, group_resource: GroupResource, namespace: str, name: str) -> StoredObject | None:
-        """One object."""
+        """The object with this name; None if it does not exist."""
         return self._collections.get(group_resource, {}).get(namespace, {}).get(name)
 
     def scan(self, group_resource: GroupResource, namespace: str = "") -> list[StoredObject]:
-        """All objects of a resource (in one namespace, if named), ordered by namespace and name."""
+        """All objects of a resource, in one namespace if it is given, ordered by namespace and name."""
         spaces = self._collections.get(group_resource, {})
         if namespace:
             own = spaces.get(namespace, {})
@@ -81,25 +85,25 @@ class VersionedStore:
         return [stored for stored in found if stored is not None]
 
     def history(self, group_resource: GroupResource) -> WatchHistory:
-        """The recent changes of a resource."""
+        """The watch history of a resource."""
         history = self._histories.get(group_resource)
         if history is None:
-            # A journal is made at the latest with its resource's first write, so it misses nothing since the start.
+            # Created at the latest with the first write of its resource, so it has every change since the start.
             history = self._histories[group_resource] = WatchHistory(
                 self._base, self._history_length, self._history_bytes
             )
         return history
 
     def histories(self) -> list[WatchHistory]:
-        """Every journal that exists."""
+        """Every watch history that exists."""
         return list(self._histories.values())
 
     def render(self, group_resource: GroupResource, obj: Json) -> StoredObject:
-        """The kept form of an object under the present version, without keeping it (dry runs)."""
+        """The stored form of an object without storing it, for dry runs."""
         return to_stored(group_resource, obj, self.version, self._selectable(group_resource))
 
     def put(self, group_resource: GroupResource, obj: Json) -> StoredObject:
-        """Writes an object under the next version."""
+        """Write an object with the next version."""
         history = self.history(group_resource)
         version = self.version + 1
         obj["metadata"]["resourceVersion"] = str(version)
@@ -114,7 +118,7 @@ class VersionedStore:
         return stored
 
     def drop(self, stored: StoredObject, final: Json) -> StoredObject:
-        """Removes an object; `final` is its last state as watchers are to see it."""
+        """Remove an object; `final` is the last state that watches report."""
         history = self.history(stored.group_resource)
         version = self.version + 1
         final["metadata"]["resourceVersion"] = str(version)

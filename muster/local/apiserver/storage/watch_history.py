@@ -1,7 +1,7 @@
-"""The recent changes of one resource, and the bells of those who wait for the next.
+"""The recent changes of one resource, from which watches read (kube-apiserver: storage/cacher/watch_cache.go).
 
-A watcher holds a position, not a queue: a slow one costs nothing and delays nobody, and when the journal has moved past
-its position it is told so and closed. History is memory only, so a version from before a restart is too old (410).
+A watcher holds a position and has no queue, so a slow one costs no memory and delays no other. When its position has
+been dropped, it gets 410 Expired. The history is in memory only: versions from before a restart are expired.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from muster.local.apiserver.storage.stored_objects import Change
 
 
 class WatchHistory:
-    """A bounded log. `base` is the version at which it begins; nothing at or before it can be replayed."""
+    """A bounded log of changes. `base` is the version it starts after; changes up to it cannot be replayed."""
 
     def __init__(self, base: int, capacity: int, capacity_bytes: int) -> None:
         self._changes: deque[Change] = deque()
@@ -33,11 +33,11 @@ class WatchHistory:
 
     @property
     def compacted(self) -> int:
-        """The newest version that can no longer be replayed; a watch may start from here or later."""
+        """The highest version that cannot be replayed any more; a watch may start from it or a later one."""
         return self._compacted
 
     def append(self, change: Change) -> None:
-        """Keeps a change, forgets the oldest beyond the bounds, and wakes every watcher."""
+        """Add a change, drop the oldest ones beyond the limits, and wake every watcher."""
         self._changes.append(change)
         self._bytes += len(change.current.data)
         while len(self._changes) > self._capacity or (self._bytes > self._capacity_bytes and len(self._changes) > 1):
@@ -48,12 +48,12 @@ class WatchHistory:
         self.wake_watchers()
 
     def wake_watchers(self) -> None:
-        """Wakes every watcher."""
+        """Wake every watcher."""
         for wakeup in self._wakeups:
             wakeup.set()
 
     def position(self, version: int) -> int:
-        """The position of the first change after a version; 410 Expired where that is forgotten."""
+        """The position of the first change after a version; ApiError 410 if it has been dropped."""
         if version < self._compacted:
             raise expired(version, self._compacted)
         index = len(self._changes)
@@ -62,16 +62,16 @@ class WatchHistory:
         return self._first + index
 
     def read(self, position: int, limit: int = 256) -> list[Change]:
-        """Changes from a position on; 410 Expired where the journal has moved past it."""
+        """Changes from a position on; ApiError 410 if it has been dropped."""
         if position < self._first:
             raise expired(position, self._first)
         start = position - self._first
         return list(islice(self._changes, start, start + limit))
 
-    def listen(self, wakeup: asyncio.Event) -> None:
-        """Rings this bell at every change until `forget`."""
+    def add_watcher(self, wakeup: asyncio.Event) -> None:
+        """Set this event at every change, until `remove_watcher`."""
         self._wakeups.add(wakeup)
 
-    def forget(self, wakeup: asyncio.Event) -> None:
-        """Stops ringing."""
+    def remove_watcher(self, wakeup: asyncio.Event) -> None:
+        """Stop setting this event."""
         self._wakeups.discard(wakeup)

@@ -1,4 +1,4 @@
-"""The columns kubectl shows of built-in kinds (kubernetes pkg/printers/internalversion/printers.go)."""
+"""The columns of built-in kinds in `kubectl get` (kubernetes pkg/printers/internalversion/printers.go)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNKNOWN = "<unknown>"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `cell` makes its value of an object and the present time; priority 1 is shown with -o wide."""
+    """One column. `cell` computes its value from an object and the current time. Priority 1 is shown with -o wide."""
 
     name: str
     cell: Callable[[Json, float], Any]
@@ -27,7 +27,7 @@ class Column:
 
 
 def age(value: Any, now: float) -> str:
-    """How long ago an RFC 3339 time was."""
+    """The time since an RFC 3339 timestamp, as kubectl shows ages."""
     if not isinstance(value, str) or not value:
         return UNKNOWN
     then = seconds_of(value)

@@ -1,4 +1,4 @@
-"""Table output: what `kubectl get` prints, made by the server (meta.k8s.io/v1 Table)."""
+"""meta.k8s.io/v1 Tables: what `kubectl get` prints is made by the server."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def columns_of(resource: Resource) -> tuple[Column, ...]:
 
 
 class TableBuilder:
-    """Makes the Tables of one response; a watch repeats the column definitions only once.
+    """Builds the Tables of one response. In a watch, only the first Table has the column definitions.
 
-    `include` says what a row carries of its object: Metadata, Object or None. `now` is for ages.
+    `include` is what a row holds of its object: Metadata, Object or None. `now` returns the time that ages refer to.
     """
 
     def __init__(self, include: str, now: Callable[[], float]) -> None:
@@ -82,7 +82,7 @@ class TableBuilder:
         return self._wrap(columns, rows, metadata or {})
 
     def bookmark(self, resource: Resource, mark: Json) -> Json:
-        """A bookmark as a watch of Tables carries it: one row without cells."""
+        """A bookmark in a watch of Tables: one row without cells."""
         return self._wrap(columns_of(resource), [{"cells": [], "object": partial(mark)}], {})
 
     def _wrap(self, columns: tuple[Column, ...], rows: list[Json], metadata: Json) -> Json:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from muster.api.values.quantities import QuantityError, parse_quantity
-from muster.local.caller import borrowed
+from muster.local.caller import read_caller
 from muster.local.node import objects
 from muster.local.node.containers.environment import arguments, base_environment, container_environment
 from muster.local.node.context import PodContext
@@ -22,7 +22,7 @@ from muster.local.node.pods.volumes import mounts_of, volume_variables
 async def prepare(context: PodContext, container: Object) -> ProcessSpec:
     """Everything but the limits. Raises ConfigError where the spec leads nowhere."""
     node = context.node
-    caller = borrowed(node.callers, context.placement.pod)
+    caller = read_caller(node.callers, context.placement.pod)
     base = base_environment(str(context.home), node.python_directory)
     if caller is not None:
         base |= caller.environment
