@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-import random
 import shutil
 import sys
 import time
@@ -22,9 +21,12 @@ from typing import IO
 import structlog
 
 from muster.api.errors import ApiError
+from muster.kube.access import FixedAccess
+from muster.kube.connection import Connection
+from muster.kube.listwatch.informer import Informer
+from muster.kube.resources import ResourceClient
+from muster.kube.transport import Transport
 from muster.local.caller import CALLERS
-from muster.local.node.api import PODS, SERVICES, Api
-from muster.local.node.client import HttpApi
 from muster.local.node.containers.config_sources import ApiConfigSources
 from muster.local.node.containers.logs import LogStore
 from muster.local.node.containers.restart_policy import INITIAL
@@ -35,8 +37,8 @@ from muster.local.node.isolation.levels import Choice, Isolation, choose_isolati
 from muster.local.node.network.forwarding_check import forwarding_refusal
 from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.pod_network import PodNetwork
+from muster.local.node.paths import PODS, SERVICES
 from muster.local.node.pods.assigned_pods import AssignedPods
-from muster.local.node.reflector import Reflector
 from muster.local.node.registration import Registration, machine_capacity
 from muster.local.node.scheduling import fit as scheduling
 from muster.local.node.scheduling.scheduler import Scheduler
@@ -63,14 +65,14 @@ class NodeAgent:
         capacity: Mapping[str, str] | None = None,
         back_off: float = INITIAL,
         clock: Clock = time.time_ns,
-        api: Api | None = None,
+        transport: Transport | None = None,
         workspace: Path | None = None,
     ) -> None:
         """``workspace`` is where containers start that name no working directory (default: the pod's own folder)."""
         self.logs = LogStore(clock)
         self.name = name
         self.isolation: Choice | None = None if isolation is None else Choice(isolation, {})
-        self._api = api
+        self._transport = transport
         self._url = api_url
         self._token = token
         self._state_dir = state_dir
@@ -119,12 +121,13 @@ class NodeAgent:
         cgroups = Cgroups(f"muster-{_network_namespace()}-{network.name}")
         self._stack.callback(cgroups.clear)
         self.isolation = choice
-        api = self._api
-        if api is None:
-            api = client = HttpApi(self._url, self._token)
-            self._stack.push_async_callback(client.close)
-        rng = random.Random()  # noqa: S311 - spreads retries
-        services = Reflector(api, SERVICES, lambda _service, _deleted: hosts.touch(), rng)
+        transport = self._transport
+        if transport is None:
+            transport = connection = await Connection.open(FixedAccess(self._url, self._token))
+            self._stack.push_async_callback(connection.aclose)
+        api = ResourceClient(transport)
+        report = self._log.info
+        services = Informer(transport, SERVICES, changed=lambda _kind, _service: hosts.touch(), report=report)
         hosts = HostsFiles(services.objects)
         self._node = node = NodeContext(
             api=api,
@@ -154,7 +157,9 @@ class NodeAgent:
         await registration.register()
         self._pods = pods = AssignedPods(node, folder, lambda: scheduler.wake())
         self._stack.push_async_callback(pods.abandon)
-        watched = Reflector(api, PODS, pods.take, rng)
+        watched = Informer(
+            transport, PODS, changed=lambda kind, pod: pods.take(pod, deleted=kind == "DELETED"), report=report
+        )
         scheduler = Scheduler(
             api,
             watched.objects,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from muster.local.node.api import Api
+from muster.kube.resources import ResourceClient
 from muster.local.node.containers.config_sources import ConfigSources
 from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.containers.logs import LogStore
@@ -29,7 +29,7 @@ class NodeContext:
     that are lent to pods (`muster.local.caller`).
     """
 
-    api: Api
+    api: ResourceClient
     name: str
     isolation: Isolation
     launcher: Launcher

@@ -14,9 +14,10 @@ from typing import Any
 import structlog
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
+from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps
-from muster.local.node.api import LEASES, NODES, Api
 from muster.local.node.isolation.levels import Choice
+from muster.local.node.paths import LEASES, NODES
 from muster.local.node.timestamps import Clock
 
 LEASE_SECONDS = 40
@@ -48,7 +49,14 @@ class Registration:
     """Makes the Node and keeps it fresh."""
 
     def __init__(
-        self, api: Api, name: str, *, capacity: Mapping[str, str], address: str, isolation: Choice, clock: Clock
+        self,
+        api: ResourceClient,
+        name: str,
+        *,
+        capacity: Mapping[str, str],
+        address: str,
+        isolation: Choice,
+        clock: Clock,
     ) -> None:
         self.labels = node_labels(name)
         self._api = api

@@ -9,15 +9,19 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
+from muster.kube.access import FixedAccess
+from muster.kube.connection import Connection
+from muster.kube.listwatch.changes import changes
+from muster.kube.resources import ResourceClient
 from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation
-from muster.local.node.client import HttpApi
 from muster.local.node.isolation.levels import refusal
-from tests.local.node.conftest import ClusterOf, MakePod
+from tests.local.node.conftest import PODS, ClusterOf, MakePod
 
 AGENT = """
 import asyncio, signal, sys
@@ -93,22 +97,22 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_says_what_becam
     mark = f"muster-orphan-{uuid.uuid4().hex}"
     server = ApiServer(None)
     url = await server.start()
-    api = HttpApi(url, None)
+    connection = await Connection.open(FixedAccess(url))
+    api = ResourceClient(connection)
     command = [sys.executable, "-c", AGENT, url, str(tmp_path), isolation.value]
     try:
         with agent_beside(command) as agent:
-            await api.create(
-                "/api/v1/namespaces/default/pods", make_pod("clinging", make_container(CLINGING, args=[mark]))
-            )
+            await api.create(PODS, make_pod("clinging", make_container(CLINGING, args=[mark])))
             assert await until(lambda: len(processes_with(mark)) == 2)
             agent.send_signal(signal.SIGKILL)
             agent.wait()
         assert await until(lambda: not processes_with(mark))
 
         with agent_beside(command) as agent:
-            async with api.watch("/api/v1/pods", {"resourceVersion": "0"}) as events, asyncio.timeout(15):
-                async for event in events:
-                    status = event["object"].get("status", {})
+            stream = changes(connection, PODS)
+            async with asyncio.timeout(15), aclosing(stream):
+                async for change in stream:
+                    status = change.object.get("status", {})
                     if status.get("phase") == "Failed":
                         break
             agent.terminate()
@@ -119,7 +123,7 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_says_what_becam
             each["type"]: each["status"] for each in status["conditions"]
         }.items()
     finally:
-        await api.close()
+        await connection.aclose()
         await server.stop()
 
 

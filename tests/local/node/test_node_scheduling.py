@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from muster.api.errors import Conflict, Unreachable
+from muster.kube.resources import ResourceClient
 from muster.local.node.scheduling.fit import amounts, message, misfits, requests
 from muster.local.node.scheduling.scheduler import Scheduler
 from tests.local.node.conftest import FakeApi, MakePod, Pod
@@ -80,7 +81,7 @@ def pods() -> dict[str, Pod]:
 
 @pytest.fixture
 def scheduler(fake_api: FakeApi, pods: dict[str, Any]) -> Scheduler:
-    return Scheduler(fake_api, pods, node="local", node_labels={}, capacity=CAPACITY, clock=lambda: 0)
+    return Scheduler(ResourceClient(fake_api), pods, node="local", node_labels={}, capacity=CAPACITY, clock=lambda: 0)
 
 
 def bound(fake_api: FakeApi) -> list[str]:

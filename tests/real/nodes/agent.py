@@ -15,10 +15,11 @@ from pathlib import Path
 import structlog
 
 from muster.api.names import LABEL_EXPERIMENT
+from muster.kube.connection import Connection
+from muster.kube.kubeconfig import KubeConfig
 from muster.local.node import NodeAgent, agent, objects, registration
 from muster.local.node.objects import Object
 from muster.local.node.pods.assigned_pods import AssignedPods
-from tests.real.nodes.access import open_api
 
 NAME = "processes"
 RENEW_SECONDS = 3.0
@@ -53,15 +54,17 @@ async def serve(kubeconfig: Path, state: Path, workspace: Path) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    api = await open_api(kubeconfig)
-    node = NodeAgent("", token=None, state_dir=state, name=NAME, capacity=CAPACITY, api=api, workspace=workspace)
+    connection = await Connection.open(KubeConfig(str(kubeconfig)))
+    node = NodeAgent(
+        "", token=None, state_dir=state, name=NAME, capacity=CAPACITY, transport=connection, workspace=workspace
+    )
     try:
         await node.start()
         print(f"ready, isolation {node.isolation}", flush=True)
         await stop.wait()
     finally:
         await node.stop(2.0)
-        await api.close()
+        await connection.aclose()
 
 
 def main() -> int:

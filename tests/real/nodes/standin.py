@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import contextlib
 import itertools
-import random
 import signal
 import sys
 import time
@@ -24,14 +23,16 @@ from typing import Any
 import structlog
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
+from muster.kube.connection import Connection
+from muster.kube.kubeconfig import KubeConfig
+from muster.kube.listwatch.informer import Informer
+from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps
-from muster.local.node.api import LEASES, NODES, PODS, Api, pod_path
 from muster.local.node.containers import states
 from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.objects import Object
+from muster.local.node.paths import LEASES, NODES, PODS, pod_path
 from muster.local.node.pods.pod_status import PodState, pod_status
-from muster.local.node.reflector import Reflector
-from tests.real.nodes.access import open_api
 from tests.real.nodes.script import Step, steps
 
 LABEL = "muster.dev/stand-in"
@@ -72,7 +73,7 @@ class Pod:
 class StandIn:
     """The kubelets of all stand-in nodes."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: ResourceClient) -> None:
         self._api = api
         self._nodes: dict[str, asyncio.Task[None]] = {}
         self._cut_off: set[str] = set()
@@ -84,9 +85,11 @@ class StandIn:
 
     async def run(self) -> None:
         """Until cancelled."""
-        chance = random.Random()
-        nodes = Reflector(self._api, NODES, self._node, chance)
-        pods = Reflector(self._api, PODS, self._pod, chance)
+        transport, report = self._api.transport, self._log.info
+        nodes = Informer(
+            transport, NODES, changed=lambda kind, node: self._node(node, kind == "DELETED"), report=report
+        )
+        pods = Informer(transport, PODS, changed=lambda kind, pod: self._pod(pod, kind == "DELETED"), report=report)
         async with asyncio.TaskGroup() as group:
             group.create_task(nodes.run())
             await nodes.synced.wait()
@@ -322,15 +325,15 @@ def _node_status(name: str, capacity: dict[str, str]) -> dict[str, Any]:
 
 async def serve(kubeconfig: Path) -> None:
     """Run until SIGTERM."""
-    api = await open_api(kubeconfig, connections=32)
-    running = asyncio.create_task(StandIn(api).run())
+    connection = await Connection.open(KubeConfig(str(kubeconfig)))
+    running = asyncio.create_task(StandIn(ResourceClient(connection, concurrency=32)).run())
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, running.cancel)
     try:
         with contextlib.suppress(asyncio.CancelledError):
             await running
     finally:
-        await api.close()
+        await connection.aclose()
 
 
 def main() -> int:

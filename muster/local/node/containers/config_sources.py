@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from muster.api.errors import ApiError, NotFound
-from muster.local.node.api import Api
+from muster.kube.resources import ResourceClient
 from muster.local.node.objects import Object
 
 
@@ -35,7 +35,7 @@ class ConfigSources(Protocol):
 class ApiConfigSources:
     """Straight from the API server: a container sees what is there when it starts."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: ResourceClient) -> None:
         self._api = api
 
     async def config_map(self, namespace: str, name: str) -> Object | None:

@@ -13,9 +13,9 @@ import structlog
 
 from muster.api.errors import ApiError
 from muster.local.node import objects
-from muster.local.node.api import pod_path
 from muster.local.node.context import NodeContext
 from muster.local.node.objects import Object
+from muster.local.node.paths import pod_path
 from muster.local.node.pods.lost_pods import lost_status, was_started
 from muster.local.node.pods.pod_worker import PodWorker
 

@@ -9,10 +9,11 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
+from muster.kube.backoff import Backoff
 from muster.local.node import objects, timestamps
-from muster.local.node.api import pod_path
 from muster.local.node.context import NodeContext
 from muster.local.node.objects import Object
+from muster.local.node.paths import pod_path
 from muster.local.node.pods.pod_status import PodState, pod_status
 
 CONFLICTS = 10
@@ -49,7 +50,7 @@ class StatusWriter:
 
     async def write(self) -> None:
         """Bring the API server's view to the present state; retries until it is, or until the pod is gone."""
-        delay = RETRY_SECONDS
+        backoff = Backoff(RETRY_SECONDS, LAST_RETRY)
         async with self._writing:
             while not self.gone:
                 try:
@@ -59,8 +60,7 @@ class StatusWriter:
                     log.warning("pod status not written", error=str(error))
                     if isinstance(error, Invalid) or self._node.draining:
                         return
-                    await asyncio.sleep(delay)
-                    delay = min(delay * 2, LAST_RETRY)
+                    await asyncio.sleep(backoff.delay())
                 else:
                     return
 
@@ -75,7 +75,7 @@ class StatusWriter:
         await self._persist(lambda: self._node.api.delete(pod_path(self.pod), options))
 
     async def _persist(self, call: Callable[[], Any]) -> None:
-        delay = RETRY_SECONDS
+        backoff = Backoff(RETRY_SECONDS, LAST_RETRY)
         while not self.gone:
             try:
                 await call()
@@ -84,8 +84,7 @@ class StatusWriter:
             except ApiError:
                 if self._node.draining:
                     return
-                await asyncio.sleep(delay)
-                delay = min(delay * 2, LAST_RETRY)
+                await asyncio.sleep(backoff.delay())
             else:
                 return
 

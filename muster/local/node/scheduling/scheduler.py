@@ -14,9 +14,10 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError
+from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps
-from muster.local.node.api import Api, pod_path
 from muster.local.node.objects import Object
+from muster.local.node.paths import pod_path
 from muster.local.node.scheduling import fit as scheduling
 from muster.local.node.timestamps import Clock
 
@@ -28,7 +29,7 @@ class Scheduler:
 
     def __init__(
         self,
-        api: Api,
+        api: ResourceClient,
         pods: Mapping[str, Object],
         *,
         node: str,
