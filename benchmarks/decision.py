@@ -17,7 +17,7 @@ from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.pod import Pod, PodPhase
 from muster.state.record import Phase, Record
-from muster.state.view import View
+from muster.state.view.view import View
 
 FEW, MANY = 8, 10_000
 ROUNDS = 15

@@ -8,7 +8,7 @@ from muster.state.pod import Pod, PodPhase
 from muster.state.pod_spec import PodSpec
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.rules import ClockAction
-from muster.state.view import View
+from muster.state.view.view import View
 
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 

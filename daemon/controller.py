@@ -23,14 +23,14 @@ from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
 from muster.state.actions import CreatePods, DeletePods
-from muster.state.engine_facts import LiveRead, Refusal
-from muster.state.invalid_spec import refuse
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.record import Record, StoryLine
 from muster.state.roll import RollAnswer
 from muster.state.status import to_status
-from muster.state.view import View
+from muster.state.summary.invalid_spec import refuse
+from muster.state.view.engine_facts import LiveRead, Refusal
+from muster.state.view.view import View
 
 log = structlog.get_logger()
 

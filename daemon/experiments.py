@@ -17,7 +17,7 @@ from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.record import Record, StoryLine
 from muster.state.status import from_status
-from muster.state.view import View
+from muster.state.view.view import View
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.services import ServiceRecord
 

@@ -9,7 +9,7 @@ to Pending, and a pod that ended and is kept for its logs seems to run still.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from muster.state.engine_facts import LiveRead
+from muster.state.view.engine_facts import LiveRead
 
 
 class Readiness(StrEnum):

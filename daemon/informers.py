@@ -15,7 +15,7 @@ from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.view import View
+from muster.state.view.view import View
 from muster.watchers import experiments, services
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods import decode as pods

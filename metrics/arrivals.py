@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from muster.state.plan import Plan
 from muster.state.record import Record
-from muster.state.view import View
+from muster.state.view.view import View
 
 
 class Arrivals(NamedTuple):

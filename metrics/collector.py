@@ -23,7 +23,7 @@ from muster.metrics.row import Metric
 from muster.state.plan import Plan
 from muster.state.record import ConditionType, Phase, Record
 from muster.state.rules import ClockName
-from muster.state.view import View
+from muster.state.view.view import View
 
 OPERATORS = 32
 """Values of the label operator in the sums; there are five operators and a few foreign kinds."""

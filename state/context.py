@@ -10,10 +10,10 @@ import msgspec
 
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.probe_result import ProbeResult
 from muster.state.record import Cause, Record
-from muster.state.tally import Tally
-from muster.state.view import ReadOnlyView
+from muster.state.view.probe_result import ProbeResult
+from muster.state.view.tally import Tally
+from muster.state.view.view import ReadOnlyView
 
 
 class Context(msgspec.Struct, frozen=True):

@@ -48,7 +48,7 @@ from muster.state.context import Context
 from muster.state.observe import observe
 from muster.state.plan import Plan
 from muster.state.record import Phase, Record, StoryLine
-from muster.state.view import ReadOnlyView
+from muster.state.view.view import ReadOnlyView
 
 
 class Decision(msgspec.Struct, frozen=True):

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from muster.state.actions import ProbeTarget
 from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict
-from muster.state.history import append, tell
 from muster.state.policies import barrier, deadline, failure, rendezvous, success, suspension
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record, StoryLine
-from muster.state.status_summary import due, summarize
+from muster.state.summary.history import append, tell
+from muster.state.summary.status import due, summarize
 from muster.state.transitions import enter
 
 

@@ -15,7 +15,7 @@ from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase, Record
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.rules import ClockAction, ClockName, ClockRule, Gate
-from muster.state.view import View
+from muster.state.view.view import View
 
 NOW = 1_000_000.0
 

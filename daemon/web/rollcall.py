@@ -26,12 +26,12 @@ from muster.metrics.arrivals import arrivals
 from muster.metrics.catalogue import LONGEST
 from muster.metrics.collector import Subject
 from muster.state.context import Context
-from muster.state.messages import sentence, why_missing
 from muster.state.plan import Plan
-from muster.state.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.roll import RankState
 from muster.state.rules import ClockName
+from muster.state.summary.messages import sentence, why_missing
+from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 
 TEXT = 1000
 """Characters of any message."""

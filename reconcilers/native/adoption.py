@@ -8,8 +8,8 @@ from muster.api.names import API_VERSION, KIND
 from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Calls
-from muster.state.engine_facts import Refusal
 from muster.state.plan import Plan
+from muster.state.view.engine_facts import Refusal
 
 
 async def recognise(calls: Calls, plan: Plan, kind: str, name: str) -> int | Refusal:

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from muster.api.errors import ApiError
 from muster.kube.transport import Answer, Transport
 from muster.reconcilers.result import Outcome
-from muster.state.engine_facts import Refusal
+from muster.state.view.engine_facts import Refusal
 
 T = TypeVar("T")
 

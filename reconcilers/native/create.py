@@ -9,8 +9,8 @@ from muster.reconcilers.render.encode import Unrenderable
 from muster.reconcilers.render.pod import PodTemplate
 from muster.reconcilers.result import Outcome
 from muster.state.actions import CreatePods
-from muster.state.engine_facts import Refusal
 from muster.state.plan import Member, Plan
+from muster.state.view.engine_facts import Refusal
 
 STRICT = {"fieldValidation": "Strict"}
 """Makes the API server reject unknown fields, which it drops otherwise. Only for pods with a template: Muster does not

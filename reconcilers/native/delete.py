@@ -12,9 +12,9 @@ from muster.reconcilers.native.adoption import SAID
 from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.result import Outcome
 from muster.state.actions import DeletePods
-from muster.state.engine_facts import Refusal
 from muster.state.plan import Plan
 from muster.state.pod import Pod
+from muster.state.view.engine_facts import Refusal
 
 
 async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:

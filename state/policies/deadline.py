@@ -10,11 +10,11 @@ node, or the success. So a clock that has run out acts only on what the live API
 from collections.abc import Callable
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
-from muster.state.messages import enumerate_missing, of_lingering
 from muster.state.plan import Plan
 from muster.state.policies.failure import spend
 from muster.state.record import Cause, Phase, Record
 from muster.state.rules import ClockAction, ClockName, ClockRule
+from muster.state.summary.messages import enumerate_missing, of_lingering
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:

@@ -14,10 +14,10 @@
 """
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
-from muster.state.messages import cause_of, sentence
 from muster.state.pod import Pod
 from muster.state.record import Cause
 from muster.state.rules import FailureAction, FailureRule
+from muster.state.summary.messages import cause_of, sentence
 
 
 def judge(context: Context) -> Restart | Fail | ReadFirst | None:

@@ -20,11 +20,11 @@ xla/pjrt/distributed/coordination/coordination_service.cc, and measurements with
 import msgspec
 
 from muster.state.context import Context
-from muster.state.messages import enumerate_missing, why_idle
 from muster.state.plan import Completeness, Coordinator
 from muster.state.policies.deadline import alerts
-from muster.state.probe_result import ProbeResult
 from muster.state.record import ConditionType
+from muster.state.summary.messages import enumerate_missing, why_idle
+from muster.state.view.probe_result import ProbeResult
 
 
 class Assembly(msgspec.Struct, frozen=True):

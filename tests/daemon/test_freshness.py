@@ -3,7 +3,7 @@
 import pytest
 
 from muster.daemon.freshness import Freshness, Readiness
-from muster.state.engine_facts import LiveRead
+from muster.state.view.engine_facts import LiveRead
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from muster.state.plan import Plan
 from muster.state.pod import Exit, PodPhase
 from muster.state.record import Phase
 from muster.state.status import to_status
-from muster.state.view import View
+from muster.state.view.view import View
 from muster.watchers.experiments import DECODER, ExperimentRecord
 from tests.builders import NOW, pod, record
 from tests.fuzz.samples import SPECS, experiment

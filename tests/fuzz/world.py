@@ -23,7 +23,6 @@ from muster.reconcilers.render.event import render_event
 from muster.reconcilers.render.pod import PodTemplate
 from muster.reconcilers.render.service import render_service
 from muster.state.actions import CreatePods, ProbeTarget
-from muster.state.invalid_spec import refuse
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.pod import Pod
@@ -31,6 +30,7 @@ from muster.state.policies import deadline
 from muster.state.record import Record, StoryLine
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.status import from_status, to_status
+from muster.state.summary.invalid_spec import refuse
 from muster.watchers import experiments, services
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods import decode as pods

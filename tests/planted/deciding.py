@@ -9,13 +9,13 @@ from muster.daemon.controller import Controller
 from muster.daemon.experiments import Entry, ExperimentIndex
 from muster.state import machine
 from muster.state.context import Context, Fail, Restart
-from muster.state.messages import cause_of
 from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.policies import barrier, deadline, failure
 from muster.state.record import Record
 from muster.state.rules import ClockName
-from muster.state.view import View
+from muster.state.summary.messages import cause_of
+from muster.state.view.view import View
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 
 from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
-from muster.state.engine_facts import LiveRead
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.record import ConditionType, Phase, Record
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.view import View
+from muster.state.view.engine_facts import LiveRead
+from muster.state.view.view import View
 from tests.builders import NOW, answer, pod
 
 

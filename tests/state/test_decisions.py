@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget
-from muster.state.engine_facts import LiveRead, Refusal
 from muster.state.machine import Decision, decide
 from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Exit, Pod, PodPhase
@@ -14,7 +13,8 @@ from muster.state.pod_spec import PodSpec
 from muster.state.record import Cause, ConditionType, Phase, Record, RollCall
 from muster.state.roll import RankState
 from muster.state.rules import Backoff, ClockAction, ClockName
-from muster.state.view import View
+from muster.state.view.engine_facts import LiveRead, Refusal
+from muster.state.view.view import View
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 BACKING_OFF = Backoff(initial=7, maximum=100, factor=3)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.state.pod import Exit, Pod, PodPhase
-from muster.state.probe_result import SHOWN_RANKS, probe_result
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.tally import NO_TALLY, Tally
-from muster.state.view import View
+from muster.state.view.probe_result import SHOWN_RANKS, probe_result
+from muster.state.view.tally import NO_TALLY, Tally
+from muster.state.view.view import View
 from tests.builders import NOW, answer, pod, view
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING

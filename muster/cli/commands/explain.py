@@ -14,7 +14,7 @@ from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
 from muster.client import Explanation
 from muster.kube.unstructured import mapping
-from muster.state.messages import sentence
+from muster.state.summary.messages import sentence
 
 
 @click.command(epilog="\b\nExamples:\n  muster explain train-x7k2p\n  muster explain train-x7k2p -o json\n")

@@ -1,7 +1,7 @@
 """Where the end of a plan may differ from that of its clean run, and why."""
 
 from muster.reconcilers.refs import experiment_path
-from muster.state.status_summary import PICTURE_GROWTH
+from muster.state.summary.status import PICTURE_GROWTH
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import CRASHES, Plan
 from tests.simulation.scenarios.catalogue import scenarios

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
-from muster.state.engine_facts import LiveRead
 from muster.state.pod import Pod
 from muster.state.policies import deadline
 from muster.state.record import Cause, Phase
 from muster.state.roll import RankState
 from muster.state.rules import ClockAction, ClockName
+from muster.state.view.engine_facts import LiveRead
 from tests.builders import NOW, Clock, answer, clock_rules, plan, pod, record, view, view_of
 
 TOTAL, PENDING, ASSEMBLY, TERMINATING = ClockName

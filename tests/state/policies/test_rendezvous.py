@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context
-from muster.state.engine_facts import Refusal
 from muster.state.plan import Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
 from muster.state.pod_spec import PodSpec
@@ -14,7 +13,8 @@ from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, RollCall
 from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.rules import ClockAction, ClockName
-from muster.state.view import View
+from muster.state.view.engine_facts import Refusal
+from muster.state.view.view import View
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING

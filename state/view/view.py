@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from muster.state.engine_facts import EngineFacts, LiveRead, Refusal
 from muster.state.pod import Pod
-from muster.state.probe_result import ProbeResult, probe_result
 from muster.state.roll import RollAnswer
-from muster.state.tally import NO_TALLY, Tally
+from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal
+from muster.state.view.probe_result import ProbeResult, probe_result
+from muster.state.view.tally import NO_TALLY, Tally
 
 
 class ReadOnlyFacts(Protocol):

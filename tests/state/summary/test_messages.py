@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context
-from muster.state.messages import (
+from muster.state.plan import Member
+from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.record import Cause
+from muster.state.summary.messages import (
     cause_of,
     enumerate_missing,
     expected_name,
@@ -14,9 +17,6 @@ from muster.state.messages import (
     why_idle,
     why_missing,
 )
-from muster.state.plan import Member
-from muster.state.pod import Exit, Pod, PodPhase
-from muster.state.record import Cause
 from tests.builders import NOW, plan, pod, record, view
 
 KILLED = Exit("main", 137, 9, "OOMKilled", "out of memory", NOW - 5)

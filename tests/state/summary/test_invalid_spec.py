@@ -1,7 +1,7 @@
 """An experiment that cannot be planned fails at once and says why."""
 
-from muster.state.invalid_spec import refuse
 from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.summary.invalid_spec import refuse
 from tests.builders import NOW
 
 

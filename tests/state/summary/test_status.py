@@ -11,7 +11,7 @@ from muster.state.pod import Pod, PodPhase
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockAction, ClockName
-from muster.state.status_summary import PICTURE_PAUSE, due, summarize
+from muster.state.summary.status import PICTURE_PAUSE, due, summarize
 from tests.builders import NOW, Clock, plan, pod, record, view
 
 REST = Assembly(False, False, 0, (), "", None, None)

@@ -9,13 +9,13 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from muster.state.conditions import renew
 from muster.state.context import Context
-from muster.state.messages import of_lingering, sentence
 from muster.state.policies import barrier
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
+from muster.state.summary.conditions import renew
+from muster.state.summary.messages import of_lingering, sentence
 
 PICTURE_PAUSE = 30.0
 """Seconds after a phase began before its picture is refreshed for the first time."""

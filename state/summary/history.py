@@ -6,9 +6,9 @@ cannot be told twice for one turn. Each line becomes a Kubernetes Event after th
 
 from collections.abc import Iterator
 
-from muster.state.conditions import NO_COORDINATOR
-from muster.state.messages import sentence
 from muster.state.record import STORY_LINES, ConditionType, Phase, Record, StoryLine
+from muster.state.summary.conditions import NO_COORDINATOR
+from muster.state.summary.messages import sentence
 
 KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: how a run started explains how it ends."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.state.history import KEPT_FIRST, append, tell
 from muster.state.record import STORY_LINES, Cause, Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.summary.history import KEPT_FIRST, append, tell
 from tests.builders import NOW, record
 
 RAN = record(phase=Phase.RUNNING)

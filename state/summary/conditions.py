@@ -6,9 +6,9 @@ They are computed whole from the record, the assembly and the plan at every step
 from collections.abc import Iterator
 
 from muster.state.context import Context
-from muster.state.messages import sentence, why_idle
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record
+from muster.state.summary.messages import sentence, why_idle
 
 NO_COORDINATOR = "NoCoordinator"
 """Reason of a CoordinatorReady that is true because nobody needs one."""

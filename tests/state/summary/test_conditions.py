@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from muster.state.conditions import renew
 from muster.state.context import Context
 from muster.state.pod import Pod, PodPhase
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Cause, Condition, ConditionType, Phase
+from muster.state.summary.conditions import renew
 from tests.builders import NOW, plan, pod, record, view
 
 REST = Assembly(False, False, 0, (), "", None, None)

@@ -1,0 +1,1 @@
+"""What people see of an experiment: conditions, the sentence, the story."""

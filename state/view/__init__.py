@@ -1,0 +1,1 @@
+"""What is seen of one experiment now: pods counted, the last probe result, what only the engine learns."""
