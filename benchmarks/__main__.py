@@ -1,7 +1,7 @@
 """Measure everything against its budget: ``python -m benchmarks``, or ``make bench``.
 
-Figures are CPU time and counts, so that a busy machine does not decide what comes out. The table goes to stdout, the
-progress to stderr, the figures to ``benchmarks/out.json``. The exit code is 1 if a budget does not hold.
+The figures are CPU time and counts, so that other processes on the machine change them little. The table goes to
+stdout, the progress to stderr, the figures to ``benchmarks/out.json``. The exit code is 1 if a budget does not hold.
 """
 
 import argparse
@@ -21,7 +21,7 @@ OUT = Path(__file__).with_name("out.json")
 
 
 def measure(names: Iterable[str]) -> list[Result]:
-    """Run the benchmarks of these names, saying on stderr where we are."""
+    """Run the benchmarks of these names; print the progress to stderr."""
     results: list[Result] = []
     for name in names:
         print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
@@ -35,7 +35,7 @@ def measure(names: Iterable[str]) -> list[Result]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print, write; 1 if a budget does not hold."""
+    """Measure, print and write the figures; return 1 if a budget does not hold."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure Muster against its budgets.")
     parser.add_argument(
         "--only",

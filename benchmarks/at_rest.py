@@ -1,6 +1,6 @@
-"""The daemon at rest: resident memory of a real ``musterd`` that has nothing to do, against a local API server.
+"""The daemon at rest: resident memory of a real ``musterd`` without experiments, on a local API server.
 
-Beside it: a process that has done no more than import kubernetes_asyncio and open its client.
+Its peer is a process that imports kubernetes_asyncio and opens its client, and does nothing else.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from muster.local.kubeconfig import write_kubeconfig
 
 BUDGET = 80.0
 SETTLED = 3.0
-"""Seconds after the daemon is ready: imports at first use, first lists and the first heartbeats are behind it."""
+"""Seconds from ready to the measurement: imports at first use, first lists and first heartbeats are done by then."""
 PATIENCE = 60.0
 """Seconds in which it must become ready."""
 PEER = "import kubernetes_asyncio, open ApiClient"
@@ -70,7 +70,7 @@ async def musterd() -> float:
 
 
 async def _ready(log: asyncio.StreamReader) -> None:
-    """Wait until the daemon says where it serves, and then says that it is ready."""
+    """Read the daemon's address from its log, then wait until ``/readyz`` answers 200."""
     url = ""
     while not url:
         line = await log.readline()
@@ -98,5 +98,5 @@ def _resident(status: str) -> float:
 
 
 def run() -> list[Result]:
-    """One daemon, one peer."""
+    """Measure one daemon and one peer."""
     return [Result.of("musterd at rest, resident memory", asyncio.run(musterd()), "MB", BUDGET, PEER, peer())]

@@ -1,8 +1,9 @@
-"""An event loop that tells daemon time: the CPU the process has used, plus the waits it has slept through.
+"""An event loop on daemon time: the CPU time of the process, plus the length of every sleep.
 
-Nobody waits for real: a sleep is skipped and counted, and what is left between two instants is what the program worked.
-So a latency taken by this clock is what the daemon would show on a core of its own, however busy the machine is; and an
-hour passes in a second. Only for worlds in memory: with nothing to do and no timer set it fails instead of hanging.
+The loop does not sleep: it skips each sleep and adds its length to the clock. What else passes between two instants is
+the CPU time of the program. A latency on this clock is therefore what the daemon would show on a core of its own,
+however busy the machine is, and an hour passes in a second. Only for worlds in memory: without work and without a timer
+the loop raises an error instead of hanging.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import time
 
 
 class _Skipping(selectors.SelectSelector):
-    """A selector that does not wait, but remembers for how long it should have."""
+    """A selector that does not wait, and adds up how long it would have waited."""
 
     skipped = 0.0
 
@@ -19,7 +20,7 @@ class _Skipping(selectors.SelectSelector):
         found = super().select(0)
         if not found:
             if timeout is None:
-                raise RuntimeError("every task waits for something that will never happen")
+                raise RuntimeError("every task waits, and no timer is set")
             self.skipped += max(0.0, timeout)
         return found
 

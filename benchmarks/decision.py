@@ -1,7 +1,7 @@
 """What a decision costs: CPU of one ``decide``, for a gang of 8 and for one of 10,000.
 
-The view is kept as pods change, so a decision reads counts and a few notable members and should cost the same for both
-gangs. The peer does what a level-triggered controller commonly does: look at every pod each time.
+The view is updated as pods change, so a decision reads counts and a few members, and should cost the same for both
+gangs. The peer does what a level-triggered controller commonly does: it reads every pod each time.
 """
 
 import gc
@@ -33,14 +33,14 @@ LAST = 5
 
 @dataclass(slots=True)
 class Scene:
-    """A gang at a moment of its life, whose every further decision finds it at that moment again."""
+    """A gang in one state. A decision does not change that state, so every further decision costs the same."""
 
     plan: Plan
     record: Record
     view: View
     pods: dict[int, Pod]
     news: Pod
-    """What is told of one pod next."""
+    """The next version of one pod."""
     now: float
 
     def look(self) -> Decision:
@@ -48,7 +48,7 @@ class Scene:
         return decide(self.plan, self.record, self.view, self.now)
 
     def change(self) -> Decision:
-        """One pod of the gang is told anew, and what follows is decided."""
+        """Change one pod, then decide once."""
         old, new = self.pods[LAST], self.news
         self.pods[LAST], self.news = new, old
         self.view.change(old, new)
@@ -56,7 +56,7 @@ class Scene:
 
 
 def running(size: int) -> Scene:
-    """Everybody has arrived."""
+    """All ranks have arrived."""
     plan = gang(size)
     pods = [pod(plan, rank) for rank in range(size)]
     scene = _settled(plan, seen(pods, roll(size, BEGAN)), pods)
@@ -65,7 +65,7 @@ def running(size: int) -> Scene:
 
 
 def assembling(size: int) -> Scene:
-    """All but one have arrived; that one's pod is on its node and does not start."""
+    """All ranks but one have arrived; the pod of that one is scheduled and does not start."""
     plan = gang(size)
     pods = [pod(plan, rank, started=rank != LAST) for rank in range(size)]
     scene = _settled(plan, seen(pods, roll(size, BEGAN, absent=frozenset({LAST}))), pods)
@@ -74,10 +74,10 @@ def assembling(size: int) -> Scene:
 
 
 def launching(size: int) -> Scene:
-    """All pods but one were created; the decision asks for that one.
+    """All pods but one exist; the decision creates that one.
 
-    Here, and only here, a decision looks for the absent among all ranks: once per wave of creates, each of which costs
-    the daemon far more.
+    Only in this state does a decision look for absent pods among all ranks: once per wave of creates, and each create
+    costs the daemon far more.
     """
     plan = gang(size)
     pods = [pod(plan, rank, started=False) for rank in range(size) if rank != LAST]
@@ -97,7 +97,7 @@ def _settled(plan: Plan, view: View, pods: list[Pod]) -> Scene:
 
 
 def naive(scene: Scene) -> tuple[int, int, int, int, list[int]]:
-    """The counts that a decision needs, from all pods: what a decision costs at least where no view is kept."""
+    """The counts that a decision needs, from all pods: the least that a decision without a view costs."""
     plan, pods = scene.plan, scene.pods
     scheduled = started = ready = succeeded = 0
     failed: list[int] = []
@@ -113,7 +113,7 @@ def naive(scene: Scene) -> tuple[int, int, int, int, list[int]]:
 
 
 def run() -> list[Result]:
-    """Measure each moment at both sizes. Nobody promises that a launch costs the same for all: see ``launching``."""
+    """Measure each state at both sizes. A launch has no budget, because it looks at all ranks: see ``launching``."""
     results = []
     for name, make, act, promised in (
         ("running, nothing new", running, Scene.look, True),

@@ -1,10 +1,10 @@
-"""A fleet: 100,000 tracked pods, 5,000 events a second, and what that takes of one core.
+"""A fleet: 100,000 tracked pods, 5,000 events a second, and the share of one core that this takes.
 
-Everything is the daemon's own from the socket to the queue (connection, reflectors, stores, index, queue and uvloop);
-only the steps are empty. CPU is counted over a fixed number of events, without what it takes to order them. The loop's
-lag is what a timer came late, but never more than the CPU this process used meanwhile: the rest is the neighbours'
-doing. For the same reason events are never asked for more than a few milliseconds ahead: a daemon that was kept from
-its core finds no backlog.
+Everything from the socket to the queue is the daemon's own code (connection, reflectors, stores, experiment index,
+queue, uvloop); only the controller's steps are empty. CPU is counted over a fixed number of events, without the CPU
+that ordering them takes. The loop's lag is how late a timer fires, but at most the CPU that this process used
+meanwhile: the rest is due to other processes. For the same reason events are ordered at most a few milliseconds ahead:
+a daemon that did not get its core finds no backlog.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ from muster.kube.workqueue import WorkQueue
 
 PODS, RATE = 100_000, 5_000
 ROUNDS, EVENTS = 24, 2_500
-"""Rounds of so many events each; the best counts."""
+"""Rounds, and events of each; the best round counts."""
 CPU_BUDGET = 0.3
 RSS_BUDGET = 200.0
 LAG_BUDGET = 20.0
 BEAT = 0.004
 """Seconds from one order of events to the next."""
 AHEAD = 60
-"""Events that may be under way."""
+"""Most events that are ordered and not yet received."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Measured:
 
 @contextmanager
 def _server() -> Iterator[tuple[str, IO[str]]]:
-    """The cluster in a process of its own: where it listens, and what starts its events."""
+    """The cluster in a process of its own: its URL, and the pipe that orders its events."""
     command = [sys.executable, "-m", "benchmarks.servers.fleet_server", str(PODS)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None
@@ -62,9 +62,9 @@ def _server() -> Iterator[tuple[str, IO[str]]]:
 
 
 async def _beat(fleet: "Fleet", stdin: IO[str], lags: list[float], own: list[float]) -> None:
-    """Have the events sent at their rate, and note how much too late each beat comes through our own work.
+    """Order the events at their rate, and record how late each beat is because of this process's own work.
 
-    What the beats themselves take goes to ``own``.
+    The CPU of the beats themselves goes to ``own``.
     """
     loop = asyncio.get_running_loop()
     ordered, last = 0, loop.time()
@@ -82,7 +82,7 @@ async def _beat(fleet: "Fleet", stdin: IO[str], lags: list[float], own: list[flo
 
 
 class Fleet:
-    """The daemon's way from the socket to the queue."""
+    """The daemon from the socket to the queue."""
 
     def __init__(self, connection: Connection) -> None:
         self.queue = WorkQueue()
@@ -99,11 +99,11 @@ class Fleet:
 
     @property
     def events(self) -> int:
-        """How many have been received since the list."""
+        """Events received since the list."""
         return self.caches.pods_version - PODS
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until the caches have come as far as that."""
+        """Wait until the condition holds of the caches."""
         event = asyncio.Event()
         self._reached = condition, event
         self._advanced()
@@ -111,10 +111,10 @@ class Fleet:
         self._reached = None
 
     async def step(self, uid: str) -> None:
-        """Decides nothing."""
+        """Decide nothing."""
 
     def failed(self, _uid: str, error: Exception) -> float | None:
-        """Nothing fails here."""
+        """Never called: no step fails here."""
         raise error
 
     def _advanced(self) -> None:
@@ -156,14 +156,14 @@ async def measure() -> Measured:
 
 
 def highest() -> float:
-    """Megabytes this program had in memory at most. Not ``ru_maxrss``: that counts its parent's, from before exec."""
+    """Peak resident memory in megabytes. ``ru_maxrss`` would include the parent's memory from before exec."""
     status = Path("/proc/self/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) / 1024
 
 
 def run() -> list[Result]:
-    """In a process of its own, so that its memory is its own."""
+    """Measure in a process of its own, so that its memory is its own."""
     command = [sys.executable, "-m", "benchmarks.fleet"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=240)
     measured = Measured(**json.loads(done.stdout))

@@ -1,4 +1,4 @@
-"""Gangs to measure with: a plan of so many workers, its pods as a decision sees them, and what its coordinator says."""
+"""Gangs to measure with: a plan, its pods as a decision sees them, and its coordinator's answer."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def gang(size: int) -> Plan:
 
 
 def pod(plan: Plan, rank: int, *, version: int = 1, started: bool = True) -> Pod:
-    """A member's pod: on its node, and running unless it has not ``started``."""
+    """A member's pod: scheduled, and running if it has ``started``."""
     member = plan.member(rank)
     assert member is not None
     return Pod(
@@ -69,7 +69,7 @@ def seen(pods: list[Pod], answer: RollAnswer | None) -> View:
 
 
 def roll(size: int, at: float, *, absent: frozenset[int] = frozenset()) -> RollAnswer:
-    """A serving coordinator's answer: everybody connected, or everybody waiting for the ``absent`` ranks."""
+    """A serving coordinator's answer: all ranks connected, or all others waiting for the ``absent`` ranks."""
     here = RankState.ARRIVED if absent else RankState.CONNECTED
     return RollAnswer(
         at=at,

@@ -1,9 +1,8 @@
-"""How long a failure waits for its answer, with 200 experiments of 64 pods each in the real daemon.
+"""How long the daemon takes to answer a failure, with 200 experiments of 64 pods each.
 
-Latencies are taken in daemon time (see ``daemon_time``) from the moment the watch brings the first failed container to
-the moment the last DELETE of the old epoch's pods is issued; in between lie one LIST of them and one status write.
-Every experiment fails once, while pods of the others change as well. At the end all of them fail in the same instant,
-which no cluster does but a power cut.
+A latency is in daemon time (see ``daemon_time``). It runs from the watch event with the first failed container to the
+last DELETE of the old epoch's pods; in between are one LIST of them and one status write. Every experiment fails once,
+while pods of the others change as well. At the end all of them fail at the same instant, as in a power cut.
 """
 
 import asyncio
@@ -25,29 +24,29 @@ EXPERIMENTS, MEMBERS = 200, 64
 BUDGET = 200.0
 """Milliseconds, 99th percentile."""
 NOISE = 32
-"""Pods of other experiments that change in the instant of each failure, before it."""
+"""Pods of other experiments that change right before each failure."""
 APART = 0.5
 """Seconds from one failure to the next."""
 PATIENCE = 120.0
-"""Seconds of daemon time in which the answers to all failures at once must have come."""
+"""Seconds of daemon time in which all failures at once must be answered."""
 FAILED_AT = "2027-01-15T08:30:00Z"
 
 
 @dataclass(slots=True)
 class Watched:
-    """When what happened, by experiment, in daemon time."""
+    """When each experiment failed, was decided on, and had its pods deleted, in daemon time."""
 
     clock: Any
     expected: int
     """Deletes per experiment."""
-    told: dict[str, float] = field(default_factory=dict)
+    failed: dict[str, float] = field(default_factory=dict)
     decided: dict[str, float] = field(default_factory=dict)
     deleted: dict[str, list[float]] = field(default_factory=dict)
     deletes: int = 0
     done: asyncio.Event = field(default_factory=asyncio.Event)
-    """All deletes that were ``expected`` are issued."""
+    """Set when all ``expected`` deletes are issued."""
     cpu: list[float] = field(default_factory=list)
-    """Seconds of CPU of every decision."""
+    """CPU seconds of every decision."""
 
     def asked(self, method: str, _resource: str, path: str) -> None:
         """The daemon issues a request."""
@@ -59,29 +58,29 @@ class Watched:
                 self.done.set()
 
     def decide(self, *arguments: Any) -> Decision:
-        """The real decision, watched."""
+        """Decide, and record when and at what cost."""
         number, now = arguments[0].name.removeprefix("run-"), self.clock()
         began = time.process_time()
         decision = decide(*arguments)
         self.cpu.append(time.process_time() - began)
-        if number in self.told and not decision.read_first:
+        if number in self.failed and not decision.read_first:
             self.decided.setdefault(number, now)
         return decision
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
-        """From the news to the decision, and to the last of the deletes, of every experiment."""
+        """From the failure to the decision, and to the last delete, of every experiment; sorted."""
         for number, deletes in self.deleted.items():
             assert len(deletes) == self.expected, f"run-{number}: {len(deletes)} deletes instead of {self.expected}"
-        assert set(self.deleted) == set(self.told)
+        assert set(self.deleted) == set(self.failed)
         return (
-            sorted((self.decided[number] - told) * 1e3 for number, told in self.told.items()),
-            sorted((max(self.deleted[number]) - told) * 1e3 for number, told in self.told.items()),
+            sorted((self.decided[number] - at) * 1e3 for number, at in self.failed.items()),
+            sorted((max(self.deleted[number]) - at) * 1e3 for number, at in self.failed.items()),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One by one, and all at once."""
+    """The failures one by one, and all at once."""
 
     single: Watched
     at_once: Watched
@@ -90,11 +89,14 @@ class Measured:
 
 
 async def measure() -> Measured:
-    """Start all, let each fail and start again, let all fail."""
+    """Start all experiments, let each fail and restart, then let all fail."""
     random = Random(1)
     world = World(MEMBERS, delay=lambda rank: 2.0 + rank * 0.05)
     clock = asyncio.get_running_loop().time
-    single, at_once = Watched(clock, MEMBERS - 1), Watched(clock, MEMBERS)  # then the first cause's pod goes as well
+    single, at_once = (
+        Watched(clock, MEMBERS - 1),
+        Watched(clock, MEMBERS),
+    )  # the last epoch deletes the first cause's pod too
     numbers = range(EXPERIMENTS)
     paths = [world.submit(number) for number in numbers]
 
@@ -110,7 +112,7 @@ async def measure() -> Measured:
         with patch("muster.daemon.controller.decide", single.decide):
             for number in numbers:
                 _noise(world, random, number)
-                single.told[str(number)] = clock()
+                single.failed[str(number)] = clock()
                 world.fail(random.choice(world.pods(number)), FAILED_AT)
                 await asyncio.sleep(APART)
         await asyncio.sleep(120.0)
@@ -118,17 +120,17 @@ async def measure() -> Measured:
         writes = world.api.writes.total() - world.api.writes["POST", "events"]
         world.asked = at_once.asked
         with patch("muster.daemon.controller.decide", at_once.decide):
-            at_once.told = dict.fromkeys(map(str, numbers), clock())
+            at_once.failed = dict.fromkeys(map(str, numbers), clock())
             for number in numbers:
                 world.fail(random.choice(world.running(number)), FAILED_AT)
-            with suppress(TimeoutError):  # which deletes are missing is told where they are counted
+            with suppress(TimeoutError):  # ``milliseconds`` names the missing deletes
                 async with asyncio.timeout(PATIENCE):
                     await at_once.done.wait()
     return Measured(single, at_once, writes / EXPERIMENTS)
 
 
 def _noise(world: World, random: Random, failing: int) -> None:
-    """Pods of other experiments change."""
+    """Change pods of other experiments."""
     for _ in range(NOISE):
         other = random.randrange(EXPERIMENTS)
         if other != failing:
@@ -136,12 +138,12 @@ def _noise(world: World, random: Random, failing: int) -> None:
 
 
 def percentile(ordered: Sequence[float], part: float) -> float:
-    """The value below which that part of them lies."""
+    """The value below which that part of the values lies."""
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
 def run() -> list[Result]:
-    """One life of the 200 experiments."""
+    """Measure one life of the 200 experiments."""
     with asyncio.Runner(loop_factory=DaemonTime) as runner:
         measured = runner.run(measure())
     what = f"{EXPERIMENTS} experiments of {MEMBERS}"
@@ -166,5 +168,5 @@ def run() -> list[Result]:
 
 
 def _writes_budget() -> float:
-    """Twice the writes of a clean run, though there is one Service only, and the deletes of the survivors."""
-    return 2 * (MEMBERS + STATUS_WRITES) + 1 + MEMBERS - 1
+    """A clean start (pods, Service, status) and a gang restart (deletes, pods, five others)."""
+    return (MEMBERS + 1 + STATUS_WRITES) + (2 * MEMBERS + 5)

@@ -1,4 +1,4 @@
-"""How it is measured: the best of several rounds of CPU time, resident memory, and a server in another process."""
+"""Tools for measuring: CPU time as the best of several rounds, resident memory, and a server in another process."""
 
 import gc
 import os
@@ -14,7 +14,7 @@ ROUNDS = 3
 
 
 def best_of(work: Callable[[], None], count: int, rounds: int) -> float:
-    """Microseconds of CPU per item of the best round. Short rounds, and many: a busy neighbour slows most of them."""
+    """Microseconds of CPU per item of the best round. Use many short rounds: other processes slow most of them."""
     best = float("inf")
     gc.collect()
     for _ in range(rounds):
@@ -25,7 +25,7 @@ def best_of(work: Callable[[], None], count: int, rounds: int) -> float:
 
 
 def resident() -> int:
-    """Bytes of this process in memory now."""
+    """Resident memory of this process, in bytes."""
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

@@ -1,8 +1,8 @@
-"""What creating a pod costs the daemon: CPU of the client per create, the answer read, 32 in flight.
+"""What creating a pod costs the daemon: CPU of the client per create, including reading the answer, 32 in flight.
 
-CPU and not wall time, because the API server is the slower side in real life and what matters is how long the loop is
-kept from its watches. Beside it, in the same run and at the same server, the way most Python controllers go:
-kubernetes_asyncio's typed models.
+CPU time and not wall time, because in a real cluster the API server is slower than the client, and what matters is how
+long the event loop is kept from its watches. The peer, in the same run and on the same server, is what most Python
+controllers use: kubernetes_asyncio's typed models.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ def plan() -> Plan:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """The server in its own process; where it listens."""
+    """The server in a process of its own; its URL."""
     program = [sys.executable, str(Path(__file__).parent / "servers" / "pod_server.py")]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -165,7 +165,7 @@ def render(wanted: Plan) -> tuple[float, float]:
 
 
 def run() -> list[Result]:
-    """Measure; the best of three rounds each, taken in turns so that a busy machine disturbs both alike."""
+    """Measure; the best of three rounds each. The two take turns, so that other processes slow both alike."""
     wanted = plan()
     rendered = [render(wanted) for _ in range(ROUNDS)]
     ours, theirs = [], []

@@ -1,4 +1,4 @@
-"""The figures as a table for people and as JSON for machines."""
+"""The figures as a table and as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -46,14 +46,14 @@ def _cells(result: Result) -> tuple[str, ...]:
 
 
 def _ratio(result: Result) -> str:
-    """How many times the peer's figure is ours."""
+    """The peer's figure divided by ours."""
     if result.peer_value is None or not result.value:
         return ""
     return f"{result.peer_value / result.value:.1f}x"
 
 
 def _number(value: float | None) -> str:
-    """Three digits that mean something, and no exponent."""
+    """Three significant digits and no exponent."""
     if value is None:
         return ""
     if value == int(value):

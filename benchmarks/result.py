@@ -1,4 +1,4 @@
-"""One measured figure, beside what it may be at most and what somebody else's tool needs for the same work."""
+"""One measured figure, its budget, and the figure of another tool for the same work."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -26,5 +26,5 @@ class Result:
         peer: str = "",
         peer_value: float | None = None,
     ) -> Self:
-        """A figure held against its budget."""
+        """A figure compared with its budget."""
         return cls(name, value, unit, budget, budget is None or value <= budget, peer, peer_value)

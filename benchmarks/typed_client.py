@@ -1,4 +1,4 @@
-"""The peer: the same work done with kubernetes_asyncio's typed models, its own Watch and its own lists."""
+"""The peer: the same work with kubernetes_asyncio's typed models, its Watch and its lists."""
 
 import asyncio
 import time

@@ -1,7 +1,7 @@
-"""How often the daemon writes: the requests of a clean run that change something, counted at the API server.
+"""How often the daemon writes: the requests of a clean run that change an object, counted at the API server.
 
-The whole run happens in memory and in daemon time, so an hour of training passes in a second. Events are counted apart:
-they tell people what happened, and the budget is about what an experiment costs the API server at least.
+The run happens in memory and in daemon time, so that an hour of training passes in a second. Events are counted apart:
+the budget is for the writes that an experiment needs.
 """
 
 import asyncio
@@ -18,20 +18,20 @@ HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A clean run of ``size`` members, of which one comes every ``pace`` seconds."""
+    """A clean run of ``size`` members, of which one starts every ``pace`` seconds."""
 
     size: int
     pace: float
 
     @property
     def assembly(self) -> float:
-        """Seconds until everybody is there."""
+        """Seconds until all ranks have arrived."""
         return 5.0 + self.size * self.pace
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Writes by method and resource: of the whole run, and of the hours in which nothing happened."""
+    """Writes of the whole run by method and resource, and writes in an hour of training and an hour after the end."""
 
     whole: Counter[tuple[str, str]]
     training: int
@@ -42,7 +42,7 @@ RUNS = (Run(64, 0.1), Run(512, 1.2))
 
 
 async def count(run: Run) -> Counted:
-    """From the experiment's creation until an hour after its success."""
+    """Count from the experiment's creation until an hour after its success."""
     world = World(run.size, delay=lambda rank: 2.0 + rank * run.pace)
     writes = world.api.writes
     async with world.daemon():
@@ -63,19 +63,19 @@ async def count(run: Run) -> Counted:
 
 
 def run() -> list[Result]:
-    """One gang that is there within seconds, and a large one that takes its time."""
+    """Measure a gang that assembles within seconds and a large one that takes minutes."""
     results = []
     for each in RUNS:
         with asyncio.Runner(loop_factory=DaemonTime) as runner:
             counted = runner.run(count(each))
-        told = counted.whole["POST", "events"]
-        total = counted.whole.total() - told
+        events = counted.whole["POST", "events"]
+        total = counted.whole.total() - events
         statuses, stable = counted.whole["PUT", "status"], counted.training + counted.over
         what = f"{each.size} pods assembling over {each.assembly:.0f} s"
         results += [
             Result.of(f"API writes of a clean run, {what}", total, "writes", each.size + 1 + STATUS_WRITES),
             Result.of(f"status writes of it, {what}", statuses, "writes", STATUS_WRITES),
-            Result.of(f"Events of it, {what}", told, "writes"),
-            Result.of(f"API writes in two hours without news, {what}", stable, "writes", 0),
+            Result.of(f"Events of it, {what}", events, "writes"),
+            Result.of(f"API writes in two hours without changes, {what}", stable, "writes", 0),
         ]
     return results

@@ -1,8 +1,8 @@
-"""Serves a big cluster to one daemon: streamed lists of everything, then as many pod events as are asked for.
+"""Serves a big cluster to one daemon: streamed lists, then as many pod events as are ordered.
 
 Started as ``python -m benchmarks.servers.fleet_server PODS``; prints its port. Each line on stdin is a number of
-events to send at once; when stdin closes, it ends. Each event is a write of its own, as an API server flushes them. By
-hand and from prepared bytes, so that it takes little of the machine that the daemon is measured on.
+events to send at once; the server ends when stdin closes. Each event is a write of its own, as an API server flushes
+them. The server writes HTTP itself, from prepared bytes, so that it takes little CPU beside the daemon.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT, LABEL_POD, LAB
 
 GANG = 64
 NEWS = 4
-"""One event in so many says that a pod is no longer ready; the others say nothing that is kept of a pod."""
+"""One event in four makes a pod unready; the others change no field that is kept of a pod."""
 
 
 class Pods:
-    """Pods from a template: cut where they differ."""
+    """Pods from a template, split where they differ."""
 
     def __init__(self) -> None:
         made = pod(0, 0)
@@ -35,7 +35,7 @@ class Pods:
         self._pieces = re.split(rb"<<(\w+)>>", json.dumps(made, separators=(",", ":")).encode())
 
     def line(self, number: int, version: int, event: bytes, *, ready: bool = True) -> bytes:
-        """A watch line in its chunk."""
+        """A watch line, chunked."""
         gang, index = divmod(number, GANG)
         values = {
             b"name": b"pretrain-%d-worker-0-%d-x7k2p" % (gang, index),
@@ -96,7 +96,7 @@ def bookmark(version: int) -> bytes:
 
 
 class Cluster:
-    """So many pods, which change when ``orders`` brings a number of changes."""
+    """``pods`` pods; ``orders`` brings how many of them change next."""
 
     def __init__(self, pods: int, orders: asyncio.StreamReader) -> None:
         self._pods = pods
@@ -104,7 +104,7 @@ class Cluster:
         self._made = Pods()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One watch, until the client closes it."""
+        """Serve one watch until the client closes it."""
         head = await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
         path = head.split(b" ", 2)[1].partition(b"?")[0]
@@ -138,7 +138,7 @@ class Cluster:
 
 
 class Orders(asyncio.StreamReaderProtocol):
-    """Standard input, and when it ended."""
+    """Standard input; ``ended`` is set when it closes."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         super().__init__(reader)
@@ -151,7 +151,7 @@ class Orders(asyncio.StreamReaderProtocol):
 
 
 async def main(pods: int) -> None:
-    """Serve until stdin closes: the server never outlives who started it."""
+    """Serve until stdin closes, so that the server never outlives its parent."""
     orders = asyncio.StreamReader()
     _, stdin = await asyncio.get_running_loop().connect_read_pipe(lambda: Orders(orders), sys.stdin)
     cluster = Cluster(pods, orders)

@@ -1,7 +1,7 @@
-"""Serves pods to be listed and watched: pages of ``limit``, and a watch that pours out events and ends.
+"""Serves pods to be listed and watched: pages of ``limit``, and a watch that sends all events at once and ends.
 
-Started as ``python -m benchmarks.servers.list_server PODS``; prints its port. By hand and from prepared bytes, so
-that it costs next to nothing while a client is measured.
+Started as ``python -m benchmarks.servers.list_server PODS``; prints its port. The server writes HTTP itself, from
+prepared bytes, so that it takes little CPU beside the client that is measured.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from benchmarks.servers.synthetic_pods import encoded
 
 
 async def serve(pods: list[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One connection, until the client closes it."""
+    """Serve one connection until the client closes it."""
     while head := await _head(reader):
         query = parse_qs(urlsplit(head.split(b" ", 2)[1].decode()).query)
         if query.get("watch"):

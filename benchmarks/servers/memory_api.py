@@ -1,8 +1,7 @@
-"""An API server in memory that costs little enough to measure a daemon beside it.
+"""An API server in memory, cheap enough to measure a daemon beside it.
 
-It keeps what the daemon relies on: growing resourceVersions, uids, names taken once, the status subresource under its
-resourceVersion, graceful deletion, and watches that begin with a streamed list. Nothing goes wrong in it; for that
-there is the simulation.
+It does what the daemon relies on: growing resourceVersions, uids, unique names, status writes under a resourceVersion,
+graceful deletion, and watches that begin with a streamed list. No request fails in it; faults are the simulation's.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ CREATED = "2027-01-15T08:00:00Z"
 class MemoryApi:
     """A ``Transport``. ``asked(method, resource, path)`` is called as each request is issued.
 
-    ``born(pod)`` and ``asked_to_end(pod)`` are the kubelet's: a pod was created, a pod was given a deletionTimestamp.
+    ``born(pod)`` and ``asked_to_end(pod)`` are for the kubelet: a pod was created, or was given a deletionTimestamp.
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class MemoryApi:
         asked_to_end: Callable[[Object], None],
     ) -> None:
         self.writes: Counter[tuple[str, str]] = Counter()
-        """By method and resource; the status subresource is a resource of its own."""
+        """By method and resource; the status subresource counts as a resource."""
         self._asked = asked
         self._born = born
         self._asked_to_end = asked_to_end
@@ -46,13 +45,13 @@ class MemoryApi:
         self._version = 0
 
     def get(self, path: str) -> Object:
-        """The object there. Raises ``NotFound``."""
+        """The object at ``path``. Raises ``NotFound``."""
         if path not in self._objects:
             raise NotFound("not found", status=404, request=path)
         return self._objects[path]
 
     def pods_of(self, uid: str) -> list[str]:
-        """The paths of the pods that bear the label of that experiment."""
+        """The paths of the pods with the label of that experiment."""
         return list(self._gangs[uid])
 
     def put(self, path: str, obj: Object) -> Object:
@@ -66,19 +65,19 @@ class MemoryApi:
         self._objects[path] = obj
         if collection == "pods":
             self._gangs[metadata["labels"][LABEL_UID]][path] = obj
-        self.tell("ADDED", path)
+        self.publish("ADDED", path)
         return obj
 
     def remove(self, path: str) -> None:
-        """An object goes for good."""
+        """Remove an object."""
         obj = self.get(path)
-        self.tell("DELETED", path)
+        self.publish("DELETED", path)
         del self._objects[path]
         if path.split("/")[-2] == "pods":
             del self._gangs[obj["metadata"]["labels"][LABEL_UID]][path]
 
-    def tell(self, event: str, path: str) -> None:
-        """The object at ``path`` has changed: a new version of it, for all who watch."""
+    def publish(self, event: str, path: str) -> None:
+        """Give the object a new resourceVersion and send it to all watches."""
         obj = self._objects[path]
         self._version += 1
         obj["metadata"]["resourceVersion"] = str(self._version)
@@ -149,14 +148,14 @@ class MemoryApi:
         if asked["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]:
             raise Conflict("the object has been modified", status=409, reason="Conflict", request=path)
         obj["status"] = asked["status"]
-        self.tell("MODIFIED", path)
+        self.publish("MODIFIED", path)
         return obj
 
     def _delete(self, path: str, asked: Object) -> Object:
         obj = self.get(path)
         if asked["preconditions"]["uid"] != obj["metadata"]["uid"]:
-            raise Conflict("the uid is another one", status=409, reason="Conflict", request=path)
+            raise Conflict("the object has another uid", status=409, reason="Conflict", request=path)
         obj["metadata"]["deletionTimestamp"] = CREATED
-        self.tell("MODIFIED", path)
+        self.publish("MODIFIED", path)
         self._asked_to_end(obj)
         return obj

@@ -1,6 +1,6 @@
-"""The other end of the pod create benchmark: answers every POST with a pod of an API server's size.
+"""The server of the pod create benchmark: answers every POST with a pod of realistic size.
 
-Run as a program, in a process of its own: prints its port, and ends when its standard input is closed.
+Started as a program; prints its port, and ends when stdin closes.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 def _answer() -> bytes:
-    """A pod as it comes back from a create: defaults filled in, managedFields and all."""
+    """A pod as an API server returns it from a create, with defaults and managedFields."""
     tolerations = [
         {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
         for key in ("not-ready", "unreachable")
@@ -58,7 +58,7 @@ def _answer() -> bytes:
 
 
 class Server(asyncio.Protocol):
-    """One connection: counts off whole requests by their Content-Length."""
+    """One connection. Splits requests by their Content-Length."""
 
     answer = _answer()
 
@@ -80,7 +80,7 @@ class Server(asyncio.Protocol):
 
 
 async def main() -> None:
-    """Serve on a free port of loopback until the parent goes."""
+    """Serve on a free port of loopback until stdin closes."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(Server, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)

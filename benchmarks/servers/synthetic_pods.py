@@ -1,4 +1,4 @@
-"""Pods as big clusters have them: 7 to 8 KB of JSON, a third of it managedFields. We use only a few of the fields."""
+"""Pods as in big clusters: 7 to 8 KB of JSON, a third of it managedFields. The daemon keeps a few of the fields."""
 
 import json
 from typing import Any
@@ -119,7 +119,7 @@ def line(number: int, version: int, kind: str = "MODIFIED") -> bytes:
 
 
 def encoded(number: int, version: int) -> bytes:
-    """The pod as the API server writes it: without a space."""
+    """The pod as the API server writes it, without spaces."""
     return json.dumps(pod(number, version), separators=(",", ":")).encode()
 
 

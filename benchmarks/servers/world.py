@@ -1,6 +1,6 @@
 """A world in memory for the real daemon: its API server, a kubelet for all nodes, and the coordinators of all gangs.
 
-The daemon in it is the one that ``musterd`` runs; only time, the transport and the probes' sockets are the world's.
+The daemon is the one that ``musterd`` runs; only its clock, its transport and its probes are replaced.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from muster.state.actions import ProbeTarget
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 
 BEGAN = 1_800_000_000.0
-"""Wall seconds at which every world begins."""
+"""Unix time at which every world begins."""
 ENDING = 1.0
-"""Seconds a process takes to end when it is asked to."""
+"""Seconds that a process takes to end after SIGTERM."""
 NAMESPACE = "lab"
 
 
@@ -38,7 +38,7 @@ class Gang:
     roll: tuple[RankState, ...] = ()
 
     def join(self, rank: int, size: int) -> None:
-        """A process calls the coordinator; with the last of them the rendezvous passes."""
+        """A process registers with the coordinator; the rendezvous completes with the last one."""
         self.here.add(rank)
         state = RankState.CONNECTED if len(self.here) == size else RankState.ARRIVED
         self.roll = tuple(state if rank in self.here else RankState.MISSING for rank in range(size))
@@ -50,14 +50,14 @@ class World:
     def __init__(self, size: int, *, delay: Callable[[int], float]) -> None:
         self.size = size
         self.asked: Callable[[str, str, str], None] = lambda _method, _resource, _path: None
-        """Told of every request of the daemon as it is issued."""
+        """Called with every request of the daemon as it is issued."""
         self.api = MemoryApi(asked=lambda *request: self.asked(*request), born=self._born, asked_to_end=self._end)
         self._delay = delay
         self._gangs: dict[tuple[str, str], Gang] = {}
         self._gang_of: dict[str, Gang] = {}
 
     def submit(self, number: int) -> str:
-        """A person creates an experiment; its path."""
+        """Create an experiment; return its path."""
         name = f"run-{number}"
         path = experiment_path(NAMESPACE, name)
         spec = {
@@ -75,24 +75,24 @@ class World:
         return self.api.pods_of(f"{number:08x}-0000-4000-8000-000000000000")
 
     def running(self, number: int) -> list[str]:
-        """Those of them whose program runs."""
+        """The paths of an experiment's running pods."""
         return [path for path in self.pods(number) if self.api.get(path)["status"]["phase"] == "Running"]
 
     def touch(self, path: str) -> None:
-        """A pod changes in a way that matters to nobody."""
-        self.api.tell("MODIFIED", path)
+        """Change no field of a pod but its resourceVersion."""
+        self.api.publish("MODIFIED", path)
 
     def fail(self, path: str, at: str) -> None:
-        """A member's program fails at that time (RFC 3339)."""
+        """End a member's program with an error at that time (RFC 3339)."""
         self._ended(path, "Failed", {"exitCode": 1, "reason": "Error", "finishedAt": at})
 
     def succeed(self, path: str) -> None:
-        """A member's program ends as it should."""
+        """End a member's program without an error."""
         self._ended(path, "Succeeded", {"exitCode": 0, "reason": "Completed", "finishedAt": "2027-01-15T09:00:00Z"})
 
     @asynccontextmanager
     async def daemon(self) -> AsyncIterator[Daemon]:
-        """The real daemon at work in this world."""
+        """Run the daemon in this world."""
         _log_to_nowhere()
         loop = asyncio.get_running_loop()
         daemon = Daemon(
@@ -110,7 +110,7 @@ class World:
             yield daemon
         finally:
             daemon.stop()
-            assert await running, "the daemon did not end as it should"
+            assert await running, "the daemon did not end cleanly"
 
     def _born(self, pod: Object) -> None:
         labels = pod["metadata"]["labels"]
@@ -143,11 +143,11 @@ class World:
             "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": ready}],
             "containerStatuses": [{"name": "main", "state": state, "lastState": {}}],
         }
-        self.api.tell("MODIFIED", path)
+        self.api.publish("MODIFIED", path)
 
 
 class Coordinator:
-    """What the daemon's probe of one coordinator hears."""
+    """The daemon's probe of one coordinator."""
 
     def __init__(self, gang: Gang, target: ProbeTarget, clock: Callable[[], float]) -> None:
         self._gang = gang
@@ -155,7 +155,7 @@ class Coordinator:
         self._clock = clock
 
     async def snapshot(self) -> RollAnswer:
-        """Who has come."""
+        """The ranks that have registered."""
         return RollAnswer(
             at=BEGAN + self._clock(),
             coordinator=CoordinatorState.SERVING,
@@ -167,12 +167,12 @@ class Coordinator:
         )
 
     async def changes(self) -> AsyncIterator[RollAnswer]:
-        """Nothing, ever: every arrival is seen by the next snapshot."""
+        """Yield nothing: the next snapshot shows every arrival."""
         await asyncio.Event().wait()
         yield await self.snapshot()
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: there is no connection."""
 
 
 def _path(pod: Object) -> str:
