@@ -1,8 +1,8 @@
-"""What the watch costs: CPU per event and memory per pod, beside kubernetes_asyncio's own way in the same run.
+"""What a watch costs: CPU per event and memory per pod. The peer is kubernetes_asyncio, measured in the same run.
 
-CPU and not wall time, for the machine is shared; each figure from a process of its own, so that no measurement inherits
-another's heap; of several rounds the best. ``python -m benchmarks.decode`` prints all; with the name of a measurement,
-only its number.
+CPU time and not wall time, because the machine is shared. Each figure comes from a process of its own, so that no
+measurement inherits the heap of another, and is the best of several rounds. ``python -m benchmarks.decode`` prints all
+figures; with the name of a measurement, only its number.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.store import Store
 from muster.watchers.pods import decode as pods
 
-EVENT_BUDGET = 25.0
+EVENT_BUDGET = 15.0
 """Microseconds of CPU from line to store."""
-POD_BUDGET = 1536.0
+POD_BUDGET = 1024.0
 """Bytes of memory per tracked pod."""
 REST_BUDGET = 80.0
-"""Megabytes of the whole daemon at rest; what is measured here is its connection alone."""
+"""Megabytes of the whole daemon at rest; this benchmark measures its connection only."""
 
 EVENTS, TRACKED, LISTED = 500, 20_000, 10_000
 
