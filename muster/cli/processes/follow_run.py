@@ -96,7 +96,7 @@ class RunFollower:
                 tasks.append(ending)
                 patience = asyncio.sleep(self._grace + GRACE_MARGIN)
                 await self._until([ending, *deciding[1:]], (interrupts.next(), patience))
-            if self._seen.finished:
+            if self._seen.finished and interrupts.count < 2:
                 await asyncio.wait({logs}, timeout=LOG_SECONDS)
             return self._seen
         finally:
