@@ -1,4 +1,4 @@
-"""Reading Kubernetes objects as they came over the wire: plain dictionaries, and what is often asked of them."""
+"""Accessors for Kubernetes objects as plain dictionaries, and the values that are derived from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 Object = Mapping[str, Any]
 
 DEFAULT_GRACE = 30.0
-"""terminationGracePeriodSeconds where a pod names none (pkg/apis/core/v1/defaults.go)."""
+"""terminationGracePeriodSeconds of a pod that sets none, in seconds (pkg/apis/core/v1/defaults.go)."""
 
 
 def metadata(value: Object) -> Object:
@@ -65,12 +65,12 @@ def finished(pod: Object) -> bool:
 
 
 def hostname(pod: Object) -> str:
-    """What the pod calls itself: spec.hostname or its name, cut to what a hostname may hold (63)."""
+    """The hostname of the pod: spec.hostname or its name, truncated to 63 characters."""
     return str(spec(pod).get("hostname") or name(pod))[:63].rstrip("-.")
 
 
 def grace(pod: Object) -> float:
-    """Seconds between SIGTERM and SIGKILL. A deletion may have named its own."""
+    """Seconds between SIGTERM and SIGKILL: those of the deletion, else of the spec, else the default."""
     chosen = metadata(pod).get("deletionGracePeriodSeconds")
     if chosen is None:
         chosen = spec(pod).get("terminationGracePeriodSeconds")

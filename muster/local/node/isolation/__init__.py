@@ -1,1 +1,4 @@
-"""How pods are kept apart, and the launcher process that starts them."""
+"""Isolation of pods: which level this machine permits, cgroups, and the connection to the launcher process.
+
+`frames` is imported by the launcher too, so this package must import nothing.
+"""

@@ -1,6 +1,6 @@
-"""Memory limits by cgroup where this machine lets us make one (v1 `memory`, or v2), else RLIMIT_DATA.
+"""Memory limits by cgroup (v1 `memory`, or v2). Where none can be created, RLIMIT_DATA is used instead.
 
-A limit that cannot be applied is no reason to fail a pod: the container then simply runs without it.
+A limit that cannot be applied does not fail the pod: the container runs without it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Group:
         return str(self.folder / "cgroup.procs")
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel has killed a process in it for want of memory."""
+        """Whether the kernel has killed a process in it because of the limit."""
         try:
             fields = dict(line.split() for line in self.events.read_text(encoding="ascii").splitlines())
         except (OSError, ValueError):
@@ -34,12 +34,12 @@ class Group:
 
     def remove(self) -> None:
         """Remove the cgroup if no process is left in it."""
-        with contextlib.suppress(OSError):  # busy: a process of the container still ends; the next start removes it
+        with contextlib.suppress(OSError):  # busy while a process is ending; the next start removes it
             self.folder.rmdir()
 
 
 class Cgroups:
-    """The agent's own folder in the memory hierarchy; `available` says whether there is one."""
+    """The agent's own folder in the memory hierarchy; `available` is False if it cannot be created."""
 
     def __init__(self, name: str, root: Path = ROOT) -> None:
         self._version = 2 if (root / "cgroup.controllers").exists() else 1
@@ -47,7 +47,7 @@ class Cgroups:
         self.available = self._prepare(root)
 
     def make(self, name: str, memory: int) -> Group | None:
-        """A cgroup limited to `memory` bytes, if that can be had."""
+        """Create a cgroup with a limit of `memory` bytes; None if that fails."""
         if not self.available:
             return None
         folder = self.folder / name
@@ -65,7 +65,7 @@ class Cgroups:
         return Group(folder, folder / ("memory.events" if self._version == 2 else "memory.oom_control"))
 
     def clear(self) -> None:
-        """Remove what is left of this agent's cgroups, or of those of an agent that was killed."""
+        """Remove the cgroups of this agent, and those that a killed agent of the same name left."""
         if not self.folder.is_dir():
             return
         for folder in (*(each for each in self.folder.iterdir() if each.is_dir()), self.folder):

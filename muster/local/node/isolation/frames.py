@@ -1,8 +1,8 @@
-"""Frames between the node agent, its launcher and the init process of every pod.
+"""Messages between the node agent, its launcher and the init process of every pod.
 
 A frame is a four-byte big-endian length and that many bytes of JSON. File descriptors (a container's log pipe, a pod's
-own socket) travel beside the bytes (SCM_RIGHTS) and are queued in the order they came: a message that needs one takes
-the next. The launcher must stay small, so this file imports nothing but the standard library's plainest parts.
+socket) are sent with SCM_RIGHTS and queued in order: a message that needs one takes the next. The launcher must stay
+small, so this module imports a few modules of the standard library only.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Message = dict[str, Any]
 
 
 class WireError(Exception):
-    """The other side sent something that is no frame of ours."""
+    """The other side sent something that is not a valid frame."""
 
 
 def encode(message: Message) -> bytes:
-    """One frame. Lone surrogates survive, because JSON escapes them."""
+    """Encode a message as one frame. Lone surrogates are preserved, because JSON escapes them."""
     body = json.dumps(message).encode("ascii")
     if len(body) > MAX_FRAME:
         raise WireError(f"a {message.get('op')} message of {len(body)} bytes is longer than the {MAX_FRAME} allowed")
@@ -36,7 +36,7 @@ def encode(message: Message) -> bytes:
 
 
 class Decoder:
-    """Bytes in, whole messages out."""
+    """Decodes a stream of bytes into messages."""
 
     __slots__ = ("_buffer",)
 
@@ -63,7 +63,7 @@ class Decoder:
 
 
 class Channel:
-    """The blocking side of a connection: what the launcher and the pods' init processes use."""
+    """The blocking end of a connection, for the launcher and the init processes of pods."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -75,13 +75,13 @@ class Channel:
         return self.sock.fileno()
 
     def close(self) -> None:
-        """Close the connection and every descriptor nobody has taken."""
+        """Close the connection and the descriptors that no message has used."""
         self.sock.close()
         while self.descriptors:
             os.close(self.descriptors.popleft())
 
     def receive(self) -> list[Message]:
-        """What one read brings; raises EOFError when the other side is gone."""
+        """The messages of one read; raises EOFError when the other side has closed the connection."""
         data, ancillary, _, _ = self.sock.recvmsg(
             CHUNK, socket.CMSG_SPACE(MAX_DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC
         )

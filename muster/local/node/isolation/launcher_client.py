@@ -1,4 +1,4 @@
-"""The agent's end of the launcher process: one per agent, started with it, gone with it."""
+"""The node agent's side of the launcher: starts the process, requests pods, stops it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ END_SECONDS = 10.0
 
 
 class Launcher:
-    """Forks a pod's init on request. `died` is set when the process ends, wanted or not."""
+    """The launcher process, which forks a pod's init process on request. `died` is set when it ends for any reason."""
 
     def __init__(self, isolation: Isolation, *, userns: bool) -> None:
         self.died = asyncio.Event()
@@ -42,7 +42,7 @@ class Launcher:
         return self._process.pid
 
     async def pod(self, *, host_network: bool) -> Sandbox:
-        """A new sandbox; its init process exists once `created()` returns."""
+        """Request a new sandbox. Its init process exists once `Sandbox.created` returns."""
         ours, theirs = socket.socketpair()
         namespaces = self._isolation.namespaces
         message = {
@@ -55,16 +55,16 @@ class Launcher:
             try:
                 async with self._lock:
                     data = encode(message)
-                    # Far smaller than the socket's buffer, which the launcher empties at once.
+                    # Far smaller than the socket's buffer, which the launcher reads at once.
                     sent = socket.send_fds(self._sock, [data], [theirs.fileno()])
                     await loop.sock_sendall(self._sock, data[sent:])
             except OSError as error:
                 ours.close()
-                raise SandboxError(f"the launcher process is gone ({error.strerror})") from error
+                raise SandboxError(f"the launcher process has ended ({error.strerror})") from error
         return Sandbox(ours, namespaces=namespaces)
 
     async def stop(self) -> None:
-        """End the launcher, and with it whatever pods there still are."""
+        """Stop the launcher, and with it the remaining pods."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         self._watch.cancel()
@@ -79,5 +79,5 @@ class Launcher:
     async def _await_end(self) -> None:
         loop = asyncio.get_running_loop()
         with contextlib.suppress(ConnectionError):
-            await loop.sock_recv(self._sock, 1)  # it never writes: this returns only at its end
+            await loop.sock_recv(self._sock, 1)  # the launcher never writes, so this returns when it ends
         self.died.set()

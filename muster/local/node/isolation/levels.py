@@ -1,13 +1,13 @@
-"""How far pods are kept apart, and which way this machine permits.
+"""The isolation of pods, and which level this machine permits.
 
-Best first:
+From best to worst:
 
-* `netns`: a network namespace per pod on a bridge, own address, own /etc/hosts, resolv.conf and hostname, mount and pid
-  namespaces. Needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN) and pyroute2.
-* `mnt`: the same without the network namespace; every pod has a loopback address of its own. Without root it needs
+* `netns`: each pod has a network namespace on a bridge, an address, /etc/hosts, resolv.conf and hostname of its own,
+  and mount and pid namespaces. Needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN) and pyroute2.
+* `mnt`: the same without the network namespace; each pod has a loopback address of its own. Without root it needs
   unprivileged user namespaces.
-* `nss`: no namespaces; names resolve through Debian's libnss_wrapper (LD_PRELOAD).
-* `rewrite`: nothing at all; the names of other pods in env, command and args are replaced by their addresses.
+* `nss`: no namespaces; names are resolved by Debian's libnss_wrapper (LD_PRELOAD).
+* `rewrite`: neither; the names of other pods in env, command and args are replaced by their addresses.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Isolation(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The isolation taken, and why each better one was refused."""
+    """The chosen isolation, and why each better one is not possible."""
 
     isolation: Isolation
     refused: Mapping[Isolation, str]
@@ -57,12 +57,12 @@ class Choice:
 
 
 def nss_wrapper() -> str | None:
-    """Where libnss_wrapper is installed, if it is."""
+    """The path of libnss_wrapper; None if it is not installed."""
     return next((path for path in _NSS_WRAPPER if Path(path).exists()), None)
 
 
 def refusal(isolation: Isolation) -> str | None:
-    """Why this machine does not permit an isolation; None if it does. Takes some tens of milliseconds."""
+    """Why this machine does not permit an isolation; None if it does. Takes tens of milliseconds."""
     match isolation:
         case Isolation.NETNS:
             return _refuses_bridge() or _refuses_namespaces(isolation)
@@ -75,7 +75,7 @@ def refusal(isolation: Isolation) -> str | None:
 
 
 def choose_isolation(try_out: Callable[[Isolation], str | None] = refusal) -> Choice:
-    """The best isolation that works here. Blocks while it tries; call it from a thread."""
+    """The best isolation that works here. It blocks while it tries them; call it from a thread."""
     refused: dict[Isolation, str] = {}
     for isolation in Isolation:
         reason = try_out(isolation)
@@ -110,5 +110,5 @@ def _refuses_bridge() -> str | None:
             route.link("add", ifname=name, kind="bridge")
             route.link("del", index=route.link_lookup(ifname=name)[0])
     except (NetlinkError, OSError) as error:
-        return f"cannot make a bridge: {error}"
+        return f"cannot create a bridge: {error}"
     return None

@@ -1,4 +1,4 @@
-"""The agent's end of one pod's init process: set it up, start processes in it, signal them, take it down."""
+"""The node agent's side of a pod's init process: set up namespaces, start and signal processes, kill everything."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from muster.local.node.isolation.frames import CHUNK, Decoder, Message, encode
 
 
 class SandboxError(Exception):
-    """The pod's init process refused something or is gone; the text is for the user."""
+    """The pod's init process refused a request or has ended. The message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """One process of a pod, ready to exec."""
+    """Everything needed to execute one process of a pod."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -30,12 +30,12 @@ class ProcessSpec:
     cgroups: Sequence[str] = ()
     limits: Mapping[str, int] = field(default_factory=dict)
     join: int = 0
-    """The number of a running process whose mounts to share (exec); 0 for mounts of its own."""
+    """Number of the running process whose mounts this one shares (exec); 0 for mounts of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunningProcess:
-    """A started process: the agent's number for it, its pid on the host, and its wait status once it has one."""
+    """A started process: the agent's number for it, its pid on the host, and the future of its wait status."""
 
     number: int
     pid: int
@@ -43,7 +43,7 @@ class RunningProcess:
 
 
 class Sandbox:
-    """One pod's processes. `closed` is set when the init process, and with it every process of the pod, has gone."""
+    """The processes of one pod. `closed` is set when its init process has ended, and with it every other one."""
 
     def __init__(self, sock: socket.socket, *, namespaces: bool) -> None:
         sock.setblocking(False)
@@ -60,9 +60,9 @@ class Sandbox:
         self._reader = asyncio.create_task(self._read(), name="sandbox-reader")
 
     async def created(self) -> int:
-        """The pid of the pod's init process on the host; its namespaces exist from here on."""
+        """The pid of the pod's init process on the host. Its namespaces exist when this returns."""
         self.pid = int((await self._expect("created"))["pid"])
-        with contextlib.suppress(OSError):  # it may have died just now; then there is nothing to wait for
+        with contextlib.suppress(OSError):  # if it has just died, there is nothing to wait for
             self._pidfd = os.pidfd_open(self.pid)
         return self.pid
 
@@ -76,7 +76,7 @@ class Sandbox:
         gateway: str,
         tmpfs: Sequence[tuple[str, int | None]] = (),
     ) -> None:
-        """Give the pod its hostname, files, memory volumes (folder, size in bytes) and address."""
+        """Set the pod's hostname, bind mounts, memory volumes (folder, size in bytes) and address."""
         message: Message = {"op": "setup", "hostname": hostname, "binds": [list(pair) for pair in binds]}
         message |= {"address": address, "prefix": prefix, "gateway": gateway}
         message["tmpfs"] = [list(pair) for pair in tmpfs]
@@ -84,9 +84,9 @@ class Sandbox:
         await self._expect("ready")
 
     async def start(self, spec: ProcessSpec, output: int) -> RunningProcess:
-        """Start a process whose output goes to the descriptor `output` (the caller keeps and closes its own copy)."""
+        """Start a process that writes its output to the descriptor `output`. The caller closes its own copy."""
         if self.closed.is_set():
-            raise SandboxError("the pod's init process is gone")
+            raise SandboxError("the pod's init process has ended")
         self._numbers += 1
         number = self._numbers
         loop = asyncio.get_running_loop()
@@ -117,19 +117,19 @@ class Sandbox:
         return RunningProcess(number, int(answer["pid"]), ended)
 
     async def signal(self, process: RunningProcess, number: int) -> None:
-        """Signal every process of a container; one that is gone already is no error."""
+        """Signal every process of a container. A container that has ended is not an error."""
         if not process.status.done() and not self.closed.is_set():
             await self._send({"op": "signal", "id": process.number, "signal": number})
 
     async def destroy(self) -> None:
-        """Kill everything and wait until it is gone."""
+        """Kill every process of the pod and wait until they have ended."""
         if not self.closed.is_set():
             self._sock.shutdown(socket.SHUT_WR)
             await self.closed.wait()
         await asyncio.gather(self._reader, return_exceptions=True)
         self._sock.close()
         if self._pidfd >= 0:
-            # The socket closes before the kernel has killed the rest of the pid namespace; the process ends after that.
+            # The socket closes before the kernel has killed the rest of the pid namespace; the init process ends last.
             descriptor, self._pidfd = self._pidfd, -1
             await _readable(descriptor)
             os.close(descriptor)
@@ -137,7 +137,7 @@ class Sandbox:
     async def _expect(self, event: str) -> Message:
         answer = await self._prepared.get()
         if answer["ev"] != event:
-            raise SandboxError(str(answer.get("message", "the pod's init process is gone")))
+            raise SandboxError(str(answer.get("message", "the pod's init process has ended")))
         return answer
 
     async def _send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
@@ -155,7 +155,7 @@ class Sandbox:
                         data = data[sent:]
                 await loop.sock_sendall(self._sock, data)
             except OSError as error:
-                raise SandboxError(f"the pod's init process is gone ({error.strerror})") from error
+                raise SandboxError(f"the pod's init process has ended ({error.strerror})") from error
 
     async def _read(self) -> None:
         loop = asyncio.get_running_loop()
@@ -165,7 +165,7 @@ class Sandbox:
                 for message in decoder.feed(data):
                     self._take(message)
         except ConnectionError:
-            pass  # its end of the socket died with it: the same as an orderly end of file
+            pass  # the process died with its end of the socket: the same as end of file
         finally:
             self._end()
 
@@ -181,8 +181,8 @@ class Sandbox:
             reply.set_result(message)
 
     def _end(self) -> None:
-        """Process 1 is dead, so the kernel has killed the rest: what was running ended with SIGKILL."""
-        gone: Message = {"ev": "gone", "message": "the pod's init process is gone"}
+        """The init process is dead, so the kernel has killed the others: they ended with SIGKILL."""
+        gone: Message = {"ev": "gone", "message": "the pod's init process has ended"}
         self.closed.set()
         self._prepared.put_nowait(gone)
         for reply in self._replies.values():

@@ -1,7 +1,7 @@
 """Entry of the launcher, run as ``python -I -S <this file> <socket fd> [--userns]`` or ``… --probe <isolation>``.
 
-The packages above this one import aiohttp and much more. They are therefore entered as bare namespaces before anything
-of this package is imported; the launcher then holds its own few modules only.
+The packages above this one import aiohttp and more. So bare modules take their place before anything of this package is
+imported, and the launcher loads only the few modules that it needs.
 """
 
 import sys
@@ -9,7 +9,7 @@ import types
 from pathlib import Path
 
 
-def _enter_bare_parents() -> None:
+def _register_bare_parents() -> None:
     node = Path(__file__).resolve().parents[1]
     for name, folder in (("muster", node.parents[1]), ("muster.local", node.parents[0]), ("muster.local.node", node)):
         package = types.ModuleType(name)
@@ -18,7 +18,7 @@ def _enter_bare_parents() -> None:
 
 
 if __name__ == "__main__":
-    _enter_bare_parents()
+    _register_bare_parents()
     sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
     from muster.local.node.launcher.fork_server import serve
     from muster.local.node.launcher.isolation_probe import probe

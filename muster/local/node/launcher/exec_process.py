@@ -1,6 +1,6 @@
-"""Starting one process of a pod: its session, limits, mounts, working directory and output, then exec.
+"""Start one process of a pod: set its session, limits, mounts, working directory and output, then exec.
 
-A pipe that exec closes carries the child's pid as the host sees it and, should exec never happen, the reason.
+The child reports through a pipe that exec closes: its pid on the host, and an error if exec is not reached.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _LIMITS = {"data": resource.RLIMIT_DATA}
 
 
 class StartFailedError(Exception):
-    """The process could not be started; the text is for the user."""
+    """The process could not be started. The message is for the user."""
 
 
 def start_process(message: Message, output: int, host_proc: int) -> tuple[int, int]:
-    """Fork and exec. Returns the pid in this namespace and on the host; raises StartFailedError."""
+    """Fork and exec; returns the pid in this namespace and on the host. Raises StartFailedError."""
     report, tell = os.pipe2(os.O_CLOEXEC)
     parent = os.getpid()
     pid = os.fork()
@@ -81,7 +81,7 @@ def _join(procs: str) -> None:
 
 
 def _default_signals() -> None:
-    """Python ignores SIGPIPE and the launcher a few more; what is ignored would stay ignored over exec."""
+    """Reset ignored signals, which stay ignored over exec: Python ignores SIGPIPE, the launcher a few more."""
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""The launcher's loop: fork a pod's init for every request, reap the dead, end when the agent ends."""
+"""The launcher's main loop: fork a pod's init process for each request, reap children, end with the agent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from muster.local.node.launcher.pod_init import run_pod
 
 
 def serve(descriptor: int, *, userns: bool) -> None:
-    """Serve until the agent closes its end of the socket, or dies, which is the same."""
+    """Serve until the agent closes its end of the socket or dies."""
     channel = Channel(socket.socket(fileno=descriptor))
     channel.sock.set_inheritable(False)
     os.setsid()
@@ -24,13 +24,13 @@ def serve(descriptor: int, *, userns: bool) -> None:
     syscalls.set_name("muster-launcher")
     syscalls.adopt_orphans()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the agent decides when to end; a Ctrl-C in its terminal is the agent's
+        signal.signal(number, signal.SIG_IGN)  # the agent handles Ctrl-C in its terminal and stops the launcher
     own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     gc.collect()
-    gc.freeze()  # keep the collector from writing to pages the pods' init processes share
+    gc.freeze()  # keep the garbage collector from writing to pages that the forked processes share
     pods: set[int] = set()
     poll = select.poll()
     poll.register(channel, select.POLLIN)
@@ -50,9 +50,10 @@ def serve(descriptor: int, *, userns: bool) -> None:
 
 
 def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int:
-    """Fork a pod's init. With a pid namespace of the launcher's own to return to (>= 0), its child is the init.
+    """Fork a pod's init process.
 
-    In a user namespace there is no way back into the host's pid namespace, so a process in between goes ahead instead.
+    `own_pid_namespace` is the launcher's pid namespace, to return to after the fork. In a user namespace (-1) the
+    launcher could not return, so an intermediate process enters the new pid namespace and forks the init process.
     """
     sock = socket.socket(fileno=channel.descriptors.popleft())
     isolated = bool(message["namespaces"])
@@ -60,7 +61,7 @@ def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int
     parent = os.getpid()
     try:
         if isolated and not between:
-            syscalls.unshare(syscalls.NEW_PID)  # for the next child only: this process itself never moves
+            syscalls.unshare(syscalls.NEW_PID)  # applies to the next child only; this process stays where it is
         child = os.fork()
     except OSError as error:
         sock.sendall(encode({"ev": "error", "message": f"cannot start the pod's init process: {error}"}))
@@ -72,7 +73,7 @@ def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int
     if child == 0:
         try:
             signal.set_wakeup_fd(-1)
-            channel.close()  # also the sockets of pods still to come: a copy here would hide their ends from the agent
+            channel.close()  # also the sockets of other pods: copies would keep them open after their pods
             if between:
                 _go_between(sock, parent)
             run_pod(sock, network=bool(message["network"]), isolated=isolated, parent=0 if isolated else parent)
@@ -83,7 +84,7 @@ def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int
 
 
 def _go_between(sock: socket.socket, parent: int) -> None:
-    """Enter a new pid namespace by a second fork; returns in its first process. This one lives as long as that one."""
+    """Enter a new pid namespace by a second fork. Returns in its first process; this process waits for that one."""
     syscalls.die_with_parent(parent)
     syscalls.unshare(syscalls.NEW_PID)
     child = os.fork()
@@ -94,7 +95,7 @@ def _go_between(sock: socket.socket, parent: int) -> None:
 
 
 def _reap(pods: set[int]) -> None:
-    """Collect the dead. Anything adopted here lost its pod's init, so its pod is gone and it must go too."""
+    """Reap children. A process that was adopted has lost its pod's init process, so it is killed."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)

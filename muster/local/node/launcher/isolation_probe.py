@@ -1,4 +1,4 @@
-"""Whether an isolation works here: tried for real, in a process of its own that is gone afterwards."""
+"""Try whether an isolation works on this machine, in a process of its own that then ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from muster.local.node.launcher import network_interfaces, syscalls
 
 
 def probe(isolation: str) -> int:
-    """Try everything a pod's init would do. Prints the reason and returns 1 when something is refused."""
+    """Try everything that a pod's init process does. If it is refused, print the reason and return 1."""
     network = isolation == "netns"
     try:
         if isolation == "mnt" and os.geteuid() != 0:

@@ -1,8 +1,8 @@
-"""A container's mounts, made in a mount namespace of its own so that two containers of a pod may differ.
+"""A container's mounts, in a mount namespace of its own, so that containers of a pod can have different ones.
 
-The root is the host's. Where a mount point does not exist there, nothing is created on the host: the nearest existing
-parent is covered with a small tmpfs that shows all of the parent's entries again and has room for the new one. For a
-new top-level folder the parent is `/` itself, and the process moves (chroot) into such a tmpfs.
+The root is the host's. If a mount point does not exist there, it is not created on the host: a small tmpfs covers the
+nearest existing parent, with bind mounts of all entries of the parent, and the mount point is created in it. For a new
+top-level folder the parent is `/`, and the process changes its root (chroot) to such a tmpfs.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ MAX_ENTRIES = 4096
 
 
 class MountRefusedError(Exception):
-    """A mount this node cannot make; the text says which and why."""
+    """A mount that is not possible. The message says which one and why."""
 
 
 def join_mounts(pid: int) -> None:
-    """See the files as the process `pid` of this pod does."""
+    """Enter the mount namespace and root of the process `pid` of this pod."""
     with Path(f"/proc/{pid}/ns/mnt").open("rb") as namespace:
         root = os.open(f"/proc/{pid}/root", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         syscalls.setns(namespace.fileno(), syscalls.NEW_NS)
@@ -30,10 +30,10 @@ def join_mounts(pid: int) -> None:
 
 
 def enter_mounts(message: Message) -> str:
-    """Make the mounts; returns the working directory to enter.
+    """Make the mounts; returns the working directory.
 
-    A working directory that exists nowhere is made in the container's view where mounts are possible. Elsewhere the
-    pod's own directory stands in for it.
+    A working directory that does not exist is created in the container's view if mounts are possible; otherwise the
+    pod's own directory takes its place.
     """
     directory: str = message["cwd"] or message["pod_directory"]
     if not message["namespaces"]:
@@ -58,7 +58,7 @@ def enter_mounts(message: Message) -> str:
 
 
 class _Grafts:
-    """Room for mount points that the host does not have."""
+    """Creates mount points that the host does not have."""
 
     def __init__(self, scratch: Path) -> None:
         self.new_root: Path | None = None
@@ -66,11 +66,11 @@ class _Grafts:
         self._covers = 0
 
     def inside(self, path: Path) -> Path:
-        """Where a path of the container is, seen before the chroot."""
+        """A path of the container, as seen before the chroot."""
         return path if self.new_root is None else self.new_root / path.relative_to("/")
 
     def prepare(self, path: Path, *, is_file: bool) -> None:
-        """See to it that `path` exists in the container's view."""
+        """Create `path` in the container's view if it does not exist."""
         if self.inside(path).exists():
             return
         parent = next(each for each in path.parents if self.inside(each).exists())
@@ -110,7 +110,7 @@ def _show(entry: Path, target: Path) -> None:
 
 
 def _is_cover(folder: Path) -> bool:
-    """Whether a folder lies on one of our own covers, where entries may be made freely, and not on the host's files."""
+    """Whether a folder is on one of these tmpfs, where entries can be created, and not on the host's files."""
     with Path("/proc/self/mounts").open(encoding="utf-8", errors="replace") as mounts:
         sources = {line.split()[1]: line.split()[0] for line in mounts}  # the last mount on a folder is the visible one
     nearest = next((str(each) for each in (folder, *folder.parents) if str(each) in sources), "/")

@@ -36,7 +36,7 @@ def loopback_up() -> None:
 
 
 def ethernet_up(address: str, prefix: int, gateway: str) -> None:
-    """Give eth0 its address and send everything else to the bridge."""
+    """Set the address of eth0 and a default route to the bridge."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, SIOCSIFADDR, struct.pack("=16s16s8x", b"eth0", _address(address)))
         fcntl.ioctl(sock, SIOCSIFNETMASK, struct.pack("=16s16s8x", b"eth0", _address(_netmask(prefix))))

@@ -1,8 +1,8 @@
-"""A pod's init process: it owns the pod's namespaces, starts its processes, reaps them, and takes them all with it.
+"""A pod's init process: owns the namespaces, starts and reaps the processes, and ends with all of them.
 
-With a pid namespace it is process 1, and its end is the end of everything in the pod. Without one it is a guardian: it
-adopts every orphan of the pod, and on its way out kills its descendants until none is left. Either way it leaves when
-the agent says so, when the agent's socket closes, or (by PR_SET_PDEATHSIG) with the launcher.
+In a pid namespace it is process 1, and the kernel kills the others when it ends. Without one it is a child subreaper:
+it adopts every orphan of the pod, and before it ends it kills its descendants until none is left. It ends when the
+agent's socket closes, or with the launcher (PR_SET_PDEATHSIG).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - every pod gets its own
 
 
 def run_pod(sock: socket.socket, *, network: bool, isolated: bool, parent: int) -> NoReturn:
-    """The whole life of a pod's init; called in the child right after the fork."""
+    """Run a pod's init process to its end; called in the child after the fork."""
     try:
         PodInit(Channel(sock), network=network, isolated=isolated).run(parent)
     finally:
@@ -31,7 +31,7 @@ def run_pod(sock: socket.socket, *, network: bool, isolated: bool, parent: int) 
 
 
 class PodInit:
-    """The loop: requests from the agent, deaths from the kernel."""
+    """The main loop: requests of the agent, and exits of child processes."""
 
     def __init__(self, channel: Channel, *, network: bool, isolated: bool) -> None:
         self._channel = channel
@@ -48,11 +48,11 @@ class PodInit:
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         if not self._isolated:
-            signal.signal(signal.SIGTERM, lambda _number, _frame: None)  # its number comes through `woken`
-        # A guardian still has work to do when the launcher dies, so it is told rather than killed.
+            signal.signal(signal.SIGTERM, lambda _number, _frame: None)  # the wakeup descriptor delivers its number
+        # Without a pid namespace, this process has descendants to kill when the launcher dies: SIGTERM, not SIGKILL.
         syscalls.die_with_parent(parent, signal.SIGKILL if self._isolated else signal.SIGTERM)
         try:
-            # Taken before /proc is replaced: through it a child learns its pid as the host sees it.
+            # Opened before /proc is replaced: a child reads its pid on the host from it.
             self._host_proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             pid = int(os.readlink("self", dir_fd=self._host_proc))
             self._enter_namespaces()
@@ -66,7 +66,7 @@ class PodInit:
         with contextlib.suppress(EOFError, ConnectionError, WireError):
             self._loop(poll, woken)
         if not self._isolated:
-            kill_descendants()  # a guardian's duty; process 1 of a namespace need only exit
+            kill_descendants()  # in a pid namespace the kernel does this
 
     def _loop(self, poll: select.poll, woken: int) -> None:
         while True:
@@ -76,7 +76,7 @@ class PodInit:
             self._reap()
             if self._channel.fileno() in ready:
                 for message in self._channel.receive():
-                    self._obey(message)
+                    self._handle(message)
 
     def _enter_namespaces(self) -> None:
         if not self._isolated:
@@ -86,7 +86,7 @@ class PodInit:
         syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
         syscalls.mount("proc", "/proc", "proc", syscalls.NO_DEVICES)
 
-    def _obey(self, message: Message) -> None:
+    def _handle(self, message: Message) -> None:
         match message["op"]:
             case "setup":
                 self._set_up(message)

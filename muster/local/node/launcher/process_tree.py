@@ -1,4 +1,4 @@
-"""Killing all of something: a session, a pid namespace, or all descendants of this process."""
+"""Signal a whole session, or kill all descendants of this process."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ _SESSION = 3  # position of the session in /proc/<pid>/stat, counted from the st
 
 
 def kill_session(leader: int, number: int) -> None:
-    """Signal every process of the session, whatever its process group. All descend from this process.
+    """Signal every process of a session, in all its process groups. All are descendants of this process.
 
-    A session id cannot be taken by another process while a member of the session is alive, so a dead leader's pid is
-    safe.
+    The kernel does not reuse a session id while the session has a process, so the pid of a dead leader is safe to use.
     """
     for pid in _descendants(os.getpid()):
         try:
@@ -27,7 +26,7 @@ def kill_session(leader: int, number: int) -> None:
 
 
 def kill_descendants() -> None:
-    """Every descendant. Orphans come to this process (PR_SET_CHILD_SUBREAPER), so the loop ends when all are gone."""
+    """Kill every descendant and wait for it. Orphans become children of this process, so the loop reaches all."""
     while True:
         for pid in _descendants(os.getpid()):
             with contextlib.suppress(ProcessLookupError):

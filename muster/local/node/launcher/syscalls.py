@@ -17,7 +17,7 @@ NEW_USER = 0x10000000
 NEW_PID = 0x20000000
 NEW_NET = 0x40000000
 POD_NAMESPACES = NEW_NS | NEW_UTS | NEW_IPC
-"""The namespaces each pod has where it has any; a pid namespace is made by the launcher, before the fork."""
+"""The namespaces that a pod's init process enters. The launcher creates the pid namespace, before the fork."""
 
 MS_RDONLY = 1
 MS_NOSUID = 2
@@ -64,16 +64,16 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 
 def bind(source: str, target: str, *, read_only: bool = False) -> None:
-    """Show `source` at `target`, with what is mounted below it."""
+    """Bind-mount `source` at `target`, with all mounts below it."""
     mount(source, target, flags=MS_BIND | MS_REC)
     if read_only:
         mount("none", target, flags=MS_BIND | MS_REMOUNT | MS_RDONLY)
 
 
 def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
-    """A signal for this process when the thread that forked it ends; at once if that has happened already.
+    """Have the kernel send a signal to this process when its parent ends; exit at once if it has already ended.
 
-    `parent` is the parent's pid as this process sees it: 0 from inside a new pid namespace.
+    `parent` is the parent's pid as this process sees it: 0 in a new pid namespace.
     """
     _check(_libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0), "prctl(PR_SET_PDEATHSIG)")
     if os.getppid() != parent:
@@ -81,18 +81,18 @@ def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of every orphan among its descendants."""
+    """Make this process adopt orphaned descendants (child subreaper)."""
     _check(_libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
 def set_name(name: str) -> None:
-    """What `ps` shows; at most 15 bytes."""
+    """Set the name that `ps` shows; at most 15 bytes."""
     text = ctypes.create_string_buffer(name.encode()[:15])
     _check(_libc.prctl(PR_SET_NAME, ctypes.addressof(text), 0, 0, 0), "prctl(PR_SET_NAME)")
 
 
 def become_root_of_user_namespace() -> None:
-    """A user namespace in which the invoking user is root: mount, pid and uts namespaces then need no privilege."""
+    """Enter a user namespace as its root: creating mount, pid and uts namespaces then needs no privilege."""
     uid, gid = os.geteuid(), os.getegid()
     unshare(NEW_USER)
     Path("/proc/self/setgroups").write_text("deny", encoding="ascii")

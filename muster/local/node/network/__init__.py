@@ -1,1 +1,4 @@
-"""Addresses, names and bridges of pods."""
+"""The pod network: address pools, the bridge of network namespaces, and names through hosts files.
+
+There is no cluster DNS and no service proxy.
+"""

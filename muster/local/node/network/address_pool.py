@@ -1,7 +1,7 @@
-"""Addresses for pods: one block per agent, claimed so that several clusters on one machine never share one.
+"""Addresses of pods: each agent claims a block, so that several clusters on one machine have different addresses.
 
-A claim is an abstract unix socket (unix(7)): it belongs to the network namespace, as addresses do, and the kernel drops
-it with the process that holds it, so a killed agent's claim is free at once.
+A claim is an abstract unix socket (unix(7)). Like addresses, it belongs to the network namespace, and the kernel
+releases it when its process ends, even if that is killed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import socket
 from collections.abc import Iterator
 
 BLOCK_PREFIX = 20
-"""4,094 addresses for each agent."""
+"""Prefix length of a block: 4,094 addresses for each agent."""
 
 LOOPBACK = ipaddress.IPv4Network("127.77.0.0/16")
 BRIDGED = tuple(ipaddress.IPv4Network(each) for each in ("10.245.0.0/16", "10.246.0.0/16", "172.29.0.0/16"))
 
 
 class AddressesExhaustedError(Exception):
-    """No address, or no block of addresses, is left."""
+    """No free address, or no free block of addresses."""
 
 
 def loopback_blocks() -> list[ipaddress.IPv4Network]:
@@ -32,7 +32,7 @@ def bridge_blocks() -> list[ipaddress.IPv4Network]:
 
 
 def claim(kind: str, number: int) -> socket.socket | None:
-    """Take a numbered block for as long as the socket stays open; None if another process has it."""
+    """Claim a numbered block until the socket is closed; None if another process has it."""
     held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         held.bind(f"\0muster-node/{kind}/{number}")
@@ -43,7 +43,7 @@ def claim(kind: str, number: int) -> socket.socket | None:
 
 
 class AddressPool:
-    """The addresses of one block. Freed ones are used again as late as possible: others may still remember them."""
+    """The addresses of one block. Freed ones are reused as late as possible, because clients may have cached them."""
 
     def __init__(self, block: ipaddress.IPv4Network, *, skip: int = 1) -> None:
         self.block = block
@@ -54,7 +54,7 @@ class AddressPool:
         self._walk = self._round()
 
     def take(self, name: str = "") -> str:
-        """An address nobody has; the one reserved for `name` if there is one."""
+        """Take a free address; the one reserved for `name` if there is one."""
         if name and name in self._reserved:
             address = self._reserved.pop(name)
             if address not in self._used:
@@ -68,7 +68,7 @@ class AddressPool:
         raise AddressesExhaustedError(f"all {self._size} addresses of {self.block} are in use; run fewer pods at once")
 
     def reserve(self, name: str) -> str:
-        """The address the pod called `name` will have once it exists."""
+        """Reserve an address for the pod with this name, which does not exist yet."""
         if name not in self._reserved:
             address = self.take()
             self._used.discard(address)

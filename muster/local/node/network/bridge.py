@@ -1,4 +1,4 @@
-"""The bridge that carries the pods' addresses when each has a network namespace.
+"""The bridge that connects the network namespaces of the pods.
 
 Links are named after the agent's block (`muster<n>`, `mv<n>-…`). An agent that starts removes the links of every block
 that no running agent claims. The kernel removes a veth pair with the pod's namespace, but a namespace outlives its
@@ -23,7 +23,7 @@ _LINK = re.compile(r"muster(\d+)|mv(\d+)-[0-9a-f]+")
 
 
 class Bridge:
-    """One agent's bridge in the network namespace the agent runs in."""
+    """The bridge of one agent, in the network namespace of the agent."""
 
     def __init__(self, number: int, block: ipaddress.IPv4Network, held: socket.socket, route: Any) -> None:
         self.number = number
@@ -37,7 +37,7 @@ class Bridge:
 
     @classmethod
     async def make(cls) -> Bridge:
-        """Claim a free block, remove what dead agents left, and bring the bridge up."""
+        """Remove leftovers of dead agents, claim a free block and create the bridge."""
         route = AsyncIPRoute()
         await route.__aenter__()
         try:
@@ -59,7 +59,7 @@ class Bridge:
         raise AddressesExhaustedError("every address block for a bridge is in use; stop another local cluster first")
 
     async def connect(self, pid: int, address: str) -> None:
-        """Give the network namespace of `pid` an eth0 on this bridge; its address is set from inside."""
+        """Create eth0 in the network namespace of `pid`, on this bridge. The pod's init process sets its address."""
         self._count += 1
         octets = "".join(f":{int(part):02x}" for part in address.split("."))
         try:
@@ -69,7 +69,7 @@ class Bridge:
                 kind="veth",
                 master=self._index,
                 state="up",
-                # A MAC that follows from the address: when an address is used again, nobody's ARP entry is wrong.
+                # The MAC is derived from the address, so that ARP caches stay valid when the address is reused.
                 peer={"ifname": "eth0", "net_ns_pid": pid, "address": f"02:77{octets}"},
             )
         except (NetlinkError, OSError) as error:
@@ -85,7 +85,7 @@ class Bridge:
 
     async def _bring_up(self) -> None:
         try:
-            # A fixed MAC: otherwise the bridge takes the lowest of its ports' and changes it as pods come and go.
+            # A fixed MAC: otherwise the bridge has the lowest MAC of its ports, which changes with the pods.
             mac = f"02:77:ff:00:00:{self.number:02x}"
             await self._route.link("add", ifname=self.name, kind="bridge", address=mac)
             self._index = (await self._route.link_lookup(ifname=self.name))[0]

@@ -1,7 +1,7 @@
-"""Whether pods on the bridge reach one another, tried for real where a firewall might say no.
+"""Check that pods on the bridge can reach one another, where a firewall may drop their packets.
 
-With br_netfilter loaded, bridged packets pass the host's FORWARD chain, and a machine that runs Docker drops them
-there. Pods would then start and never meet, so the agent asks before the first one does.
+With br_netfilter loaded, bridged packets pass the host's FORWARD chain, and a machine with Docker drops them there.
+Pods would start and never connect, so the agent tries it with two sandboxes before it runs the first pod.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ sys.exit(1)
 
 
 async def forwarding_refusal(launcher: Launcher, network: PodNetwork) -> str | None:
-    """Why pods with network namespaces of their own would not meet; None if they do. Raises SandboxError."""
+    """Why pods in network namespaces cannot connect to each other; None if they can. Raises SandboxError."""
     if not _filtered():
         return None
     sandboxes: list[Sandbox] = []
@@ -57,7 +57,7 @@ async def forwarding_refusal(launcher: Launcher, network: PodNetwork) -> str | N
         await asyncio.gather(*(sandbox.destroy() for sandbox in sandboxes))
         for address in addresses:
             network.addresses.free(address)
-    return None if met else "the host's firewall drops what pods send one another over a bridge (iptables FORWARD)"
+    return None if met else "the host's firewall drops packets between pods on a bridge (iptables FORWARD)"
 
 
 def _filtered() -> bool:

@@ -1,8 +1,8 @@
-"""Who is called what: hosts files in place of a cluster DNS.
+"""Entries of hosts files, which take the place of a cluster DNS.
 
-A pod with hostname and subdomain has the names a headless Service would give it; a Service with a selector has its
-name, on the addresses of its ready pods (of all its pods if it publishes not-ready addresses). There is no proxy: a
-Service's port is its target port here. A pod's own file names itself first, because Gloo resolves its own hostname.
+A pod with hostname and subdomain has the names that a headless Service gives it. A Service with a selector has its name
+on the addresses of its ready pods (of all its pods if it publishes not-ready addresses). There is no proxy: the port of
+a Service is its target port. A pod's own entry comes first, because Gloo resolves the pod's own hostname.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DOMAIN = "svc.cluster.local"
 
 @dataclass(frozen=True, slots=True)
 class PodNames:
-    """One pod with an address."""
+    """The address of a pod, and what its names depend on."""
 
     uid: str
     namespace: str
@@ -30,14 +30,14 @@ class PodNames:
 
     @property
     def names(self) -> list[str]:
-        """Most qualified first. Without a subdomain a pod has no name that others could use."""
+        """Its names, fully qualified first. A pod without a subdomain has no name that other pods can use."""
         if not self.subdomain:
             return []
         return qualified(f"{self.hostname}.{self.subdomain}", self.namespace)
 
 
 def names_of(pod: Object, address: str) -> PodNames:
-    """The pod as others may call it."""
+    """The names of a pod at this address."""
     return PodNames(
         uid=objects.uid(pod),
         namespace=objects.namespace(pod),
@@ -50,12 +50,12 @@ def names_of(pod: Object, address: str) -> PodNames:
 
 
 def qualified(name: str, namespace: str) -> list[str]:
-    """A name in a namespace, in all the forms the search path of a real pod would find."""
+    """A name in a namespace, in all forms that the DNS search path of a pod finds."""
     return [f"{name}.{namespace}.{DOMAIN}", f"{name}.{namespace}.svc", f"{name}.{namespace}", name]
 
 
 def lines(namespace: str, pods: Iterable[PodNames], services: Iterable[Object]) -> list[str]:
-    """The lines every pod of the namespace shares; names of other namespaces' pods only in full."""
+    """The entries that all pods of a namespace share. Pods of other namespaces have no short names."""
     present = sorted(pods, key=lambda pod: (pod.namespace, pod.hostname, pod.address))
     made: list[str] = []
     for pod in present:
@@ -70,7 +70,7 @@ def lines(namespace: str, pods: Iterable[PodNames], services: Iterable[Object]) 
 
 
 def addresses(service: Object, pods: Iterable[PodNames]) -> list[str]:
-    """Where a Service leads."""
+    """The addresses of a Service."""
     spec = objects.spec(service)
     selector = {(str(name), str(value)) for name, value in (spec.get("selector") or {}).items()}
     if not selector:
@@ -81,7 +81,7 @@ def addresses(service: Object, pods: Iterable[PodNames]) -> list[str]:
 
 
 def render(own: PodNames, shared: Sequence[str], aliases: Iterable[Object] = ()) -> str:
-    """One pod's file. `aliases` are its spec.hostAliases. No comments: libnss_wrapper refuses a file that has any."""
+    """The hosts file of a pod. `aliases` are its hostAliases. libnss_wrapper refuses a file with comments."""
     head = [
         f"{own.address} {' '.join([*own.names, own.hostname])}",
         "127.0.0.1 localhost",

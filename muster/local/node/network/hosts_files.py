@@ -1,7 +1,7 @@
-"""Every running pod's hosts file on disk, rewritten as pods and Services come, go and become ready.
+"""The hosts files of all pods, updated when pods and Services are created, deleted or become ready.
 
-Files are changed in place: a bind mount shows the inode it was made of, so a new file would never be seen inside the
-pod. Many changes at once (a gang starting) become one rewriting.
+Files are written in place: a bind mount refers to the inode, so a new file would not be visible in the pod. Changes
+within GATHER_SECONDS (a gang that starts) are written once.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ class HostsFiles:
         self._changed = asyncio.Event()
 
     def keep(self, pod: PodNames, path: Path, aliases: Iterable[Object] = ()) -> None:
-        """A pod has got its address. Its own file is complete when this returns, the others' follow at once."""
+        """Add a pod with its address. Its own file is complete when this returns; the others are updated soon after."""
         self._kept[pod.uid] = kept = _Kept(pod, path, tuple(aliases))
         self._write(kept, self._shared(pod.namespace))
         self._changed.set()
 
     def note(self, pod: PodNames) -> None:
-        """A pod's readiness or labels may have changed."""
+        """Update a pod whose readiness or labels may have changed."""
         kept = self._kept.get(pod.uid)
         if kept is not None and kept.pod != pod:
             self._kept[pod.uid] = _Kept(pod, kept.path, kept.aliases)
             self._changed.set()
 
     def drop(self, uid: str) -> None:
-        """A pod is over."""
+        """Remove a pod that has ended."""
         if self._kept.pop(uid, None) is not None:
             self._written.pop(uid, None)
             self._changed.set()
 
     def touch(self) -> None:
-        """A Service has changed."""
+        """Schedule an update, because a Service has changed."""
         self._changed.set()
 
     def address_of(self, namespace: str, short: str) -> str | None:
-        """The address of the pod that is called `<hostname>.<subdomain>` in a namespace."""
+        """The address of the pod with the name `<hostname>.<subdomain>` in a namespace."""
         for kept in self._kept.values():
             if kept.pod.namespace == namespace and short in kept.pod.names:
                 return kept.pod.address
         return None
 
     async def run(self) -> None:
-        """Keep the files true until cancelled."""
+        """Update the files until cancelled."""
         while True:
             await self._changed.wait()
             await asyncio.sleep(GATHER_SECONDS)
@@ -75,7 +75,7 @@ class HostsFiles:
             self._rewrite()
 
     def _rewrite(self) -> None:
-        """Every file whose namespace sees other names than at the last time."""
+        """Write the files of each namespace whose entries have changed."""
         present = {kept.pod.namespace for kept in self._kept.values()}
         shared = {namespace: self._shared(namespace) for namespace in present}
         for kept in self._kept.values():

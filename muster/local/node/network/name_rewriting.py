@@ -1,7 +1,7 @@
 """Replace names by addresses before a container starts, where nothing can make the names resolve.
 
-Only what the node sees can be replaced: env values, command and args. A pod that does not exist yet gets its address
-reserved when its name is first met, so that workers may start before their coordinator.
+Only env values, command and args can be rewritten. The address of a pod that does not exist yet is reserved when its
+name is first found, so that workers can start before their coordinator.
 """
 
 from __future__ import annotations

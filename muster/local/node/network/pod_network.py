@@ -1,4 +1,4 @@
-"""Where pods get their addresses: from a bridge's block, or from a block of loopback addresses."""
+"""The network of one agent's pods: a bridge with its block of addresses, or a block of loopback addresses."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class PodNetwork:
-    """One agent's addresses, and the bridge if it has one."""
+    """One agent's addresses, and its bridge if it has one."""
 
     def __init__(self, addresses: AddressPool, *, name: str, bridge: Bridge | None, held: socket.socket | None) -> None:
         self.addresses = addresses
         self.name = name
-        """Of all agents in this network namespace, only this one is called so."""
+        """Unique among the agents in this network namespace."""
         self.bridge = bridge
         self._held = held
 
     @classmethod
     async def make(cls, isolation: Isolation) -> PodNetwork:
-        """Claim a block that no other agent on this machine has."""
+        """Claim a block of addresses that no other agent on this machine has."""
         if isolation is Isolation.NETNS:
             from muster.local.node.network.bridge import Bridge  # pyroute2 is an extra, needed for this isolation only
 
@@ -40,7 +40,7 @@ class PodNetwork:
 
     @property
     def host_address(self) -> str:
-        """Under which address pods reach this machine."""
+        """The address of this machine for pods."""
         return self.bridge.gateway if self.bridge else "127.0.0.1"
 
     @property

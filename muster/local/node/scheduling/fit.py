@@ -1,7 +1,7 @@
-"""Whether a pod fits on this one node, and what the scheduler says when it does not.
+"""Whether a pod fits on this node, and the scheduler's message if it does not.
 
-The checks and their words are those of kube-scheduler's plugins NodeResourcesFit, NodeAffinity and NodeUnschedulable.
-Taints do not exist here; pod (anti-)affinity and topology spread are ignored, for a single node cannot spread anything.
+Checks and messages are those of the kube-scheduler plugins NodeResourcesFit and NodeAffinity. There are no taints. Pod
+(anti-)affinity and topology spread are ignored, because there is one node only.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def amounts(quantities: Mapping[str, object]) -> dict[str, Decimal]:
-    """Quantities as exact numbers; raises QuantityError (a ValueError) for a text that is none."""
+    """Quantities as exact numbers; raises QuantityError (a ValueError) for an invalid one."""
     return {str(name): parse_quantity(str(text)).value for name, text in quantities.items()}
 
 
 def requests(pod: Object) -> dict[str, Decimal]:
-    """What the pod asks for: all containers together, or the largest init container, whichever is more."""
+    """The resource requests of a pod: the sum of its containers or the largest init container, whichever is more."""
     spec = objects.spec(pod)
     total: dict[str, Decimal] = {"pods": Decimal(1)}
     for container in spec.get("containers") or ():
@@ -40,7 +40,7 @@ def requests(pod: Object) -> dict[str, Decimal]:
 
 
 def add(many: Iterable[Amounts]) -> dict[str, Decimal]:
-    """The sum of several pods' requests."""
+    """The sum of the requests of several pods."""
     total: dict[str, Decimal] = {}
     for each in many:
         for name, amount in each.items():
@@ -49,7 +49,7 @@ def add(many: Iterable[Amounts]) -> dict[str, Decimal]:
 
 
 def misfits(pod: Object, node_labels: Mapping[str, str], capacity: Amounts, used: Amounts) -> list[str]:
-    """Why the pod cannot run on the node now; empty if it can."""
+    """Why the pod does not fit on the node; empty if it does."""
     if not _selected(pod, node_labels):
         return ["node(s) didn't match Pod's node affinity/selector"]
     reasons: list[str] = []
@@ -61,7 +61,7 @@ def misfits(pod: Object, node_labels: Mapping[str, str], capacity: Amounts, used
 
 
 def message(reasons: Sequence[str]) -> str:
-    """One node, in the scheduler's sentence."""
+    """kube-scheduler's message for a cluster of one node."""
     return f"0/1 nodes are available: {', '.join(f'1 {reason}' for reason in reasons)}."
 
 
@@ -71,7 +71,7 @@ def gated(pod: Object) -> bool:
 
 
 def ours(pod: Object) -> bool:
-    """Whether the default scheduler is asked for, which is what the agent stands in for."""
+    """Whether the pod is for the default scheduler, whose place this one takes."""
     return (objects.spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) == DEFAULT_SCHEDULER
 
 
