@@ -46,6 +46,15 @@ class Caches:
         return self.version
 
 
+class SlowCaches(Caches):
+    """A live read takes three seconds."""
+
+    async def read_live(self, plan: Plan, view: View) -> int:
+        version = await super().read_live(plan, view)
+        await asyncio.sleep(3)
+        return version
+
+
 class Server:
     """Remembers what was written. Nothing is answered, unless it is ``prompt``: then the watch tells of it first."""
 
@@ -122,6 +131,15 @@ def test_a_look_that_settles_nothing_is_repeated_once_a_second(
     caches, server = Caches(version), Server()
     loop.run_until_complete(ten_seconds(caches, server))
     assert (caches.looks, server.asked) == (looks, asked)
+
+
+def test_a_live_read_is_as_old_as_the_request_of_its_list(loop: VirtualLoop) -> None:
+    """What happened between the API server's answer and its arrival is not in the list."""
+    caches, server = SlowCaches(500), Server()
+    loop.run_until_complete(ten_seconds(caches, server))
+    live_read = server.index.entries[UID].view.engine.live_read
+    assert live_read is not None
+    assert live_read.at == NOW
 
 
 @pytest.mark.parametrize(
