@@ -15,14 +15,13 @@ from typing import Any, TypeVar
 from prometheus_client import generate_latest
 
 from muster.daemon.app import Daemon
-from muster.reconcilers.refs import experiment_path
 from tests.fakes.history import collections_of
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.own_writes import OwnWrites
 from tests.simulation.plans.plan import Plan
-from tests.simulation.scenarios.scenario import EVERY_EPOCH, End, Fails, Scenario
+from tests.simulation.scenarios.scenario import EVERY_EPOCH, End, Fails, Scenario, path_of
 from tests.simulation.world.process import Process
-from tests.simulation.world.user_actions import NAMESPACE, Users
+from tests.simulation.world.user_actions import Users
 from tests.simulation.world.world import World
 
 WAVE = 50
@@ -85,11 +84,11 @@ class Soak(World):
             await asyncio.sleep(4.0)
             for name in names:
                 if _number(name) % 3 == 2:
-                    self.api.delete(experiment_path(NAMESPACE, name))
+                    self.api.delete(path_of(name))
             await self._over()
             for obj in self.experiments():
                 self.ended[obj["status"]["phase"]] += 1
-                self.api.delete(experiment_path(NAMESPACE, obj["metadata"]["name"]))
+                self.api.delete(path_of(obj["metadata"]["name"]))
             await asyncio.sleep(60.0)  # pods get their grace period, and the daemon sees them go
             self._forget()
             if wave + 1 in (self._waves * 3 // 5, self._waves):

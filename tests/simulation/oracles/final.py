@@ -12,6 +12,7 @@ from typing import Any
 
 from muster.api.names import LABEL_EXPERIMENT
 from muster.api.values.timestamps import seconds_of
+from tests.simulation.oracles.departures import lingering
 from tests.simulation.oracles.histories import History, history
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.masks import (
@@ -25,7 +26,7 @@ from tests.simulation.plans.masks import (
     unrecorded_epochs,
 )
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES, FOREIGN_CHANGES, Plan
-from tests.simulation.scenarios.scenario import End, Fails
+from tests.simulation.scenarios.scenario import End, Fails, name_of
 from tests.simulation.world.process import Stage
 from tests.simulation.world.world import EPOCH, World
 
@@ -91,7 +92,10 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
         yield from _end(world, name, end, summary["experiments"][name])
         yield from _accounts(world, name, summary["experiments"][name])
     yield from _objects(world, summary, clean)
+    yield from lingering(world)
     yield from _rest(world, clean)
+    yield from _forgotten(world)
+    yield from _found(world)
     yield from _stories(world)
     yield from _repeated(world, clean)
 
@@ -235,7 +239,8 @@ def _left(world: World, summary: dict[str, Any]) -> Iterator[str]:
     """A finished experiment has no running pod, and a deleted one has no pod at all."""
     for pod in world.objects("pods"):
         name, phase = pod["metadata"]["name"], pod.get("status", {}).get("phase", "Pending")
-        status = summary["experiments"][pod["metadata"]["labels"][LABEL_EXPERIMENT]]
+        metadata = pod["metadata"]
+        status = summary["experiments"][name_of(metadata["namespace"], metadata["labels"][LABEL_EXPERIMENT])]
         if status is None:
             yield f"{name} exists although its Experiment is gone"
         elif status["phase"] in OVER and phase not in OVER:
@@ -269,6 +274,27 @@ def _rest(world: World, clean: Result | None) -> Iterator[str]:
         late = _ended(world) - clean.ended - sum(fault.seconds for fault in world.plan.faults)
         if late > CONVERGE:
             yield f"it ends {late:.1f} s later than the faults explain"
+
+
+def _forgotten(world: World) -> Iterator[str]:
+    """The last daemon keeps nothing of experiments that are gone."""
+    daemon = world.runs[-1].daemon
+    assert daemon is not None
+    existing = {obj["metadata"]["uid"] for obj in world.experiments()}
+    for what, kept in (("entries", daemon.index.entries), ("views", daemon.index.views)):
+        if left := kept.keys() - existing:
+            yield f"{what} of {len(left)} experiments that are gone are kept"
+
+
+def _found(world: World) -> Iterator[str]:
+    """The last daemon finds every experiment by namespace and name, as the roll-call page asks for it."""
+    daemon = world.runs[-1].daemon
+    assert daemon is not None
+    for obj in world.experiments():
+        metadata = obj["metadata"]
+        subject = daemon.find(metadata["namespace"], metadata["name"])
+        if subject is None or subject.plan.uid != metadata["uid"]:
+            yield f"looking for {metadata['namespace']}/{metadata['name']} finds {subject and subject.plan.uid}"
 
 
 def _stories(world: World) -> Iterator[str]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from muster.api.names import LABEL_EPOCH, LABEL_UID
+from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from tests.fakes.history import Change, Object
 from tests.simulation.world.process import Process
 
@@ -68,8 +68,21 @@ class Invariants:
             self._violate("a restart is counted without a new epoch")
         if before["phase"] in OVER and after["phase"] != before["phase"]:
             self._violate(f"{before['phase']} is final, but {after['phase']} follows")
+        self._says_what_is_true(uid, after)
         if _without_update_time(before) == _without_update_time(after):
             self._violate(f"a status write changes nothing (resourceVersion {change.version})")
+
+    def _says_what_is_true(self, uid: str, status: Object) -> None:
+        """What a status says of the roll is true of its own epoch."""
+        processes = self.world.kubelet.processes.values()
+        gang = [each for each in processes if (each.experiment, each.epoch) == (uid, status["epoch"])]
+        if any(each.size == 1 for each in gang):
+            return  # a coordinator without other members is not probed
+        said = {each["type"] for each in status.get("conditions", ()) if each["status"] == "True"}
+        if "CoordinatorReady" in said and not any(each.serving for each in gang):
+            self._violate(f"the coordinator of epoch {status['epoch']} is called ready before it serves")
+        if "Assembled" in said and not any(len(each.arrived) == each.size for each in gang):
+            self._violate(f"epoch {status['epoch']} is called assembled before all ranks have arrived")
 
     # Writes of the daemon
 
@@ -93,9 +106,19 @@ class Invariants:
             self._violate(f"{name} of epoch {epoch} is created while epoch {status.get('epoch')} is persisted")
         if status.get("phase") in (*OVER, "Suspended"):
             self._violate(f"{name} is created for an experiment that is {status['phase']}")
+        self._starts_in_order(name, uid, epoch, int(labels[LABEL_RANK]))
         for other in self._pods(uid):
             if int(other["metadata"]["labels"][LABEL_EPOCH]) != epoch and _phase(other) not in OVER:
                 self._violate(f"{name} is created beside {other['metadata']['name']}, which may still run")
+
+    def _starts_in_order(self, name: str, uid: str, epoch: int, rank: int) -> None:
+        """With CoordinatorFirst the other members are created after the coordinator of their epoch has served."""
+        if self.world.scenario.spec.get("startup", {}).get("order") != "CoordinatorFirst" or rank == 0:
+            return
+        processes = self.world.kubelet.processes.values()
+        gang = (process for process in processes if (process.experiment, process.epoch) == (uid, epoch))
+        if not any(process.serving for process in gang):
+            self._violate(f"{name} is created before the coordinator of epoch {epoch} serves")
 
     def _deleted(self, path: str) -> None:
         """Pods are deleted only after the end of their epoch was persisted."""

@@ -1,12 +1,11 @@
 """Where the end of a plan may differ from that of its clean run, and why."""
 
-from muster.reconcilers.refs import experiment_path
 from muster.state.summary.status import PICTURE_GROWTH
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import CRASHES, Plan
 from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.scenario import NodeLost, Preempted
-from tests.simulation.world.user_actions import NAMESPACE, SUBMITTED
+from tests.simulation.scenarios.scenario import NodeLost, Preempted, path_of
+from tests.simulation.world.user_actions import SUBMITTED
 from tests.simulation.world.world import World
 
 PROMPT = 1.0
@@ -48,7 +47,7 @@ def acted_on_before_seen(world: World, name: str) -> bool:
     acts = [step.second for step in world.scenario.user_actions if step.experiment == name]
     if not acts:
         return False
-    came = next(each.version for each in world.api.history.changes if each.path == experiment_path(NAMESPACE, name))
+    came = next(each.version for each in world.api.history.changes if each.path == path_of(name))
     held = [fault.seconds for fault in world.plan.faults if fault.kind == "hold" and fault.at == came]
     return any(SUBMITTED + seconds > min(acts) for seconds in held)
 

@@ -26,6 +26,7 @@ KINDS = {
     "stale": "the daemon is killed after its nth write, and the next one begins with lists of an older resourceVersion",
     "refuse": "the nth write is answered with an error and not carried out",
     "lose": "the nth write is carried out, but answered with an error",
+    "slow-answer": "the nth write is carried out, and its answer comes some seconds late",
     "hold": "the events of one kind, from a resourceVersion on, come some seconds late",
     "drop": "an event is lost; a list shows what was lost some seconds later",
     "double": "an event comes twice; 0: each event does",
@@ -36,7 +37,7 @@ KINDS = {
 }
 CRASHES = ("crash-before", "crash-after", "late", "stale")
 FOREIGN_CHANGES = ("delete-pod", "edit-pod", "edit-spec")
-COUNTED_IN_WRITES = (*CRASHES, "refuse", "lose")
+COUNTED_IN_WRITES = (*CRASHES, "refuse", "lose", "slow-answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class Fault:
                 return RESTART_DELAY + STALE_FOR
             case "refuse" | "lose":
                 return 10.0  # delays between attempts double from 50 ms, and a refused create is repeated after 5 s
+            case "slow-answer":
+                return float(self.how)
             case "hold":
                 return float(self.how) + 70.0 * (float(self.how) > 70)  # a silent watch is reopened, and waits again
             case "drop":

@@ -47,6 +47,14 @@ SCENARIOS = (
         incidents=(Fails(rank=-1),),
         others={"other": End("Succeeded", "AllMembersSucceeded")},
     ),
+    # Two experiments have the same name in two namespaces: one fails and is restarted, the other is not affected.
+    Scenario(
+        "same-name",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
+        sizes=(1, 4),
+        incidents=(Fails(rank=-1),),
+        others={"elsewhere/run": End("Succeeded", "AllMembersSucceeded")},
+    ),
     # A member fails and the others hang in a collective and ignore SIGTERM, as JAX does.
     Scenario(
         "survivors-hang",

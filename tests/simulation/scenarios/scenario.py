@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.reconcilers.refs import experiment_path
+
+NAMESPACE = "team"
+"""Where experiments are, unless their name says ``namespace/name``."""
 EVERY_EPOCH = range(1_000_000)
 """Every epoch."""
 
@@ -127,9 +131,20 @@ class Scenario:
     settle_within: float = 60.0
     """Seconds from the last event in the world to the daemon's last write: longer where a clock still runs."""
     others: Mapping[str, End] = field(default_factory=dict)
-    """Further experiments that run beside ``run``, and how they end."""
+    """Further experiments (``name``, or ``namespace/name``) that run beside ``run``, and how they end."""
 
     @property
     def ends(self) -> dict[str, End]:
         """How each experiment must end, by name."""
         return {"run": self.end, **self.others}
+
+
+def path_of(name: str) -> str:
+    """The path of the Experiment that a scenario calls by that name."""
+    namespace, _, own = name.rpartition("/")
+    return experiment_path(namespace or NAMESPACE, own)
+
+
+def name_of(namespace: str, name: str) -> str:
+    """The name by which a scenario calls that Experiment."""
+    return name if namespace == NAMESPACE else f"{namespace}/{name}"

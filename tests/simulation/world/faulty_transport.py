@@ -100,7 +100,9 @@ class FaultyTransport:
         if fault is not None and fault.kind == "lose":
             await self._travel()
             raise error(fault.how, f"{method} {path}")
-        if fault is not None:
+        if fault is not None and fault.kind == "slow-answer":
+            await asyncio.sleep(float(fault.how))
+        elif fault is not None:
             await self._fail(fault)
         self.own.answered(method, path, body, answer)
         return answer

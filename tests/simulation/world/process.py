@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Any
 
 from muster.api.names import JAX_PORT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK, LABEL_UID
+from tests.simulation.scenarios.scenario import name_of
 
 
 class Stage(Enum):
@@ -25,7 +26,7 @@ class Process:
     experiment: str
     """uid of the Experiment."""
     experiment_name: str
-    """Name of the Experiment."""
+    """The scenario's name of the Experiment."""
     rank: int
     epoch: int
     host: str
@@ -69,7 +70,7 @@ def process_of(path: str, pod: dict[str, Any]) -> Process:
         path=path,
         name=metadata["name"],
         experiment=labels[LABEL_UID],
-        experiment_name=labels[LABEL_EXPERIMENT],
+        experiment_name=name_of(metadata["namespace"], labels[LABEL_EXPERIMENT]),
         rank=int(labels[LABEL_RANK]),
         epoch=int(labels[LABEL_EPOCH]),
         host=f"{spec['hostname']}.{spec['subdomain']}",

@@ -4,15 +4,13 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
-from muster.reconcilers.refs import experiment_path
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import Fault
-from tests.simulation.scenarios.scenario import UserAction
+from tests.simulation.scenarios.scenario import UserAction, path_of
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
-NAMESPACE = "team"
 SUBMITTED = 1.0
 """The second at which all experiments are submitted."""
 
@@ -43,12 +41,13 @@ class Users:
             "types": {"worker": {"count": self.world.plan.size, "resources": {"cpus": 1, "ramRatio": 2}}},
             **deepcopy(dict(self.world.scenario.spec)),
         }
-        self.world.api.put(experiment_path(NAMESPACE, name), {"apiVersion": API_VERSION, "kind": KIND, "metadata": {
-            "namespace": NAMESPACE}, "spec": spec})  # fmt: skip
+        path = path_of(name)
+        metadata = {"namespace": path.split("/")[5]}
+        self.world.api.put(path, {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec})
 
     def step(self, step: UserAction) -> None:
         """Carry out one action of the scenario."""
-        path = experiment_path(NAMESPACE, step.experiment)
+        path = path_of(step.experiment)
         obj = self.world.api.objects.get(path)
         if obj is None:
             return
@@ -59,7 +58,7 @@ class Users:
 
     def apply_foreign_change(self, fault: Fault) -> None:
         """Delete or edit a pod, or edit the spec, as a fault of the plan says."""
-        path = experiment_path(NAMESPACE, "run")
+        path = path_of("run")
         if fault.kind == "edit-spec":
             if (obj := self.world.api.objects.get(path)) is not None:
                 self.world.api.put(path, {**obj, "spec": {**obj["spec"], "command": "python other.py"}})

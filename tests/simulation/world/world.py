@@ -9,13 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from muster.api.errors import ApiError
-from muster.reconcilers.refs import experiment_path
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import Invariants
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, FOREIGN_CHANGES, RESTART_DELAY, Fault, Plan
 from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.scenario import Scenario
+from tests.simulation.scenarios.scenario import Scenario, path_of
 from tests.simulation.world.daemon_run import CURRENT_RUN, DaemonRun, task_factory
 from tests.simulation.world.error_log import error_log
 from tests.simulation.world.faulty_transport import FaultyTransport
@@ -23,7 +22,7 @@ from tests.simulation.world.gang import Gang
 from tests.simulation.world.garbage_collector import GarbageCollector
 from tests.simulation.world.kubelet import Kubelet
 from tests.simulation.world.process import Process
-from tests.simulation.world.user_actions import NAMESPACE, SUBMITTED, Users
+from tests.simulation.world.user_actions import SUBMITTED, Users
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 EPOCH = 1_000_000.0
@@ -251,7 +250,7 @@ class World:
 
     def experiment_named(self, name: str) -> Object | None:
         """The Experiment of that name."""
-        return self.api.objects.get(experiment_path(NAMESPACE, name))
+        return self.api.objects.get(path_of(name))
 
     def statuses(self) -> list[Object]:
         """The last status of every Experiment that ever existed."""
