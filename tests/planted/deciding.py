@@ -1,5 +1,6 @@
 """Bugs in decisions: epochs, failures, the barrier, clocks."""
 
+import dataclasses
 from typing import Any
 
 from msgspec.structs import replace
@@ -8,15 +9,19 @@ from muster.daemon import controller as controller
 from muster.daemon.controller import Controller
 from muster.daemon.experiments import Entry, ExperimentIndex
 from muster.state import machine
+from muster.state.actions import DeletePods
 from muster.state.context import Context, Fail, Restart
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.policies import barrier, deadline, failure
-from muster.state.record import Record
+from muster.state.policies import barrier, deadline, failure, startup
+from muster.state.record import Phase, Record
 from muster.state.rules import ClockName
 from muster.state.summary.messages import cause_of
 from muster.state.view.view import View
 from tests.planted.bug import Hunt, Swaps, bug, swap
+
+PATIENCE = 4.0
+"""Seconds for which old pods are left alone."""
 
 
 @bug(Hunt("crash", "member-fails"), Hunt("two-crashes", "member-fails"), Hunt("stale", "member-fails"))
@@ -66,6 +71,56 @@ def failures_by_edge() -> Swaps:
 def no_barrier() -> Swaps:
     """An epoch begins while pods of another one may still run."""
     return [swap(barrier, "clear", lambda case: True)]
+
+
+@bug(Hunt("clean", "suspended"), Hunt("crash", "suspended", most=10))
+def suspended_pods_stay() -> Swaps:
+    """A suspended experiment's pods are not deleted."""
+    end = barrier.end
+
+    def kept(context: Context) -> list[DeletePods]:
+        return [] if context.record.phase is Phase.SUSPENDED else end(context)
+
+    return [swap(barrier, "end", kept)]
+
+
+@bug(Hunt("clean", "cancelled"), Hunt("crash", "cancelled", most=10))
+def cancelled_pods_stay() -> Swaps:
+    """A cancelled experiment's pods are not deleted."""
+    end = barrier.end
+
+    def kept(context: Context) -> list[DeletePods]:
+        return [] if context.record.reason == "Cancelled" else end(context)
+
+    return [swap(barrier, "end", kept)]
+
+
+@bug(Hunt("clean", "survivors-hang"), shown_by="is not gone")
+def endless_grace() -> Swaps:
+    """Survivors of a broken gang get an hour of grace, which those that ignore SIGTERM use."""
+    sweep = barrier.sweep
+
+    def patient(context: Context) -> list[DeletePods]:
+        return [dataclasses.replace(each, grace=3600) for each in sweep(context)]
+
+    return [swap(barrier, "sweep", patient)]
+
+
+@bug(Hunt("clean", "survivors-hang"), shown_by="is not asked to go")
+def swept_late() -> Swaps:
+    """Pods of an older epoch are deleted only after a while."""
+    sweep = barrier.sweep
+
+    def late(context: Context) -> list[DeletePods]:
+        return sweep(context) if context.now > context.record.phase_at + PATIENCE else []
+
+    return [swap(barrier, "sweep", late)]
+
+
+@bug(Hunt("clean", "coordinator-first"), Hunt("hold", "coordinator-first", most=10))
+def coordinator_first_ignored() -> Swaps:
+    """All members are created at once, whatever startup.order says."""
+    return [swap(startup, "gate_open", lambda context, gate: True)]
 
 
 @bug(Hunt("hold", "unschedulable-restarts"))

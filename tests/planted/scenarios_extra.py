@@ -9,8 +9,8 @@ from muster.kube.paths import core
 from tests.simulation.oracles import final as oracles
 from tests.simulation.plans.plan import Plan
 from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.scenario import End, Scenario, UserAction
-from tests.simulation.world.user_actions import NAMESPACE, Users
+from tests.simulation.scenarios.scenario import NAMESPACE, End, Scenario, UserAction
+from tests.simulation.world.user_actions import Users
 from tests.simulation.world.world import World
 
 

@@ -1,4 +1,4 @@
-"""The simulation catches planted bugs: five of them here; ``python -m tests.planted`` plays all."""
+"""The simulation catches planted bugs: ten of them here; ``python -m tests.planted`` plays all."""
 
 import pytest
 
@@ -13,6 +13,11 @@ CAUGHT = [
     (deciding.epoch_in_memory, Hunt("crash", "member-fails", most=30)),
     (deciding.deadline_in_a_timer, Hunt("crash", "total-passes", most=30)),
     (writing.deleted_before_persisted, Hunt("clean", "member-fails")),
+    (deciding.suspended_pods_stay, Hunt("clean", "suspended")),
+    (deciding.cancelled_pods_stay, Hunt("clean", "cancelled")),
+    (deciding.coordinator_first_ignored, Hunt("clean", "coordinator-first")),
+    (watching.found_by_name_alone, Hunt("clean", "same-name")),
+    (watching.old_answer_credited, Hunt("slow-answer", "survivors-hang")),
     (watching.own_writes_unread, Hunt("hold", "member-fails", most=30)),
     (watching.cache_by_name, Hunt("stranger", "coordinator-first", most=30)),
 ]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from muster.daemon.controller import Controller
-from muster.daemon.experiments import Entry
+from muster.daemon.experiments import Entry, ExperimentIndex
 from muster.daemon.freshness import Freshness, Readiness
 from muster.daemon.informers import Informers
 from muster.kube.listwatch.events import Event
@@ -13,6 +13,8 @@ from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
 from muster.kube.listwatch.tombstones import Tombstones
 from muster.state.record import Record, StoryLine
+from muster.state.roll import RollAnswer
+from muster.state.view.view import View
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 FOR_EVER = 1 << 62
@@ -67,6 +69,42 @@ def pods_before_record() -> Swaps:
         return Readiness.DECIDE if found is Readiness.READ_PODS else found
 
     return [swap(Freshness, "ready", unaware)]
+
+
+@bug(Hunt("clean", "same-name"), Hunt("crash", "same-name", most=5))
+def found_by_name_alone() -> Swaps:
+    """The roll-call page looks an experiment up by its name, whatever the namespace."""
+
+    def named(self: ExperimentIndex, namespace: str, name: str) -> Entry | None:
+        return next((entry for entry in self if entry.seen.name == name), None)
+
+    return [swap(ExperimentIndex, "named", named)]
+
+
+@bug(Hunt("slow-answer", "survivors-hang"))
+def old_answer_credited() -> Swaps:
+    """A probe's answer counts for the epoch that the record has by then, and not for the one that was probed."""
+
+    def heard(self: Controller, uid: str, epoch: int, answer: RollAnswer) -> None:
+        entry = self._index.get(uid)
+        if entry is None:
+            return
+        current = entry.record.epoch if entry.record else epoch
+        if entry.view.observe_probe(answer, current):
+            self._queue.add(uid)
+
+    return [swap(Controller, "heard", heard)]
+
+
+@bug(Hunt("clean", "deleted"), Hunt("crash", "deleted", most=10))
+def view_leaked() -> Swaps:
+    """The view of an experiment that is gone is kept when its last pod goes."""
+
+    def touched(self: ExperimentIndex, owner: str, view: View) -> None:
+        if owner in self.entries:
+            self.wanted(owner)
+
+    return [swap(ExperimentIndex, "_touched", touched)]
 
 
 def _never(self: Tombstones, uid: str, version: int) -> bool:
