@@ -8,7 +8,7 @@ once. So, before the first step:
     One consistent LIST of Experiments brings the latest record of each, above all those the previous leader wrote.
     On an older one a step could take the pods of the newest epoch for leftovers and delete them. Where the watch is
     ahead of the list already, or the record is that of our own last write, nothing changes. This is read-your-own-
-    writes with "own" meaning: of whoever led before.
+    writes with "own" meaning: of every earlier leader.
 ``view.engine``
     ``EngineFacts.reset`` forgets what the live API said to an earlier leadership. The epoch may have been launched,
     lost members or been swept since, and a quota may have been raised: the API is asked again (two requests for an

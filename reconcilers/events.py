@@ -1,4 +1,4 @@
-"""The story, told to Kubernetes: one Event per line, after the record that holds the line is persisted.
+"""Story lines as Kubernetes Events: one per line, after the record that holds the line is persisted.
 
 Events are for people with ``kubectl describe``; the record is the truth. So no failure here fails a step, and an API
 server that is busy or away is not asked for the remaining lines.
@@ -15,7 +15,7 @@ from muster.reconcilers.render.event import render_event
 from muster.state.record import StoryLine
 
 Report = Callable[[StoryLine, Exception], None]
-"""Told of every line that did not become an Event, and why."""
+"""Called with every line that did not become an Event, and with the error."""
 
 
 async def announce(
@@ -23,7 +23,7 @@ async def announce(
 ) -> None:
     """Make each line an Event of the Experiment, in order. ``instance`` says which daemon speaks (its pod's name).
 
-    A line told twice makes one Event. Raises nothing but cancellation; failures go to ``report``.
+    A line that is written twice makes one Event. Raises nothing but cancellation; failures go to ``report``.
     """
     path = core(ref.namespace, "events")
     for number, line in enumerate(lines):

@@ -1,7 +1,7 @@
-"""What a decision may ask of the world: a closed set, each safe to do twice.
+"""The actions of a decision: a closed set, each safe to carry out twice.
 
-The engine carries an action out only after the record that goes with it is persisted. What comes of it returns as a
-fact of the view (a pod appears, a barrier is confirmed, a refusal), never as a return value to the decision.
+The engine carries an action out only after the record that goes with it is persisted. The result returns as a fact of
+the view (a pod appears, a launch is confirmed, a refusal), never as a return value to the decision.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from muster.state.pod import Pod
 
 @dataclass(frozen=True, slots=True)
 class ConfirmLaunch:
-    """Look at the live API before the first member of an epoch is created.
+    """Ask the live API before the first member of an epoch is created.
 
     One GET of the owner and one consistent LIST of its pods: a cache may be late, and a launch on late facts runs
     two epochs at once.

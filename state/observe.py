@@ -12,7 +12,7 @@ from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succ
 from muster.state.policies import barrier, deadline, failure, rendezvous, success, suspension
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record, StoryLine
-from muster.state.summary.history import append, tell
+from muster.state.summary.history import append, new_lines
 from muster.state.summary.status import due, summarize
 from muster.state.transitions import enter
 
@@ -50,7 +50,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
             assembly = _assess(context)
     context = context.with_record(_await_ends(context))
     after = summarize(context, assembly)
-    lines = tell(before, after, now)
+    lines = new_lines(before, after, now)
     if lines:
         after = replace(after, story=append(after.story, lines))
     write, refresh_at = due(before, after, now)

@@ -83,6 +83,6 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
         """The member ended with an error, or its pod failed before it had ended. Does not wait for the pod's phase."""
         return not self.succeeded and (self.phase is PodPhase.FAILED or self.exit is not None)
 
-    def says_the_same(self, newer: "Pod") -> bool:
-        """Whether a newer record holds no news: somebody wrote to the pod, but nothing that is kept of it."""
+    def same_content(self, newer: "Pod") -> bool:
+        """Whether a newer record of the pod differs in no tracked field."""
         return msgspec.structs.replace(newer, resource_version=self.resource_version) == self

@@ -75,7 +75,7 @@ class RollAnswer:
     detail: str = ""
     """One printable line of at most 1,000 characters, for people."""
     expected: int | None = None
-    """The number of processes process 0 was told; None when the coordinator does not say."""
+    """The number of processes the coordinator waits for; None when it does not say."""
     states: tuple[RankState, ...] = ()
     """The state of each member that the coordinator knows: of ``identities[i]``, or where there are no identities of
     rank i. Empty when no coordinator serves."""

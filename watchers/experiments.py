@@ -1,6 +1,6 @@
 """Experiments, as the bytes they came in.
 
-They are few and their spec is the user's to get wrong, so it is read by ``muster.api`` where an error can be told to
+They are few and users make mistakes in their spec, so ``muster.api`` reads it where an error can be reported to
 its author. Here only the metadata is read, which the API server vouches for.
 """
 

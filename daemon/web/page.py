@@ -124,9 +124,9 @@ def _facts(one: Detail) -> Html:
         facts.append(("Arrived", f"{one.arrived} of {one.size}"))
     facts += [(f"Ranks {state}", numbers) for state, numbers in one.ranks.items()]
     if asked := one.coordinator:
-        told = "" if asked.told is None else f", told of {asked.told} processes"
+        expected = "" if asked.told is None else f", waits for {asked.told} processes"
         note = f": {asked.detail}" if asked.detail else ""
-        facts.append(("Coordinator", f"{asked.address} {asked.state}{told}, asked {asked.at}{note}"))
+        facts.append(("Coordinator", f"{asked.address} {asked.state}{expected}, asked {asked.at}{note}"))
     facts += [(f"Clock {name}", _clock("", left)) for name, left in one.clocks.items()]
     if one.cause:
         facts.append(("Last epoch ended", f"epoch {one.cause.epoch}, {one.cause.at}: {one.cause.sentence}"))

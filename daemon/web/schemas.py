@@ -48,7 +48,7 @@ class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):
     latency: float
     protocol: str
     told: int | None
-    """The number of processes the coordinator was told to wait for."""
+    """The number of processes the coordinator waits for."""
 
 
 class CauseReport(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,6 +1,6 @@
-"""AlreadyExists: is it our own first copy, or somebody else's?
+"""AlreadyExists: recognise our own first copy, or refuse with the owner's name.
 
-Answers that mean "no" rather than "not now", in words that tell a person what to do.
+Refusals are answers that mean "no" rather than "not now"; their messages say what to do next.
 """
 
 from muster.api.errors import ApiError, Conflict, Forbidden, Invalid, MusterError, NotFound
@@ -79,7 +79,7 @@ def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
     """
     owner = found.controller
     leftover = owner is not None and (owner.api_version, owner.kind, owner.name) == (API_VERSION, KIND, plan.name)
-    whose = f"is controlled by {owner.kind} {owner.name} (uid {owner.uid})" if owner else "is controlled by nobody"
+    whose = f"is controlled by {owner.kind} {owner.name} (uid {owner.uid})" if owner else "has no controller"
     ours = f"Experiment {plan.name} (uid {plan.uid})"
     if leftover or found.deletion_timestamp:
         advice = "It is left over and will be removed; the experiment waits for that."
@@ -87,6 +87,6 @@ def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
         advice = f"Delete that {kind}, or give the experiment another name, and start the experiment anew."
     return Refusal(
         "NameTaken",
-        f"{kind} {plan.namespace}/{found.name} exists and {whose}, not by {ours}. {advice}",
+        f"{kind} {plan.namespace}/{found.name} exists and {whose}; it does not belong to {ours}. {advice}",
         final=not (leftover or found.deletion_timestamp),
     )

@@ -65,7 +65,7 @@ class Batch(Generic[T]):
                 workers.create_task(worker(), name=f"{name} ({number})")
 
     def outcome(self) -> Outcome:
-        """What came of it all. Of a refusal and an error the refusal is told: it says more and outlasts the other."""
+        """The result of the batch. A refusal replaces an error: it says more and lasts longer."""
         return Outcome(version=self._version, refusal=self._refusal, error=None if self._refusal else self._error)
 
 

@@ -34,7 +34,7 @@ class NativeEngine:
 
         Raises ``ApiError`` when the API server could not be reached or was busy, or has it in the outcome where a part
         was done: come back later, with back-off (and after ``retry_after``, where it is set). Raises ``MusterError``
-        for a launch of another epoch than the persisted one: whoever asks for that has not persisted what it decided.
+        for a launch of another epoch than the persisted one: the caller has not persisted its decision.
         When the call is cancelled nothing of it goes on.
         """
         match action:

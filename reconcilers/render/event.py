@@ -18,12 +18,12 @@ def render_event(ref: ExperimentRef, line: StoryLine, instance: str) -> dict[str
     Raises ValueError or OverflowError for a time that no calendar has.
     """
     when = datetime.fromtimestamp(line.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    told = "\0".join((ref.uid, str(line.epoch), line.reason, f"{line.at:.6f}", line.message))
+    content = "\0".join((ref.uid, str(line.epoch), line.reason, f"{line.at:.6f}", line.message))
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{ref.name}.{sha256(told.encode('utf-8', 'replace')).hexdigest()[:16]}",
+            "name": f"{ref.name}.{sha256(content.encode('utf-8', 'replace')).hexdigest()[:16]}",
             "namespace": ref.namespace,
         },
         "involvedObject": {

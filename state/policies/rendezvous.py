@@ -80,13 +80,13 @@ def _as_persisted(context: Context) -> Assembly | None:
     ready, roll = context.record.condition(ConditionType.COORDINATOR_READY), context.record.roll
     if ready is None or not ready.status or roll is None:
         return None
-    told, stuck = context.record.condition(ConditionType.ASSEMBLED), context.record.condition(ConditionType.STUCK)
+    assembled, stuck = context.record.condition(ConditionType.ASSEMBLED), context.record.condition(ConditionType.STUCK)
     return Assembly(
         complete=context.record.assembled_at is not None,
         coordinator_ready=True,
         arrived=roll.arrived,
         missing=roll.missing,
-        message=told.message if told else "",
+        message=assembled.message if assembled else "",
         stuck=(stuck.reason, stuck.message) if stuck and stuck.status else None,
         look_again=None,
     )

@@ -11,7 +11,7 @@ from muster.state.record import Condition, ConditionType, Phase, Record
 from muster.state.summary.messages import sentence, why_idle
 
 NO_COORDINATOR = "NoCoordinator"
-"""Reason of a CoordinatorReady that is true because nobody needs one."""
+"""Reason of a CoordinatorReady that is true because the operator has no coordinator."""
 
 Row = tuple[ConditionType, bool, str, str]
 
@@ -69,7 +69,7 @@ def _ending(kind: ConditionType, record: Record, phase: Phase) -> Row:
 
 def _coordinator(context: Context, assembly: Assembly) -> Row:
     if context.plan.coordinator is None:
-        return ConditionType.COORDINATOR_READY, True, NO_COORDINATOR, "the members meet nowhere"
+        return ConditionType.COORDINATOR_READY, True, NO_COORDINATOR, "the operator has no coordinator"
     address = context.plan.coordinator_address(context.record.epoch)
     if assembly.coordinator_ready:
         return ConditionType.COORDINATOR_READY, True, "Serving", f"serving at {address}"

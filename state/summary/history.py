@@ -1,7 +1,7 @@
 """The story: what happened to an experiment, one line per turn.
 
 Lines are derived from the difference of two records, so a turn that was not persisted has no line, and a line
-cannot be told twice for one turn. Each line becomes a Kubernetes Event after the record that holds it is written.
+cannot occur twice for one turn. Each line becomes a Kubernetes Event after the record that holds it is written.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: how a run started explains how it ends."""
 
 
-def tell(before: Record | None, after: Record, now: float) -> tuple[StoryLine, ...]:
+def new_lines(before: Record | None, after: Record, now: float) -> tuple[StoryLine, ...]:
     """The lines that lead from one record to the next."""
     return tuple(
         StoryLine(now, after.epoch, reason, message, warning) for reason, message, warning in _turns(before, after)
@@ -23,10 +23,10 @@ def tell(before: Record | None, after: Record, now: float) -> tuple[StoryLine, .
 
 def append(story: tuple[StoryLine, ...], lines: tuple[StoryLine, ...]) -> tuple[StoryLine, ...]:
     """The bounded story with the new lines at its end."""
-    told = story + lines
-    if len(told) <= STORY_LINES:
-        return told
-    return told[:KEPT_FIRST] + told[KEPT_FIRST - STORY_LINES :]
+    lengthened = story + lines
+    if len(lengthened) <= STORY_LINES:
+        return lengthened
+    return lengthened[:KEPT_FIRST] + lengthened[KEPT_FIRST - STORY_LINES :]
 
 
 def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
@@ -34,7 +34,7 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
         if after.phase is Phase.SUSPENDED:
             yield "Suspended", "created suspended", False
         else:
-            yield "Started", f"calling {after.size} members", False
+            yield "Started", f"starting {after.size} members", False
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
         kind = "disruption, not counted" if after.cause.disruption else f"restart {after.restarts}"
         yield "GangRestart", f"epoch {before.epoch} ended, {kind}: {sentence(after.cause)}", True
@@ -48,7 +48,7 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
 
 def _phase(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
     if after.phase is Phase.SUSPENDED:
-        yield "Suspended", "the gang is taken down", False
+        yield "Suspended", "deleting the pods of the gang", False
     elif before.phase is Phase.SUSPENDED:
         yield "Resumed", f"epoch {after.epoch} begins", False
     elif before.phase is Phase.RESTARTING:

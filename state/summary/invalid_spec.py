@@ -1,4 +1,4 @@
-"""An experiment whose spec cannot be run at all: it fails at once, says why, and costs nobody else anything."""
+"""The record of an experiment whose spec cannot be planned: Failed at once, with the reason InvalidSpec."""
 
 from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
 

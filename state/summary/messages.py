@@ -16,7 +16,7 @@ def cause_of(pod: Pod, epoch: int, now: float) -> Cause:
     reason, message = "ContainerFailed", ""
     if pod.disruption:
         reason, message = pod.disruption, pod.waiting_message
-    elif taken(pod):
+    elif was_deleted(pod):
         reason, message = "PodDeleted", "the pod was deleted while its gang was at work"
     elif pod.exit and pod.exit.code:
         reason, message = pod.exit.reason or "Error", pod.exit.message
@@ -35,7 +35,7 @@ def cause_of(pod: Pod, epoch: int, now: float) -> Cause:
         node=pod.node,
         exit_code=pod.exit.code if pod.exit else None,
         signal=pod.exit.signal if pod.exit else 0,
-        disruption=bool(pod.disruption) or taken(pod),
+        disruption=bool(pod.disruption) or was_deleted(pod),
     )
 
 
@@ -43,8 +43,8 @@ KILLED = frozenset({143, 137})
 """Exit codes of SIGTERM and SIGKILL, which is how a pod that is deleted ends."""
 
 
-def taken(pod: Pod) -> bool:
-    """Somebody deleted the pod while its gang was at work, and if it has ended, then of that."""
+def was_deleted(pod: Pod) -> bool:
+    """Whether the pod was deleted while its gang was at work, and where it has ended, ended because of that."""
     return pod.terminating and (not pod.failed or _killed(pod))
 
 

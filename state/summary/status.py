@@ -1,7 +1,7 @@
-"""The picture: what a person sees of an experiment, painted anew from the facts at every step.
+"""The summary of the status for people, computed from the facts at every step.
 
-Facts are persisted the moment they change. Counts and messages change with every pod, so a picture that differs in
-nothing else is written at growing intervals: a gang of 512 that starts over ten minutes costs a handful of status
+Facts are persisted when they change. Counts and messages change with every pod, so a status that differs in nothing
+else is written at growing intervals: a gang of 512 that starts over ten minutes costs a handful of status
 writes and not 512.
 """
 
@@ -17,20 +17,20 @@ from muster.state.rules import ClockName
 from muster.state.summary.conditions import renew
 from muster.state.summary.messages import of_lingering, sentence
 
-PICTURE_PAUSE = 30.0
-"""Seconds after a phase began before its picture is refreshed for the first time."""
-PICTURE_GROWTH = 5.0
+SUMMARY_PAUSE = 30.0
+"""Seconds after a phase began before its summary is refreshed for the first time."""
+SUMMARY_GROWTH = 5.0
 """The next pause is that many times the age of the phase: a phase of ten minutes costs two refreshes, of a day five.
 
-Whoever wants every count as it changes asks the daemon (its page, its metrics), which costs the API server nothing."""
+The daemon's page and metrics have every count as it changes, at no cost to the API server."""
 
 
 def summarize(context: Context, assembly: Assembly) -> Record:
-    """Everything a person sees, painted anew from the facts."""
+    """The record with its summary computed anew."""
     plan, record = context.plan, context.record
     ready, roll = context.tally.ready + context.tally.succeeded, record.roll
     if record.finished:
-        ready = record.ready  # how it ended stays, whoever removes the pods
+        ready = record.ready  # the count at the end stays when the pods are deleted
     elif record.gathering and plan.coordinator and not plan.coordinator.probe.passive:
         ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
     conditions = renew(context, assembly)
@@ -90,6 +90,6 @@ def due(before: Record | None, after: Record, now: float) -> tuple[bool, float |
         return True, None
     if before == after:
         return False, None
-    pause = max(PICTURE_PAUSE, PICTURE_GROWTH * (before.updated_at - after.phase_at))
+    pause = max(SUMMARY_PAUSE, SUMMARY_GROWTH * (before.updated_at - after.phase_at))
     refresh_at = max(before.updated_at, after.phase_at) + pause
     return now >= refresh_at, refresh_at

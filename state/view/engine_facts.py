@@ -47,7 +47,7 @@ class EngineFacts:
     def reset(self) -> None:
         """Forget what the live API said to an earlier leadership: it must be asked again.
 
-        ``launched`` and ``deleting`` hold whoever leads, and ``service`` is kept by a watch.
+        ``launched`` and ``deleting`` hold for every leader, and ``service`` is kept by a watch.
         """
         self.confirmed = self.lost = -1
         self.live_read = self.refusal = None

@@ -56,7 +56,7 @@ class View:
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
         """Replace one pod's record (None: was not there, or is gone). True if a tracked field changed."""
-        if old is not None and new is not None and old.says_the_same(new):
+        if old is not None and new is not None and old.same_content(new):
             self.epochs[old.epoch].exchange(new)
             return False
         if old is not None:

@@ -115,11 +115,11 @@ def test_whatever_is_kept_of_a_pod_is_news_when_it_changes_and_its_version_is_no
     before = pod(0)
     same = msgspec.structs.replace(before, resource_version=99)
     other = msgspec.structs.replace(same, **{field: object()})
-    assert before.says_the_same(same)
-    assert not before.says_the_same(other)
+    assert before.same_content(same)
+    assert not before.same_content(other)
 
 
-def test_what_says_the_same_is_no_news_but_kept() -> None:
+def test_what_same_content_is_no_news_but_kept() -> None:
     before, twin = pod(1), pod(1, uid="twin")
     seen = view(before, twin)
     after = msgspec.structs.replace(before, resource_version=99)

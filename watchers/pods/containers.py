@@ -42,7 +42,7 @@ _NOBODY = Survey()
 
 
 def survey(status: Status) -> Survey:
-    """A first look, so that the rest is asked only of pods that have it to tell."""
+    """A quick survey: the costly details are read only for pods that have them."""
     if not status.containerStatuses and not status.initContainerStatuses:
         return _NOBODY
     main: bool | None = None

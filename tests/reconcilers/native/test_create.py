@@ -82,7 +82,7 @@ async def test_a_pod_without_an_owner_is_not_ours_either() -> None:
     bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"ownerReferences": [{"uid": plan.uid}]}})
     taken = refusal(await create(bench, plan))
     assert taken.final
-    assert "controlled by nobody" in taken.message
+    assert "has no controller" in taken.message
 
 
 async def test_a_stranger_that_is_going_is_waited_for() -> None:

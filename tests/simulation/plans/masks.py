@@ -1,6 +1,6 @@
 """Where the end of a plan may differ from that of its clean run, and why."""
 
-from muster.state.summary.status import PICTURE_GROWTH
+from muster.state.summary.status import SUMMARY_GROWTH
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import CRASHES, Plan
 from tests.simulation.scenarios.catalogue import scenarios
@@ -39,7 +39,7 @@ def extra_refresh_delay(world: World) -> float:
     between refreshes grows with the age of the phase, and a ``hold`` fault makes the phase older."""
     if world.scenario.end.phase in OVER:
         return 0.0
-    return PICTURE_GROWTH * sum(fault.seconds for fault in world.plan.faults if fault.kind == "hold")
+    return SUMMARY_GROWTH * sum(fault.seconds for fault in world.plan.faults if fault.kind == "hold")
 
 
 def acted_on_before_seen(world: World, name: str) -> bool:

@@ -122,7 +122,7 @@ def test_what_is_said_is_renewed_though_the_status_stays() -> None:
 def test_who_needs_no_coordinator_has_it_ready() -> None:
     case = Context(plan(coordinator=None), record(), view(), NOW)
     here = {each.type: each for each in renew(case, QUIET)}[ConditionType.COORDINATOR_READY]
-    assert (here.status, here.reason, here.message) == (True, "NoCoordinator", "the members meet nowhere")
+    assert (here.status, here.reason, here.message) == (True, "NoCoordinator", "the operator has no coordinator")
 
 
 def test_what_it_waits_for_is_not_how_it_finished() -> None:

@@ -3,14 +3,14 @@
 import pytest
 
 from muster.state.record import STORY_LINES, Cause, Condition, ConditionType, Phase, Record, StoryLine
-from muster.state.summary.history import KEPT_FIRST, append, tell
+from muster.state.summary.history import KEPT_FIRST, append, new_lines
 from tests.builders import NOW, record
 
 RAN = record(phase=Phase.RUNNING)
 
 
 def lines(before: Record | None, after: Record) -> list[tuple[str, str, bool]]:
-    told = tell(before, after, NOW + 3)
+    told = new_lines(before, after, NOW + 3)
     assert all((line.at, line.epoch) == (NOW + 3, after.epoch) for line in told)
     return [(line.reason, line.message, line.warning) for line in told]
 
@@ -20,14 +20,14 @@ def condition(kind: ConditionType, status: bool, reason: str = "Because", messag
 
 
 def test_it_begins() -> None:
-    assert lines(None, record(size=4)) == [("Started", "calling 4 members", False)]
+    assert lines(None, record(size=4)) == [("Started", "starting 4 members", False)]
     assert lines(None, record(phase=Phase.SUSPENDED)) == [("Suspended", "created suspended", False)]
 
 
 def test_it_may_begin_and_end_at_once() -> None:
     after = record(phase=Phase.SUCCEEDED, size=0, reason="AllMembersSucceeded", message="no members were asked for")
     assert lines(None, after) == [
-        ("Started", "calling 0 members", False),
+        ("Started", "starting 0 members", False),
         ("AllMembersSucceeded", "no members were asked for", False),
     ]
 
@@ -54,7 +54,7 @@ def test_a_restart_out_of_a_restart_is_told_too() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "line"),
     [
-        (RAN, record(phase=Phase.SUSPENDED, epoch=1), ("Suspended", "the gang is taken down", False)),
+        (RAN, record(phase=Phase.SUSPENDED, epoch=1), ("Suspended", "deleting the pods of the gang", False)),
         (record(phase=Phase.SUSPENDED, epoch=1), record(epoch=1), ("Resumed", "epoch 1 begins", False)),
         (record(phase=Phase.RESTARTING, epoch=2), record(epoch=2), ("Restarted", "epoch 2 begins", False)),
         (record(), record(phase=Phase.ASSEMBLING), ("Assembling", "the first process runs", False)),
@@ -72,7 +72,7 @@ def test_a_suspension_that_follows_an_old_failure_is_no_restart() -> None:
     cause = Cause(0, "Error", "", NOW)
     before = record(phase=Phase.RUNNING, epoch=1, cause=cause)
     after = record(phase=Phase.SUSPENDED, epoch=2, cause=cause)
-    assert lines(before, after) == [("Suspended", "the gang is taken down", False)]
+    assert lines(before, after) == [("Suspended", "deleting the pods of the gang", False)]
 
 
 def test_a_step_back_to_pending_has_no_words() -> None:

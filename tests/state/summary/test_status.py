@@ -11,7 +11,7 @@ from muster.state.pod import Pod, PodPhase
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockAction, ClockName
-from muster.state.summary.status import PICTURE_PAUSE, due, summarize
+from muster.state.summary.status import SUMMARY_PAUSE, due, summarize
 from tests.builders import NOW, Clock, plan, pod, record, view
 
 REST = Assembly(False, False, 0, (), "", None, None)
@@ -154,7 +154,7 @@ def test_counts_and_messages_wait_five_times_as_long_as_the_phase_is_old() -> No
 def test_but_at_least_half_a_minute() -> None:
     fresh = record(updated_at=NOW + 1)
     assert due(fresh, replace(fresh, ready=3), NOW + 1) == (False, NOW + 31)
-    assert PICTURE_PAUSE == 30.0
+    assert SUMMARY_PAUSE == 30.0
     new_phase = replace(record(updated_at=NOW - 50), message="x")
     assert due(record(updated_at=NOW - 50), new_phase, NOW) == (False, NOW + 30)
 

@@ -185,7 +185,7 @@ async def test_a_process_that_is_being_killed_hangs_up_once_and_is_then_gone() -
 
 
 @pytest.mark.parametrize("talk", [hang_up, saying(b"HTTP/1.1 200 OK\r\n\r\n"), saying(b"\x15\x03\x03\x00\x02\x02\x28")])
-async def test_the_probe_says_the_same_of_such_a_port(talk: Talk) -> None:
+async def test_the_probe_same_content_of_such_a_port(talk: Talk) -> None:
     async with listener(talk) as address:
         probe = JaxProbe(address, clock=lambda: 7.0, deadline=SHORT)
         answer = await probe.snapshot()
