@@ -1,4 +1,4 @@
-"""A server per test, and a client that is open on it."""
+"""A server for each test, and an open client of it."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

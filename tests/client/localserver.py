@@ -1,6 +1,6 @@
-"""A real API server with the kind Experiment, on a loop of its own thread: blocking code can be tested against it.
+"""The local API server with the kind Experiment, in a thread of its own, so that blocking code can be tested too.
 
-It has no node and no daemon: tests play them, by writing pods, statuses and logs.
+It has no node and no daemon: tests write pods, statuses and logs in their place.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class LocalServer:
         return asyncio.run_coroutine_threadsafe(call(), self.loop).result(10)
 
     def put(self, api_version: str, plural: str, namespace: str, obj: dict[str, Any], subresource: str = "") -> Any:
-        """Create or change an object as somebody else would."""
+        """Create or change an object as another client would."""
         store = self._api.store
 
         def write() -> Any:

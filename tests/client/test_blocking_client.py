@@ -1,4 +1,4 @@
-"""The same client, for plain code."""
+"""The client without await."""
 
 import inspect
 from collections.abc import Generator
@@ -10,7 +10,7 @@ from muster.client.blocking import BlockingClient
 from tests.client.localserver import MANIFEST, LocalServer, labels, running
 
 
-def test_plain_code_submits_watches_and_waits(server: LocalServer, tmp_path: Path) -> None:
+def test_the_blocking_client_submits_watches_and_waits(server: LocalServer, tmp_path: Path) -> None:
     file = tmp_path / "train.yaml"
     file.write_text(MANIFEST)
     with BlockingClient(server.kubeconfig) as client:
@@ -27,6 +27,6 @@ def test_plain_code_submits_watches_and_waits(server: LocalServer, tmp_path: Pat
         assert [found.name for found in client.list()] == ["mine"]
 
 
-def test_no_method_is_missing() -> None:
+def test_the_blocking_client_has_every_method() -> None:
     public = {name for name, _ in inspect.getmembers(Client, inspect.isfunction) if not name.startswith("_")}
     assert public <= set(dir(BlockingClient))

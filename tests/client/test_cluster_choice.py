@@ -59,7 +59,7 @@ async def test_a_context_or_file_that_does_not_exist_is_named(tmp_path: Path) ->
         await opened(tmp_path / "missing")
 
 
-async def test_a_pod_without_a_service_account_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_service_account_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
     with pytest.raises(NoCluster, match="service account"):

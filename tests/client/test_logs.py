@@ -1,4 +1,4 @@
-"""The log of a gang: by rank, over restarts, over broken connections."""
+"""Logs by rank, over restarts and broken connections."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -15,7 +15,7 @@ from muster.kube.transport import Answer
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
 
 
-async def test_the_lines_of_each_rank_in_order(client: Client, server: LocalServer) -> None:
+async def test_logs_are_read_rank_by_rank(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     for rank in (1, 0):
         server.pod(f"pod-{rank}", labels("mine", rank), **running())
@@ -25,7 +25,7 @@ async def test_the_lines_of_each_rank_in_order(client: Client, server: LocalServ
     assert [line async for line in client.logs("mine", [1], tail=1)] == [(1, "two")]
 
 
-async def test_nothing_to_read_is_explained(client: Client, server: LocalServer) -> None:
+async def test_an_error_says_why_there_is_no_log(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     with pytest.raises(NoSuchRank, match=r"default/mine: it has no pods now"):
         await anext(client.logs("mine"))
@@ -42,7 +42,7 @@ async def test_nothing_to_read_is_explained(client: Client, server: LocalServer)
         await anext(client.logs("mine", [7]))
 
 
-async def test_following_goes_on_over_a_restart_until_the_end(client: Client, server: LocalServer) -> None:
+async def test_following_continues_over_a_restart_until_the_end(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.status("mine", phase="Running")
     server.pod("old-0", labels("mine", 0), **running())
@@ -61,7 +61,7 @@ async def test_following_goes_on_over_a_restart_until_the_end(client: Client, se
         assert [line async for line in lines] == []
 
 
-async def test_following_something_finished_just_reads_it(client: Client, server: LocalServer) -> None:
+async def test_following_a_finished_experiment_reads_its_log(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.pod("pod-0", labels("mine", 0), **ended(0))
     server.print("pod-0", "done", ends=True)
@@ -70,7 +70,7 @@ async def test_following_something_finished_just_reads_it(client: Client, server
         assert [line async for line in client.logs("mine", follow=True)] == [(0, "done")]
 
 
-async def test_an_earlier_life(client: Client, server: LocalServer) -> None:
+async def test_the_log_of_the_previous_epoch_is_read_while_its_pods_exist(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.pod("new-0", labels("mine", 0, epoch=1), **running())
     with pytest.raises(LogsGone, match=r"no log of an earlier life is kept.*muster explain mine"):
@@ -113,7 +113,7 @@ class Torn:
         yield play()
 
 
-async def test_a_broken_stream_is_taken_up_without_losing_or_repeating_a_line() -> None:
+async def test_a_broken_log_resumes_without_losing_or_repeating_a_line() -> None:
     torn = Torn(
         [Invalid("container is waiting to start", status=400)],
         ["2026-01-01T00:00:01Z a", "2026-01-01T00:00:01.5Z b", "2026-01-01T00:00:01.5Z c", Unreachable("reset")],
@@ -138,6 +138,6 @@ async def test_a_broken_stream_is_taken_up_without_losing_or_repeating_a_line() 
     ]
 
 
-async def test_a_pod_that_is_gone_ends_its_log() -> None:
+async def test_a_deleted_pod_ends_its_log() -> None:
     torn = Torn(["2026-01-01T00:00:01Z a", Unreachable("reset")], [NotFound("gone", status=404)])
     assert [line async for line in PodLog(ResourceClient(torn), "default", "pod", at_once).follow()] == ["a"]

@@ -1,4 +1,4 @@
-"""The one back-off: doubled, bounded, spread, forgotten."""
+"""The back-off: delays double up to a limit, are spread, and start again after a quiet time."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""The connection against servers that refuse, stall, cut and garble."""
+"""The connection against servers that refuse, stall, truncate and send invalid data."""
 
 import asyncio
 import json
@@ -70,7 +70,7 @@ async def read_into(seen: list[bytes], connection: Connection, silence: float = 
             seen.append(line)
 
 
-async def test_a_request_carries_our_name_our_token_and_exactly_its_parameters(tmp_path: Path) -> None:
+async def test_a_request_has_user_agent_token_and_exactly_its_parameters(tmp_path: Path) -> None:
     async with api_server(answer(201, {"ok": True})) as server:
         connection = await connect(server, tmp_path)
         params = {"labelSelector": "a=b,c in (d)", "fieldManager": "muster", "odd": "x&y=z +%"}
@@ -102,7 +102,9 @@ async def test_a_request_carries_our_name_our_token_and_exactly_its_parameters(t
         (302, "Found", ApiError),
     ],
 )
-async def test_each_refusal_has_its_error(tmp_path: Path, status: int, reason: str, kind: type[ApiError]) -> None:
+async def test_each_status_code_has_its_error_class(
+    tmp_path: Path, status: int, reason: str, kind: type[ApiError]
+) -> None:
     async with api_server(otherwise=refusal(status, reason, "because\nof \x1b[31mthis")) as server:
         connection = await connect(server, tmp_path)
         with pytest.raises(ApiError) as caught:
@@ -118,7 +120,7 @@ async def test_each_refusal_has_its_error(tmp_path: Path, status: int, reason: s
 @pytest.mark.parametrize(
     "body", [b"", b"<html>bad gateway</html>", b"\xff" * 200_000, b"[" * 90_000, b'{"code": "x"}', b"null"]
 )
-async def test_a_refusal_without_a_status_object_is_still_told(tmp_path: Path, body: bytes) -> None:
+async def test_an_error_without_a_status_object_has_a_message(tmp_path: Path, body: bytes) -> None:
     async with api_server(answer(502, body)) as server:
         connection = await connect(server, tmp_path)
         with pytest.raises(ApiError) as caught:
@@ -129,7 +131,7 @@ async def test_a_refusal_without_a_status_object_is_still_told(tmp_path: Path, b
     assert caught.value.message.isprintable()
 
 
-async def test_a_busy_server_is_asked_again_when_it_said_and_not_before(tmp_path: Path) -> None:
+async def test_a_throttled_request_is_sent_again_after_retry_after_and_not_before(tmp_path: Path) -> None:
     time = Time()
     asked_at: list[float] = []
 
@@ -148,7 +150,7 @@ async def test_a_busy_server_is_asked_again_when_it_said_and_not_before(tmp_path
     assert again == [("POST", "/x")] * 2
 
 
-async def test_a_wait_that_does_not_fit_the_limit_is_handed_to_the_caller(tmp_path: Path) -> None:
+async def test_a_retry_after_beyond_the_timeout_is_raised(tmp_path: Path) -> None:
     time = Time()
     async with api_server(refusal(503, "ServiceUnavailable", Retry_After="31")) as server:
         connection = await connect(server, tmp_path, time)
@@ -159,7 +161,7 @@ async def test_a_wait_that_does_not_fit_the_limit_is_handed_to_the_caller(tmp_pa
     assert time.slept == []
 
 
-async def test_waits_are_bounded_in_number(tmp_path: Path) -> None:
+async def test_the_number_of_retries_is_bounded(tmp_path: Path) -> None:
     time = Time()
     async with api_server(otherwise=refusal(429, "TooManyRequests", Retry_After="1")) as server:
         connection = await connect(server, tmp_path, time)
@@ -169,7 +171,7 @@ async def test_waits_are_bounded_in_number(tmp_path: Path) -> None:
     assert len(server.requests) == 11
 
 
-async def test_a_write_that_may_have_been_done_is_not_sent_again(tmp_path: Path) -> None:
+async def test_a_write_that_may_have_been_carried_out_is_not_sent_again(tmp_path: Path) -> None:
     async with api_server(refusal(504, "Timeout", Retry_After="1")) as server:
         connection = await connect(server, tmp_path, Time())
         with pytest.raises(Throttled):
@@ -179,7 +181,7 @@ async def test_a_write_that_may_have_been_done_is_not_sent_again(tmp_path: Path)
 
 
 @pytest.mark.parametrize("header", ["-1", "1e9", "soon", "Wed, 21 Oct 2026 07:28:00 GMT", "9" * 400, "²"])
-async def test_a_senseless_retry_after_is_none(tmp_path: Path, header: str) -> None:
+async def test_an_invalid_retry_after_is_ignored(tmp_path: Path, header: str) -> None:
     async with api_server(refusal(429, "TooManyRequests", Retry_After=header)) as server:
         connection = await connect(server, tmp_path, Time())
         with pytest.raises(Throttled) as caught:
@@ -188,7 +190,7 @@ async def test_a_senseless_retry_after_is_none(tmp_path: Path, header: str) -> N
     assert caught.value.retry_after is None
 
 
-async def test_a_silent_server_costs_a_request_its_limit_and_no_more(tmp_path: Path) -> None:
+async def test_a_silent_server_ends_a_request_at_its_timeout(tmp_path: Path) -> None:
     async with api_server(otherwise=hang) as server:
         connection = await connect(server, tmp_path)
         with pytest.raises(Unreachable, match=r"no answer within 0.1 s"):
@@ -200,7 +202,7 @@ async def test_a_silent_server_costs_a_request_its_limit_and_no_more(tmp_path: P
     assert connection.requests == {("GET", 0): 1, ("WATCH", 0): 1}
 
 
-async def test_a_watch_that_falls_silent_is_dead(tmp_path: Path) -> None:
+async def test_a_silent_watch_is_ended(tmp_path: Path) -> None:
     async with api_server(stream(b"one", b"two", then="stall")) as server:
         connection = await connect(server, tmp_path)
         seen: list[bytes] = []
@@ -211,7 +213,7 @@ async def test_a_watch_that_falls_silent_is_dead(tmp_path: Path) -> None:
     assert caught.value.reason == "Silent"
 
 
-async def test_nobody_there_is_unreachable(tmp_path: Path) -> None:
+async def test_a_refused_connection_is_unreachable(tmp_path: Path) -> None:
     async with api_server() as server:
         pass
     connection = await connect(server, tmp_path)
@@ -224,7 +226,7 @@ async def test_nobody_there_is_unreachable(tmp_path: Path) -> None:
         await connection.request("GET", "/x")
 
 
-async def test_a_server_that_slams_the_door_is_unreachable(tmp_path: Path) -> None:
+async def test_a_connection_closed_without_an_answer_is_unreachable(tmp_path: Path) -> None:
     async with api_server(otherwise=slam) as server:
         connection = await connect(server, tmp_path)
         for call in (connection.request("GET", "/x"), connection.request("POST", "/x", body=b"{}"), read(connection)):
@@ -237,7 +239,7 @@ async def test_a_server_that_slams_the_door_is_unreachable(tmp_path: Path) -> No
     "head",
     [b"HTTP/9.9 what\r\n\r\n", b"\x00\x01\x02\r\n\r\n", b"SSH-2.0-x\r\n", b"HTTP/1.1 200 OK\r\n" + b"a" * 99_999],
 )
-async def test_what_is_not_http_is_unreachable(tmp_path: Path, head: bytes) -> None:
+async def test_an_answer_that_is_not_http_is_unreachable(tmp_path: Path, head: bytes) -> None:
     async def garbage(_request: Request, reply: Reply) -> None:
         await reply.raw(head)
         reply.writer.close()
@@ -251,7 +253,7 @@ async def test_what_is_not_http_is_unreachable(tmp_path: Path, head: bytes) -> N
         await connection.aclose()
 
 
-async def test_lines_are_whole_however_they_were_cut_on_the_way(tmp_path: Path) -> None:
+async def test_lines_are_whole_whatever_the_chunks(tmp_path: Path) -> None:
     async with api_server(chunks(b"fir", b"st\nsec", b"ond", b"\n\n\nth", b"ird\n")) as server:
         connection = await connect(server, tmp_path)
         assert await read(connection) == [b"first", b"second", b"third"]
@@ -277,7 +279,7 @@ async def test_a_log_keeps_its_empty_lines_and_a_last_line_without_a_newline(tmp
         await connection.aclose()
 
 
-async def test_a_followed_log_may_be_silent_for_ever(tmp_path: Path) -> None:
+async def test_a_followed_log_may_be_silent_without_limit(tmp_path: Path) -> None:
     async with api_server(log(b"one\n", then="stall")) as server:
         connection = await connect(server, tmp_path)
         async with connection.lines("/log", params={"follow": "true"}, silence=math.inf) as lines:
@@ -294,7 +296,7 @@ async def test_an_unreachable_server_is_named_with_the_file_its_address_came_fro
     await connection.aclose()
 
 
-async def test_half_a_line_at_the_end_is_no_line(tmp_path: Path) -> None:
+async def test_a_watch_that_ends_within_a_line_is_truncated(tmp_path: Path) -> None:
     async with api_server(chunks(b'{"a":1}\n{"b"', b":2}")) as server:
         connection = await connect(server, tmp_path)
         seen: list[bytes] = []
@@ -313,7 +315,7 @@ async def test_a_connection_that_breaks_in_a_watch_is_unreachable(tmp_path: Path
         await connection.aclose()
 
 
-async def test_an_object_of_five_megabytes_passes_and_one_without_end_does_not(tmp_path: Path) -> None:
+async def test_a_line_of_five_megabytes_passes_and_one_beyond_the_limit_does_not(tmp_path: Path) -> None:
     large = b"x" * 5_000_000
     endless = [b"y" * 2**20] * 17
     async with api_server(stream(large, b"after"), chunks(*endless)) as server:
@@ -325,7 +327,7 @@ async def test_an_object_of_five_megabytes_passes_and_one_without_end_does_not(t
     assert caught.value.reason == "TooLong"
 
 
-async def test_an_answer_cut_short_is_unreachable(tmp_path: Path) -> None:
+async def test_a_truncated_answer_is_unreachable(tmp_path: Path) -> None:
     async def short(_request: Request, reply: Reply) -> None:
         await reply.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
         reply.writer.close()
@@ -337,7 +339,7 @@ async def test_an_answer_cut_short_is_unreachable(tmp_path: Path) -> None:
         await connection.aclose()
 
 
-async def test_a_refusal_cut_short_is_still_that_refusal(tmp_path: Path) -> None:
+async def test_a_truncated_error_body_keeps_its_status(tmp_path: Path) -> None:
     async def short(_request: Request, reply: Reply) -> None:
         await reply.raw(b"HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\nhalf")
         reply.writer.close()
@@ -349,7 +351,7 @@ async def test_a_refusal_cut_short_is_still_that_refusal(tmp_path: Path) -> None
         await connection.aclose()
 
 
-async def test_an_answer_without_measure_is_not_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_beyond_the_size_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.kube.connection.LARGEST_ANSWER", 1000)
     async with api_server(answer(200, b"x" * 1000), answer(200, b"x" * 1001)) as server:
         connection = await connect(server, tmp_path)
@@ -368,7 +370,7 @@ async def test_leaving_a_watch_early_closes_it(tmp_path: Path) -> None:
         await connection.aclose()
 
 
-async def test_a_path_stays_a_path(tmp_path: Path) -> None:
+async def test_a_path_is_quoted_and_cannot_contain_steps(tmp_path: Path) -> None:
     async with api_server(otherwise=answer(200, {})) as server:
         connection = await connect(server, tmp_path)
         await connection.request("GET", "/api/v1/pods/a?b#c d", params={"x": "1"})
@@ -381,7 +383,7 @@ async def test_a_path_stays_a_path(tmp_path: Path) -> None:
     assert request.params == {"x": "1"}
 
 
-async def test_a_server_behind_a_prefix_keeps_it(tmp_path: Path) -> None:
+async def test_a_path_prefix_of_the_server_is_kept(tmp_path: Path) -> None:
     async with api_server(answer(200, {})) as server:
         file = server.kubeconfig(tmp_path)
         file.write_text(file.read_text().replace(server.url, server.url + "/k8s/clusters/c-1/"))
@@ -391,7 +393,7 @@ async def test_a_server_behind_a_prefix_keeps_it(tmp_path: Path) -> None:
     assert server.requests[0].path == "/k8s/clusters/c-1/api"
 
 
-async def test_a_cancelled_request_is_cancelled_and_nothing_else(tmp_path: Path) -> None:
+async def test_a_cancelled_request_raises_cancelled_error(tmp_path: Path) -> None:
     arrived = asyncio.Event()
 
     async def note(request: Request, reply: Reply) -> None:
@@ -408,7 +410,7 @@ async def test_a_cancelled_request_is_cancelled_and_nothing_else(tmp_path: Path)
         await connection.aclose()
 
 
-async def test_cookies_and_redirects_are_not_followed(tmp_path: Path) -> None:
+async def test_cookies_and_redirects_are_ignored(tmp_path: Path) -> None:
     async with api_server(
         answer(200, {}, Set_Cookie="a=b"), answer(302, {}, Location="http://127.0.0.1:1/steal"), answer(200, {})
     ) as server:
@@ -422,6 +424,6 @@ async def test_cookies_and_redirects_are_not_followed(tmp_path: Path) -> None:
     assert "cookie" not in server.requests[2].headers
 
 
-def test_status_codes_of_the_body_do_not_replace_those_of_http() -> None:
+def test_the_http_status_comes_before_the_code_in_the_body() -> None:
     error = error_from_answer(404, {}, json.dumps({"code": 410, "reason": "NotFound"}).encode(), "GET /x")
     assert type(error) is NotFound

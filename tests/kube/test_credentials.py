@@ -1,4 +1,4 @@
-"""Credentials that end, rotate, break and come back while the daemon runs."""
+"""Credentials that expire, rotate, become unreadable and come back while the process runs."""
 
 import asyncio
 import base64
@@ -67,7 +67,7 @@ async def test_a_watch_is_opened_again_with_new_credentials(tmp_path: Path) -> N
     assert connection.requests == {("WATCH", 401): 1, ("WATCH", 200): 1}
 
 
-async def test_who_stays_refused_is_forbidden_and_does_not_hammer_the_source(tmp_path: Path) -> None:
+async def test_a_token_that_stays_refused_is_not_read_again_for_each_request(tmp_path: Path) -> None:
     time = Time()
     async with api_server(otherwise=refusal(401, "Unauthorized")) as server:
         connection = connect(KubeConfig(str(server.kubeconfig(tmp_path))), time)
@@ -82,7 +82,7 @@ async def test_who_stays_refused_is_forbidden_and_does_not_hammer_the_source(tmp
         await connection.aclose()
 
 
-async def test_a_rotated_token_is_noticed_before_anybody_refuses_the_old_one(tmp_path: Path) -> None:
+async def test_a_rotated_token_is_used_before_the_old_one_is_refused(tmp_path: Path) -> None:
     time = Time()
     (tmp_path / "token").write_text("one")
     async with api_server(otherwise=only(lambda: (tmp_path / "token").read_text())) as server:
@@ -95,7 +95,7 @@ async def test_a_rotated_token_is_noticed_before_anybody_refuses_the_old_one(tmp
     assert connection.requests == {("GET", 200): 2}
 
 
-async def test_a_source_that_breaks_meanwhile_leaves_what_we_hold(tmp_path: Path) -> None:
+async def test_a_source_that_becomes_unreadable_keeps_the_known_credentials(tmp_path: Path) -> None:
     time = Time()
     async with api_server(otherwise=only(lambda: "secret")) as server:
         file = server.kubeconfig(tmp_path)
@@ -107,7 +107,7 @@ async def test_a_source_that_breaks_meanwhile_leaves_what_we_hold(tmp_path: Path
         await connection.aclose()
 
 
-async def test_many_refused_at_once_make_one_reading(tmp_path: Path) -> None:
+async def test_requests_refused_together_share_one_reading(tmp_path: Path) -> None:
     allowed = "secret"
     async with api_server(otherwise=only(lambda: allowed)) as server:
         file = server.kubeconfig(tmp_path)
@@ -202,7 +202,7 @@ async def test_requests_and_streams_go_on_while_a_plugin_renews_an_expired_token
     assert sorted(shown[1:]) == [("/first", "one"), ("/first", "two"), ("/second", "one"), ("/second", "two")]
 
 
-async def test_a_plugin_that_hangs_hangs_once_and_costs_each_request_its_limit(tmp_path: Path) -> None:
+async def test_a_hanging_plugin_is_started_once_and_requests_end_at_their_timeout(tmp_path: Path) -> None:
     script = tmp_path / "plugin"
     script.write_text(f"#!/bin/sh\necho >> {tmp_path}/runs\nexec sleep 0.3\n")
     script.chmod(0o700)
@@ -239,7 +239,7 @@ async def test_closing_does_not_wait_for_a_plugin(tmp_path: Path) -> None:
         await asking
 
 
-async def test_client_certificates_and_a_ca_that_rotates(tmp_path: Path) -> None:
+async def test_a_rotated_ca_and_client_certificate_are_used(tmp_path: Path) -> None:
     old, new = Authority("old"), Authority("new")
     time = Time()
     ca, (cert, key) = tmp_path / "ca.crt", old.issue("me").write(tmp_path, "client")
@@ -272,7 +272,7 @@ async def test_client_certificates_and_a_ca_that_rotates(tmp_path: Path) -> None
     assert (await connection.credentials.current()).tls is not first.tls
 
 
-async def test_inline_certificates_insecure_servers_and_server_names(tmp_path: Path) -> None:
+async def test_inline_certificates_insecure_servers_and_server_names_are_honoured(tmp_path: Path) -> None:
     authority = Authority()
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(*authority.issue("kubernetes.default").write(tmp_path, "server"))
@@ -294,7 +294,9 @@ async def test_inline_certificates_insecure_servers_and_server_names(tmp_path: P
             await connection.aclose()
 
 
-async def test_the_service_account_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_service_account_is_read_again_after_a_refusal_and_asks_no_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     authority, time = Authority(), Time()
     (tmp_path / "ca.crt").write_bytes(authority.certificate)
     (tmp_path / "token").write_text("one\n")
@@ -314,7 +316,7 @@ async def test_the_service_account_of_a_pod(tmp_path: Path, monkeypatch: pytest.
     assert connection.requests == {("GET", 200): 2, ("GET", 401): 1}
 
 
-async def test_the_proxy_of_the_kubeconfig_and_of_the_environment(
+async def test_the_proxies_of_kubeconfig_and_environment_are_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with api_server(otherwise=answer(200, {})) as proxy:
@@ -369,7 +371,7 @@ async def test_a_kubeconfig_that_cannot_be_used_says_what_to_do(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("server", ["", "ftp://x", "127.0.0.1:6443", "https://"])
-async def test_an_address_that_is_none(tmp_path: Path, server: str) -> None:
+async def test_an_invalid_server_address_is_refused(tmp_path: Path, server: str) -> None:
     async with api_server() as fake:
         fake.url = server
         with pytest.raises(ApiError, match="no address of an API server"):
@@ -393,14 +395,14 @@ async def test_certificates_that_cannot_be_used_are_named(tmp_path: Path) -> Non
             await Connection.from_settings(file)
 
 
-async def test_no_service_account_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_service_account_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
     with pytest.raises(ApiError, match="automountServiceAccountToken"):
         await InCluster(tmp_path).read()
 
 
-def test_what_is_named_wins_over_what_is_found() -> None:
+def test_the_order_of_sources_is_that_of_controller_runtime() -> None:
     pod, env = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, {"KUBECONFIG": "/a:/b"}
     home = KubeConfig(str(Path("~/.kube/config").expanduser()))
     file = Path("/named")

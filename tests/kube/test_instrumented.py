@@ -1,4 +1,4 @@
-"""Requests are measured where they leave: by verb, resource and outcome."""
+"""Requests are measured by verb, resource and outcome."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ RUN = custom("muster.dev/v1alpha1", "team", "experiments", "run")
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "told"),
+    ("method", "path", "observed"),
     [
         ("POST", "/api/v1/namespaces/team/pods", ("create", "pods")),
         ("DELETE", "/api/v1/namespaces/team/pods/run-0", ("delete", "pods")),
@@ -27,13 +27,13 @@ RUN = custom("muster.dev/v1alpha1", "team", "experiments", "run")
         ("OPTIONS", "/version", ("other", "other")),
     ],
 )
-def test_the_path_says_what_is_asked(method: str, path: str, told: tuple[str, str]) -> None:
-    assert labels(method, path) == told
+def test_verb_and_resource_come_from_the_path(method: str, path: str, observed: tuple[str, str]) -> None:
+    assert labels(method, path) == observed
 
 
-async def test_each_request_is_told_once_with_how_it_ended() -> None:
-    api, told = FakeApi(), list[tuple[str, str, str, float]]()
-    measured = MeasuredTransport(api, lambda *seen: told.append(seen), iter(range(100)).__next__)
+async def test_each_request_is_observed_once_with_its_outcome() -> None:
+    api, observed = FakeApi(), list[tuple[str, str, str, float]]()
+    measured = MeasuredTransport(api, lambda *seen: observed.append(seen), iter(range(100)).__next__)
     api.put(RUN, {"spec": {}})
     await measured.request("GET", RUN)
     with pytest.raises(NotFound):
@@ -44,7 +44,7 @@ async def test_each_request_is_told_once_with_how_it_ended() -> None:
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asked
-    assert told == [
+    assert observed == [
         ("get", "experiments", "ok", 1),
         ("get", "pods", "NotFound", 1),
         ("list", "pods", "cancelled", 1),

@@ -1,4 +1,4 @@
-"""kubernetes_asyncio costs what we use of it, and is whole for everybody else."""
+"""Only the modules of kubernetes_asyncio that are used are imported; other code finds the complete package."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ def run(program: str) -> str:
     return done.stdout.strip()
 
 
-def test_reading_a_kubeconfig_loads_no_models() -> None:
+def test_reading_a_kubeconfig_imports_no_models() -> None:
     program = """
 import sys
 from muster.kube.lazy_import import defer_kubernetes_asyncio
@@ -28,12 +28,12 @@ print(sum(name.startswith("kubernetes_asyncio.client.models.") for name in sys.m
     assert run(program) == "0 Configuration"
 
 
-def test_importing_the_connection_does_not_import_it_at_all() -> None:
+def test_importing_the_connection_does_not_import_kubernetes_asyncio() -> None:
     program = "import sys, muster.kube.connection; print('kubernetes_asyncio' in sys.modules)"
     assert run(program) == "False"
 
 
-def test_the_rest_of_it_is_still_there_for_others() -> None:
+def test_other_code_finds_the_complete_package() -> None:
     program = """
 from muster.kube.lazy_import import defer_kubernetes_asyncio
 defer_kubernetes_asyncio()
@@ -54,7 +54,7 @@ except AttributeError as error:
     assert run(program) == "module 'kubernetes_asyncio.client' has no attribute 'V1Nonsense'"
 
 
-def test_who_imported_it_before_keeps_it() -> None:
+def test_a_package_that_was_imported_before_is_kept() -> None:
     program = """
 import kubernetes_asyncio
 from muster.kube.lazy_import import defer_kubernetes_asyncio

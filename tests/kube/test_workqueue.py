@@ -1,4 +1,4 @@
-"""Stories of the queue, in virtual time: who is worked on, by whom, when, and how often."""
+"""The work queue in virtual time: which key is processed when, by which worker, and how often."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -78,7 +78,7 @@ async def shop(workers: int) -> AsyncIterator[Shop]:
 
 
 def in_virtual_time(story: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    """The test is that story, told on a loop that never waits."""
+    """Run the test on a loop in virtual time."""
 
     @wraps(story)
     def test() -> None:
@@ -92,7 +92,7 @@ def in_virtual_time(story: Callable[[], Coroutine[Any, Any, None]]) -> Callable[
 
 
 @in_virtual_time
-async def test_keys_are_worked_on_in_their_order_by_as_many_as_there_are() -> None:
+async def test_keys_are_processed_in_order_by_all_workers() -> None:
     async with shop(2) as it:
         for key in "abc":
             it.queue.add(key)
@@ -103,7 +103,7 @@ async def test_keys_are_worked_on_in_their_order_by_as_many_as_there_are() -> No
 
 
 @in_virtual_time
-async def test_a_key_stands_once_however_often_it_is_added() -> None:
+async def test_a_key_that_waits_is_not_added_again() -> None:
     async with shop(1) as it:
         for _ in range(5):
             it.queue.add("a")
@@ -112,7 +112,7 @@ async def test_a_key_stands_once_however_often_it_is_added() -> None:
 
 
 @in_virtual_time
-async def test_what_is_added_while_it_is_worked_on_is_worked_on_once_more_afterwards() -> None:
+async def test_a_key_added_while_it_is_processed_is_processed_once_more_afterwards() -> None:
     async with shop(2) as it:
         it.queue.add("a")
         await asyncio.sleep(0.5)
@@ -132,7 +132,7 @@ async def test_one_key_wakes_one_worker() -> None:
 
 
 @in_virtual_time
-async def test_a_worker_that_is_cancelled_as_it_is_called_passes_the_call_on() -> None:
+async def test_a_worker_cancelled_while_it_is_woken_wakes_another() -> None:
     async with shop(2) as it:
         it.queue.add("a")  # calls the first, which is taken away before it comes
         await it.dismiss(1)
@@ -141,7 +141,7 @@ async def test_a_worker_that_is_cancelled_as_it_is_called_passes_the_call_on() -
 
 
 @in_virtual_time
-async def test_workers_who_have_gone_are_not_called() -> None:
+async def test_cancelled_workers_are_not_woken() -> None:
     async with shop(3) as it:
         await it.dismiss(3)
         it.queue.add("a")
@@ -152,7 +152,7 @@ async def test_workers_who_have_gone_are_not_called() -> None:
 
 
 @in_virtual_time
-async def test_the_earliest_wish_for_later_wins() -> None:
+async def test_the_earliest_delay_of_a_key_wins() -> None:
     async with shop(1) as it:
         it.queue.add_in("a", 10)
         it.queue.add_in("a", 5)
@@ -162,7 +162,7 @@ async def test_the_earliest_wish_for_later_wins() -> None:
 
 
 @in_virtual_time
-async def test_each_failure_in_a_row_doubles_the_wait_and_the_others_lose_nothing() -> None:
+async def test_each_failure_in_a_row_doubles_the_delay_of_that_key_only() -> None:
     async with shop(1) as it:
         it.poisoned["bad"] = None
         it.queue.add("bad")
@@ -177,7 +177,7 @@ async def test_each_failure_in_a_row_doubles_the_wait_and_the_others_lose_nothin
 
 
 @in_virtual_time
-async def test_who_succeeds_once_starts_anew_with_the_shortest_wait() -> None:
+async def test_a_success_resets_the_delay() -> None:
     async with shop(1) as it:
         it.poisoned["a"] = None
         it.queue.add("a")
@@ -192,7 +192,7 @@ async def test_who_succeeds_once_starts_anew_with_the_shortest_wait() -> None:
 
 
 @in_virtual_time
-async def test_who_asks_for_a_wait_gets_that() -> None:
+async def test_a_delay_that_the_failure_asks_for_is_used() -> None:
     async with shop(1) as it:
         it.poisoned["a"] = 7.0
         it.queue.add("a")
@@ -201,7 +201,7 @@ async def test_who_asks_for_a_wait_gets_that() -> None:
 
 
 @in_virtual_time
-async def test_nothing_is_left_of_a_key_that_is_forgotten() -> None:
+async def test_a_forgotten_key_leaves_no_state() -> None:
     async with shop(1) as it:
         it.queue.add("busy")
         await asyncio.sleep(0.5)
@@ -215,7 +215,7 @@ async def test_nothing_is_left_of_a_key_that_is_forgotten() -> None:
 
 
 @in_virtual_time
-async def test_when_it_is_closed_no_timer_rings() -> None:
+async def test_a_closed_queue_has_no_timers() -> None:
     async with shop(1) as it:
         it.queue.add_in("a", 3)
         it.queue.close()

@@ -1,4 +1,4 @@
-"""Stories of the election, in virtual time."""
+"""The election in virtual time: acquisition, renewal, loss and release of the Lease."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -38,7 +38,7 @@ def settled(world: World, candidate: Candidate) -> bool:
     return candidate.leads and candidate.working
 
 
-def test_the_first_daemon_of_all_writes_itself_down_and_waits_for_leaders_nobody_knows_of(world: World) -> None:
+def test_who_creates_the_lease_leads_only_after_its_duration(world: World) -> None:
     one = Candidate(world, "a")
     world.run(1)
     kept = lease(world)
@@ -55,7 +55,7 @@ def test_a_free_lease_is_taken_at_once(world: World) -> None:
     assert world.run(60, lambda: settled(world, one)) < 0.1
 
 
-def test_who_leaves_before_the_wait_is_over_lets_nobody_in_early(world: World) -> None:
+def test_a_lease_resigned_before_its_duration_is_not_released(world: World) -> None:
     one = Candidate(world, "a")
     world.run(5)
     one.leave()
@@ -76,7 +76,7 @@ def test_a_renewal_is_one_write_every_retry_period_without_a_read(world: World) 
     assert one.elector.renewal_age <= 2
 
 
-def test_a_standby_only_looks(world: World) -> None:
+def test_a_standby_reads_and_does_not_write(world: World) -> None:
     _, two = pair(world)
     world.run(60)
     assert {what for _, what in two.machine.cable.sent} == {f"GET {LEASE}"}
@@ -85,7 +85,7 @@ def test_a_standby_only_looks(world: World) -> None:
 
 
 @BOTH
-def test_a_leader_that_dies_is_replaced_in_time(world: World, terms: Terms, bound: float) -> None:
+def test_a_dead_leader_is_replaced_after_the_duration(world: World, terms: Terms, bound: float) -> None:
     one, two = pair(world, terms)
     one.machine.kill()
     took = world.run(60, lambda: settled(world, two))
@@ -94,7 +94,7 @@ def test_a_leader_that_dies_is_replaced_in_time(world: World, terms: Terms, boun
 
 
 @BOTH
-def test_a_clean_exit_hands_over_at_the_next_look(world: World, terms: Terms, bound: float) -> None:
+def test_a_released_lease_is_taken_at_the_next_read(world: World, terms: Terms, bound: float) -> None:
     one, two = pair(world, terms)
     one.leave()
     assert world.run(60, lambda: settled(world, two)) <= terms.retry + 0.1
@@ -107,7 +107,7 @@ def has_sent_a_put(sent: Sequence[tuple[float, str]], before: int) -> bool:
     return len(sent) > before and "PUT" in sent[-1][1]
 
 
-def test_who_leaves_in_the_middle_of_a_renewal_hands_over_all_the_same(world: World) -> None:
+def test_resigning_during_a_renewal_releases_the_lease(world: World) -> None:
     """The renewal may arrive before the Lease is read for the release, after that, or after the release."""
     one, two = pair(world)
     late = 0
@@ -126,7 +126,7 @@ def test_who_leaves_in_the_middle_of_a_renewal_hands_over_all_the_same(world: Wo
     assert late, "no renewal came in between"
 
 
-def test_who_leaves_as_a_standby_takes_nothing_along(world: World) -> None:
+def test_a_standby_that_resigns_does_not_write(world: World) -> None:
     one, two = pair(world)
     two.leave()
     world.run(30)
@@ -134,7 +134,7 @@ def test_who_leaves_as_a_standby_takes_nothing_along(world: World) -> None:
     assert two.elector.transitions == {}
 
 
-def test_who_leaves_without_an_answer_is_waited_for(world: World) -> None:
+def test_a_release_without_an_answer_lets_the_lease_run_out(world: World) -> None:
     one, two = pair(world)
     one.machine.cable.mode = Mode.LOST
     one.leave()
@@ -144,7 +144,7 @@ def test_who_leaves_without_an_answer_is_waited_for(world: World) -> None:
 
 @pytest.mark.parametrize("mode", [Mode.LOST, Mode.REFUSED, Mode.UNANSWERED, Mode.LATE])
 @BOTH
-def test_a_leader_cut_off_ends_its_work_before_another_begins(
+def test_a_leader_without_connection_ends_its_work_before_another_leads(
     world: World, terms: Terms, bound: float, mode: Mode
 ) -> None:
     one, two = pair(world, terms)
@@ -162,7 +162,7 @@ def test_a_leader_cut_off_ends_its_work_before_another_begins(
     assert one.working is one.leads is not two.leads is two.working
 
 
-def test_a_short_silence_costs_nothing(world: World) -> None:
+def test_a_short_outage_keeps_the_leader(world: World) -> None:
     one, two = pair(world)
     one.machine.cable.mode = Mode.LOST
     world.run(5)
@@ -174,7 +174,7 @@ def test_a_short_silence_costs_nothing(world: World) -> None:
     assert two.elector.transitions == {}
 
 
-def test_a_renewal_whose_answer_is_lost_is_found_again(world: World) -> None:
+def test_a_renewal_whose_answer_is_lost_counts_once_it_is_read(world: World) -> None:
     one, _ = pair(world)
     one.machine.cable.mode = Mode.UNANSWERED
     world.run(4)
@@ -184,7 +184,7 @@ def test_a_renewal_whose_answer_is_lost_is_found_again(world: World) -> None:
     assert one.leads
 
 
-def test_an_acquisition_whose_answer_is_lost_is_found_again(world: World) -> None:
+def test_an_acquisition_whose_answer_is_lost_counts_once_it_is_read(world: World) -> None:
     one, two = pair(world)
     one.leave()
     two.machine.cable.mode = Mode.UNANSWERED
@@ -194,7 +194,7 @@ def test_an_acquisition_whose_answer_is_lost_is_found_again(world: World) -> Non
 
 
 @pytest.mark.parametrize("mode", [Mode.UNANSWERED, Mode.LATE])
-def test_a_lease_made_without_an_answer_is_waited_for_too(world: World, mode: Mode) -> None:
+def test_a_created_lease_whose_answer_is_lost_leads_only_after_its_duration(world: World, mode: Mode) -> None:
     one = Candidate(world, "a")
     world.run(0.008)  # it has read that there is none
     one.machine.cable.mode = mode
@@ -203,15 +203,15 @@ def test_a_lease_made_without_an_answer_is_waited_for_too(world: World, mode: Mo
     assert world.run(60, lambda: one.leads) + 4 >= 15
 
 
-def test_whoever_is_ousted_ends_at_once(world: World) -> None:
+def test_a_leader_that_lost_the_lease_to_another_ends_at_once(world: World) -> None:
     one, _ = pair(world)
-    touch(world, holderIdentity="somebody")
+    touch(world, holderIdentity="another")
     assert world.run(10, lambda: not one.working) <= DEFAULT.retry + 0.1
     assert one.elector.transitions == {"acquired": 1, "ousted": 1}
-    assert one.elector.holder == "somebody"
+    assert one.elector.holder == "another"
 
 
-def test_a_strangers_edit_deposes_nobody(world: World) -> None:
+def test_a_foreign_edit_of_the_lease_keeps_the_leader(world: World) -> None:
     one, _ = pair(world)
     for _ in range(20):
         touch(world, leaseDurationSeconds=1)
@@ -221,7 +221,7 @@ def test_a_strangers_edit_deposes_nobody(world: World) -> None:
     assert lease(world)["leaseDurationSeconds"] == 15
 
 
-def test_what_others_wrote_into_the_lease_stays(world: World) -> None:
+def test_foreign_fields_of_the_lease_are_kept(world: World) -> None:
     one, two = pair(world)
     old = world.api.objects[LEASE]
     world.api.put(LEASE, {**old, "metadata": {**old["metadata"], "labels": {"team": "x"}, "managedFields": [{}]}})
@@ -232,7 +232,7 @@ def test_what_others_wrote_into_the_lease_stays(world: World) -> None:
     assert lease(world)["strategy"] == "theirs"
 
 
-def test_a_deleted_lease_is_made_anew_by_its_holder_and_waited_for_by_others(world: World) -> None:
+def test_a_deleted_lease_is_created_again_by_its_holder_and_not_taken_early_by_others(world: World) -> None:
     one, two = pair(world)
     for _ in range(10):
         vanish(world)
@@ -244,7 +244,7 @@ def test_a_deleted_lease_is_made_anew_by_its_holder_and_waited_for_by_others(wor
     assert 15 <= world.run(60, lambda: two.leads) <= 21
 
 
-def test_the_longer_patience_counts(world: World) -> None:
+def test_the_longer_of_two_lease_durations_counts(world: World) -> None:
     """In the middle of an upgrade that shortens the times."""
     one = Candidate(world, "a", DEFAULT)
     world.run(16)
@@ -255,7 +255,7 @@ def test_the_longer_patience_counts(world: World) -> None:
     assert world.run(60, lambda: two.leads) >= 13
 
 
-def test_a_lost_leader_stands_again(world: World) -> None:
+def test_a_former_leader_can_lead_again(world: World) -> None:
     one, two = pair(world)
     for _ in range(3):
         one.machine.cable.mode = Mode.LOST
@@ -270,7 +270,7 @@ def test_a_lost_leader_stands_again(world: World) -> None:
 
 
 @BOTH
-def test_a_stopped_leader_sends_nothing_until_it_leads_again(world: World, terms: Terms, bound: float) -> None:
+def test_a_suspended_leader_sends_nothing_until_it_leads_again(world: World, terms: Terms, bound: float) -> None:
     one, two = pair(world, terms)
     one.machine.stopped = True
     assert world.run(60, lambda: settled(world, two)) <= bound
@@ -287,7 +287,7 @@ def test_a_stopped_leader_sends_nothing_until_it_leads_again(world: World, terms
     assert len(one.writes) > sent
 
 
-def test_a_stopped_leader_that_nobody_replaced_acquires_anew_before_it_writes(world: World) -> None:
+def test_a_suspended_leader_without_a_successor_acquires_the_lease_before_it_writes(world: World) -> None:
     one = Candidate(world, "a")
     world.run(20)
     one.machine.stopped = True
@@ -308,13 +308,13 @@ def test_a_slow_server_keeps_its_leader(world: World) -> None:
     assert one.elector.transitions == {"acquired": 1}
 
 
-def test_trouble_is_told_once_and_so_is_its_end(world: World) -> None:
+def test_a_problem_and_its_end_are_logged_once_each(world: World) -> None:
     one = Candidate(world, "a")
     with capture_logs() as lines:
         world.api.fail("leases", Forbidden("no rights", status=403, reason="Forbidden"), times=20)
         world.run(90)
-    told = [line["event"] for line in lines]
-    assert told == [
+    logged = [line["event"] for line in lines]
+    assert logged == [
         "the lease cannot be read or renewed; trying again",
         "the lease can be read and written again",
         "standing by",
@@ -346,7 +346,7 @@ def test_work_that_fails_ends_the_election(world: World) -> None:
         {"holderIdentity": "x\x00" * 999, "leaseDurationSeconds": -1, "leaseTransitions": 2**40, "renewTime": {}},
     ],
 )
-def test_a_lease_full_of_nonsense_is_only_a_lease(world: World, spec: object) -> None:
+def test_a_lease_with_invalid_fields_is_read(world: World, spec: object) -> None:
     world.api.put(LEASE, {"metadata": {"namespace": "muster"}, "kind": "Lease", "spec": spec})
     one = Candidate(world, "a")
     world.run(17)

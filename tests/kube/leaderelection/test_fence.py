@@ -1,4 +1,4 @@
-"""The fence: what is sent, what is not, and what is cut off half-way."""
+"""The fence: which requests are sent, which are not, and which are cancelled under way."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from tests.fakes.apiserver import Reply, Request, api_server
 
 
 class Wire:
-    """Answers when it is told to; everything it was given is in ``sent``."""
+    """Answers once ``answer`` is set; ``sent`` has every request."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
@@ -53,7 +53,7 @@ async def started(transport: FencedTransport) -> "asyncio.Task[Answer]":
     return task
 
 
-async def test_nothing_passes_a_closed_fence() -> None:
+async def test_a_closed_fence_sends_nothing() -> None:
     wire = Wire()
     transport = FencedTransport(wire, Fence(Clock()))
     with pytest.raises(Fenced, match=r"POST /pods: NotLeading: not sent"):
@@ -61,7 +61,7 @@ async def test_nothing_passes_a_closed_fence() -> None:
     assert wire.sent == []
 
 
-async def test_the_clock_alone_closes_it() -> None:
+async def test_a_fence_closes_by_the_clock() -> None:
     """Nothing ran since: the process was stopped."""
     wire, clock = Wire(), Clock()
     fence = Fence(clock)
@@ -76,7 +76,7 @@ async def test_the_clock_alone_closes_it() -> None:
     assert len(wire.sent) == 1
 
 
-async def test_closing_it_cuts_off_what_is_under_way() -> None:
+async def test_closing_a_fence_cancels_requests_under_way() -> None:
     wire, clock = Wire(), Clock()
     fence = Fence(clock)
     fence.open_until(clock.now + 60)
@@ -87,7 +87,7 @@ async def test_closing_it_cuts_off_what_is_under_way() -> None:
     assert wire.given_up == 3
 
 
-async def test_a_renewal_gives_what_is_under_way_more_time() -> None:
+async def test_a_renewal_extends_requests_under_way() -> None:
     wire, clock = Wire(), Clock()
     fence = Fence(clock)
     fence.open_until(clock.now + 0.03)
@@ -98,7 +98,7 @@ async def test_a_renewal_gives_what_is_under_way_more_time() -> None:
     assert (await task).status == 200
 
 
-async def test_without_a_renewal_it_is_cut_off_in_time() -> None:
+async def test_without_a_renewal_requests_under_way_are_cancelled_in_time() -> None:
     wire, clock = Wire(), Clock()
     fence = Fence(clock)
     fence.open_until(clock.now + 0.03)
@@ -106,7 +106,7 @@ async def test_without_a_renewal_it_is_cut_off_in_time() -> None:
         await FencedTransport(wire, fence).request("POST", "/pods")
 
 
-async def test_the_transports_own_errors_pass() -> None:
+async def test_errors_of_the_transport_pass_the_fence() -> None:
     wire, fence = Wire(), Fence(Clock())
     fence.open_until(2000.0)
     wire.answer.set_exception(NotFound("no such thing"))
@@ -119,7 +119,7 @@ async def test_watches_need_no_fence() -> None:
         FencedTransport(Wire(), Fence(Clock())).lines("/pods", params={}, silence=1.0)
 
 
-async def test_what_the_connection_would_send_again_is_not_sent_after_a_stop(
+async def test_a_request_is_not_sent_again_after_the_process_was_suspended(
     tmp_path: Path,
 ) -> None:
     """The server asks to wait a second; meanwhile the whole process stands still until its time is over."""

@@ -1,4 +1,4 @@
-"""Two daemons, a thousand histories of faults: never two that may write, and in the end always one that does.
+"""Two daemons under a thousand random schedules of faults: at most one may write, and in the end one does.
 
 Whatever happens in a history comes from its seed. Clocks start anywhere, run up to 3 % too fast or too slow, and wall
 clocks are wrong. Processes are stopped, killed and started again, leave and come back; requests are refused, lost,
@@ -117,7 +117,7 @@ class History:
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, BATCH))
-def test_there_is_never_a_second_writer_and_in_the_end_always_one(first: int) -> None:
+def test_at_most_one_daemon_writes_and_in_the_end_one_leads(first: int) -> None:
     takeovers = 0
     for seed in range(first, first + BATCH):
         history = History(seed)
@@ -130,10 +130,10 @@ def test_there_is_never_a_second_writer_and_in_the_end_always_one(first: int) ->
     assert takeovers > BATCH, "the histories are too quiet to prove anything"
 
 
-def test_the_same_seed_tells_the_same_history() -> None:
-    told = []
+def test_the_same_seed_gives_the_same_history() -> None:
+    histories = []
     for _ in range(2):
         history = History(42)
         history.run()
-        told.append((history.faults, [candidate.machine.cable.sent for candidate in history.all]))
-    assert told[0] == told[1]
+        histories.append((history.faults, [candidate.machine.cable.sent for candidate in history.all]))
+    assert histories[0] == histories[1]

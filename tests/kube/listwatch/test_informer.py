@@ -1,4 +1,4 @@
-"""One kind's whole objects: what is reported, and what the owner may hold on to."""
+"""The informer of whole objects: what it reports, and the dictionary it keeps."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,9 +12,9 @@ from tests.kube.listwatch.test_changes import GONE, Script, event, thing
 
 
 @asynccontextmanager
-async def informer(script: Script, told: list[tuple[Kind, str]]) -> AsyncIterator[Informer]:
+async def informer(script: Script, reported: list[tuple[Kind, str]]) -> AsyncIterator[Informer]:
     def changed(kind: Kind, obj: Unstructured) -> None:
-        told.append((kind, obj.uid))
+        reported.append((kind, obj.uid))
 
     made = Informer(
         script,
@@ -41,21 +41,21 @@ async def until_silent() -> None:
 
 
 async def test_changes_are_reported_as_a_watch_reports_them() -> None:
-    told: list[tuple[Kind, str]] = []
+    reported: list[tuple[Kind, str]] = []
     script = Script([[thing("a", 5)]], [[event("MODIFIED", thing("a", 6)), event("DELETED", thing("a", 7)), None]])
-    async with informer(script, told) as pods:
+    async with informer(script, reported) as pods:
         await pods.synced.wait()
         await until_silent()
-        assert told == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+        assert reported == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
         assert not pods.objects
 
 
-async def test_the_owner_may_hold_the_dictionary_over_a_new_list() -> None:
-    told: list[tuple[Kind, str]] = []
+async def test_the_dictionary_of_objects_stays_the_same_over_a_new_list() -> None:
+    reported: list[tuple[Kind, str]] = []
     script = Script([[thing("a", 5), thing("b", 6)], [thing("b", 6), thing("c", 8)]], [[GONE], [None]])
-    async with informer(script, told) as pods:
+    async with informer(script, reported) as pods:
         held: Any = pods.objects
         await pods.synced.wait()
         await until_silent()
         assert sorted(held) == ["b", "c"]
-        assert told == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a"), ("ADDED", "c")]
+        assert reported == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a"), ("ADDED", "c")]

@@ -1,7 +1,7 @@
-"""The reflector against an API server that forgets, stalls, closes, floods and lies.
+"""The reflector against an API server that expires versions, stalls, closes, floods and sends nonsense.
 
-Each test is a script of answers; when the reflector asks for more than the script holds, everything before has been
-taken in. Sleeping moves the clock, and nothing else waits.
+Each test is a script of answers; when the reflector asks for more than the script has, it has applied everything
+before. Sleeping moves the clock, and nothing waits for real time.
 """
 
 import asyncio
@@ -47,8 +47,8 @@ REJECTED = refusal(
 
 
 @dataclass
-class Story:
-    """One reflector with all that can be seen of it."""
+class Run:
+    """One reflector and everything it did."""
 
     server: ApiServer
     reflector: Reflector[Pod] = field(init=False)
@@ -66,14 +66,14 @@ class Story:
 
 
 @asynccontextmanager
-async def story(
+async def scripted(
     directory: Path,
     *script: Step,
     paged: bool = False,
     ticks: float = 2.0,
     failed: Callable[[ApiError, float], None] = lambda error, seconds: None,
     **settings: Any,
-) -> AsyncIterator[Story]:
+) -> AsyncIterator[Run]:
     """Run the script to its end; each request takes ``ticks`` seconds of the clock."""
     over = asyncio.Event()
 
@@ -83,49 +83,49 @@ async def story(
 
     def timed(step: Step) -> Step:
         async def play(request: Request, reply: Reply) -> None:
-            told.now += ticks
+            run.now += ticks
             await step(request, reply)
 
         return play
 
     async with api_server(*map(timed, script), otherwise=finish) as server:
-        told = Story(server)
+        run = Run(server)
         connection = await Connection.from_settings(server.kubeconfig(directory))
 
         async def sleep(seconds: float) -> None:
-            told.slept.append(seconds)
-            told.now += seconds
+            run.slept.append(seconds)
+            run.now += seconds
             await asyncio.sleep(0)
 
         def changed(old: Pod | None, new: Pod | None) -> None:
             one = new or old
             assert one is not None
-            told.changes.append((one.uid, old.resource_version if old else 0, new.resource_version if new else 0))
+            run.changes.append((one.uid, old.resource_version if old else 0, new.resource_version if new else 0))
 
         def report(message: str, **fields: Any) -> None:
-            told.reports.append((message, fields))
+            run.reports.append((message, fields))
 
-        told.store = Store(changed, told.versions.append)
-        told.reflector = Reflector(
+        run.store = Store(changed, run.versions.append)
+        run.reflector = Reflector(
             connection,
             pods.PATH,
             {"labelSelector": pods.SELECTOR},
             pods.DECODER,
-            told.store,
-            clock=lambda: told.now,
+            run.store,
+            clock=lambda: run.now,
             random=Random(7),
             sleep=sleep,
             report=report,
             failed=failed,
             settings=ReflectorSettings(**{"silence": 5.0, "streamed_list": not paged} | settings),
         )
-        task = asyncio.create_task(told.reflector.run(), name="reflector")
+        task = asyncio.create_task(run.reflector.run(), name="reflector")
         finished = asyncio.create_task(over.wait(), name="end of the script")
         await asyncio.wait({task, finished}, return_when=asyncio.FIRST_COMPLETED)
         try:
             if task.done():
                 task.result()
-            yield told
+            yield run
         finally:
             for each in (task, finished):
                 each.cancel()
@@ -146,15 +146,15 @@ async def test_a_streamed_list_becomes_the_watch(tmp_path: Path) -> None:
         bookmark(20),
         event("DELETED", pod("b", 21)),
     )
-    async with story(tmp_path, opening) as told:
-        assert told.uids == {"a"}
-        assert told.changes == [("a", 0, 3), ("b", 0, 6), ("a", 3, 11), ("b", 6, 0)]
-        assert told.versions == [10, 11, 20, 21]
-        assert told.reflector.synced
-        assert told.reflector.version == 21
-        assert told.reflector.relists == 0
-        assert told.reflector.events == {"ADDED": 3, "MODIFIED": 2, "DELETED": 2, "BOOKMARK": 3}
-        first, second = told.server.requests
+    async with scripted(tmp_path, opening) as run:
+        assert run.uids == {"a"}
+        assert run.changes == [("a", 0, 3), ("b", 0, 6), ("a", 3, 11), ("b", 6, 0)]
+        assert run.versions == [10, 11, 20, 21]
+        assert run.reflector.synced
+        assert run.reflector.version == 21
+        assert run.reflector.relists == 0
+        assert run.reflector.events == {"ADDED": 3, "MODIFIED": 2, "DELETED": 2, "BOOKMARK": 3}
+        first, second = run.server.requests
         assert first.path == "/api/v1/pods"
         length = int(first.params.pop("timeoutSeconds"))
         assert 300 <= length <= 600
@@ -167,60 +167,60 @@ async def test_a_streamed_list_becomes_the_watch(tmp_path: Path) -> None:
         }
         assert second.params["resourceVersion"] == "21"
         assert "sendInitialEvents" not in second.params
-        assert told.slept == []
-        assert told.reflector.reconnects == {"ended": 1}
+        assert run.slept == []
+        assert run.reflector.reconnects == {"ended": 1}
 
 
-async def test_nothing_is_shown_before_the_list_is_whole(tmp_path: Path) -> None:
-    async with story(
+async def test_a_partial_list_is_not_delivered(tmp_path: Path) -> None:
+    async with scripted(
         tmp_path, stream(event("ADDED", pod("a", 3)), then="reset"), answer(200, listing([pod("b", 5)], 6))
-    ) as told:
-        assert told.changes == [("b", 0, 5)]
-        assert told.server.requests[1].params == {
+    ) as run:
+        assert run.changes == [("b", 0, 5)]
+        assert run.server.requests[1].params == {
             "labelSelector": pods.SELECTOR,
             "limit": "500",
         }  # and no resourceVersion=0
-        assert told.server.requests[2].params["resourceVersion"] == "6"
+        assert run.server.requests[2].params["resourceVersion"] == "6"
 
 
-async def test_a_server_that_cannot_stream_lists_is_paged_at_once_and_for_good(tmp_path: Path) -> None:
+async def test_a_server_that_does_not_stream_lists_is_read_in_pages_from_then_on(tmp_path: Path) -> None:
     pages = (
         answer(200, listing([pod("a", 1), pod("b", 2)], 9, "next-1")),
         answer(200, listing([pod("c", 3)], 9, "next-2")),
         answer(200, listing([], 9)),
     )
     gone = stream(error_event(410, "Expired"))
-    async with story(tmp_path, REJECTED, *pages, gone, answer(200, listing([], 12)), page_size=2) as told:
-        tokens = [request.params.get("continue") for request in told.server.requests]
+    async with scripted(tmp_path, REJECTED, *pages, gone, answer(200, listing([], 12)), page_size=2) as run:
+        tokens = [request.params.get("continue") for request in run.server.requests]
         assert tokens == [None, None, "next-1", "next-2", None, None, None]
-        assert [request.watches for request in told.server.requests] == [True, False, False, False, True, False, True]
-        assert all(request.params.get("limit") == "2" for request in told.server.requests if not request.watches)
-        assert told.changes == [("a", 0, 1), ("b", 0, 2), ("c", 0, 3), ("a", 1, 0), ("b", 2, 0), ("c", 3, 0)]
-        assert told.slept[0] < 1.0  # only the 410 cost a wait
-        assert len(told.slept) == 1
+        assert [request.watches for request in run.server.requests] == [True, False, False, False, True, False, True]
+        assert all(request.params.get("limit") == "2" for request in run.server.requests if not request.watches)
+        assert run.changes == [("a", 0, 1), ("b", 0, 2), ("c", 0, 3), ("a", 1, 0), ("b", 2, 0), ("c", 3, 0)]
+        assert run.slept[0] < 1.0  # only the 410 cost a wait
+        assert len(run.slept) == 1
 
 
-async def test_an_end_without_the_end_mark_is_no_list(tmp_path: Path) -> None:
-    async with story(tmp_path, stream(event("ADDED", pod("a", 3)), bookmark(4)), answer(200, listing([], 5))) as told:
-        assert told.changes == []
-        assert told.versions == [5]
-        assert told.slept != []
+async def test_a_streamed_list_that_ends_without_its_bookmark_is_not_delivered(tmp_path: Path) -> None:
+    async with scripted(tmp_path, stream(event("ADDED", pod("a", 3)), bookmark(4)), answer(200, listing([], 5))) as run:
+        assert run.changes == []
+        assert run.versions == [5]
+        assert run.slept != []
 
 
-async def test_a_relist_tells_what_vanished_meanwhile(tmp_path: Path) -> None:
+async def test_a_new_list_reports_what_changed_meanwhile(tmp_path: Path) -> None:
     script = (
         answer(200, listing([pod("a", 1), pod("b", 2), pod("c", 3)], 5)),
         refusal(410, "Expired"),
         answer(200, listing([pod("a", 1), pod("c", 8), pod("d", 9)], 10)),
     )
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.changes[3:] == [("b", 2, 0), ("c", 3, 8), ("d", 0, 9)]  # and of a nothing: it is the same
-        assert told.reflector.relists == 1
-        assert told.reflector.reconnects == {"expired": 1}
-        assert told.server.requests[-1].params["resourceVersion"] == "10"
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.changes[3:] == [("b", 2, 0), ("c", 3, 8), ("d", 0, 9)]  # and of a nothing: it is the same
+        assert run.reflector.relists == 1
+        assert run.reflector.reconnects == {"expired": 1}
+        assert run.server.requests[-1].params["resourceVersion"] == "10"
 
 
-async def test_a_version_ahead_of_the_server_means_a_new_list(tmp_path: Path) -> None:
+async def test_a_version_ahead_of_the_server_causes_a_new_list(tmp_path: Path) -> None:
     status = {
         "kind": "Status",
         "code": 504,
@@ -233,116 +233,116 @@ async def test_a_version_ahead_of_the_server_means_a_new_list(tmp_path: Path) ->
         answer(504, status, Retry_After="1"),
         answer(200, listing([pod("a", 4)], 4)),
     )
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.changes == [("a", 0, 50), ("a", 50, 4)]
-        assert told.reflector.version == 4
-        assert told.slept[0] >= 1.0
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.changes == [("a", 0, 50), ("a", 50, 4)]
+        assert run.reflector.version == 4
+        assert run.slept[0] >= 1.0
 
 
 @pytest.mark.parametrize("forgotten", [1, 2])
-async def test_a_list_that_expires_half_way_starts_again(tmp_path: Path, forgotten: int) -> None:
+async def test_a_list_whose_continue_token_expires_starts_again(tmp_path: Path, forgotten: int) -> None:
     first = answer(200, listing([pod("old", 1)], 5, "token"))
     script = [first, refusal(410, "Expired")] * forgotten
-    async with story(tmp_path, *script, answer(200, listing([pod("new", 7)], 8)), paged=True) as told:
-        assert told.changes == [("new", 0, 7)]
-        assert told.slept == []
-        assert told.server.requests[-2].params.get("limit") == ("500" if forgotten == 1 else None)
+    async with scripted(tmp_path, *script, answer(200, listing([pod("new", 7)], 8)), paged=True) as run:
+        assert run.changes == [("new", 0, 7)]
+        assert run.slept == []
+        assert run.server.requests[-2].params.get("limit") == ("500" if forgotten == 1 else None)
 
 
-async def test_a_list_that_never_ends_well_is_given_up_for_a_while(tmp_path: Path) -> None:
+async def test_a_list_that_keeps_expiring_is_retried_after_a_delay(tmp_path: Path) -> None:
     first = answer(200, listing([pod("old", 1)], 5, "token"))
     gone = refusal(410, "Expired")
-    async with story(tmp_path, first, gone, first, gone, gone, answer(200, listing([], 8)), paged=True) as told:
-        assert told.reflector.reconnects == {"expired": 1}
-        assert told.versions == [8]
+    async with scripted(tmp_path, first, gone, first, gone, gone, answer(200, listing([], 8)), paged=True) as run:
+        assert run.reflector.reconnects == {"expired": 1}
+        assert run.versions == [8]
 
 
-async def test_a_list_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_with_too_many_pages_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.kube.listwatch.listing.MOST_PAGES", 3)
     more = answer(200, listing([], 5, "token"))
-    async with story(tmp_path, more, more, more, answer(200, listing([], 8)), paged=True) as told:
-        assert "has no end" in told.reports[0][1]["problem"]
-        assert told.versions == [8]
+    async with scripted(tmp_path, more, more, more, answer(200, listing([], 8)), paged=True) as run:
+        assert "has no end" in run.reports[0][1]["problem"]
+        assert run.versions == [8]
 
 
-async def test_a_version_that_is_none_to_the_server_means_a_new_list(tmp_path: Path) -> None:
+async def test_a_version_that_the_server_calls_invalid_causes_a_new_list(tmp_path: Path) -> None:
     script = (
         answer(200, listing([], 5)),
         refusal(400, "BadRequest", "invalid resource version"),
         answer(200, listing([], 8)),
     )
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.versions == [5, 8]
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.versions == [5, 8]
 
 
-async def test_a_dead_watch_is_resumed_where_it_was(tmp_path: Path) -> None:
+async def test_a_broken_watch_resumes_from_its_last_version(tmp_path: Path) -> None:
     script = (
         answer(200, listing([pod("a", 1)], 5)),
         stream(event("MODIFIED", pod("a", 6)), bookmark(7), then="stall"),
         stream(event("MODIFIED", pod("a", 8)), then="reset"),
     )
-    async with story(tmp_path, *script, paged=True, silence=0.3) as told:
-        assert [request.params.get("resourceVersion") for request in told.server.requests] == [None, "5", "7", "8"]
-        assert told.reflector.relists == 0
-        assert set(told.reflector.reconnects) == {"silent", "unreachable"}
-        assert told.reflector.reconnects["silent"] == 1
+    async with scripted(tmp_path, *script, paged=True, silence=0.3) as run:
+        assert [request.params.get("resourceVersion") for request in run.server.requests] == [None, "5", "7", "8"]
+        assert run.reflector.relists == 0
+        assert set(run.reflector.reconnects) == {"silent", "unreachable"}
+        assert run.reflector.reconnects["silent"] == 1
 
 
-async def test_half_a_line_is_not_believed(tmp_path: Path) -> None:
+async def test_a_line_without_its_newline_is_not_applied(tmp_path: Path) -> None:
     line = event("MODIFIED", pod("a", 6))
     script = (answer(200, listing([pod("a", 1)], 5)), chunks(line))  # valid JSON, but the newline never came
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.changes == [("a", 0, 1)]
-        assert told.reflector.reconnects == {"unreachable": 1}
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.changes == [("a", 0, 1)]
+        assert run.reflector.reconnects == {"unreachable": 1}
 
 
 async def test_a_server_that_closes_at_once_meets_a_growing_delay(tmp_path: Path) -> None:
     closing = [stream()] * 40
-    async with story(tmp_path, answer(200, listing([], 5)), *closing, paged=True, ticks=0.01) as told:
-        assert told.reflector.reconnects == {"early": 40}
-        assert told.slept[0] >= 0.4
-        assert told.slept[1] > 0.8
-        assert all(15 <= wait <= 30 for wait in told.slept[6:])
-        assert sum(told.slept) > 700  # 41 requests in twelve minutes
+    async with scripted(tmp_path, answer(200, listing([], 5)), *closing, paged=True, ticks=0.01) as run:
+        assert run.reflector.reconnects == {"early": 40}
+        assert run.slept[0] >= 0.4
+        assert run.slept[1] > 0.8
+        assert all(15 <= wait <= 30 for wait in run.slept[6:])
+        assert sum(run.slept) > 700  # 41 requests in twelve minutes
 
 
 async def test_the_delay_is_forgotten_after_two_quiet_minutes(tmp_path: Path) -> None:
     broken = refusal(500, "InternalError")
     script = (answer(200, listing([], 5)), *[broken] * 5, stream(bookmark(6)), broken)
 
-    async with story(tmp_path, *script, paged=True, ticks=70.0) as told:
+    async with scripted(tmp_path, *script, paged=True, ticks=70.0) as run:
         # Between two failures lie 70 s; between the last two 140 s and a watch that held.
-        assert len(told.slept) == 6
-        assert told.slept[4] > 6
-        assert told.slept[5] <= 0.8
+        assert len(run.slept) == 6
+        assert run.slept[4] > 6
+        assert run.slept[5] <= 0.8
 
 
 async def test_an_answer_ends_the_delay_of_unanswered_attempts(tmp_path: Path) -> None:
     """An API server that restarts and answers 410 is listed at once, however long it was away."""
     away = [slam] * 20  # aiohttp sends a GET once more by itself when a kept connection is reset
     back = (refusal(410, "Expired"), answer(200, listing([pod("b", 50)], 60)))
-    async with story(tmp_path, answer(200, listing([], 5)), *away, *back, paged=True, ticks=0.01) as told:
-        assert told.slept[-2] >= 15
-        assert told.slept[-1] <= 0.8, "the wait after the 410"
-        assert told.uids == {"b"}
+    async with scripted(tmp_path, answer(200, listing([], 5)), *away, *back, paged=True, ticks=0.01) as run:
+        assert run.slept[-2] >= 15
+        assert run.slept[-1] <= 0.8, "the wait after the 410"
+        assert run.uids == {"b"}
 
 
 async def test_a_server_that_answers_every_watch_with_410_is_not_called_in_a_loop(tmp_path: Path) -> None:
     script = [answer(200, listing([], 5)), refusal(410, "Expired")] * 20
-    async with story(tmp_path, *script, paged=True, ticks=0.01) as told:
-        assert told.reflector.relists == 19
-        assert told.reflector.reconnects == {"expired": 20}
-        assert all(15 <= wait <= 30 for wait in told.slept[6:])
+    async with scripted(tmp_path, *script, paged=True, ticks=0.01) as run:
+        assert run.reflector.relists == 19
+        assert run.reflector.reconnects == {"expired": 20}
+        assert all(15 <= wait <= 30 for wait in run.slept[6:])
 
 
 async def test_watches_that_end_normally_are_opened_again_once_each(tmp_path: Path) -> None:
     script = (answer(200, listing([], 5)), *[stream(bookmark(6))] * 20)
-    async with story(tmp_path, *script, paged=True, ticks=300.0) as told:
-        assert told.reflector.reconnects == {"ended": 20}
-        assert told.slept == []
+    async with scripted(tmp_path, *script, paged=True, ticks=300.0) as run:
+        assert run.reflector.reconnects == {"ended": 20}
+        assert run.slept == []
 
 
-async def test_the_owner_hears_of_each_failure_and_may_end_the_reflector(tmp_path: Path) -> None:
+async def test_the_callback_gets_each_failure_and_may_end_the_reflector(tmp_path: Path) -> None:
     heard: list[tuple[str, float]] = []
 
     def failed(error: ApiError, seconds: float) -> None:
@@ -352,38 +352,38 @@ async def test_the_owner_hears_of_each_failure_and_may_end_the_reflector(tmp_pat
 
     script = (refusal(429, "TooManyRequests", Retry_After="70"), refusal(403, "Forbidden", "cannot list pods"))
     with pytest.raises(Forbidden, match="cannot list pods"):
-        async with story(tmp_path, *script, paged=True, failed=failed):
+        async with scripted(tmp_path, *script, paged=True, failed=failed):
             pass
     assert [name for name, _ in heard] == ["Throttled", "Forbidden"]
     assert heard[0][1] == 70.0
 
 
-async def test_a_throttled_watch_comes_back_when_told(tmp_path: Path) -> None:
+async def test_a_throttled_watch_waits_for_retry_after(tmp_path: Path) -> None:
     script = (answer(200, listing([], 5)), refusal(429, "TooManyRequests", Retry_After="42"), stream(bookmark(6)))
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.slept == [42.0]
-        assert told.reflector.reconnects == {"throttled": 1, "ended": 1}
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.slept == [42.0]
+        assert run.reflector.reconnects == {"throttled": 1, "ended": 1}
 
 
-async def test_errors_in_the_stream_other_than_410_keep_the_place(tmp_path: Path) -> None:
+async def test_an_error_event_other_than_410_keeps_the_version(tmp_path: Path) -> None:
     script = (answer(200, listing([], 5)), stream(bookmark(7), error_event(500, "InternalError")))
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.server.requests[-1].params["resourceVersion"] == "7"
-        assert told.reflector.reconnects == {"apierror": 1}
-        assert told.reports[-1][1]["problem"].startswith("500 InternalError")
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.server.requests[-1].params["resourceVersion"] == "7"
+        assert run.reflector.reconnects == {"apierror": 1}
+        assert run.reports[-1][1]["problem"].startswith("500 InternalError")
 
 
 @pytest.mark.parametrize("code", [410, 500])
-async def test_a_watch_that_ended_in_an_error_is_forgotten(tmp_path: Path, code: int) -> None:
+async def test_the_error_of_a_watch_is_not_kept_in_memory(tmp_path: Path, code: int) -> None:
     script = (answer(200, listing([], 5)), stream(error_event(code, "ToBeForgotten")), answer(200, listing([], 6)))
-    async with story(tmp_path, *script, paged=True) as told:
-        assert "ToBeForgotten" in told.reports[0][1]["problem"]
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert "ToBeForgotten" in run.reports[0][1]["problem"]
         gc.collect()
         errors = [left for left in gc.get_objects() if issubclass(type(left), ApiError)]
         assert not [error for error in errors if error.reason == "ToBeForgotten"]
 
 
-async def test_one_unreadable_object_stops_nobody_and_is_told_once(tmp_path: Path) -> None:
+async def test_unreadable_objects_are_skipped_and_reported_once(tmp_path: Path) -> None:
     wrong = pod("bad", 8)
     wrong["status"]["containerStatuses"] = 5
     script = (
@@ -398,24 +398,24 @@ async def test_one_unreadable_object_stops_nobody_and_is_told_once(tmp_path: Pat
             event("ADDED", pod("b", 9)),
         ),
     )
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.uids == {"a", "b"}
-        assert told.reflector.decode_errors == 8
-        messages = [message for message, _ in told.reports]
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.uids == {"a", "b"}
+        assert run.reflector.decode_errors == 8
+        messages = [message for message, _ in run.reports]
         assert messages.count("an object cannot be read and is passed over") == 1
-        assert told.versions == [5, 8, 9]  # what could be known of the unreadable one is used: how far the stream is
-        assert told.reflector.reconnects == {"ended": 1}
+        assert run.versions == [5, 8, 9]  # what could be known of the unreadable one is used: how far the stream is
+        assert run.reflector.reconnects == {"ended": 1}
 
 
-async def test_a_deletion_that_cannot_be_read_makes_a_new_list(tmp_path: Path) -> None:
+async def test_an_unreadable_deletion_causes_a_new_list(tmp_path: Path) -> None:
     wrong = pod("a", 8)
     wrong["spec"] = "what"
     script = (answer(200, listing([pod("a", 1)], 5)), stream(event("DELETED", wrong)), answer(200, listing([], 9)))
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.changes == [("a", 0, 1), ("a", 1, 0)]
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.changes == [("a", 0, 1), ("a", 1, 0)]
 
 
-async def test_late_news_of_the_dead_is_not_believed(tmp_path: Path) -> None:
+async def test_events_older_than_a_deletion_are_dropped(tmp_path: Path) -> None:
     script = (
         answer(200, listing([pod("a", 1), pod("b", 2)], 5)),
         stream(
@@ -425,20 +425,20 @@ async def test_late_news_of_the_dead_is_not_believed(tmp_path: Path) -> None:
             event("MODIFIED", pod("b", 7)),
         ),
     )
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.uids == {"b"}
-        assert told.changes[2:] == [("a", 1, 0), ("b", 2, 7)]
-        assert told.reflector.late_events == 2
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.uids == {"b"}
+        assert run.changes[2:] == [("a", 1, 0), ("b", 2, 7)]
+        assert run.reflector.late_events == 2
 
 
-async def test_a_pod_that_leaves_the_selector_and_returns_is_back(tmp_path: Path) -> None:
+async def test_a_pod_that_leaves_the_selector_and_returns_is_kept(tmp_path: Path) -> None:
     script = (
         answer(200, listing([pod("a", 1)], 5)),
         stream(event("DELETED", pod("a", 10)), event("ADDED", pod("a", 12)), event("DELETED", pod("a", 11))),
     )
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.uids == {"a"}
-        assert told.changes[1:] == [("a", 1, 0), ("a", 0, 12)]
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.uids == {"a"}
+        assert run.changes[1:] == [("a", 1, 0), ("a", 0, 12)]
 
 
 async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:
@@ -447,10 +447,10 @@ async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:
         answer(200, listing([pod("a", 4)], 9)),
         stream(event("ADDED", pod("ghost", 6)), event("MODIFIED", pod("a", 3)), event("MODIFIED", pod("a", 10))),
     )
-    async with story(tmp_path, *script, paged=True) as told:
-        assert told.uids == {"a"}
-        assert told.changes == [("a", 0, 4), ("a", 4, 10)]
-        assert told.reflector.late_events == 2
+    async with scripted(tmp_path, *script, paged=True) as run:
+        assert run.uids == {"a"}
+        assert run.changes == [("a", 0, 4), ("a", 4, 10)]
+        assert run.reflector.late_events == 2
 
 
 def seen(version: int, *objects: dict[str, Any], problems: tuple[str, ...] = ()) -> Snapshot[Pod]:
@@ -459,61 +459,61 @@ def seen(version: int, *objects: dict[str, Any], problems: tuple[str, ...] = ())
     return Snapshot({each.uid: each for each in page.objects}, page.version, list(problems))
 
 
-async def test_a_list_read_beside_the_watch_brings_what_the_watch_has_not(tmp_path: Path) -> None:
+async def test_a_list_read_beside_the_watch_adds_newer_states(tmp_path: Path) -> None:
     script = (
         answer(200, listing([pod("a", 1), pod("b", 2), pod("c", 3)], 5)),
         stream(event("MODIFIED", pod("b", 12)), event("DELETED", pod("c", 13))),
     )
-    async with story(tmp_path, *script, paged=True) as told:
-        told.changes.clear()
+    async with scripted(tmp_path, *script, paged=True) as run:
+        run.changes.clear()
         earlier = seen(10, pod("a", 8), pod("b", 9), pod("c", 3), pod("d", 10))
-        told.reflector.learn(earlier, list(told.store))
-        assert told.changes == [("a", 1, 8), ("d", 0, 10)]
-        assert told.reflector.version == 13, "events up to there may still be missing"
+        run.reflector.learn(earlier, list(run.store))
+        assert run.changes == [("a", 1, 8), ("d", 0, 10)]
+        assert run.reflector.version == 13, "events up to there may still be missing"
 
 
-async def test_what_such_a_list_lacks_is_gone_for_good_unless_it_is_newer(tmp_path: Path) -> None:
+async def test_an_object_missing_from_such_a_list_is_deleted_unless_it_is_newer(tmp_path: Path) -> None:
     script = answer(200, listing([pod("a", 1), pod("b", 2)], 5)), stream(event("ADDED", pod("c", 12)))
-    async with story(tmp_path, *script, paged=True) as told:
-        told.changes.clear()
-        told.reflector.learn(seen(10, pod("b", 2)), list(told.store))
-        assert told.changes == [("a", 1, 0)]
-        told.reflector.learn(seen(9, pod("a", 8), pod("b", 2)), list(told.store))
-        assert told.uids == {"b", "c"}
+    async with scripted(tmp_path, *script, paged=True) as run:
+        run.changes.clear()
+        run.reflector.learn(seen(10, pod("b", 2)), list(run.store))
+        assert run.changes == [("a", 1, 0)]
+        run.reflector.learn(seen(9, pod("a", 8), pod("b", 2)), list(run.store))
+        assert run.uids == {"b", "c"}
 
 
-async def test_what_such_a_list_cannot_read_is_not_gone(tmp_path: Path) -> None:
-    async with story(tmp_path, answer(200, listing([pod("a", 1)], 5)), stream(), paged=True) as told:
-        told.reflector.learn(seen(10, problems=("a pod without uid or name",)), list(told.store))
-        assert told.uids == {"a"}
+async def test_an_unreadable_object_in_such_a_list_is_not_deleted(tmp_path: Path) -> None:
+    async with scripted(tmp_path, answer(200, listing([pod("a", 1)], 5)), stream(), paged=True) as run:
+        run.reflector.learn(seen(10, problems=("a pod without uid or name",)), list(run.store))
+        assert run.uids == {"a"}
 
 
 async def test_an_object_of_five_megabytes_is_one_object(tmp_path: Path) -> None:
     large = pod("a", 8)
     large["metadata"]["annotations"] = {"x": "y" * 5_000_000}
-    async with story(tmp_path, answer(200, listing([], 5)), stream(event("ADDED", large)), paged=True) as told:
-        assert told.changes == [("a", 0, 8)]
+    async with scripted(tmp_path, answer(200, listing([], 5)), stream(event("ADDED", large)), paged=True) as run:
+        assert run.changes == [("a", 0, 8)]
 
 
-async def test_staleness_grows_while_the_server_says_nothing(tmp_path: Path) -> None:
-    async with story(tmp_path, answer(200, listing([], 5)), *[slam] * 4, paged=True, ticks=10.0) as told:
-        waited = sum(told.slept) + 40.0
-        assert told.reflector.staleness(told.now) == pytest.approx(waited)
-        assert told.reflector.staleness(told.now - 10_000) == 0.0
+async def test_staleness_grows_while_the_server_sends_nothing(tmp_path: Path) -> None:
+    async with scripted(tmp_path, answer(200, listing([], 5)), *[slam] * 4, paged=True, ticks=10.0) as run:
+        waited = sum(run.slept) + 40.0
+        assert run.reflector.staleness(run.now) == pytest.approx(waited)
+        assert run.reflector.staleness(run.now - 10_000) == 0.0
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"{}", b"[]", b'{"metadata":{},"items":[]}', b'{"metadata":{"resourceVersion":"x"},"items":[]}']
 )
-async def test_a_list_that_is_none_is_asked_for_again(tmp_path: Path, body: bytes) -> None:
-    async with story(tmp_path, answer(200, body), answer(200, listing([pod("a", 1)], 5)), paged=True) as told:
-        assert told.changes == [("a", 0, 1)]
-        assert len(told.slept) == 1
+async def test_an_answer_that_is_no_list_is_asked_for_again(tmp_path: Path, body: bytes) -> None:
+    async with scripted(tmp_path, answer(200, body), answer(200, listing([pod("a", 1)], 5)), paged=True) as run:
+        assert run.changes == [("a", 0, 1)]
+        assert len(run.slept) == 1
 
 
-async def test_a_forbidden_kind_keeps_asking_slowly(tmp_path: Path) -> None:
-    async with story(tmp_path, *[refusal(403, "Forbidden", "cannot list pods")] * 10) as told:
-        assert told.reflector.reconnects == {"forbidden": 10}
-        assert not told.reflector.synced
-        assert told.slept[-1] >= 15
-        assert "cannot list pods" in told.reports[0][1]["problem"]
+async def test_a_forbidden_kind_is_retried_slowly(tmp_path: Path) -> None:
+    async with scripted(tmp_path, *[refusal(403, "Forbidden", "cannot list pods")] * 10) as run:
+        assert run.reflector.reconnects == {"forbidden": 10}
+        assert not run.reflector.synced
+        assert run.slept[-1] >= 15
+        assert "cannot list pods" in run.reports[0][1]["problem"]

@@ -1,7 +1,7 @@
-"""A reflector follows a real API server through a bad network, and in the end holds what the server holds.
+"""A reflector follows a real API server through a bad network, and ends with the objects of the server.
 
-The server is the local cluster's; the network is a transport that breaks watches and lists at random. What the store
-told its listener along the way must add up to what it holds.
+The server is the local cluster's; the transport breaks watches and lists at random. The differences that the store
+reported must add up to what it holds.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 class BadNetwork:
-    """A ``Transport`` that loses what it carries, as long as it is told to."""
+    """A ``Transport`` that loses requests and lines at random while ``bad`` is set."""
 
     def __init__(self, connection: Connection, random: Random) -> None:
         self.bad = True
@@ -100,7 +100,7 @@ async def truth(connection: Connection) -> tuple[dict[str, Pod], int]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_the_store_ends_with_what_the_server_holds(tmp_path: Path, seed: int) -> None:
+async def test_the_store_ends_equal_to_the_server(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
     server = ApiServer(None, bookmark_seconds=0.1, history=32)
     connection = await Connection.from_settings(Address(url=await server.start()).kubeconfig(tmp_path))

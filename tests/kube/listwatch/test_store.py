@@ -1,4 +1,4 @@
-"""The store tells each difference once, and keys by uid."""
+"""The store reports each difference once, and is keyed by uid."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ def recording() -> tuple[Store[ServiceRecord], list[tuple[int, int]], list[int]]
     return Store(changed, versions.append), changes, versions
 
 
-def test_a_name_used_again_is_another_object() -> None:
+def test_an_object_recreated_under_its_name_is_another_object() -> None:
     store, changes, _ = recording()
     store.put(service("old", 1), 1)
     store.put(service("new", 2), 2)
@@ -31,7 +31,7 @@ def test_a_name_used_again_is_another_object() -> None:
     assert changes == [(0, 1), (0, 2), (1, 0)]
 
 
-def test_nothing_is_synced_before_the_first_list() -> None:
+def test_a_store_is_not_synced_before_the_first_list() -> None:
     store, _, versions = recording()
     store.put(service("a", 1), 1)
     assert not store.synced
@@ -41,7 +41,7 @@ def test_nothing_is_synced_before_the_first_list() -> None:
     assert versions == [1, 5]
 
 
-def test_what_is_already_known_is_no_difference() -> None:
+def test_a_known_resource_version_is_not_reported_again() -> None:
     store, changes, versions = recording()
     store.replace([service("a", 3)], 5)
     store.put(service("a", 3), 6)
@@ -55,7 +55,7 @@ def test_what_is_already_known_is_no_difference() -> None:
     assert store.get("a") is not None
 
 
-def test_a_store_needs_nobody_to_tell() -> None:
+def test_a_store_works_without_callbacks() -> None:
     store: Store[ServiceRecord] = Store()
     store.replace([service("a", 1), service("b", 1)], 1)
     store.put(service("a", 2), 2)
@@ -76,7 +76,7 @@ steps = st.lists(
 
 
 @given(steps)
-def test_the_differences_told_add_up_to_the_store(script: list[tuple[str, str | set[str]]]) -> None:
+def test_the_reported_differences_add_up_to_the_store(script: list[tuple[str, str | set[str]]]) -> None:
     mirror: dict[str, ServiceRecord] = {}
 
     def changed(old: ServiceRecord | None, new: ServiceRecord | None) -> None:
@@ -97,7 +97,7 @@ def test_the_differences_told_add_up_to_the_store(script: list[tuple[str, str | 
         assert mirror == store.objects
 
 
-def test_the_memory_of_the_dead_is_bounded_and_forgets_safely() -> None:
+def test_the_number_of_tombstones_is_bounded_and_forgetting_one_is_safe() -> None:
     graves = Tombstones(most=3)
     for version in range(10, 15):
         graves.bury(f"u{version}", version)

@@ -1,4 +1,4 @@
-"""What a program does with experiments, against a real API server."""
+"""The verbs of the client against the local API server."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ from muster.local.kubeconfig import write_kubeconfig
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
 
 
-async def test_a_submitted_manifest_is_an_experiment(client: Client, tmp_path: Path) -> None:
+async def test_submitting_a_manifest_creates_an_experiment(client: Client, tmp_path: Path) -> None:
     file = tmp_path / "My Train.yaml"
     file.write_text(MANIFEST)
     seen = await client.submit(file)
@@ -26,28 +26,30 @@ async def test_a_submitted_manifest_is_an_experiment(client: Client, tmp_path: P
     assert (await client.get(seen.name)).uid == seen.uid
 
 
-async def test_a_generated_name_that_is_taken_is_replaced_by_another(server: LocalServer) -> None:
+async def test_a_generated_name_that_exists_is_generated_again(server: LocalServer) -> None:
     async with Client(server.kubeconfig, chance=random.Random(1)) as first:
         taken = await first.submit(MANIFEST)
     async with Client(server.kubeconfig, chance=random.Random(1)) as second:
         assert (await second.submit(MANIFEST)).name != taken.name
 
 
-async def test_a_name_that_was_asked_for_is_taken_or_refused(client: Client) -> None:
+async def test_a_given_name_is_used_or_refused(client: Client) -> None:
     assert (await client.submit(MANIFEST, name="mine")).name == "mine"
     with pytest.raises(AlreadyExists, match=r"default/mine exists already.*--name"):
         await client.submit(load_manifest(MANIFEST), name="mine")
 
 
-async def test_a_wrong_manifest_is_never_sent(client: Client) -> None:
+async def test_an_invalid_manifest_is_not_sent(client: Client) -> None:
     with pytest.raises(ManifestError, match=r"train.yaml:\d+:\d+: spec.operator"):
         await client.submit(MANIFEST.replace("jax", "slurm"), filename="train.yaml")
     assert not await client.list()
 
 
-async def test_what_does_not_exist_is_told_apart(client: Client, server: LocalServer) -> None:
-    with pytest.raises(NoSuchExperiment, match=r"default/nobody does not exist"):
-        await client.get("nobody")
+async def test_a_missing_experiment_and_a_missing_kind_have_their_own_errors(
+    client: Client, server: LocalServer
+) -> None:
+    with pytest.raises(NoSuchExperiment, match=r"default/missing does not exist"):
+        await client.get("missing")
     server.uninstall()
     with pytest.raises(NotInstalled, match=r"does not know experiments"):
         await client.list()
@@ -71,7 +73,7 @@ async def test_waiting_for_a_condition(client: Client, server: LocalServer) -> N
     assert (await waiting).holds("Assembled")
 
 
-async def test_waiting_in_vain(client: Client, server: LocalServer) -> None:
+async def test_waiting_ends_with_a_timeout_or_a_deletion(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.status("mine", phase="Pending", message="0/2 members have a node")
     with pytest.raises(WaitTimeout, match=r"Finished=True did not come within 0.1 s; it is: 0/2 members have a node"):
@@ -91,7 +93,7 @@ async def test_deletion_can_be_waited_for(client: Client) -> None:
     assert (await waiting).name == "mine"
 
 
-async def test_cancelling_wins_against_writers_and_is_safe_to_repeat(client: Client, server: LocalServer) -> None:
+async def test_cancelling_can_be_repeated(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.status("mine", phase="Running")
     for _ in range(2):
@@ -99,10 +101,10 @@ async def test_cancelling_wins_against_writers_and_is_safe_to_repeat(client: Cli
     server.status("mine", phase="Failed", reason="Cancelled")
     assert (await client.cancel("mine")).outcome == "Failed"
     with pytest.raises(NoSuchExperiment):
-        await client.cancel("nobody")
+        await client.cancel("missing")
 
 
-async def test_explaining_joins_members_story_and_events(client: Client, server: LocalServer) -> None:
+async def test_an_explanation_has_members_and_events(client: Client, server: LocalServer) -> None:
     created = await client.submit(MANIFEST, name="mine")
     explained = await client.explain("mine")
     assert "is the daemon running" in explained.waits_for
@@ -126,7 +128,7 @@ async def test_explaining_joins_members_story_and_events(client: Client, server:
     assert [(e.reason, e.count) for e in explained.events] == [("Started", 3)]
 
 
-async def test_a_status_nobody_can_read_hides_nothing_else(client: Client, server: LocalServer) -> None:
+async def test_an_unreadable_status_counts_as_empty(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     seen = await client.get("mine")
     strange = {**seen.raw, "status": {"phase": 7, "conditions": "none"}}
@@ -135,16 +137,16 @@ async def test_a_status_nobody_can_read_hides_nothing_else(client: Client, serve
     assert (snapshot_of(strange).name, snapshot_of(strange).phase, snapshot_of({}).outcome) == ("mine", "", None)
 
 
-async def test_refusals_and_silence_say_what_to_look_at(server: LocalServer, tmp_path: Path) -> None:
+async def test_a_refused_token_and_an_unreachable_server_say_what_to_check(server: LocalServer, tmp_path: Path) -> None:
     stranger = tmp_path / "stranger"
     write_kubeconfig(stranger, url=server.url, token="wrong")
     async with Client(stranger) as client:
         with pytest.raises(Forbidden, match=r"401 Unauthorized"):
             await client.list()
-    nobody = tmp_path / "nobody"
-    write_kubeconfig(nobody, url="http://127.0.0.1:1", token="any")
-    async with Client(nobody) as client:
-        with pytest.raises(Unreachable, match=r"127.0.0.1:1 \(from .*nobody\).*is the cluster running"):
+    missing = tmp_path / "missing"
+    write_kubeconfig(missing, url="http://127.0.0.1:1", token="any")
+    async with Client(missing) as client:
+        with pytest.raises(Unreachable, match=r"127.0.0.1:1 \(from .*missing\).*is the cluster running"):
             await client.get("mine")
 
 
@@ -155,6 +157,6 @@ async def test_a_proxy_is_not_asked_for_loopback(server: LocalServer, monkeypatc
         assert not await client.list()
 
 
-async def test_a_client_must_be_opened(server: LocalServer) -> None:
+async def test_a_client_that_is_not_open_says_how_to_open_it(server: LocalServer) -> None:
     with pytest.raises(RuntimeError, match=r"async with Client"):
         await Client(server.kubeconfig).list()

@@ -1,4 +1,4 @@
-"""Names that are made up, goals that are read, and how a member's state is put."""
+"""Generated names, conditions to wait for, and the state of a member."""
 
 import random
 from typing import Any
@@ -27,19 +27,19 @@ SPEC = load_manifest(MANIFEST).spec
         ("v" * 200, "v" * 41),
     ],
 )
-def test_names_come_from_files_and_fit(hint: str, base: str) -> None:
+def test_a_generated_name_comes_from_the_file_and_fits_its_pods(hint: str, base: str) -> None:
     name = generated_name(SPEC, hint, random.Random(3))
     assert name[:-6] == base[: len(name) - 6]
     assert not check_name(name, SPEC.groups)
 
 
-def test_an_experiment_bears_its_own_name() -> None:
+def test_an_experiment_document_keeps_its_name() -> None:
     text = MANIFEST.replace("AIchorManifest", "Experiment").replace("0.2.3", "muster.dev/v1alpha1")
     assert name_for(load_manifest(f"metadata: {{name: mine}}\n{text}")) == "mine"
     assert name_for(load_manifest(f"name: Mine\n{MANIFEST}"), "file.yaml").startswith("mine-")
 
 
-def test_goals() -> None:
+def test_conditions_are_parsed_as_kubectl_wait_has_them() -> None:
     assert Until.parse("finished") == Until.parse("condition=Finished=true") == Until()
     assert Until.parse("Stuck=False") == Until("Stuck", "False")
     assert Until.parse("delete").deleted
@@ -48,7 +48,7 @@ def test_goals() -> None:
             Until.parse(wrong)
 
 
-def test_when_a_goal_is_met_and_when_it_is_hopeless() -> None:
+def test_a_condition_is_met_or_can_no_longer_be_met() -> None:
     def seen(phase: str, **conditions: str) -> Any:
         listed = [{"type": kind, "status": status} for kind, status in conditions.items()]
         return snapshot_of({"status": {"phase": phase, "conditions": listed}})
@@ -79,12 +79,12 @@ def test_when_a_goal_is_met_and_when_it_is_hopeless() -> None:
         ({"phase": 7, "containerStatuses": "none", "conditions": [None]}, "Pending", ""),
     ],
 )
-def test_the_state_of_a_member(status: dict[str, Any], state: str, why: str) -> None:
+def test_a_member_has_the_state_of_its_pod(status: dict[str, Any], state: str, why: str) -> None:
     member = member_of({"metadata": {"name": "p", "labels": labels("mine", 3)}, "status": status})
     assert (member.rank, member.state, member.why) == (3, state, why)
 
 
-def test_the_process_of_a_member_is_known_on_a_local_cluster_only() -> None:
+def test_a_process_id_is_known_on_a_local_cluster_only() -> None:
     assert member_of({"status": running(4711)}).process == 4711
     assert member_of({"status": running()}).process is None
     odd = running()
