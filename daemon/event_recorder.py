@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import structlog
 
 from muster.kube.transport import Transport
-from muster.reconcilers.events import announce
+from muster.reconcilers.events import emit_events
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.record import StoryLine
 
@@ -40,7 +40,7 @@ class EventRecorder:
         while True:
             ref, lines = await self._stories.get()
             try:
-                await announce(self._transport, ref, lines, instance=self._instance, report=_report)
+                await emit_events(self._transport, ref, lines, instance=self._instance, report=_report)
             finally:
                 self._stories.task_done()
 

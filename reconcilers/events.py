@@ -1,7 +1,7 @@
-"""Story lines as Kubernetes Events: one per line, after the record that holds the line is persisted.
+"""Emits one Event per line of the story, after the status that holds the line is written.
 
-Events are for people with ``kubectl describe``; the record is the truth. So no failure here fails a step, and an API
-server that is busy or away is not asked for the remaining lines.
+Events inform readers of ``kubectl describe``; the truth is in the status. A failure here therefore fails no step, and
+the remaining lines are not sent to an API server that is busy or unreachable.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,15 +15,15 @@ from muster.reconcilers.render.event import render_event
 from muster.state.record import StoryLine
 
 Report = Callable[[StoryLine, Exception], None]
-"""Called with every line that did not become an Event, and with the error."""
+"""Called with every line that did not become an Event, and the error."""
 
 
-async def announce(
+async def emit_events(
     transport: Transport, ref: ExperimentRef, lines: Sequence[StoryLine], *, instance: str, report: Report
 ) -> None:
-    """Make each line an Event of the Experiment, in order. ``instance`` says which daemon speaks (its pod's name).
+    """Create an Event for each line, in order. ``instance`` is the name of the daemon's pod.
 
-    A line that is written twice makes one Event. Raises nothing but cancellation; failures go to ``report``.
+    A repeated line makes no second Event. Raises nothing but cancellation; failures go to ``report``.
     """
     path = core(ref.namespace, "events")
     for number, line in enumerate(lines):
@@ -35,8 +35,13 @@ async def announce(
         except AlreadyExists:
             continue
         except (Throttled, Unreachable) as error:
-            for untold in lines[number:]:
-                report(untold, error)
+            for unsent in lines[number:]:
+                report(unsent, error)
             return
-        except (MusterError, ValueError, OverflowError, OSError) as error:  # the last three: a time beyond the calendar
+        except (
+            MusterError,
+            ValueError,
+            OverflowError,
+            OSError,
+        ) as error:  # the last three: a time outside the calendar
             report(line, error)

@@ -1,4 +1,4 @@
-"""Which Experiment a write is about, and where that is on the API server."""
+"""The identity of an Experiment, and its path on the API server."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from muster.kube.paths import custom
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRef:
-    """One life of one Experiment: a deleted and recreated Experiment of the same name has another ``uid``."""
+    """One Experiment. After it is deleted and created again under the same name, its ``uid`` is another."""
 
     namespace: str
     name: str

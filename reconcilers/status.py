@@ -1,4 +1,4 @@
-"""The one status write: what is persisted before anything is done about it."""
+"""The status write, which persists a decision before any of its actions is carried out."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,11 @@ from muster.reconcilers.render.encode import to_json
 
 
 async def write_status(transport: Transport, ref: ExperimentRef, status: Mapping[str, object], version: int) -> int:
-    """Replace the Experiment's status if it is still at resourceVersion ``version``; the new resourceVersion.
+    """Replace the status if the Experiment is still at resourceVersion ``version``; return the new resourceVersion.
 
-    Raises ``Conflict`` when the Experiment changed since (or is another one of that name), ``NotFound`` when it is
-    gone, and every other ``ApiError``. After ``Unreachable`` the write may have happened; written again it then meets
-    ``Conflict``, and the watch brings what was persisted. Raises ``Unrenderable`` for text that JSON cannot carry.
+    Raises ``Conflict`` when the Experiment has changed since (or is another one of that name), ``NotFound`` when it is
+    gone, and every other ``ApiError``. After ``Unreachable`` the write may have been applied; a second write then gets
+    ``Conflict``, and the watch delivers what was persisted. Raises ``Unrenderable`` for text that JSON cannot hold.
     """
     path = f"{ref.path}/status"
     metadata = {"name": ref.name, "namespace": ref.namespace, "uid": ref.uid, "resourceVersion": str(version)}

@@ -1,7 +1,7 @@
-"""Experiments, as the bytes they came in.
+"""Experiments: their metadata, and the object as undecoded JSON.
 
-They are few and users make mistakes in their spec, so ``muster.api`` reads it where an error can be reported to
-its author. Here only the metadata is read, which the API server vouches for.
+Only the metadata is decoded here, because the API server guarantees its form. The spec may be wrong; ``muster.api``
+parses it later, where an error can be reported on the experiment.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""The headless Services that give members their names: that they exist, and whose they are."""
+"""The headless Services of experiments: that they exist, and which Experiment controls them."""
 
 import msgspec
 
@@ -31,7 +31,7 @@ class _Metadata(msgspec.Struct, gc=False):
 
 
 class ServiceDocument(msgspec.Struct, gc=False):
-    """The part of a core/v1 Service that we read."""
+    """The part of a core/v1 Service that Muster reads."""
 
     metadata: _Metadata
 

@@ -1,6 +1,6 @@
-"""AlreadyExists: recognise our own first copy, or refuse with the owner's name.
+"""Decides whether an object that exists already is our own, and turns errors of a create into refusals.
 
-Refusals are answers that mean "no" rather than "not now"; their messages say what to do next.
+A refusal is an answer that a retry does not change by itself; its message says what to do.
 """
 
 from muster.api.errors import ApiError, Conflict, Forbidden, Invalid, MusterError, NotFound
@@ -15,8 +15,8 @@ from muster.state.view.engine_facts import Refusal
 async def recognise(calls: Calls, plan: Plan, kind: str, name: str) -> int | Refusal:
     """The resourceVersion of the object of that name if the plan's Experiment controls it, else the refusal.
 
-    Names are deterministic, so an object of ours is what an earlier create made whose answer was lost.
-    Raises ``Conflict`` when the object went away between the create and this look.
+    Names are deterministic, so an object of ours was created by an earlier request whose answer was lost.
+    Raises ``Conflict`` when the object was deleted between the create and this GET.
     """
     resource = f"{kind.lower()}s"
     path = core(plan.namespace, resource, name)
@@ -37,18 +37,18 @@ async def recognise(calls: Calls, plan: Plan, kind: str, name: str) -> int | Ref
 
 
 SAID = 600
-"""How many characters of the API server's own words are kept: an admission webhook may say any amount."""
+"""How many characters of the API server's message are kept: an admission webhook can send any number."""
 
 
 def refusal_of(error: ApiError, kind: str, name: str, plan: Plan) -> Refusal | None:
-    """The refusal that an answer to the create of ``kind`` ``name`` stands for, or None where trying again may help."""
+    """The refusal for an error of the create of ``kind`` ``name``, or None where a retry may help."""
     what, said = f"{kind} {plan.namespace}/{name}", error.message[:SAID]
     match error:
         case Forbidden():
             return Refusal(
                 f"{kind}sForbidden",
                 f"The API server forbids {what}: {said}. Free or raise the quota, let the namespace's admission "
-                "(Pod Security, a policy) admit it, or give Muster the right, whichever it is. It is tried again.",
+                "(Pod Security, a policy) admit it, or give Muster the right, whichever is named. Muster retries.",
                 final=False,
             )
         case Invalid():
@@ -67,15 +67,15 @@ def refusal_of(error: ApiError, kind: str, name: str, plan: Plan) -> Refusal | N
 
 
 def rejected(error: MusterError, kind: str) -> Refusal:
-    """The refusal for an object that cannot even be written down."""
+    """The refusal for an object that cannot be encoded."""
     return Refusal(f"{kind}Rejected", str(error), final=True)
 
 
 def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
     """The refusal for an object that exists and is not ours.
 
-    Final, unless it goes by itself: it is being deleted, or it is left over from an earlier Experiment of the same
-    name, which the garbage collector removes.
+    Not final if the object is being deleted, or if it belongs to an earlier Experiment of the same name: the garbage
+    collector removes it then.
     """
     owner = found.controller
     leftover = owner is not None and (owner.api_version, owner.kind, owner.name) == (API_VERSION, KIND, plan.name)

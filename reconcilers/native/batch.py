@@ -1,10 +1,7 @@
-"""Many requests of one kind, of which the first trouble stops the rest.
+"""Runs requests of one kind concurrently; stops sending after the first error or refusal.
 
-A gang is useful only as a whole, so once one member has met trouble the requests not yet sent are not sent; those
-under way are awaited. What was not done is asked for again by the next decision, and doing a part of it twice is
-harmless.
-
-Requests of the native engine: bounded in number, and otherwise the transport's.
+A gang is useful only as a whole. Requests under way are awaited; those not sent are asked for again by the next
+decision, and repeating one of them is harmless. ``Calls`` bounds the requests of the engine over all experiments.
 """
 
 import asyncio
@@ -20,7 +17,7 @@ T = TypeVar("T")
 
 
 class Batch(Generic[T]):
-    """What has come of a batch so far. ``done`` holds the items that the API server has answered with yes."""
+    """The results of a batch so far. ``done`` holds the items whose request succeeded."""
 
     def __init__(self) -> None:
         self.done: list[T] = []
@@ -29,9 +26,9 @@ class Batch(Generic[T]):
         self._error: ApiError | None = None
 
     def add(self, item: T, result: int | Refusal | None) -> None:
-        """Take in the resourceVersion of the pod in one answer, or a refusal (a final one outranks the others).
+        """Record the resourceVersion of the pod in one answer, or a refusal (a final one replaces the others).
 
-        None: nothing is known of that item, and it is left to the next decision.
+        None: the outcome is unknown, and the item is left to the next decision.
         """
         if result is None:
             return
@@ -44,10 +41,10 @@ class Batch(Generic[T]):
     async def run(
         self, name: str, items: Iterable[T], work: Callable[[T], Awaitable[int | Refusal | None]], *, width: int
     ) -> None:
-        """Work through ``items`` with ``width`` tasks, none of which outlives this call, however it ends.
+        """Process ``items`` with ``width`` tasks; all of them have ended when this returns or raises.
 
-        Few workers rather than a task per item: an experiment of 10,000 members then queues at most ``width`` requests
-        before those of its neighbours.
+        A few workers, not a task per item: an experiment of 10,000 members then queues at most ``width`` requests
+        ahead of those of other experiments.
         """
         queue = iter(items)
 
@@ -65,7 +62,7 @@ class Batch(Generic[T]):
                 workers.create_task(worker(), name=f"{name} ({number})")
 
     def outcome(self) -> Outcome:
-        """The result of the batch. A refusal replaces an error: it says more and lasts longer."""
+        """The outcome of the batch. A refusal takes precedence over an error: it says more and lasts longer."""
         return Outcome(version=self._version, refusal=self._refusal, error=None if self._refusal else self._error)
 
 
@@ -81,6 +78,6 @@ class Calls:
     async def do(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> Answer:
-        """One request, as soon as there is a free place."""
+        """Send one request as soon as fewer than ``concurrency`` are under way."""
         async with self._slots:
             return await self._transport.request(method, path, params=params, body=body)

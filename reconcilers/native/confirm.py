@@ -1,18 +1,15 @@
-"""ConfirmLaunch: the barrier before the first member of an epoch.
+"""ConfirmLaunch and ConfirmLoss: what the API server says now, where a stale cache would be dangerous.
 
-Caches may be late: after a restart of the daemon, a relist or a lost event they can show an epoch that is over, or
-hide pods that still run, and a launch on such facts runs two epochs at once. So an epoch is launched on what the API
-server says now: one GET of the owner and one consistent LIST of its pods.
+Caches may be stale: after a restart of the daemon, a relist or a lost event they can show an epoch that is over, or
+hide pods that still run.
 
-ConfirmLoss: is a member's pod really gone?
+- ConfirmLaunch: before the first member of an epoch is created, one GET of the Experiment and one consistent LIST of
+  its pods. A launch on stale facts would run two epochs at once.
+- ConfirmLoss: before a gang is restarted because a member's pod is gone, one LIST counts the pods of the epoch. Ended
+  pods count as present: they ended, they were not lost.
 
-A cache that is late lacks pods too, and a gang must not be restarted because a list was late. So the pods of the epoch
-are counted where they are kept. Ended pods count as there: they ended, they were not lost.
-
-The pods of an experiment as the API server knows them now, not as a cache last heard of them.
-
-One LIST without a resourceVersion, which the server answers from its consistent state (kubernetes.io: "Kubernetes API
-Concepts", semantics for get and list), a page at a time.
+The LIST has no resourceVersion, so the API server answers from its consistent state (kubernetes.io: "Kubernetes API
+Concepts", semantics for get and list), page by page.
 """
 
 from collections.abc import AsyncIterator
@@ -31,7 +28,7 @@ from muster.state.plan import Plan
 from muster.state.pod import PodPhase
 
 NAMED = 8
-"""How many pods in the way are named."""
+"""How many of the pods that prevent a launch are named."""
 
 
 class _Spec(msgspec.Struct, frozen=True, gc=False):
@@ -49,14 +46,14 @@ class _Experiment(msgspec.Struct, frozen=True, gc=False):
     status: _Status | None = None
 
     def wants(self, uid: str, epoch: int) -> bool:
-        """Whether this very Experiment, as it is now, is to run that epoch."""
+        """Whether this is the Experiment of that uid and it is still to run that epoch."""
         persisted = self.status.epoch if self.status else 0
         leaving = self.spec.suspend or self.spec.cancel or self.metadata.deletion_timestamp is not None
         return self.metadata.uid == uid and persisted == epoch and not leaving
 
 
 async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Outcome:
-    """Ask the live API whether the epoch may start. "No" is an ordinary answer: the caches will show why."""
+    """Ask the API server whether the epoch may start. If not, the caches will show why."""
     path = experiment_path(plan.namespace, plan.name)
     try:
         owner = read(await calls.do("GET", path), _Experiment, f"GET {path}")
@@ -80,7 +77,7 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Out
 
 
 async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan) -> Outcome:
-    """Ask the live API whether the epoch has fewer pods than the gang has members."""
+    """Ask the API server whether the epoch has fewer pods than members that run together."""
     version = present = 0
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
@@ -105,18 +102,18 @@ class _PodStatus(msgspec.Struct, frozen=True, gc=False):
 
 
 class LivePod(msgspec.Struct, frozen=True, gc=False):
-    """What the barrier must know of a pod."""
+    """The fields of a pod that the barrier reads."""
 
     metadata: _Metadata
     status: _PodStatus = _PodStatus()
 
     def of(self, epoch: int) -> bool:
-        """It bears the label of that epoch."""
+        """Whether the pod has the label of that epoch."""
         return self.metadata.labels is not None and self.metadata.labels.epoch == str(epoch)
 
     @property
     def live(self) -> bool:
-        """It may still run something. A terminating pod runs until it is gone."""
+        """Whether a container may still run. A terminating pod counts until it is gone."""
         return self.status.phase not in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
@@ -130,9 +127,9 @@ class _Pods(msgspec.Struct, frozen=True, gc=False):
 
 
 async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
-    """The pods that the plan's Experiment controls, of every epoch, page by page. Its label alone makes no pod its own.
+    """The pods of every epoch that the plan's Experiment controls, page by page. The label alone is not enough.
 
-    Raises ``ApiError``; ``Expired`` when the pages took longer than the server keeps its history.
+    Raises ``ApiError``; ``Expired`` when the API server has compacted the revision of the first page.
     """
     path, token = core(plan.namespace, "pods"), ""
     while True:

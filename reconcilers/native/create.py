@@ -1,4 +1,4 @@
-"""CreatePods: the members of one epoch, each exactly once however often it is asked for."""
+"""CreatePods: creates the members of one epoch; a repeated action creates no second pod."""
 
 from muster.api.errors import AlreadyExists, ApiError
 from muster.kube.metadata import Object, read

@@ -1,4 +1,4 @@
-"""DeletePods: these very pods, by name and uid, and no other that took a name since."""
+"""DeletePods: deletes pods by name and uid, so that a newer pod of the same name is left alone."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,13 +28,13 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
         except NotFound:
             return 0
         except Conflict:
-            # Mostly the name belongs to another pod by now; but it may be a conflict in the server's storage.
+            # Usually another pod has the name by now; it may also be a conflict in the API server's storage.
             return None
         except Forbidden as error:
             return Refusal(
                 "PodsForbidden",
                 f"The API server forbids deleting Pod {pod.namespace}/{pod.name} ({action.why}): "
-                f"{error.message[:SAID]}. Let Muster delete pods in this namespace. It is tried again.",
+                f"{error.message[:SAID]}. Let Muster delete pods in this namespace. Muster retries.",
                 final=False,
             )
         return read(answer, Object, f"DELETE {path}").metadata.version
@@ -46,9 +46,9 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
 
 
 def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
-    """The pods a DELETE would change: a grace period can only be shortened (metav1 DeleteOptions), and 0 always counts.
+    """The pods that a DELETE would change: it can only shorten a grace period (metav1 DeleteOptions).
 
-    A pod past its time on a dead node is the case for 0: only that removes it.
+    Grace 0 is always sent: it alone removes a pod whose grace period is over on a node that does not answer.
     """
     for pod in action.pods:
         shortens = action.grace is not None and (action.grace == 0 or now + action.grace < pod.delete_by)

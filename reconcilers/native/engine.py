@@ -1,7 +1,7 @@
 """The native engine: Muster itself creates and deletes the pods of an experiment.
 
-The engine decides nothing. It is called after the record that goes with an action is persisted, carries the action
-out, and brings facts back; every action may be carried out twice.
+The engine decides nothing. It carries out the actions of a decision after the record of that decision is persisted, and
+returns what it learnt. Every action may be carried out twice.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from muster.state.record import Record
 
 
 class NativeEngine:
-    """Carries actions out over ``transport`` with at most ``concurrency`` requests at a time, over all experiments.
+    """Carries out actions over ``transport``, with at most ``concurrency`` requests at a time over all experiments.
 
     ``clock`` gives wall seconds since 1970.
     """
@@ -30,12 +30,11 @@ class NativeEngine:
         self._calls = Calls(transport, concurrency=concurrency, now=clock)
 
     async def carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
-        """Carry one action out. ``record`` is the one just persisted.
+        """Carry out one action. ``record`` is the one just persisted.
 
-        Raises ``ApiError`` when the API server could not be reached or was busy, or has it in the outcome where a part
-        was done: come back later, with back-off (and after ``retry_after``, where it is set). Raises ``MusterError``
-        for a launch of another epoch than the persisted one: the caller has not persisted its decision.
-        When the call is cancelled nothing of it goes on.
+        Raises ``ApiError`` when the API server is unreachable or busy; where a part was done, the error is in the
+        outcome instead. Retry with back-off, and not before ``retry_after`` where it is set. Raises ``MusterError`` for
+        a launch of an epoch that is not the persisted one. When the call is cancelled, its requests are too.
         """
         match action:
             case ConfirmLaunch() | CreatePods() if action.epoch != record.epoch:

@@ -1,4 +1,4 @@
-"""EnsureService: the headless Service exists and is ours."""
+"""EnsureService: creates the headless Service unless the Experiment owns one already."""
 
 from muster.api.errors import AlreadyExists, ApiError
 from muster.kube.paths import core
@@ -12,7 +12,7 @@ from muster.state.view.engine_facts import Refusal
 
 
 async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
-    """Create the Service, or recognise it. Raises the ``ApiError`` when trying again may help."""
+    """Create the Service, or find it. Raises ``ApiError`` where a retry may help."""
     try:
         body = to_json(render_service(plan), f"the Service of experiment {plan.namespace}/{plan.name}")
     except Unrenderable as error:

@@ -1,4 +1,4 @@
-"""Kubernetes objects to JSON bytes."""
+"""Encodes Kubernetes objects as JSON."""
 
 import msgspec
 
@@ -6,11 +6,14 @@ from muster.api.errors import MusterError
 
 
 class Unrenderable(MusterError):
-    """An object holds text that JSON cannot carry, so that no API server will ever see it."""
+    """An object holds text that cannot be encoded as JSON, so it can never be sent."""
 
 
 def to_json(value: object, what: str) -> bytes:
-    """Encode; ``what`` names the object for the one error a well-typed object can cause (half of a surrogate pair)."""
+    """Encode an object; ``what`` names it in the error.
+
+    The only error of a well-typed object is a lone surrogate, which UTF-8 cannot hold.
+    """
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError as error:

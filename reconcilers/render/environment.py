@@ -1,17 +1,17 @@
-"""The environment of a member: the injected variables, in the order in which ``$(NAME)`` can refer to earlier ones.
+"""The injected environment variables of a member, and its command as the shell must get it.
 
-The command of a member, so that the shell gets what the researcher wrote.
+Variables keep their order: ``$(NAME)`` refers to a variable listed earlier.
 
-AIchor's ``spec.command`` is one shell line (its manifests use ``&&``, pipes and ``$VARIABLES``), so it is handed to
-``/bin/sh -c``: the one shell that every image with a shell has. Splitting the line ourselves
-would need a second, subtly different shell.
+AIchor's ``spec.command`` is one shell line (its manifests use ``&&``, pipes and ``$VARIABLES``), so it runs as
+``/bin/sh -c LINE``: every image that has a shell has this one. Muster does not split the line itself, which would need
+the quoting rules of a shell again.
 
 Before a container starts, the kubelet rewrites its command (kubernetes:
 third_party/forked/golang/expansion/expand.go): ``$(NAME)`` becomes the value of a variable of the container and stays
 as it is where there is no such variable; ``$$`` becomes ``$``; and a ``$`` before a character beyond ASCII breaks
 that character. The first is documented and useful (``--coordinator $(JAXOPERATOR_COORDINATOR_ADDRESS)`` works as it
-does on AIchor) and is kept. The other two would silently turn ``echo $$ > pid`` into ``echo $ > pid``; a doubled
-``$`` undoes them.
+does on AIchor) and is kept. The other two would silently turn ``echo $$ > pid`` into ``echo $ > pid``; doubling the
+``$`` prevents that.
 """
 
 import re
@@ -24,12 +24,12 @@ from muster.state.plan import Group, Plan
 from muster.state.pod_spec import Env, Source
 
 Cell = str | msgspec.Raw
-"""A member-specific text, or the slot in a template where it will stand."""
+"""A text that differs from member to member, or the slot for it in a template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """All that differs between the pods of one group and epoch."""
+    """Everything in which the pods of one group and epoch differ."""
 
     name: Cell
     hostname: Cell
@@ -43,8 +43,8 @@ class Place:
 def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict[str, object]]:
     """core/v1 EnvVars, each name once.
 
-    Of a repeated name the last one stays, at its own place: Kubernetes would let it win as well, and a
-    doubled name is rejected by server-side apply.
+    Of a repeated name the last variable stays, at its own place: it would win in Kubernetes too, and server-side apply
+    rejects a repeated name.
     """
     wanted: dict[str, Env] = {}
     for env in group.env:
@@ -77,10 +77,10 @@ def _variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, objec
     return {"name": env.name, "value": value}
 
 
-# The kubelet looks for the first ")" after "$(" and leaves what is between alone, so nothing in there may be doubled.
+# The kubelet takes everything between "$(" and the first ")" as a name, so nothing in there may be doubled.
 _REWRITTEN = re.compile(r"(\$\([^)]*\))|\$(\$|(?=[^\x00-\x7f]))")
 
 
 def shell(line: str) -> list[str]:
-    """The container command that runs ``line`` as it was written, but for ``$(NAME)`` of injected variables."""
+    """The container command that runs ``line`` as written, except that ``$(NAME)`` of a variable is expanded."""
     return ["/bin/sh", "-c", _REWRITTEN.sub(lambda found: found[1] or "$$" + 2 * found[2], line)]

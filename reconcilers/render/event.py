@@ -1,4 +1,4 @@
-"""A line of the story as a core/v1 Event, the form in which ``kubectl describe`` shows it."""
+"""A line of the story as a core/v1 Event, which ``kubectl describe`` shows."""
 
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -9,21 +9,21 @@ from muster.reconcilers.refs import ExperimentRef
 from muster.state.record import StoryLine
 
 MESSAGE_BYTES = 1024
-"""The longest message Kubernetes takes (kubernetes: pkg/apis/core/validation/events.go, NoteLengthLimit)."""
+"""The longest message that Kubernetes accepts (kubernetes: pkg/apis/core/validation/events.go, NoteLengthLimit)."""
 
 
 def render_event(ref: ExperimentRef, line: StoryLine, instance: str) -> dict[str, Any]:
-    """The Event of one line. Its name follows from the line, so that telling a line twice makes one Event.
+    """The Event of one line. Its name is a hash of the line, so that a repeated create makes no second Event.
 
-    Raises ValueError or OverflowError for a time that no calendar has.
+    Raises ValueError or OverflowError for a time outside the calendar (years 1 to 9999).
     """
     when = datetime.fromtimestamp(line.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    content = "\0".join((ref.uid, str(line.epoch), line.reason, f"{line.at:.6f}", line.message))
+    identity = "\0".join((ref.uid, str(line.epoch), line.reason, f"{line.at:.6f}", line.message))
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{ref.name}.{sha256(content.encode('utf-8', 'replace')).hexdigest()[:16]}",
+            "name": f"{ref.name}.{sha256(identity.encode('utf-8', 'replace')).hexdigest()[:16]}",
             "namespace": ref.namespace,
         },
         "involvedObject": {

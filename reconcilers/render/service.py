@@ -1,7 +1,4 @@
-"""The headless Service that gives the members of an experiment their names.
-
-What every object of an experiment carries: who owns it and whose it is.
-"""
+"""The headless Service of an experiment, and the labels and owner reference of every object Muster creates for it."""
 
 from typing import Any
 
@@ -10,9 +7,9 @@ from muster.state.plan import Plan
 
 
 def render_service(plan: Plan) -> dict[str, Any]:
-    """One Service for every epoch of the experiment, named as the subdomain of its members.
+    """The Service of an experiment, for all its epochs. Its name is the subdomain of the members.
 
-    Addresses are published before pods are ready: members must find the coordinator in order to become ready.
+    It publishes addresses of pods that are not ready: a member needs the coordinator's address to become ready.
     """
     spec: dict[str, object] = {
         "clusterIP": "None",
@@ -36,7 +33,7 @@ def render_service(plan: Plan) -> dict[str, Any]:
 
 
 def owner_reference(plan: Plan) -> dict[str, object]:
-    """The controlling owner: deleting the Experiment takes the object along (garbage collection by uid)."""
+    """The controller reference. When the Experiment is deleted, the garbage collector deletes the object."""
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -48,5 +45,5 @@ def owner_reference(plan: Plan) -> dict[str, object]:
 
 
 def labels(plan: Plan) -> dict[str, object]:
-    """The labels of every object of the experiment. Selectors use the uid: names come back, uids do not."""
+    """The labels of every object of the experiment. Selectors use the uid, because a name can be used again."""
     return {LABEL_MANAGED_BY: MANAGER, LABEL_EXPERIMENT: plan.name, LABEL_UID: plan.uid}

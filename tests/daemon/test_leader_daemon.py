@@ -301,7 +301,7 @@ def test_a_part_of_the_leaders_work_that_fails_ends_the_daemon_and_another_leads
         async def broken(*_: object, **__: object) -> None:
             raise ArithmeticError("a bug")
 
-        monkeypatch.setattr("muster.daemon.event_recorder.announce", broken)
+        monkeypatch.setattr("muster.daemon.event_recorder.emit_events", broken)
         api.put(RUN, run())
         assert await one.running is False
         monkeypatch.undo()

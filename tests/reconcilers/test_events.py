@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.api.errors import AlreadyExists, ApiError, Forbidden, Throttled, Unreachable
-from muster.reconcilers.events import announce
+from muster.reconcilers.events import emit_events
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.record import StoryLine
 from tests.fakes.api import FakeApi
@@ -24,7 +24,7 @@ class ChangePrinter:
         self.reported: list[tuple[StoryLine, Exception]] = []
 
     async def tell(self, *lines: StoryLine) -> None:
-        await announce(
+        await emit_events(
             self.api, REF, lines, instance="musterd-0", report=lambda line, error: self.reported.append((line, error))
         )
 

@@ -19,7 +19,7 @@ from muster.state.pod import Exit, PodPhase
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
 
 _PATIENT = frozenset(("ContainerCreating", "PodInitializing", ""))
-"""Reasons for waiting that pass by themselves."""
+"""Reasons for waiting in a normal start."""
 
 _RETRIED = frozenset(("Always", "OnFailure"))
 """Restart policies of an init container that the kubelet starts again after a failure; Always makes it a sidecar."""
@@ -28,7 +28,7 @@ _INT32 = 2**31 - 1
 
 
 class Survey(msgspec.Struct, frozen=True, gc=False):
-    """What the containers of a pod are at, taken in one pass."""
+    """The states of a pod's containers, collected in one pass."""
 
     started: bool = False
     """The main container runs or ran (any regular container, in a pod that has no ``main``)."""
@@ -38,13 +38,13 @@ class Survey(msgspec.Struct, frozen=True, gc=False):
     """Some container ended, now or before it was restarted."""
 
 
-_NOBODY = Survey()
+_NO_CONTAINERS = Survey()
 
 
 def survey(status: Status) -> Survey:
-    """A quick survey: the costly details are read only for pods that have them."""
+    """Collect the states; most pods then need neither ``waiting_of`` nor ``first_exit``."""
     if not status.containerStatuses and not status.initContainerStatuses:
-        return _NOBODY
+        return _NO_CONTAINERS
     main: bool | None = None
     started = waiting = ended = False
     for container in status.containerStatuses or ():
@@ -69,7 +69,7 @@ def survey(status: Status) -> Survey:
 
 
 def waiting_of(status: Status) -> tuple[str, str]:
-    """Reason and message of the container that holds the others up; empty if none waits."""
+    """Reason and message of the container that the others wait for; empty if none waits."""
     found = ("", "")
     for container in (*(status.initContainerStatuses or ()), *(status.containerStatuses or ())):
         waiting = container.state.waiting if container.state is not None else None

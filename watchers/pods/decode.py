@@ -1,4 +1,4 @@
-"""Pods of experiments: from a watch line to the flat record that decisions are made from."""
+"""Decodes a pod from a watch event or list into the flat record that decisions read."""
 
 from socket import AF_INET, AF_INET6, inet_pton
 from sys import intern
@@ -13,13 +13,13 @@ from muster.watchers.pods.document import Condition, Labels, Owner, PodDocument,
 
 PATH = "/api/v1/pods"
 SELECTOR = f"{LABEL_MANAGED_BY}={MANAGER}"
-"""Label selector of every object we made."""
+"""Label selector of every object that Muster creates."""
 
-# Asking the class for a member takes longer than the comparison does, and every event asks four times.
+# Looking up an enum member takes longer than the comparison, and every event needs four.
 _SUCCEEDED, _FAILED, _UNKNOWN = PodPhase.SUCCEEDED, PodPhase.FAILED, PodPhase.UNKNOWN
 _PHASES = {phase.value: phase for phase in PodPhase}
 _OWNERS = ((KIND, f"{GROUP}/"), ("JobSet", "jobset.x-k8s.io/"))
-"""Kinds whose pods we make ourselves, each with the API group it must come from."""
+"""Kinds whose pods Muster creates, each with its API group."""
 
 NODE_REASONS = frozenset(
     (
@@ -34,8 +34,8 @@ NODE_REASONS = frozenset(
         "NodeAffinity",
     )
 )
-"""PodStatus.reason of failures that the node, not the program, brought about (k/k pkg/kubelet: eviction, nodeshutdown,
-preemption, lifecycle admission). The kubelet's ``OutOf<resource>`` belongs here as well."""
+"""PodStatus.reason of failures caused by the node and not by the program (kubernetes: pkg/kubelet, packages eviction,
+nodeshutdown, preemption and lifecycle). The kubelet's ``OutOf<resource>`` counts as well."""
 
 _EMPTY = Status()
 _UNLABELLED = Labels()
@@ -95,7 +95,7 @@ DECODER: Projection[PodDocument, Pod] = Projection("Pod", PodDocument, flatten)
 
 
 def _address(text: str | None) -> str:
-    """An IP address as it is, nothing for anything else: it is where the coordinator will be asked."""
+    """The text if it is an IP address, else "": the prober connects to it."""
     if not text:
         return ""
     try:
@@ -121,7 +121,7 @@ def _owner(references: list[Owner] | None) -> str:
 
 
 def _waiting(scheduled: Condition | None, status: Status, phase: PodPhase, waits: bool) -> tuple[str, str]:
-    """Why the pod does not run; for a failed pod the reason of the pod itself, where it has one."""
+    """Why the pod does not run, as (reason, message); of a failed pod the reason in its status."""
     if phase is _SUCCEEDED:
         return "", ""
     if phase is _FAILED:

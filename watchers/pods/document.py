@@ -1,10 +1,9 @@
-"""The part of a core/v1 Pod that we read: 30 of several hundred fields.
+"""The part of a core/v1 Pod that Muster reads: 30 of several hundred fields.
 
-Every field is optional and every Struct is out of the garbage collector's sight; labels are a Struct too, so that the
-labels of others are skipped without being allocated. Field names are the wire's (mixed case), which is why the linter
-is told so.
+Every field is optional, and the garbage collector ignores every Struct (``gc=False``). Labels are a Struct too: the
+decoder then skips other labels without allocating them.
 """
-# ruff: noqa: N815
+# ruff: noqa: N815 - field names are those of the wire
 
 import msgspec
 
@@ -12,7 +11,7 @@ from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB,
 
 
 class Labels(msgspec.Struct, gc=False):
-    """Our labels of a member."""
+    """The labels that Muster sets on a member's pod."""
 
     group: str | None = msgspec.field(name=LABEL_GROUP, default=None)
     job: str | None = msgspec.field(name=LABEL_JOB, default=None)
@@ -66,7 +65,7 @@ class Waiting(msgspec.Struct, gc=False):
 
 
 class Running(msgspec.Struct, gc=False):
-    """core/v1 ContainerStateRunning: that it is there says enough."""
+    """core/v1 ContainerStateRunning; none of its fields is read."""
 
 
 class Terminated(msgspec.Struct, gc=False):

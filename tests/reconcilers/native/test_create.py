@@ -129,7 +129,7 @@ async def test_a_long_speech_of_a_webhook_is_cut_and_the_advice_kept() -> None:
     bench.api.fail(POST, Forbidden("no " * 100_000, status=403))
     message = refusal(await create(bench, plan)).message
     assert len(message) < 1024
-    assert message.endswith("It is tried again.")
+    assert message.endswith("Muster retries.")
 
 
 @pytest.mark.parametrize(
