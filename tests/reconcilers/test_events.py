@@ -1,4 +1,4 @@
-"""Every line of the story becomes one Event, and no failure of that is anybody else's trouble."""
+"""Every line of the story becomes one Event; a failure fails nothing else."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ RUNNING = StoryLine(1_700_000_060.0, 1, "Running", "4/4 ranks arrived")
 
 
 class ChangePrinter:
-    """Announces, and keeps what was reported."""
+    """Emits Events and keeps the reported failures."""
 
     def __init__(self) -> None:
         self.api = FakeApi()
@@ -52,7 +52,7 @@ async def test_a_line_becomes_an_event_of_the_experiment() -> None:
     assert warning["metadata"]["name"].startswith("moe.")
 
 
-async def test_a_line_told_twice_is_one_event() -> None:
+async def test_a_repeated_line_is_one_event() -> None:
     teller = ChangePrinter()
     await teller.tell(RESTART)
     await teller.tell(RESTART)
@@ -60,7 +60,7 @@ async def test_a_line_told_twice_is_one_event() -> None:
     assert teller.reported == []
 
 
-async def test_two_lines_of_one_instant_are_two_events() -> None:
+async def test_two_lines_of_the_same_instant_are_two_events() -> None:
     teller = ChangePrinter()
     await teller.tell(RESTART, StoryLine(RESTART.at, 1, RESTART.reason, "something else"))
     assert len(teller.events) == 2
@@ -76,7 +76,7 @@ async def test_a_long_message_is_cut_between_characters(message: str) -> None:
     assert message.startswith(told.removesuffix("…"))
 
 
-async def test_hostile_text_is_told_as_text() -> None:
+async def test_hostile_text_in_an_event_stays_text() -> None:
     teller = ChangePrinter()
     await teller.tell(StoryLine(1.0, 0, "Failed", 'a", "type": "Normal\n\0\ud800', warning=True))
     (event,) = teller.events
@@ -84,7 +84,7 @@ async def test_hostile_text_is_told_as_text() -> None:
     assert event["message"] == 'a", "type": "Normal\n\0?'
 
 
-async def test_a_refused_event_is_reported_and_the_next_one_told() -> None:
+async def test_a_refused_event_is_reported_and_the_next_one_sent() -> None:
     teller = ChangePrinter()
     no = Forbidden("no events here", status=403)
     teller.api.fail("POST", no)
@@ -94,7 +94,7 @@ async def test_a_refused_event_is_reported_and_the_next_one_told() -> None:
 
 
 @pytest.mark.parametrize("error", [Throttled("busy", status=429), Unreachable("reset")])
-async def test_a_busy_server_is_not_asked_for_the_rest(error: ApiError) -> None:
+async def test_the_rest_is_not_sent_to_a_busy_server(error: ApiError) -> None:
     teller = ChangePrinter()
     teller.api.fail("POST", error)
     await teller.tell(RESTART, RUNNING)
@@ -103,14 +103,14 @@ async def test_a_busy_server_is_not_asked_for_the_rest(error: ApiError) -> None:
 
 
 @pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e18, -1e18])
-async def test_a_time_beyond_the_calendar_is_reported(at: float) -> None:
+async def test_a_time_outside_the_calendar_is_reported(at: float) -> None:
     teller = ChangePrinter()
     await teller.tell(StoryLine(at, 0, "Odd", "odd"), RUNNING)
     assert [line.reason for line, _ in teller.reported] == ["Odd"]
     assert len(teller.events) == 1
 
 
-async def test_an_event_that_is_there_already_is_success() -> None:
+async def test_an_event_that_exists_already_is_success() -> None:
     teller = ChangePrinter()
     teller.api.fail("POST", AlreadyExists("again", status=409))
     await teller.tell(RESTART)

@@ -1,4 +1,4 @@
-"""The status write persists what was decided about the Experiment that was looked at, or nothing."""
+"""The status write applies to the Experiment and the resourceVersion it was decided on, or fails."""
 
 import pytest
 
@@ -12,7 +12,7 @@ REF = ExperimentRef("lab", "moe", UID)
 PATH = experiment_path("lab", "moe")
 
 
-async def test_only_the_status_changes_and_the_new_version_is_told() -> None:
+async def test_the_write_changes_only_the_status_and_returns_the_new_version() -> None:
     api = FakeApi()
     submitted(api, gang(), suspend=False)
     assert await write_status(api, REF, {"epoch": 3}, 1) == 2
@@ -23,7 +23,7 @@ async def test_only_the_status_changes_and_the_new_version_is_told() -> None:
     assert request.body["kind"] == "Experiment"
 
 
-async def test_a_status_decided_on_old_facts_is_not_written() -> None:
+async def test_a_status_for_an_older_resource_version_is_a_conflict() -> None:
     api = FakeApi()
     submitted(api, gang())
     submitted(api, gang(), suspend=True)
@@ -32,19 +32,19 @@ async def test_a_status_decided_on_old_facts_is_not_written() -> None:
     assert "status" not in api.objects[PATH]
 
 
-async def test_another_experiment_of_that_name_is_left_alone() -> None:
+async def test_another_experiment_of_the_same_name_is_not_written() -> None:
     api = FakeApi()
     submitted(api, gang())
     with pytest.raises(Conflict):
         await write_status(api, ExperimentRef("lab", "moe", "earlier"), {"epoch": 1}, 1)
 
 
-async def test_an_experiment_that_is_gone_says_so() -> None:
+async def test_an_experiment_that_is_gone_is_not_found() -> None:
     with pytest.raises(NotFound):
         await write_status(FakeApi(), REF, {}, 1)
 
 
-async def test_a_write_whose_answer_was_lost_meets_itself() -> None:
+async def test_a_repeated_write_after_a_lost_answer_is_a_conflict() -> None:
     api = FakeApi()
     submitted(api, gang())
     api.fail("PUT", Unreachable("Gateway Timeout", status=504), after=True)

@@ -1,4 +1,4 @@
-"""Fields that only an enemy, a bug or another version would fill like this."""
+"""Field values that only an attacker, a bug or another version would send."""
 
 import json
 
@@ -21,13 +21,13 @@ def test_a_pods_address_is_kept(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["evil.example.org", "10.0.0.7:80", "256.1.1.1", "[::1]", "fe80::1%eth0", "\0", ""])
-def test_what_is_no_address_is_none(address: str) -> None:
+def test_text_that_is_no_address_is_dropped(address: str) -> None:
     event = pods.DECODER.event(line_of("ADDED", pod(podIP=address)))
     assert event.obj is not None
     assert event.obj.ip == ""
 
 
-def test_half_a_character_in_one_pod_leaves_the_others_of_the_list_readable() -> None:
+def test_a_lone_surrogate_in_one_pod_does_not_spoil_the_list() -> None:
     items = [pod("u1", 1), pod("u2", 2, message="\ud800"), pod("u3", 3)]
     body = json.dumps({"metadata": {"resourceVersion": "9"}, "items": items}).encode()
     page = pods.DECODER.page(body)
@@ -36,7 +36,7 @@ def test_half_a_character_in_one_pod_leaves_the_others_of_the_list_readable() ->
 
 
 @pytest.mark.parametrize(("said", "kept"), [(-1, 0), (0, 0), (7, 7), (2**53, 2**53), (2**63, MAX_COUNTER)])
-def test_a_generation_fits_a_status(said: int, kept: int) -> None:
+def test_a_generation_is_bounded_to_what_a_status_holds(said: int, kept: int) -> None:
     tree = experiment("u1", "run", SPECS[0], 1)
     tree["metadata"]["generation"] = said
     event = experiments.DECODER.event(line_of("ADDED", tree))
@@ -44,7 +44,7 @@ def test_a_generation_fits_a_status(said: int, kept: int) -> None:
     assert event.obj.generation == kept
 
 
-def test_long_words_are_cut_and_equal_words_are_one() -> None:
+def test_long_words_are_cut_and_equal_words_share_memory() -> None:
     assert len(word("x" * 10_000)) == WORD
     assert word("x" * 10_000) is word("x" * 20_000)
     assert word("node-" + "7" * 3) is word("node-777")

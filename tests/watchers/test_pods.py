@@ -1,4 +1,4 @@
-"""From a pod as the API server writes it to the record a decision reads; and nothing a pod holds can stop it."""
+"""From a pod on the wire to the flat record that decisions read; no content of a pod raises."""
 
 import copy
 import json
@@ -56,7 +56,7 @@ def test_a_running_member() -> None:
     assert got.node is seen(pod("u2", 42)).node  # shared, not copied
 
 
-def test_a_pod_that_finds_no_node_says_why() -> None:
+def test_an_unschedulable_pod_has_the_reason_of_its_condition() -> None:
     condition = {
         "type": "PodScheduled",
         "status": "False",
@@ -96,7 +96,9 @@ def test_a_pod_that_finds_no_node_says_why() -> None:
         ([], [], ""),
     ],
 )
-def test_the_container_that_holds_the_others_up_is_named(init: list[Any], regular: list[Any], reason: str) -> None:
+def test_the_reason_is_that_of_the_container_the_others_wait_for(
+    init: list[Any], regular: list[Any], reason: str
+) -> None:
     assert seen(pending(initContainerStatuses=init, containerStatuses=regular)).waiting_reason == reason
 
 
@@ -194,7 +196,7 @@ def test_a_failure_before_a_restart_in_place_is_forgiven_by_success() -> None:
     assert got.exit.code == 0
 
 
-def test_init_containers_fail_a_pod_only_if_they_are_not_tried_again() -> None:
+def test_init_containers_fail_a_pod_only_if_they_are_not_retried() -> None:
     init = [container("fetch", terminated(5))]
     once = pending(initContainerStatuses=init)
     assert seen(once).failed
@@ -224,7 +226,7 @@ def test_a_pod_without_main_counts_its_other_containers() -> None:
     assert not seen(pod(containerStatuses=[container("log", {"running": {}}), waiting])).started
 
 
-def test_a_disruption_is_told_from_a_failure() -> None:
+def test_a_true_disruption_target_is_a_disruption() -> None:
     target = {
         "type": "DisruptionTarget",
         "status": "True",
@@ -240,36 +242,36 @@ def test_a_disruption_is_told_from_a_failure() -> None:
 @pytest.mark.parametrize(
     "reason", ["Evicted", "NodeLost", "NodeShutdown", "Terminated", "Preempting", "OutOfcpu", "OutOfnvidia.com/gpu"]
 )
-def test_what_the_node_did_is_a_disruption(reason: str) -> None:
+def test_a_failure_caused_by_the_node_is_a_disruption(reason: str) -> None:
     got = seen(pod(phase="Failed", reason=reason, message="low on memory", containerStatuses=None))
     assert (got.disruption, got.waiting_reason, got.waiting_message) == (reason, reason, "low on memory")
     assert got.failed
 
 
-def test_what_the_pod_did_is_none() -> None:
+def test_a_deadline_of_the_pod_is_no_disruption() -> None:
     got = seen(pod(phase="Failed", reason="DeadlineExceeded", message="too long"))
     assert (got.disruption, got.waiting_reason) == ("", "DeadlineExceeded")
 
 
-def test_a_pod_being_deleted_says_until_when() -> None:
+def test_a_terminating_pod_has_the_end_of_its_grace_period() -> None:
     leaving = pod()
     leaving["metadata"] |= {"deletionTimestamp": "2026-11-20T11:00:30Z", "deletionGracePeriodSeconds": 30}
     got = seen(leaving)
     assert got.terminating
-    assert got.delete_by == 1795172430.0  # the API server has added the grace period already
+    assert got.delete_by == 1795172430.0  # the API server includes the grace period
     leaving["metadata"]["deletionTimestamp"] = "tomorrow"
     assert (seen(leaving).terminating, seen(leaving).delete_by) == (True, 0.0)
 
 
 @pytest.mark.parametrize("value", ["", "-1", "1e3", "x", " 1", "\uff11", "9" * 50, "0x1"])
-def test_labels_that_are_no_numbers(value: str) -> None:
+def test_a_label_that_is_no_number_is_minus_one(value: str) -> None:
     odd = pod()
     odd["metadata"]["labels"] |= {"muster.dev/rank": value, "muster.dev/epoch": value, "muster.dev/job-index": value}
     got = seen(odd)
     assert (got.rank, got.epoch, got.job, got.index) == (-1, -1, -1, 2)
 
 
-def test_a_pod_that_only_looks_like_ours_has_no_owner() -> None:
+def test_a_pod_without_our_controller_has_no_owner() -> None:
     stranger = pod()
     for references in (
         None,
@@ -286,7 +288,7 @@ def test_a_pod_that_only_looks_like_ours_has_no_owner() -> None:
     assert seen(stranger).owner == "js-1"
 
 
-def test_a_pod_fresh_from_create_has_hardly_any_status() -> None:
+def test_a_pod_without_a_status_is_pending() -> None:
     bare = {"metadata": {"name": "n", "namespace": "x", "uid": "u", "resourceVersion": "1", "labels": None}}
     got = seen(bare)
     assert (got.phase, got.rank, got.scheduled, got.exit) == (PodPhase.PENDING, -1, False, None)
@@ -301,7 +303,7 @@ def test_messages_are_capped_and_printable() -> None:
     assert (got.waiting_message + got.waiting_reason).isprintable()
 
 
-def test_numbers_beyond_reason_are_bounded() -> None:
+def test_exit_codes_and_signals_are_bounded() -> None:
     end = terminated(0)
     end["terminated"] |= {"exitCode": 10**30, "signal": -(10**30)}
     exit_ = seen(pod(containerStatuses=[container(state=end)])).exit
@@ -309,7 +311,7 @@ def test_numbers_beyond_reason_are_bounded() -> None:
     assert (exit_.code, exit_.signal) == (2**31 - 1, -(2**31 - 1))
 
 
-def test_any_spacing_and_order_of_a_line_is_understood() -> None:
+def test_spacing_and_key_order_of_an_event_do_not_matter() -> None:
     for text in (
         json.dumps({"type": "MODIFIED", "object": pod("a", 7)}),
         json.dumps({"object": pod("a", 7), "type": "MODIFIED"}),
@@ -353,7 +355,7 @@ PLACES = _places(RICH)
 
 
 @pytest.mark.parametrize("value", [None, 1, -1.5, True, "", "x", "\x00", [], [None], {}, {"x": 1}, [[[]]], 10**25])
-def test_wrong_types_in_every_place_are_a_problem_or_a_pod_and_never_an_exception(value: Any) -> None:
+def test_a_value_of_the_wrong_type_anywhere_never_raises(value: Any) -> None:
     for path in PLACES:
         line = event("MODIFIED", _replaced(RICH, path, value))
         got = pods.DECODER.event(line)
@@ -380,7 +382,7 @@ def test_a_pod_of_any_json_never_raises(changes: list[tuple[tuple[Any, ...], Any
         try:
             mutated = _replaced(mutated, path, value)
         except (KeyError, IndexError, TypeError):
-            continue  # an earlier change took the place away
+            continue  # an earlier change has removed the place
     got = pods.DECODER.event(json.dumps({"type": kind, "object": mutated}, separators=(",", ":")).encode())
     assert got.obj is None or got.obj.uid
 

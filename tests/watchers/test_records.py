@@ -1,4 +1,4 @@
-"""Experiments and Services as records; times and words from outside."""
+"""Records of Experiments and Services; times and words from the wire."""
 
 import json
 from typing import Any
@@ -50,7 +50,7 @@ def test_an_experiment_without_metadata_is_a_problem_and_not_an_error(wrong: dic
         assert decoder.page(body).objects
 
 
-def test_a_service_knows_its_controller() -> None:
+def test_the_record_of_a_service_has_its_controller() -> None:
     owners = [{"uid": "other"}, {"uid": "exp-1", "controller": True}]
     metadata = {"uid": "s1", "name": "mnist", "namespace": "team", "resourceVersion": "3", "ownerReferences": owners}
     got = services.DECODER.event(event("ADDED", {"metadata": metadata, "spec": {"clusterIP": "None"}})).obj
@@ -78,7 +78,7 @@ def test_a_service_knows_its_controller() -> None:
         ("0001-01-01T00:00:00+14:00", 0.0),
     ],
 )
-def test_times(text: str | None, seconds: float) -> None:
+def test_times_are_read_as_wall_seconds(text: str | None, seconds: float) -> None:
     assert seconds_of(text) == seconds
 
 

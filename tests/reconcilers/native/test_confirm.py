@@ -1,4 +1,4 @@
-"""ConfirmLaunch and ConfirmLoss: what the API server says now, not what a cache remembers."""
+"""ConfirmLaunch and ConfirmLoss: a launch and a loss are confirmed by the API server, not by a cache."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ async def confirm(bench: Bench, plan: Plan, epoch: int) -> Outcome:
 
 
 def edit(bench: Bench, path: str, **changes: Any) -> None:
-    """Somebody changes an object: top-level fields are merged."""
+    """Change an object on the server: merge top-level fields."""
     old = bench.api.objects[path]
     bench.api.put(path, {**old, **{name: {**old.get(name, {}), **change} for name, change in changes.items()}})
 
 
-async def test_an_empty_field_is_confirmed_by_one_get_and_one_consistent_list() -> None:
+async def test_a_launch_is_confirmed_by_one_get_and_one_consistent_list() -> None:
     bench, plan = Bench(), gang()
     submitted(bench.api, plan)
     assert await confirm(bench, plan, 0) == Outcome(confirmed=True, owner=1)
@@ -39,14 +39,14 @@ async def test_an_empty_field_is_confirmed_by_one_get_and_one_consistent_list() 
     assert listed.params == {"labelSelector": f"muster.dev/experiment-uid={plan.uid}", "limit": "500"}
 
 
-async def test_pods_of_the_same_epoch_do_not_stand_in_the_way() -> None:
+async def test_pods_of_the_same_epoch_do_not_prevent_a_launch() -> None:
     plan = gang()
     bench = await launched(plan, 2)
     submitted(bench.api, plan, epoch=2)
     assert await confirm(bench, plan, 2) == Outcome(confirmed=True, version=4, owner=5, launched=True)
 
 
-async def test_a_running_pod_of_an_older_epoch_stands_in_the_way_and_is_named() -> None:
+async def test_a_running_pod_of_an_older_epoch_prevents_a_launch_and_is_named() -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
     submitted(bench.api, plan, epoch=1)
@@ -54,7 +54,7 @@ async def test_a_running_pod_of_an_older_epoch_stands_in_the_way_and_is_named() 
     assert outcome == Outcome(confirmed=False, version=1, owner=2, blocking=(plan.pod_name(member_of(plan, 0), 0),))
 
 
-async def test_a_terminating_pod_still_runs() -> None:
+async def test_a_terminating_pod_prevents_a_launch() -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
     submitted(bench.api, plan, epoch=1)
@@ -63,7 +63,7 @@ async def test_a_terminating_pod_still_runs() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-async def test_an_ended_pod_may_lie_where_it_is(phase: str) -> None:
+async def test_an_ended_pod_does_not_prevent_a_launch(phase: str) -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
     submitted(bench.api, plan, epoch=1)
@@ -71,7 +71,7 @@ async def test_an_ended_pod_may_lie_where_it_is(phase: str) -> None:
     assert (await confirm(bench, plan, 1)).confirmed is True
 
 
-async def test_a_pod_of_ours_whose_epoch_was_rubbed_out_counts_as_another_epochs() -> None:
+async def test_a_pod_without_an_epoch_label_counts_as_another_epochs() -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
     submitted(bench.api, plan)
@@ -79,7 +79,7 @@ async def test_a_pod_of_ours_whose_epoch_was_rubbed_out_counts_as_another_epochs
     assert (await confirm(bench, plan, 0)).confirmed is False
 
 
-async def test_a_stranger_with_our_label_cannot_hold_the_launch_up() -> None:
+async def test_a_foreign_pod_with_our_label_does_not_prevent_a_launch() -> None:
     bench, plan = Bench(), gang(1)
     submitted(bench.api, plan)
     stranger = {"metadata": {"labels": {"muster.dev/experiment-uid": plan.uid, "muster.dev/epoch": "9"}}}
@@ -97,7 +97,7 @@ async def test_a_stranger_with_our_label_cannot_hold_the_launch_up() -> None:
         {"status": {"epoch": 1}},
     ],
 )
-async def test_an_experiment_that_is_not_what_the_cache_said_is_not_launched(change: dict[str, Any]) -> None:
+async def test_an_experiment_that_differs_from_the_cache_is_not_launched(change: dict[str, Any]) -> None:
     bench, plan = Bench(), gang()
     submitted(bench.api, plan)
     obj = bench.api.objects[experiment_path("lab", "moe")]
@@ -111,7 +111,7 @@ async def test_an_experiment_that_is_gone_is_not_launched() -> None:
     assert await confirm(Bench(), gang(), 0) == Outcome(confirmed=False)
 
 
-async def test_a_gang_of_many_pages_is_read_to_its_end() -> None:
+async def test_every_page_of_a_large_gang_is_read() -> None:
     plan = gang(1201)
     bench = await launched(plan, 1)
     submitted(bench.api, plan, epoch=1)
@@ -123,7 +123,7 @@ async def test_a_gang_of_many_pages_is_read_to_its_end() -> None:
 
 
 @pytest.mark.parametrize("error", [Expired("continue token", status=410), ApiError("etcd", status=500)])
-async def test_trouble_is_no_answer(error: ApiError) -> None:
+async def test_an_error_of_the_list_is_raised(error: ApiError) -> None:
     bench, plan = Bench(), gang()
     submitted(bench.api, plan)
     bench.api.fail("GET /api/v1/namespaces/lab/pods", error)
@@ -131,14 +131,14 @@ async def test_trouble_is_no_answer(error: ApiError) -> None:
         await confirm(bench, plan, 0)
 
 
-async def test_an_epoch_that_is_not_persisted_is_not_even_asked_for() -> None:
+async def test_confirming_an_epoch_that_is_not_persisted_sends_no_request() -> None:
     bench = Bench()
     with pytest.raises(MusterError, match="persist the record first"):
         await bench.engine.carry_out(ConfirmLaunch(2), gang(), record(1))
     assert not bench.api.requests
 
 
-async def test_a_missing_pod_is_lost_only_if_the_server_lacks_it_too() -> None:
+async def test_a_pod_is_lost_only_if_the_api_server_lacks_it() -> None:
     plan = gang(3)
     bench = await launched(plan, 1)
     here = await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))
@@ -147,7 +147,7 @@ async def test_a_missing_pod_is_lost_only_if_the_server_lacks_it_too() -> None:
     assert (await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))).lost is True
 
 
-async def test_pods_of_another_epoch_do_not_stand_in_for_a_lost_one() -> None:
+async def test_pods_of_another_epoch_do_not_replace_a_lost_one() -> None:
     plan = gang(2)
     bench = await launched(plan, 0)
     await bench.engine.carry_out(CreatePods(1, members(plan)), plan, record(1))

@@ -1,4 +1,4 @@
-"""CreatePods: every member once, whatever happens on the way."""
+"""CreatePods creates each member once, whatever fails on the way."""
 
 import asyncio
 from dataclasses import replace
@@ -25,14 +25,14 @@ def refusal(outcome: Outcome) -> Refusal:
     return outcome.refusal
 
 
-async def test_the_gang_is_created_and_its_newest_version_told() -> None:
+async def test_the_gang_is_created_and_the_highest_version_returned() -> None:
     bench, plan = Bench(), gang(4)
     outcome = await create(bench, plan)
     assert outcome == Outcome(version=4)
     assert bench.api.named("pods") == sorted(plan.pod_name(member, 0) for member in plan.members())
 
 
-async def test_created_again_it_finds_its_own_pods() -> None:
+async def test_a_repeated_create_finds_its_own_pods() -> None:
     bench, plan = Bench(), gang(4)
     await create(bench, plan)
     assert await create(bench, plan) == Outcome(version=4)
@@ -40,7 +40,7 @@ async def test_created_again_it_finds_its_own_pods() -> None:
     assert len(bench.api.asked("POST")) == 8
 
 
-async def test_an_answer_lost_after_the_pod_was_made_makes_no_second_pod() -> None:
+async def test_a_lost_answer_makes_no_second_pod() -> None:
     bench, plan = Bench(), gang(4)
     lost = Unreachable("Gateway Timeout", status=504)
     bench.api.fail(POST, lost, after=True)
@@ -51,7 +51,7 @@ async def test_an_answer_lost_after_the_pod_was_made_makes_no_second_pod() -> No
     assert len(bench.api.named("pods")) == 4
 
 
-async def test_the_next_epoch_has_pods_of_its_own() -> None:
+async def test_the_next_epoch_has_other_pods() -> None:
     bench, plan = Bench(), gang(2)
     await create(bench, plan, 0)
     await create(bench, plan, 1)
@@ -67,7 +67,7 @@ async def test_the_server_refuses_unknown_fields_of_pods_with_a_template_only() 
     assert posts == [{}, {"fieldValidation": "Strict"}]
 
 
-async def test_a_name_that_somebody_else_holds_is_final_and_explained() -> None:
+async def test_a_foreign_pod_of_that_name_is_a_final_refusal() -> None:
     bench, plan = Bench(), gang(2)
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "squatter", "uid": "j1", "controller": True}
     bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"ownerReferences": [owner]}})
@@ -77,7 +77,7 @@ async def test_a_name_that_somebody_else_holds_is_final_and_explained() -> None:
         assert word in taken.message
 
 
-async def test_a_pod_without_an_owner_is_not_ours_either() -> None:
+async def test_a_pod_without_a_controller_is_not_ours() -> None:
     bench, plan = Bench(), gang(1)
     bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"ownerReferences": [{"uid": plan.uid}]}})
     taken = refusal(await create(bench, plan))
@@ -85,7 +85,7 @@ async def test_a_pod_without_an_owner_is_not_ours_either() -> None:
     assert "has no controller" in taken.message
 
 
-async def test_a_stranger_that_is_going_is_waited_for() -> None:
+async def test_a_foreign_pod_that_is_terminating_is_a_passing_refusal() -> None:
     bench, plan = Bench(), gang(1)
     bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"deletionTimestamp": "2030-01-01T00:00:00Z"}})
     assert not refusal(await create(bench, plan)).final
@@ -99,7 +99,7 @@ async def test_a_stranger_that_is_going_is_waited_for() -> None:
         (NotFound('namespaces "lab" not found', status=404), "NamespaceGone", True),
     ],
 )
-async def test_a_no_is_a_refusal_and_stops_the_batch(error: ApiError, reason: str, final: bool) -> None:
+async def test_a_rejected_create_is_a_refusal_and_stops_the_batch(error: ApiError, reason: str, final: bool) -> None:
     bench, plan = Bench(concurrency=1), gang(8)
     bench.api.fail(POST, error)
     outcome = await create(bench, plan)
@@ -108,7 +108,7 @@ async def test_a_no_is_a_refusal_and_stops_the_batch(error: ApiError, reason: st
     assert len(bench.api.asked(POST)) == 1
 
 
-async def test_pods_made_before_the_refusal_count() -> None:
+async def test_pods_created_before_a_refusal_count() -> None:
     bench, plan = Bench(concurrency=2), gang(2)
     bench.api.fail(POST, Forbidden("quota", status=403))
     outcome = await create(bench, plan)
@@ -116,7 +116,7 @@ async def test_pods_made_before_the_refusal_count() -> None:
     assert refusal(outcome).reason == "PodsForbidden"
 
 
-async def test_a_final_refusal_outranks_one_that_may_pass_and_any_error() -> None:
+async def test_a_final_refusal_replaces_passing_ones_and_errors() -> None:
     bench, plan = Bench(), gang(3)
     bench.api.fail(POST, Unreachable("connection reset"))
     bench.api.fail(POST, Forbidden("quota", status=403))
@@ -124,7 +124,7 @@ async def test_a_final_refusal_outranks_one_that_may_pass_and_any_error() -> Non
     assert refusal(await create(bench, plan)).reason == "PodRejected"
 
 
-async def test_a_long_speech_of_a_webhook_is_cut_and_the_advice_kept() -> None:
+async def test_a_long_message_of_a_webhook_is_cut_and_the_advice_kept() -> None:
     bench, plan = Bench(), gang(1)
     bench.api.fail(POST, Forbidden("no " * 100_000, status=403))
     message = refusal(await create(bench, plan)).message
@@ -141,7 +141,7 @@ async def test_a_long_speech_of_a_webhook_is_cut_and_the_advice_kept() -> None:
         Conflict("the quota was modified", status=409),
     ],
 )
-async def test_trouble_is_raised_once_the_requests_under_way_have_ended(error: ApiError) -> None:
+async def test_an_error_is_raised_after_the_requests_under_way_have_ended(error: ApiError) -> None:
     bench, plan = Bench(concurrency=4), gang(64)
     bench.api.fail(POST, error)
     with pytest.raises(type(error)) as raised:
@@ -151,7 +151,7 @@ async def test_trouble_is_raised_once_the_requests_under_way_have_ended(error: A
     assert len(bench.api.asked(POST)) < 8, "a busy server is left alone"
 
 
-async def test_a_pod_that_vanishes_between_create_and_look_is_tried_again() -> None:
+async def test_a_pod_deleted_between_create_and_get_is_a_conflict() -> None:
     bench, plan = Bench(), gang(1)
     await create(bench, plan)
     bench.api.fail("GET", NotFound("gone", status=404))
@@ -166,14 +166,14 @@ async def test_an_unreadable_answer_is_an_error_that_names_the_request() -> None
         await create(bench, plan)
 
 
-async def test_text_that_json_cannot_carry_is_refused_before_anything_is_sent() -> None:
+async def test_text_that_json_cannot_hold_is_refused_before_any_request() -> None:
     bench = Bench()
     outcome = await create(bench, gang(2, command="echo \ud83e"))
     assert (refusal(outcome).reason, refusal(outcome).final) == ("PodRejected", True)
     assert not bench.api.requests
 
 
-async def test_cancelled_in_the_middle_nothing_goes_on() -> None:
+async def test_cancelling_a_create_cancels_its_requests() -> None:
     bench, plan = Bench(concurrency=4), gang(64)
     bench.api.gate.clear()
     doing = asyncio.create_task(create(bench, plan))
@@ -189,7 +189,7 @@ async def test_cancelled_in_the_middle_nothing_goes_on() -> None:
     assert len(bench.api.named("pods")) == 64
 
 
-async def test_a_large_gang_does_not_make_a_small_one_wait_for_all_of_it() -> None:
+async def test_a_small_gang_does_not_wait_for_all_pods_of_a_large_one() -> None:
     bench, large, small = Bench(concurrency=4), gang(200), gang(1, name="small", uid="u2")
     bench.api.gate.clear()
     first = asyncio.create_task(create(bench, large))
@@ -203,13 +203,13 @@ async def test_a_large_gang_does_not_make_a_small_one_wait_for_all_of_it() -> No
     assert len(bench.api.named("pods")) == 201
 
 
-async def test_no_epoch_is_launched_that_is_not_the_persisted_one() -> None:
+async def test_an_epoch_that_is_not_persisted_is_not_launched() -> None:
     bench, plan = Bench(), gang(1)
     with pytest.raises(MusterError, match="epoch 1 cannot be launched while its record is of epoch 0"):
         await bench.engine.carry_out(CreatePods(1, members(plan)), plan, record(0))
     assert not bench.api.requests
 
 
-async def test_nothing_to_create_is_nothing_done() -> None:
+async def test_an_empty_create_sends_no_request() -> None:
     bench, plan = Bench(), gang(1)
     assert await bench.engine.carry_out(CreatePods(0, ()), plan, record()) == Outcome()

@@ -1,4 +1,4 @@
-"""DeletePods: these pods and no others."""
+"""DeletePods deletes the given pods and no others."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ async def delete(bench: Bench, plan: Plan, pods: list[Pod], grace: int | None = 
     return finished(await bench.engine.carry_out(DeletePods(tuple(pods), grace, "the gang restarts"), plan, record()))
 
 
-async def test_pods_are_asked_to_end_within_the_grace() -> None:
+async def test_pods_are_deleted_with_the_grace_and_a_uid_precondition() -> None:
     plan = gang(2)
     bench, pods = await launched(plan)
     outcome = await delete(bench, plan, pods, grace=5)
@@ -39,7 +39,7 @@ async def test_pods_are_asked_to_end_within_the_grace() -> None:
     assert all("deletionTimestamp" in pod["metadata"] for pod in bench.api.objects.values())
 
 
-async def test_without_a_grace_the_pods_own_holds() -> None:
+async def test_without_a_grace_the_grace_of_the_pod_applies() -> None:
     plan = gang(1, grace=90)
     bench, pods = await launched(plan)
     await delete(bench, plan, pods)
@@ -54,7 +54,7 @@ async def test_a_pod_that_is_gone_is_success() -> None:
     assert await delete(bench, plan, pods) == Outcome(deleted=tuple(pods))
 
 
-async def test_a_pod_that_took_the_name_since_is_left_alone() -> None:
+async def test_a_newer_pod_of_the_same_name_is_not_deleted() -> None:
     plan = gang(1)
     bench, pods = await launched(plan)
     bench.api.remove(pod_path(plan, 0))
@@ -67,7 +67,7 @@ async def test_a_pod_that_took_the_name_since_is_left_alone() -> None:
     ("grace", "sent"),
     [(None, False), (30, False), (20, False), (19, True), (5, True), (0, True)],
 )
-async def test_a_terminating_pod_is_deleted_again_only_to_end_sooner(grace: int | None, sent: bool) -> None:
+async def test_a_terminating_pod_is_deleted_again_only_with_a_shorter_grace(grace: int | None, sent: bool) -> None:
     plan = gang(1)
     bench, _ = await launched(plan)
     going = seen(bench.api, pod_path(plan, 0), terminating=True, delete_by=bench.now + 20)
@@ -75,7 +75,7 @@ async def test_a_terminating_pod_is_deleted_again_only_to_end_sooner(grace: int 
     assert bool(bench.api.asked("DELETE")) is sent
 
 
-async def test_a_pod_past_its_time_on_a_dead_node_can_be_forced() -> None:
+async def test_a_pod_on_a_dead_node_can_be_deleted_by_force() -> None:
     plan = gang(1)
     bench, _ = await launched(plan)
     stuck = seen(bench.api, pod_path(plan, 0), terminating=True, delete_by=bench.now - 600)
@@ -85,7 +85,7 @@ async def test_a_pod_past_its_time_on_a_dead_node_can_be_forced() -> None:
     assert not bench.api.named("pods")
 
 
-async def test_trouble_is_raised_and_the_rest_is_asked_for_again() -> None:
+async def test_an_error_is_raised_and_the_rest_is_deleted_the_next_time() -> None:
     plan = gang(8)
     bench, pods = await launched(plan, concurrency=1)
     bench.api.fail("DELETE", Unreachable("reset"))
@@ -95,7 +95,7 @@ async def test_trouble_is_raised_and_the_rest_is_asked_for_again() -> None:
     assert all("deletionTimestamp" in pod["metadata"] for pod in bench.api.objects.values())
 
 
-async def test_what_was_done_before_the_trouble_is_known() -> None:
+async def test_pods_deleted_before_an_error_are_reported() -> None:
     plan = gang(8)
     bench, pods = await launched(plan, concurrency=1)
     bench.api.fail(f"DELETE {pod_path(plan, 3)}", Unreachable("reset"))

@@ -1,4 +1,4 @@
-"""EnsureService: there is one, and it is ours."""
+"""EnsureService creates the headless Service or finds it."""
 
 import pytest
 
@@ -18,14 +18,14 @@ async def ensure(bench: Bench, plan: Plan) -> Outcome:
     return await bench.engine.carry_out(EnsureService(), plan, record())
 
 
-async def test_it_is_made_once_and_found_after_that() -> None:
+async def test_the_service_is_created_once_and_found_afterwards() -> None:
     bench = Bench()
     assert await ensure(bench, gang()) == Outcome(service=True)
     assert await ensure(bench, gang()) == Outcome(service=True)
     assert bench.api.named("services") == ["moe"]
 
 
-async def test_an_answer_lost_after_the_service_was_made_makes_no_trouble() -> None:
+async def test_a_lost_answer_to_the_create_is_success_the_next_time() -> None:
     bench = Bench()
     bench.api.fail("POST", Unreachable("Gateway Timeout", status=504), after=True)
     with pytest.raises(Unreachable):
@@ -33,7 +33,7 @@ async def test_an_answer_lost_after_the_service_was_made_makes_no_trouble() -> N
     assert await ensure(bench, gang()) == Outcome(service=True)
 
 
-async def test_a_service_of_somebody_else_is_final_and_explained() -> None:
+async def test_a_foreign_service_of_that_name_is_a_final_refusal() -> None:
     bench = Bench()
     bench.api.put(PATH, {"kind": "Service"})
     refusal = (await ensure(bench, gang())).refusal
@@ -42,7 +42,7 @@ async def test_a_service_of_somebody_else_is_final_and_explained() -> None:
     assert "give the experiment another name" in refusal.message
 
 
-async def test_the_service_of_an_earlier_experiment_of_that_name_is_waited_for() -> None:
+async def test_the_service_of_an_earlier_experiment_is_a_passing_refusal() -> None:
     bench = Bench()
     owner = {"apiVersion": API_VERSION, "kind": "Experiment", "name": "moe", "uid": "earlier", "controller": True}
     bench.api.put(PATH, {"kind": "Service", "metadata": {"ownerReferences": [owner]}})
@@ -61,7 +61,7 @@ async def test_the_service_of_an_earlier_experiment_of_that_name_is_waited_for()
         (NotFound('namespaces "lab" not found', status=404), "NamespaceGone", True),
     ],
 )
-async def test_a_no_is_a_refusal(error: ApiError, reason: str, final: bool) -> None:
+async def test_a_rejected_create_is_a_refusal(error: ApiError, reason: str, final: bool) -> None:
     bench = Bench()
     bench.api.fail("POST", error)
     refusal = (await ensure(bench, gang())).refusal
@@ -69,7 +69,7 @@ async def test_a_no_is_a_refusal(error: ApiError, reason: str, final: bool) -> N
     assert (refusal.reason, refusal.final) == (reason, final)
 
 
-async def test_text_that_json_cannot_carry_is_refused() -> None:
+async def test_text_that_json_cannot_hold_is_refused() -> None:
     refusal = (await ensure(Bench(), gang(name="moe\udfff"))).refusal
     assert refusal is not None
     assert refusal.final

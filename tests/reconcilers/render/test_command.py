@@ -1,4 +1,4 @@
-"""What the shell is handed, after the kubelet has been over it, is what the researcher wrote."""
+"""After the kubelet has expanded the command, the shell gets the line as it was written."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from muster.reconcilers.render.environment import shell
 
 
 def kubelet(line: str, env: dict[str, str]) -> str:
-    """The kubelet's expansion, written from its description and on bytes, as it works."""
+    """The kubelet's expansion of one argument, after its description; it works on bytes."""
     text, out, at = line.encode(), b"", 0
     while at < len(text):
         following = text[at + 1 : at + 2]
@@ -42,11 +42,11 @@ def test_the_shell_sees_the_line_as_written(line: str) -> None:
     assert kubelet(said, {}) == line
 
 
-def test_injected_variables_are_filled_in_as_kubernetes_documents() -> None:
+def test_injected_variables_are_expanded_as_kubernetes_documents() -> None:
     (_, _, said) = shell("train --at $(ADDRESS) --pid $$$(RANK)")
     assert kubelet(said, {"ADDRESS": "w-0:1234", "RANK": "3"}) == "train --at w-0:1234 --pid $$3"
 
 
 @given(st.text(alphabet="$()Aé\n ", max_size=12))
-def test_no_line_is_changed_on_its_way(line: str) -> None:
+def test_no_line_is_changed_by_the_kubelet(line: str) -> None:
     assert kubelet(shell(line)[2], {}) == line

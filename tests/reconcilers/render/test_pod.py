@@ -1,4 +1,4 @@
-"""A pod holds what the plan says in the places meant for it, and nothing else."""
+"""The rendered pod has the values of the plan in their fields, and no other fields."""
 
 import json
 from dataclasses import replace
@@ -38,7 +38,7 @@ HOSTILE = [
 
 
 def full(**changes: Any) -> Plan:
-    """A plan that uses every field, with a second group whose jobs are counted on."""
+    """A plan that uses every field, with two groups."""
     every_field = PodSpec(
         image="registry.example/train:1",
         command="python3 -u main.py",
@@ -72,7 +72,7 @@ def variables(pod: dict[str, Any]) -> dict[str, object]:
     return {env["name"]: env.get("value", env.get("valueFrom")) for env in container_of(pod)["env"]}
 
 
-def test_a_member_is_named_labelled_and_owned() -> None:
+def test_a_pod_has_the_name_labels_and_owner_of_its_member() -> None:
     plan = full()
     member = member_of(plan, 5)
     pod = render_pod(plan, member, 3)
@@ -96,7 +96,7 @@ def test_a_member_is_named_labelled_and_owned() -> None:
     assert owner["blockOwnerDeletion"] is True
 
 
-def test_a_member_answers_to_a_name_of_its_epoch() -> None:
+def test_the_hostname_differs_per_epoch() -> None:
     plan = full()
     spec = render_pod(plan, member_of(plan, 0), 2)["spec"]
     assert f"{spec['hostname']}.{spec['subdomain']}" == plan.coordinator_host(2)
@@ -120,13 +120,13 @@ def test_every_source_of_the_environment_is_resolved_in_the_given_order() -> Non
     assert {env.source for env in EVERY_SOURCE} == set(Source), "a source this test forgot"
 
 
-def test_of_a_variable_given_twice_the_last_stays_at_its_place() -> None:
+def test_of_a_repeated_variable_the_last_stays_at_its_place() -> None:
     env = (Env("RANK", Source.LITERAL, "forged"), Env("A", Source.LITERAL, "1"), Env("RANK", Source.RANK))
     plan = gang(env=env)
     assert list(variables(render_pod(plan, member_of(plan, 2), 0)).items()) == [("A", "1"), ("RANK", "2")]
 
 
-def test_the_pod_takes_no_more_rights_than_an_ml_image_needs() -> None:
+def test_the_default_security_context_drops_every_privilege() -> None:
     plan = gang()
     spec = render_pod(plan, member_of(plan, 0), 0)["spec"]
     assert spec["automountServiceAccountToken"] is False
@@ -139,13 +139,13 @@ def test_the_pod_takes_no_more_rights_than_an_ml_image_needs() -> None:
     assert security["seccompProfile"] == {"type": "RuntimeDefault"}
 
 
-def test_ptrace_is_one_capability_for_those_who_ask() -> None:
+def test_ptrace_adds_one_capability() -> None:
     plan = gang(ptrace=True)
     security = container_of(render_pod(plan, member_of(plan, 0), 0))["securityContext"]
     assert security["capabilities"] == {"drop": ["ALL"], "add": ["SYS_PTRACE"]}
 
 
-def test_resources_volumes_and_placement_are_the_groups_own() -> None:
+def test_resources_volumes_and_placement_come_from_the_group() -> None:
     plan = full()
     spec = render_pod(plan, member_of(plan, 1), 0)["spec"]
     container = container_of({"spec": spec})
@@ -197,7 +197,7 @@ def test_without_a_template_no_field_that_could_reach_the_node_is_there() -> Non
     }
 
 
-def test_the_template_renders_what_render_pod_encodes_to() -> None:
+def test_pod_template_and_render_pod_give_the_same_bytes() -> None:
     plan = full()
     for group in plan.groups:
         template = PodTemplate(plan, group, 4)
@@ -219,7 +219,7 @@ def test_hostile_text_stays_text_in_both_renderings(text: str) -> None:
 
 
 @given(st.text(), st.text(), st.integers(0, 2**31))
-def test_whatever_is_in_the_plan_the_two_renderings_agree(text: str, name: str, epoch: int) -> None:
+def test_both_renderings_agree_for_any_plan(text: str, name: str, epoch: int) -> None:
     env = (Env(text, Source.LITERAL, name), *EVERY_SOURCE)
     plan = gang(2, name=name, command=text, env=env)
     member = member_of(plan, 1)
@@ -227,13 +227,13 @@ def test_whatever_is_in_the_plan_the_two_renderings_agree(text: str, name: str, 
     assert template.render(member) == msgspec.json.encode(render_pod(plan, member, epoch))
 
 
-def test_half_a_surrogate_pair_is_refused_by_name() -> None:
+def test_a_lone_surrogate_is_an_error_that_names_the_group() -> None:
     plan = gang(command="echo \ud83e")
     with pytest.raises(Unrenderable, match=r"group 'worker' of experiment lab/moe .* surrogate"):
         PodTemplate(plan, plan.groups[0], 0)
 
 
-def test_a_member_the_plan_does_not_have_is_an_error() -> None:
+def test_a_member_that_the_plan_lacks_is_an_error() -> None:
     plan, other = full(), gang(20)
     with pytest.raises(ValueError, match="has no member"):
         render_pod(plan, member_of(other, 19), 0)
@@ -243,7 +243,7 @@ def test_a_member_the_plan_does_not_have_is_an_error() -> None:
         PodTemplate(plan, plan.groups[0], 0).render(member_of(plan, 1))
 
 
-def test_without_a_coordinator_its_host_is_empty() -> None:
+def test_without_a_coordinator_its_host_variable_is_empty() -> None:
     plan = gang(coordinator=None, env=(Env("HOST", Source.COORDINATOR_HOST),))
     assert variables(render_pod(plan, member_of(plan, 0), 0)) == {"HOST": ""}
     far = gang(coordinator=Coordinator(3, 1, ProbeKind.NONE), env=(Env("HOST", Source.COORDINATOR_HOST),))

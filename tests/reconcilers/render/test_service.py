@@ -1,10 +1,10 @@
-"""The Service that names the members."""
+"""The headless Service of an experiment."""
 
 from muster.reconcilers.render.service import render_service
 from tests.fakes.plans import UID, gang
 
 
-def test_the_service_is_headless_and_names_members_before_they_are_ready() -> None:
+def test_the_service_is_headless_and_publishes_unready_members() -> None:
     service = render_service(gang())
     assert service["metadata"]["name"] == "moe"
     assert service["metadata"]["ownerReferences"][0]["uid"] == UID
@@ -16,5 +16,5 @@ def test_the_service_is_headless_and_names_members_before_they_are_ready() -> No
     }
 
 
-def test_without_a_coordinator_there_is_no_port() -> None:
+def test_without_a_coordinator_the_service_has_no_port() -> None:
     assert "ports" not in render_service(gang(coordinator=None))["spec"]

@@ -1,9 +1,9 @@
-"""Whatever the coordinator does, the prober stays within what a real one survives.
+"""Whatever the coordinator does, the probe sends only calls that a real coordinator survives.
 
-A random coordinator: ranks come, fail and go, the process restarts, freezes, speaks another generation, answers
-garbage, refuses; and meanwhile the prober looks, parks and closes. The fake notes every request that is not
-permitted, every version it has not itself reported in the same life, and every version at all sent to the older
-generation.
+A random coordinator: ranks arrive, fail and leave, the process restarts, hangs, speaks another protocol, answers
+garbage or refuses, while the probe takes snapshots, parks calls and closes. The fake records every call that is not
+permitted, every version that it has not reported itself in the same incarnation, and any version sent to an older
+protocol.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ def garble(rng: random.Random) -> object:
 
 
 async def disturb(fake: FakeCoordinator, rng: random.Random) -> None:
-    """One thing that happens to a coordinator."""
+    """One event in the life of a coordinator."""
     fake.mangle, fake.frozen, fake.refusal = bytes, False, None
     match rng.randrange(12):
         case 0 | 1 | 2 | 3:
@@ -54,7 +54,7 @@ async def disturb(fake: FakeCoordinator, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_the_prober_never_asks_what_a_coordinator_does_not_survive(
+async def test_the_probe_never_sends_what_a_coordinator_does_not_survive(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_PAUSE_CALM", 0.001)
@@ -85,7 +85,7 @@ async def test_the_prober_never_asks_what_a_coordinator_does_not_survive(
     assert len({answer.coordinator for answer in told}) > 1
 
 
-async def test_the_fake_would_notice() -> None:
+async def test_the_fake_coordinator_records_forbidden_calls() -> None:
     async with FakeCoordinator(2, "v1-watch") as fake, grpc.aio.insecure_channel(fake.address) as channel:
         for name in ("Heartbeat", "ShutdownTask"):
             with pytest.raises(grpc.aio.AioRpcError):

@@ -1,4 +1,4 @@
-"""What is behind a port, with real sockets on loopback."""
+"""The port check, with real sockets on loopback."""
 
 import asyncio
 import socket
@@ -20,21 +20,21 @@ SHORT = 0.4
 
 
 class Quiet(BaseHTTPRequestHandler):
-    """Python's own web server, without its log."""
+    """Python's HTTP server, without its log."""
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name is the base class's
-        """Say nothing."""
+        """Send nothing."""
 
 
 @asynccontextmanager
 async def listener(talk: Talk) -> AsyncIterator[str]:
-    """A server on loopback that treats each connection so."""
+    """A server on loopback that handles each connection with ``talk``."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await talk(reader, writer)
         except ConnectionError:
-            pass  # the prober went away, as it does
+            pass  # the prober closes its connections early
         finally:
             writer.close()
 
@@ -71,19 +71,19 @@ def closed_port() -> str:
         return f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-async def test_nobody_listens(closed_port: str) -> None:
+async def test_a_closed_port_is_refused(closed_port: str) -> None:
     assert await state_at(closed_port) == (CoordinatorState.REFUSED, "connection refused")
 
 
-async def test_a_listener_that_says_nothing() -> None:
+async def test_a_listener_that_sends_nothing_is_silent() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         state, detail = await state_at(f"127.0.0.1:{mute.getsockname()[1]}")
     assert state is CoordinatorState.SILENT
     assert "stayed silent for 0.4 s" in detail
 
 
-async def test_a_network_that_swallows_everything() -> None:
-    # A full backlog is how loopback plays a host that does not answer: the kernel drops further SYNs.
+async def test_dropped_packets_are_a_timeout() -> None:
+    # With a full backlog the kernel drops further SYNs, like a host that does not answer.
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         address = full.getsockname()
         crowd = [socket.socket() for _ in range(4)]
@@ -99,18 +99,18 @@ async def test_a_network_that_swallows_everything() -> None:
     assert (state, detail) == (CoordinatorState.TIMEOUT, "no connection within 0.4 s")
 
 
-async def test_an_address_the_network_does_not_know() -> None:
+async def test_an_unroutable_address_is_a_timeout() -> None:
     state, detail = await state_at("255.255.255.255:80")
     assert state is CoordinatorState.TIMEOUT
     assert detail.startswith("no connection: ")
 
 
-async def test_a_coordinator_speaks_http2() -> None:
+async def test_a_coordinator_is_serving() -> None:
     async with FakeCoordinator(4) as coordinator:
         assert await state_at(coordinator.address) == (CoordinatorState.SERVING, "speaks HTTP/2")
 
 
-async def test_settings_that_come_byte_by_byte_are_still_settings() -> None:
+async def test_settings_may_arrive_byte_by_byte() -> None:
     async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for byte in b"\x00\x00\x00\x04\x00\x00\x00\x00\x00":
             writer.write(bytes([byte]))
@@ -121,7 +121,7 @@ async def test_settings_that_come_byte_by_byte_are_still_settings() -> None:
         assert (await state_at(address))[0] is CoordinatorState.SERVING
 
 
-async def test_pythons_own_web_server() -> None:
+async def test_an_http1_server_is_another_protocol() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -152,7 +152,7 @@ async def test_the_first_bytes_decide(first: bytes, state: CoordinatorState, wor
     assert detail.isprintable()
 
 
-async def test_a_tls_server_that_hangs_up_on_the_preface_is_found_by_a_hello() -> None:
+async def test_a_tls_server_that_closes_on_the_preface_is_found_by_a_client_hello() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if (await reader.readexactly(1)) == b"\x16":
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)  # without a certificate it answers with an alert
@@ -167,14 +167,14 @@ async def test_a_tls_server_that_hangs_up_on_the_preface_is_found_by_a_hello() -
         assert await state_at(address) == (CoordinatorState.TLS, "the port wants TLS")
 
 
-async def test_a_server_that_hangs_up_on_everything() -> None:
+async def test_a_server_that_closes_every_connection_is_another_protocol() -> None:
     async with listener(hang_up) as address:
         state, detail = await state_at(address)
     assert state is CoordinatorState.OTHER_PROTOCOL
     assert "hangs up" in detail
 
 
-async def test_a_process_that_is_being_killed_hangs_up_once_and_is_then_gone() -> None:
+async def test_a_process_that_is_being_killed_is_refused() -> None:
     async def last_words(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.close()
         writer.close()
@@ -185,7 +185,7 @@ async def test_a_process_that_is_being_killed_hangs_up_once_and_is_then_gone() -
 
 
 @pytest.mark.parametrize("talk", [hang_up, saying(b"HTTP/1.1 200 OK\r\n\r\n"), saying(b"\x15\x03\x03\x00\x02\x02\x28")])
-async def test_the_probe_same_content_of_such_a_port(talk: Talk) -> None:
+async def test_the_probe_reports_the_state_of_such_a_port(talk: Talk) -> None:
     async with listener(talk) as address:
         probe = JaxProbe(address, clock=lambda: 7.0, deadline=SHORT)
         answer = await probe.snapshot()
@@ -195,7 +195,7 @@ async def test_the_probe_same_content_of_such_a_port(talk: Talk) -> None:
     assert (answer.at, answer.states, answer.expected, answer.protocol) == (7.0, (), None, "")
 
 
-async def test_a_server_that_stops_after_its_settings() -> None:
+async def test_a_server_that_stops_after_its_settings_is_a_timeout() -> None:
     async with listener(saying(b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")) as address:
         probe = JaxProbe(address, clock=lambda: 7.0, deadline=SHORT)
         answer = await probe.snapshot()
@@ -220,7 +220,7 @@ async def test_a_server_that_stops_after_its_settings() -> None:
         "\x1b[2J:80",
     ],
 )
-def test_an_address_that_is_none_is_refused_before_anything_is_sent(address: str) -> None:
+def test_an_invalid_address_raises_before_any_connection(address: str) -> None:
     with pytest.raises(ValueError, match="address") as refusal:
         Address.parse(address)
     with pytest.raises(ValueError, match="address"):
@@ -229,7 +229,7 @@ def test_an_address_that_is_none_is_refused_before_anything_is_sent(address: str
     assert str(refusal.value).isprintable()
 
 
-async def test_an_ipv6_coordinator() -> None:
+async def test_an_ipv6_coordinator_is_serving() -> None:
     assert Address.parse("[fd00::1]:1234") == Address("fd00::1", 1234, True)
     with socket.socket(socket.AF_INET6) as taken:
         taken.bind(("::1", 0))

@@ -1,4 +1,4 @@
-"""The roll call, played against a coordinator that is as touchy as the real one."""
+"""The JAX probe against a fake coordinator that records every call a real one would not survive."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ def asked(fake: FakeCoordinator) -> list[str]:
 
 
 @pytest.mark.parametrize("protocol", GENERATIONS)
-async def test_a_job_from_an_empty_room_to_a_failure(protocol: str) -> None:
+async def test_a_job_from_no_arrivals_to_a_failure(protocol: str) -> None:
     async with FakeCoordinator(4, protocol) as fake:
         probe = probe_of(fake)
         empty = await probe.snapshot()
@@ -63,7 +63,7 @@ async def test_a_job_from_an_empty_room_to_a_failure(protocol: str) -> None:
     assert fake.forbidden_calls == []
 
 
-async def test_the_oldest_protocol_tells_of_rank_zero_and_claims_no_more() -> None:
+async def test_the_oldest_protocol_reports_rank_zero_only() -> None:
     async with FakeCoordinator(4, "v1-task0") as fake:
         probe = probe_of(fake)
         fake.arrive(0)
@@ -78,7 +78,7 @@ async def test_the_oldest_protocol_tells_of_rank_zero_and_claims_no_more() -> No
 
 
 @pytest.mark.parametrize("protocol", [*GENERATIONS, "v1-task0"])
-async def test_the_generation_is_found_once_and_kept(protocol: str) -> None:
+async def test_the_protocol_is_negotiated_once_and_kept(protocol: str) -> None:
     async with FakeCoordinator(4, protocol) as fake:
         probe = probe_of(fake)
         for _ in range(3):
@@ -89,7 +89,7 @@ async def test_the_generation_is_found_once_and_kept(protocol: str) -> None:
     assert len(set(asked(fake)[climb - 1 :])) == 1
 
 
-async def test_the_coordinator_is_asked_for_its_name_and_then_called_by_it(coordinator: FakeCoordinator) -> None:
+async def test_the_incarnation_is_learnt_once_and_sent_afterwards(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     await probe.snapshot()
     await probe.snapshot()
@@ -98,7 +98,7 @@ async def test_the_coordinator_is_asked_for_its_name_and_then_called_by_it(coord
     assert [(call.incarnation, call.version) for call in coordinator.calls] == [(0, -1), (mine, -1), (mine, -1)]
 
 
-async def test_a_restarted_coordinator_is_noticed_at_the_next_look(coordinator: FakeCoordinator) -> None:
+async def test_a_restarted_coordinator_is_noticed_by_the_next_snapshot(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     coordinator.arrive(0, 1, 2, 3)
     before = await probe.snapshot()
@@ -107,12 +107,12 @@ async def test_a_restarted_coordinator_is_noticed_at_the_next_look(coordinator: 
     after = await probe.snapshot()
     assert after.coordinator is CoordinatorState.SERVING
     assert after.incarnation == coordinator.incarnation != before.incarnation
-    # Nothing of the former life colours the new one: rank 2 waits, it has not left.
+    # Nothing carries over from the old incarnation: rank 2 is missing, it has not left.
     assert after.states == (M, M, A, M)
     await probe.close()
 
 
-async def test_a_coordinator_that_comes_back_with_another_jax_is_climbed_anew(coordinator: FakeCoordinator) -> None:
+async def test_a_coordinator_with_another_jax_is_negotiated_again(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     for protocol in ("v2", "v1-watch", "v2", "v1-task0", "v1-job", "v1-watch", "v2"):
         coordinator.protocol = protocol
@@ -122,7 +122,7 @@ async def test_a_coordinator_that_comes_back_with_another_jax_is_climbed_anew(co
     await probe.close()
 
 
-async def test_a_coordinator_that_ends_is_refused_and_one_that_returns_is_found_at_once(
+async def test_a_coordinator_that_returns_is_found_at_once(
     coordinator: FakeCoordinator,
 ) -> None:
     probe = probe_of(coordinator)
@@ -135,7 +135,7 @@ async def test_a_coordinator_that_ends_is_refused_and_one_that_returns_is_found_
     await probe.close()
 
 
-async def test_a_service_that_hangs_is_a_timeout_and_recovers(coordinator: FakeCoordinator) -> None:
+async def test_a_coordinator_that_hangs_is_a_timeout_and_recovers(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator, deadline=0.4)
     await probe.snapshot()
     coordinator.frozen = True
@@ -149,7 +149,7 @@ async def test_a_service_that_hangs_is_a_timeout_and_recovers(coordinator: FakeC
     await probe.close()
 
 
-async def test_another_grpc_server_is_no_coordinator() -> None:
+async def test_another_grpc_server_is_another_protocol() -> None:
     async with FakeCoordinator(4, "other") as fake:
         probe = probe_of(fake)
         answer = await probe.snapshot()
@@ -161,7 +161,7 @@ async def test_another_grpc_server_is_no_coordinator() -> None:
     assert asked(fake) == ["WatchTasks", "WatchJobState", "GetJobState", "GetTaskState"]
 
 
-async def test_process_zero_that_was_told_another_count(coordinator: FakeCoordinator) -> None:
+async def test_another_process_count_is_named_in_the_detail(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator, expected=6)
     answer = await probe.snapshot()
     await probe.close()
@@ -169,7 +169,7 @@ async def test_process_zero_that_was_told_another_count(coordinator: FakeCoordin
     assert "process 0 was told 4, the experiment has 6" in answer.detail
 
 
-async def test_the_preemption_notice_is_asked_for_apart_and_stays(coordinator: FakeCoordinator) -> None:
+async def test_the_preemption_notice_is_a_call_of_its_own_and_stays(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     await probe.snapshot()
     assert not await probe.preempted()
@@ -188,7 +188,7 @@ async def test_the_key_value_store_can_be_read(protocol: str) -> None:
     steps = {"muster/step/0": b"7", "muster/step/1": b"\xff"}
     async with FakeCoordinator(2, protocol, store={**steps, "x/y": b""}) as fake:
         probe = probe_of(fake)
-        assert await probe.directory("muster/step") == {}  # nobody has been met yet
+        assert await probe.directory("muster/step") == {}  # no protocol has been negotiated yet
         await probe.snapshot()
         assert await probe.directory("muster/step") == steps
         fake.mangle = lambda body: body[:-1]
@@ -207,7 +207,9 @@ async def test_the_key_value_store_can_be_read(protocol: str) -> None:
         (lambda body: bytes(5 * 1024 * 1024), "RESOURCE_EXHAUSTED"),
     ],
 )
-async def test_an_answer_that_is_none(coordinator: FakeCoordinator, mangle: object, words: str) -> None:
+async def test_an_answer_that_is_malformed_is_another_protocol(
+    coordinator: FakeCoordinator, mangle: object, words: str
+) -> None:
     probe = probe_of(coordinator)
     coordinator.arrive(0)
     coordinator.mangle = mangle  # type: ignore[assignment]
@@ -220,7 +222,7 @@ async def test_an_answer_that_is_none(coordinator: FakeCoordinator, mangle: obje
     await probe.close()
 
 
-async def test_an_error_text_meant_for_a_terminal(coordinator: FakeCoordinator) -> None:
+async def test_terminal_escapes_in_an_error_are_replaced(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     coordinator.arrive(0, 1, 2, 3)
     coordinator.fail(2, 13, b"\x1b]0;owned\x07 \x00 \xed\xa0\x80 " + b"x" * 5000)
@@ -232,7 +234,7 @@ async def test_an_error_text_meant_for_a_terminal(coordinator: FakeCoordinator) 
 
 
 @pytest.mark.parametrize("code", [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
-async def test_every_refusal_becomes_an_answer(coordinator: FakeCoordinator, code: grpc.StatusCode) -> None:
+async def test_every_grpc_status_becomes_an_answer(coordinator: FakeCoordinator, code: grpc.StatusCode) -> None:
     coordinator.refusal = (code, "no \x1b[31m " + "y" * 3000)
     probe = probe_of(coordinator)
     for _ in range(2):
@@ -243,8 +245,8 @@ async def test_every_refusal_becomes_an_answer(coordinator: FakeCoordinator, cod
     await probe.close()
 
 
-async def test_a_compressed_answer_is_never_unpacked() -> None:
-    # A few kilobytes could unpack to gigabytes; what gRPC leaves packed is no task list.
+async def test_a_compressed_answer_is_not_decompressed() -> None:
+    # A few kilobytes could decompress to gigabytes; an answer that gRPC leaves compressed is malformed.
     async with FakeCoordinator(300, compression=grpc.Compression.Gzip) as fake:
         probe = probe_of(fake)
         answer = await probe.snapshot()
@@ -253,7 +255,7 @@ async def test_a_compressed_answer_is_never_unpacked() -> None:
     assert "cannot be read" in answer.detail
 
 
-async def test_a_connection_that_stays_mute_is_replaced(coordinator: FakeCoordinator) -> None:
+async def test_a_connection_without_answers_is_replaced(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator, deadline=0.3)
     coordinator.frozen = True
     for _ in range(4):
@@ -263,7 +265,7 @@ async def test_a_connection_that_stays_mute_is_replaced(coordinator: FakeCoordin
     assert peers[0] == peers[1] == peers[2] != peers[3]
 
 
-async def test_a_coordinator_restarted_in_the_middle_of_a_look_is_asked_once_more(
+async def test_a_coordinator_restarted_during_a_snapshot_is_asked_once_more(
     coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     back = asyncio.Event()
@@ -285,7 +287,7 @@ async def test_a_coordinator_restarted_in_the_middle_of_a_look_is_asked_once_mor
     await probe.close()
 
 
-async def test_a_coordinator_that_names_another_incarnation_each_time(coordinator: FakeCoordinator) -> None:
+async def test_a_coordinator_with_a_new_incarnation_each_time_is_another_protocol(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     numbers = iter(range(1, 100))
 
@@ -300,9 +302,7 @@ async def test_a_coordinator_that_names_another_incarnation_each_time(coordinato
     assert len(coordinator.calls) == 3
 
 
-async def test_a_coordinator_that_takes_its_time_with_each_call(
-    coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_coordinator_is_a_timeout(coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PATIENCE", 0.2)
     probe = probe_of(coordinator, deadline=1.0)
 
@@ -324,7 +324,7 @@ async def parked(fake: FakeCoordinator) -> None:
     await asyncio.wait_for(fake.parking(1), 5)
 
 
-async def test_changes_are_told_as_they_happen_with_one_question_parked(coordinator: FakeCoordinator) -> None:
+async def test_changes_arrive_as_they_happen_over_one_parked_call(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     async with aclosing(probe.changes()) as changes:
         assert (await next_of(changes)).missing == (0, 1, 2, 3)
@@ -340,7 +340,7 @@ async def test_changes_are_told_as_they_happen_with_one_question_parked(coordina
             waiting = asyncio.create_task(next_of(changes))
         waiting = asyncio.create_task(next_of(changes))
         await parked(coordinator)
-        assert (await probe.snapshot()).passed  # a look in between disturbs nothing
+        assert (await probe.snapshot()).passed  # a snapshot does not disturb the parked call
         coordinator.fail(3, 13, "Shutdown barrier has failed")
         assert (await waiting).errors == (RankError(3, 13, "Shutdown barrier has failed"),)
     await probe.close()
@@ -361,7 +361,7 @@ async def test_changes_end_for_good_as_soon_as_a_rank_has_left(coordinator: Fake
     assert [answer async for answer in probe.changes()] == []
     assert len(coordinator.calls) == calls
     assert not coordinator.parked
-    # A new life is a new job: it may be watched again.
+    # A new incarnation is a new job: it may be watched again.
     await coordinator.restart()
     await probe.snapshot()
     async with aclosing(probe.changes()) as changes:
@@ -373,7 +373,7 @@ async def test_changes_end_for_good_as_soon_as_a_rank_has_left(coordinator: Fake
 
 
 @pytest.mark.parametrize("protocol", ["v1-watch", "v1-job", "v1-task0", "other"])
-async def test_an_older_coordinator_is_looked_at_once_and_never_parked_at(protocol: str) -> None:
+async def test_an_older_coordinator_gets_one_snapshot_and_no_parked_call(protocol: str) -> None:
     async with FakeCoordinator(4, protocol) as fake:
         probe = probe_of(fake)
         assert len([answer async for answer in probe.changes()]) == 1
@@ -381,7 +381,7 @@ async def test_an_older_coordinator_is_looked_at_once_and_never_parked_at(protoc
         await probe.close()
 
 
-async def test_the_death_of_process_zero_ends_the_changes_with_the_news(coordinator: FakeCoordinator) -> None:
+async def test_changes_end_with_an_answer_when_process_zero_dies(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     changes = probe.changes()
     await next_of(changes)
@@ -393,26 +393,26 @@ async def test_the_death_of_process_zero_ends_the_changes_with_the_news(coordina
     await probe.close()
 
 
-async def test_a_restart_between_two_questions_starts_from_the_beginning(coordinator: FakeCoordinator) -> None:
+async def test_changes_start_again_after_a_restart_between_two_calls(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     coordinator.arrive(0, 1, 2, 3)
     await probe.snapshot()
     changes = probe.changes()
-    await coordinator.restart()  # version 8 of the old life would be far ahead of the new one
+    await coordinator.restart()  # version 8 of the old incarnation would be far ahead of the new one
     fresh = await next_of(changes)
     assert (fresh.incarnation, fresh.missing) == (coordinator.incarnation, (0, 1, 2, 3))
     await changes.aclose()
     await probe.close()
 
 
-async def test_a_version_is_never_taken_for_another_lifes(coordinator: FakeCoordinator) -> None:
+async def test_a_version_is_never_used_for_another_incarnation(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     coordinator.arrive(0)
     changes = probe.changes()
     await next_of(changes)
     waiting = asyncio.create_task(next_of(changes))
     await parked(coordinator)
-    # Only a hostile coordinator changes its name while it answers; the parked answer comes under the old name.
+    # Only a hostile coordinator changes its incarnation while it answers; the parked answer belongs to the old one.
     coordinator.incarnation += 2
     coordinator.version = 0
     renamed = await probe.snapshot()
@@ -423,7 +423,7 @@ async def test_a_version_is_never_taken_for_another_lifes(coordinator: FakeCoord
     await probe.close()
 
 
-async def test_closing_drops_the_parked_question_and_ends_the_changes(coordinator: FakeCoordinator) -> None:
+async def test_close_cancels_the_parked_call_and_ends_the_changes(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     changes = probe.changes()
     await next_of(changes)
@@ -436,10 +436,10 @@ async def test_closing_drops_the_parked_question_and_ends_the_changes(coordinato
     await probe.close()
     assert await asyncio.wait_for(waiting, 5) == []
     await asyncio.wait_for(coordinator.parking(0), 5)
-    await probe.close()  # twice is as good as once
+    await probe.close()  # a second close is harmless
 
 
-async def test_a_cancelled_watcher_stays_cancelled(coordinator: FakeCoordinator) -> None:
+async def test_a_cancelled_consumer_of_changes_stays_cancelled(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     changes = probe.changes()
     await next_of(changes)
@@ -451,7 +451,7 @@ async def test_a_cancelled_watcher_stays_cancelled(coordinator: FakeCoordinator)
     await probe.close()
 
 
-async def test_a_parked_answer_that_cannot_be_read_ends_the_changes(coordinator: FakeCoordinator) -> None:
+async def test_a_malformed_answer_to_the_parked_call_ends_the_changes(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     changes = probe.changes()
     await next_of(changes)

@@ -1,4 +1,4 @@
-"""The hand-written codec: right on what jaxlib sends, calm on anything else."""
+"""The hand-written protobuf codec: it reads what jaxlib sends, and raises Malformed for anything else."""
 
 import struct
 from contextlib import suppress
@@ -25,19 +25,19 @@ U64 = st.integers(0, (1 << 64) - 1)
 
 
 @given(I64)
-def test_a_varint_comes_back_as_it_went(value: int) -> None:
+def test_a_varint_round_trips(value: int) -> None:
     wire = varint(value)
     number, end = read_varint(wire, 0)
     assert (signed(number), end) == (value, len(wire))
 
 
-def test_minus_one_takes_ten_bytes_as_protobuf_has_it() -> None:
+def test_minus_one_takes_ten_bytes_as_in_protobuf() -> None:
     assert varint(-1) == b"\xff" * 9 + b"\x01"
     assert integer_field(2, -1) == b"\x10" + b"\xff" * 9 + b"\x01"
 
 
 @given(U64, st.binary(max_size=300), I64)
-def test_fields_come_back_in_order(identity: int, content: bytes, value: int) -> None:
+def test_fields_are_read_in_order(identity: int, content: bytes, value: int) -> None:
     message = fixed64_field(3, identity) + bytes_field(200, content) + integer_field(1, value)
     assert list(fields(message)) == [(3, identity), (200, content), (1, value % (1 << 64))]
 
@@ -45,8 +45,8 @@ def test_fields_come_back_in_order(identity: int, content: bytes, value: int) ->
 @pytest.mark.parametrize(
     "wire",
     [
-        b"\x80",  # a varint that stops in the middle
-        b"\x08" + b"\xff" * 10,  # one that goes on for ever
+        b"\x80",  # a varint that is cut off
+        b"\x08" + b"\xff" * 10,  # one of more than ten bytes
         b"\x08" + b"\xff" * 9 + b"\x7f",  # one of more than 64 bits
         b"\x0a\x05abc",  # a string shorter than it says
         b"\x0a\xff\xff\xff\xff\x0f",  # one of four gigabytes
@@ -61,14 +61,14 @@ def test_broken_bytes_are_malformed(wire: bytes) -> None:
 
 
 @given(st.binary(max_size=400))
-def test_no_bytes_make_a_reader_do_anything_but_refuse(wire: bytes) -> None:
+def test_readers_raise_nothing_but_malformed_for_any_bytes(wire: bytes) -> None:
     for read in (lambda: list(fields(wire)), lambda: read_tasks(wire), lambda: read_entries(wire, 2)):
         with suppress(Malformed):
             read()
 
 
 @given(st.lists(st.binary(max_size=40), max_size=8), st.binary(max_size=10))
-def test_no_task_entry_does_either(entries: list[bytes], tail: bytes) -> None:
+def test_a_task_entry_raises_nothing_but_malformed_for_any_bytes(entries: list[bytes], tail: bytes) -> None:
     wire = b"".join(bytes_field(1, entry) for entry in entries) + tail
     with suppress(Malformed):
         assert all(0 <= task_id < 1 << 20 for task_id in read_tasks(wire).tasks)
@@ -90,7 +90,7 @@ def test_impossible_ids_are_dropped_and_the_last_of_two_entries_stays() -> None:
     assert {task_id: task.state for task_id, task in read_tasks(wire).tasks.items()} == {0: 2, 1: 3}
 
 
-def test_a_list_meant_to_keep_the_daemon_busy_is_cut_short() -> None:
+def test_a_list_with_too_many_fields_is_malformed() -> None:
     assert len(read_tasks(b"\x0a\x00" * MAX_TASKS).tasks) == 1
     for filler in (b"\x0a\x00", b"\x10\x01"):
         with pytest.raises(Malformed, match="more than 16384 entries"):
@@ -118,7 +118,7 @@ def test_the_incarnation_is_read_from_the_metadata_as_jaxlib_sends_it() -> None:
     assert read_mismatch("", container) == 0xFEDC_BA98_7654_3210
 
 
-def test_the_incarnation_is_read_from_the_text_when_the_metadata_is_lost_or_broken() -> None:
+def test_without_metadata_the_incarnation_is_read_from_the_text() -> None:
     text = "wrong service incarnation: requested 0, currently 18446744073709551615"
     assert read_mismatch(text, b"") == (1 << 64) - 1
     assert read_mismatch(text, b"\xff") == (1 << 64) - 1
@@ -135,25 +135,25 @@ def test_the_incarnation_is_read_from_the_text_when_the_metadata_is_lost_or_brok
         "wrong service incarnation: requested 0, currently \N{ARABIC-INDIC DIGIT ONE}x",
     ],
 )
-def test_any_other_refusal_names_no_incarnation(text: str) -> None:
+def test_another_refusal_has_no_incarnation(text: str) -> None:
     assert read_mismatch(text, b"") is None
 
 
 @given(st.one_of(st.text(st.characters(), max_size=2000), st.binary(max_size=2000)))
-def test_foreign_text_is_printable_and_short(raw: str | bytes) -> None:
+def test_text_of_a_coordinator_is_printable_and_short(raw: str | bytes) -> None:
     text = printable(raw, MAX_TEXT)
     assert len(text) <= 1000
     assert text.isprintable()
     text.encode("utf-8")
 
 
-def test_terminal_tricks_are_shown_not_played() -> None:
+def test_terminal_escapes_are_replaced() -> None:
     assert printable("a\x00b\x1b[31mc\nd\ud800e\N{RIGHT-TO-LEFT OVERRIDE}f") == "a\ufffdb\ufffd[31mc d\ufffde\ufffdf"
     assert printable(b"ok \xff\xfe") == "ok \ufffd\ufffd"
 
 
 @given(st.integers(0, 20_000), st.integers(0, 127), U64)
-def test_the_short_way_of_reading_a_task_agrees_with_the_long_one(rank: int, state: int, incarnation: int) -> None:
+def test_the_fast_path_of_a_task_agrees_with_the_general_one(rank: int, state: int, incarnation: int) -> None:
     number, rest = integer_field(1, rank), integer_field(2, state) + fixed64_field(6, incarnation)
     usual, unusual = bytes_field(1, number + rest), bytes_field(1, rest + number)
     assert read_tasks(usual) == read_tasks(unusual) == ({rank: Task(state, incarnation)}, 0)

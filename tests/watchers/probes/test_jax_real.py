@@ -1,7 +1,7 @@
 """The roll call of real jax jobs: four processes, gloo collectives, one scratch port.
 
-What the fake coordinator only plays: that a waiting rank looks like one, that a killed rank becomes visible, and that a
-job does not notice ten thousand looks.
+It confirms what the fake coordinator assumes: how a waiting rank and a killed rank look, and that ten thousand
+snapshots have no effect on a job.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ sys.stdin.read()
 
 
 class Job:
-    """Four processes of one jax job, each started when the test says so."""
+    """The four processes of one jax job; the test starts each."""
 
     def __init__(self, port: int, steps: int, log: Path) -> None:
         self.address = f"127.0.0.1:{port}"
@@ -65,7 +65,7 @@ class Job:
         return list(await asyncio.gather(*(result(process) for _, process in sorted(self.processes.items()))))
 
     async def end(self) -> list[int]:
-        """Let all processes go, and say how they ended."""
+        """Let all processes finish; return their exit codes."""
         for process in self.processes.values():
             if process.stdin is not None:
                 process.stdin.close()
@@ -77,7 +77,7 @@ class Job:
 
 async def result(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
-    async for line in process.stdout:  # the collectives print lines of their own
+    async for line in process.stdout:  # the collectives print lines too
         if line.startswith(b"rank "):
             return line.decode().strip()
     return ""
@@ -99,7 +99,7 @@ async def a_job(log: Path, steps: int = 0) -> AsyncIterator[Job]:
 
 
 async def until(probe: JaxProbe, wanted: Callable[[RollAnswer], bool]) -> RollAnswer:
-    """Look until an answer is as wanted."""
+    """Take snapshots until one fulfils the condition."""
     async with asyncio.timeout(40):
         while True:
             answer = await probe.snapshot()
@@ -108,7 +108,7 @@ async def until(probe: JaxProbe, wanted: Callable[[RollAnswer], bool]) -> RollAn
             await asyncio.sleep(0.05)
 
 
-async def test_who_has_arrived_who_is_missing_and_who_was_killed(tmp_path: Path) -> None:
+async def test_the_roll_of_a_real_job_from_arrival_to_a_kill(tmp_path: Path) -> None:
     async with a_job(tmp_path) as job:
         probe = JaxProbe(job.address, clock=time.time, expected=4)
         assert (await probe.snapshot()).coordinator is CoordinatorState.REFUSED
@@ -151,7 +151,7 @@ async def test_who_has_arrived_who_is_missing_and_who_was_killed(tmp_path: Path)
         await probe.close()
 
 
-async def test_ten_thousand_looks_change_nothing(tmp_path: Path) -> None:
+async def test_ten_thousand_snapshots_have_no_effect_on_the_job(tmp_path: Path) -> None:
     steps, looks = 250, 10_000
     async with a_job(tmp_path, steps) as job:
         await job.start(0, 1, 2, 3)
@@ -178,12 +178,12 @@ async def test_ten_thousand_looks_change_nothing(tmp_path: Path) -> None:
     assert probed == undisturbed
     assert probed[1] == [0, 0, 0, 0]
     assert all(line.startswith(f"rank {rank} of 4 result ") for rank, line in enumerate(probed[0]))
-    # The last thing seen is either an orderly leave, or the port closing a moment later.
+    # The last answer shows either an orderly leave, or the port that closed a moment later.
     assert last[-1].left or not last[-1].coordinator.serving
 
 
 async def look_often(address: str, looks: int) -> int:
-    """The number of looks the coordinator answered."""
+    """The number of snapshots that the coordinator answered."""
     probe = JaxProbe(address, clock=time.time, expected=4, deadline=10)
     answered = 0
     for _ in range(looks):

@@ -1,4 +1,4 @@
-"""Nothing but the permitted calls can leave the package."""
+"""The package can send no call but the permitted ones."""
 
 import ast
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_the_list_of_methods_is_the_permitted_one() -> None:
     assert {method.value for method in Method} == PERMITTED
 
 
-def test_only_one_file_knows_the_name_of_a_method() -> None:
+def test_only_one_file_names_a_method() -> None:
     docs = {
         id(node.body[0].value)
         for tree in SOURCES.values()
@@ -68,7 +68,7 @@ def test_only_one_file_knows_the_name_of_a_method() -> None:
     assert len(names) == len(PERMITTED)
 
 
-def test_only_one_place_makes_a_call_and_its_method_is_the_enums() -> None:
+def test_only_one_place_makes_a_call_with_a_method_of_the_enum() -> None:
     assert [name for maker in CALL_MAKERS for name in places(maker)] == ["probes/jax/rpc.py"]
     calls = [
         node
@@ -78,7 +78,7 @@ def test_only_one_place_makes_a_call_and_its_method_is_the_enums() -> None:
     assert [ast.unparse(call.args[0]) for call in calls] == ["question.method.value"]
 
 
-def test_nothing_gets_round_the_one_place_by_name() -> None:
+def test_no_other_file_uses_the_grpc_call_by_name() -> None:
     tricks = {"getattr", "setattr", "eval", "exec", "__import__", "import_module", "object.__setattr__"}
     assert [name for trick in tricks for name in places(trick) if name.startswith("probes/jax/")] == []
 
@@ -99,7 +99,7 @@ def test_a_version_is_only_ever_taken_from_an_answer() -> None:
     st.none() | st.builds(Seen, st.integers(0, (1 << 64) - 1), st.integers(0, 1 << 40)),
     st.text(max_size=10),
 )
-def test_whatever_is_asked_for_no_dangerous_bytes_result(
+def test_no_question_encodes_to_a_dangerous_request(
     method: Method, incarnation: int, seen: Seen | None, key: str
 ) -> None:
     try:
@@ -121,17 +121,17 @@ def test_whatever_is_asked_for_no_dangerous_bytes_result(
 
 
 @pytest.mark.parametrize("method", [method for method in Method if method is not Method.V2_WATCH_TASKS])
-def test_only_the_new_generation_can_be_asked_to_wait(method: Method) -> None:
+def test_only_protocol_v2_can_be_asked_for_changes(method: Method) -> None:
     with pytest.raises(ValueError, match="cannot wait for changes"):
         Question(method, 5, Seen(5, 3), "key")
 
 
-def test_a_version_of_another_life_cannot_be_sent() -> None:
+def test_a_version_of_another_incarnation_cannot_be_sent() -> None:
     with pytest.raises(ValueError, match="another life"):
         Question(Method.V2_WATCH_TASKS, 6, Seen(5, 3))
 
 
-def test_the_ladder_goes_from_new_to_old_and_keeps_the_rung_that_bore() -> None:
+def test_negotiation_goes_from_new_to_old_and_keeps_what_answered() -> None:
     ladder = ProtocolNegotiation()
     assert [rung.roll for rung in ladder.climb()] == [
         Method.V2_WATCH_TASKS,

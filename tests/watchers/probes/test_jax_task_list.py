@@ -1,4 +1,4 @@
-"""What a task list means, and the answer policies read."""
+"""From a task list to the roll, and the answer that policies read."""
 
 import pytest
 
@@ -24,10 +24,10 @@ def read(life: Life, *tasks: bytes) -> tuple[RankState, ...]:
     return life.read(listed(*tasks), Generation.V2).ranks
 
 
-def test_a_life_from_the_first_arrival_to_the_end() -> None:
+def test_a_roll_from_the_first_arrival_to_the_end() -> None:
     life = Life(5)
     assert read(life, task(1), task(0, incarnation=10)) == (A, M)
-    # Half way through the pass one is connected and the other not yet: it has not left, it has not been in.
+    # While the barrier passes, one rank is connected and the other not yet: it has not left, it was never connected.
     assert read(life, task(0, CONNECTED, 10), task(1, incarnation=11)) == (C, A)
     assert read(life, task(0, CONNECTED, 10), task(1, CONNECTED, 11)) == (C, C)
     assert read(life, task(0, CONNECTED, 10), task(1, incarnation=11)) == (C, L)
@@ -41,17 +41,17 @@ def test_a_recovered_rank_has_not_left() -> None:
     assert read(life, task(0, CONNECTED, 10), task(1, DISCONNECTED, 12)) == (C, A)
 
 
-def test_states_of_a_later_version_are_read_as_nothing_known() -> None:
+def test_an_unknown_state_is_read_as_missing() -> None:
     assert read(Life(5), task(0, 9, 10), task(1, 0), task(2, 1)) == (M, M, M)
 
 
-def test_a_rank_beyond_the_number_of_entries_makes_no_long_list() -> None:
+def test_a_huge_rank_makes_no_long_list() -> None:
     reading = Life(5).read(listed(task(0, CONNECTED, 1), task(900_000, CONNECTED, 2)), Generation.V2)
     assert reading.ranks == (C, M)
     assert "1 entries with an impossible rank were dropped" in summary(reading, 2)
 
 
-def test_the_version_is_kept_for_waiting_only_where_lives_can_be_told_apart() -> None:
+def test_the_version_is_kept_only_with_an_incarnation() -> None:
     life, old = Life(5), Life()
     life.read(listed(task(0), version=3), Generation.V2)
     old.read(listed(task(0), version=3), Generation.V1_WATCH)
@@ -60,13 +60,13 @@ def test_the_version_is_kept_for_waiting_only_where_lives_can_be_told_apart() ->
     assert old.seen is None
 
 
-def test_a_job_at_rest_is_not_decoded_again() -> None:
+def test_an_unchanged_list_is_not_decoded_again() -> None:
     life = Life(5)
     body = listed(task(0, CONNECTED, 10))
     assert life.read(body, Generation.V2) is life.read(bytes(bytearray(body)), Generation.V2)
 
 
-def test_the_one_different_text_is_among_the_few_that_are_kept() -> None:
+def test_the_one_different_error_is_among_those_kept() -> None:
     tasks = [task(rank, ERROR, 1, b"another task failed") for rank in range(500)]
     tasks[400] = task(400, ERROR, 1, b"\x1b[2Jheartbeat timeout")
     reading = Life(5).read(listed(*tasks), Generation.V2)
@@ -77,7 +77,7 @@ def test_the_one_different_text_is_among_the_few_that_are_kept() -> None:
     )
 
 
-def test_the_oldest_protocol_speaks_of_rank_zero_only() -> None:
+def test_the_oldest_protocol_lists_rank_zero_only() -> None:
     life = Life()
     v1 = bytes_field(1, bytes_field(1, integer_field(2, 0)) + integer_field(2, CONNECTED))
     reading = life.read(v1, Generation.V1_RANK_ZERO)
@@ -85,13 +85,13 @@ def test_the_oldest_protocol_speaks_of_rank_zero_only() -> None:
     assert "does not tell about the other ranks" in summary(reading, 4)
 
 
-def test_an_empty_list_is_a_coordinator_that_knows_nobody() -> None:
+def test_an_empty_list_means_that_no_rank_has_arrived() -> None:
     reading = Life(5).read(b"", Generation.V2)
     assert (reading.ranks, reading.expected) == ((), 0)
     assert Life().read(b"", Generation.V1_RANK_ZERO).ranks == (M,)
 
 
-def test_the_line_for_people_names_who_is_missing_and_a_wrong_count() -> None:
+def test_the_summary_names_missing_ranks_and_a_wrong_count() -> None:
     tasks = [task(rank, incarnation=int(rank < 2)) for rank in range(12)]
     line = summary(Life(5).read(listed(*tasks), Generation.V2), 16)
     assert line == (
@@ -104,7 +104,7 @@ def answer(*ranks: RankState, partial: str = "") -> RollAnswer:
     return RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, states=ranks, partial=partial)
 
 
-def test_an_answer_tells_ranks_apart() -> None:
+def test_an_answer_lists_ranks_by_state() -> None:
     one = answer(A, M, C, F, L)
     assert one.coordinator.serving
     assert one.arrived == {0, 2, 3, 4}
