@@ -2,7 +2,7 @@
 
 It consists of the API server, a node agent that runs pods as local processes, and the CRD of Experiment. Clients reach
 the API server over TLS and with a token: client-go sends no token without TLS, and a cluster that runs commands must
-not be open to other users of the machine. The node agent, in the same process, uses a loopback listener without TLS.
+not be open to other users of the machine. The node agent, in the same process, is such a client.
 
 ``muster.local.home`` describes the files on disk. Objects outlive the process, pods do not: after a restart the node
 agent finds the pods of the earlier process in the database and reports them failed, as a kubelet does after a reboot.
@@ -19,6 +19,7 @@ from pathlib import Path
 from muster.api.errors import MusterError
 from muster.api.names import MANAGER
 from muster.api.schema.crd import custom_resource_definition
+from muster.kube.kubeconfig import KubeConfig
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.certificate import make_certificate
 from muster.local.home import Announcement, Home
@@ -70,12 +71,11 @@ class Cluster:
         token = secrets.token_urlsafe(32)
         api = ApiServer(None if self._memory_only else self._home.database, token=token)
         self._parts.push_async_callback(api.stop)
-        inner = await api.start(HOST)
+        url = await self._start_api(api, token)
         crd = custom_resource_definition()
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
         api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
-        isolation = await self._start_node(api, inner, token)
-        url = await self._serve_tls(api, token)
+        isolation = await self._start_node(api)
         announcement = Announcement(
             pid=os.getpid(),
             url=url,
@@ -105,11 +105,10 @@ class Cluster:
         """Stop the pods, then the servers, then release the directory. Safe after a ``start`` that failed."""
         await self._parts.aclose()
 
-    async def _start_node(self, api: ApiServer, inner: str, token: str) -> str:
+    async def _start_node(self, api: ApiServer) -> str:
         self._home.node.mkdir(mode=0o700, exist_ok=True)
         node = NodeAgent(
-            inner,
-            token=token,
+            KubeConfig(str(self._home.kubeconfig)),
             state_dir=self._home.node,
             isolation=self._isolation,
             name=NODE_NAME,
@@ -123,10 +122,10 @@ class Cluster:
         self._parts.push_async_callback(node.stop, POD_GRACE)
         return str(node.isolation)
 
-    async def _serve_tls(self, api: ApiServer, token: str) -> str:
+    async def _start_api(self, api: ApiServer, token: str) -> str:
         certificate = await asyncio.to_thread(make_certificate)
         try:
-            url = await api.listen(HOST, self._port, tls=certificate.context)
+            url = await api.start(HOST, self._port, tls=certificate.context)
         except OSError as error:
             raise ClusterFailed(
                 f"{HOST}:{self._port} cannot be used: {error.strerror}; choose another --port"

@@ -90,17 +90,6 @@ async def test_plain_http_and_broken_connections_harm_no_other_client(
         assert response.status == 200
 
 
-async def test_a_listener_without_tls_serves_the_same_objects(
-    server: ApiServer, url: str, session: aiohttp.ClientSession
-) -> None:
-    plain = await server.listen("127.0.0.1", 0)
-    assert plain.startswith("http://127.0.0.1:")
-    async with session.post(f"{plain}{CONFIGS}", json={"metadata": {"name": "one"}}) as response:
-        assert response.status == 201
-    async with session.get(f"{url}{CONFIGS}/one") as response:
-        assert response.status == 200
-
-
 async def test_the_client_goes_through_it_with_its_token(url: str, certificate: Certificate, tmp_path: Path) -> None:
     write_kubeconfig(tmp_path / "kubeconfig", url=url, token="secret", ca=certificate.authority)
     async with Client(tmp_path / "kubeconfig") as client:

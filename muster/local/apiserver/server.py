@@ -1,4 +1,4 @@
-"""The API server: creates its parts and owns the listeners and the garbage collector's task."""
+"""The API server: creates its parts and owns the listener and the garbage collector's task."""
 
 from __future__ import annotations
 
@@ -70,7 +70,10 @@ class ApiServer:
         return self._collector
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None) -> str:
-        """Start the garbage collector and the first listener; see `listen`."""
+        """Listen on a port, a free one if `port` is 0, with TLS if `tls` is given. Returns the base URL.
+
+        Raises OSError if the port is taken.
+        """
         if self._runner is not None:
             raise RuntimeError("this API server has been started already")
         server = web.Server(
@@ -83,35 +86,24 @@ class ApiServer:
         )
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
-        self._runner = runner
+        listener: socket.socket | None = None
         try:
-            url = await self.listen(host, port, tls=tls)
+            listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+            await web.SockSite(runner, listener, backlog=1024, ssl_context=tls).start()
         except BaseException:
-            self._runner = None
             await runner.cleanup()
+            if listener is not None:
+                listener.close()
             raise
+        self._runner = runner
         self._garbage.review()
         self._collector = asyncio.create_task(self._garbage.run(), name="apiserver-garbage")
-        return url
-
-    async def listen(self, host: str, port: int, *, tls: ssl.SSLContext | None = None) -> str:
-        """Listen on one more port, on a free one if `port` is 0, with TLS if `tls` is given. Returns the base URL.
-
-        Raises OSError if the port is taken.
-        """
-        assert self._runner is not None
-        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-        try:
-            await web.SockSite(self._runner, listener, backlog=1024, ssl_context=tls).start()
-        except BaseException:
-            listener.close()
-            raise
         bound_host, bound_port = listener.getsockname()[:2]
         name = f"[{bound_host}]" if ":" in bound_host else bound_host
         return f"{'https' if tls else 'http'}://{name}:{bound_port}"
 
     async def stop(self) -> None:
-        """End every watch, close listeners and database. Raises the garbage collector's exception if it failed."""
+        """End every watch, close listener and database. Raises the garbage collector's exception if it failed."""
         self._closing.set()
         for history in self.store.versions.histories():
             history.wake_watchers()

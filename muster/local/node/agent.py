@@ -21,11 +21,10 @@ from typing import IO
 import structlog
 
 from muster.api.errors import ApiError
-from muster.kube.access import FixedAccess
+from muster.kube.access import Source
 from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
-from muster.kube.transport import Transport
 from muster.local.caller import CALLERS
 from muster.local.node.containers.config_sources import ApiConfigSources
 from muster.local.node.containers.logs import LogStore
@@ -56,25 +55,21 @@ class NodeAgent:
 
     def __init__(
         self,
-        api_url: str,
+        access: Source,
         *,
-        token: str | None,
         state_dir: Path,
         isolation: Isolation | None = None,
         name: str = "local",
         capacity: Mapping[str, str] | None = None,
         back_off: float = INITIAL,
         clock: Clock = time.time_ns,
-        transport: Transport | None = None,
         workspace: Path | None = None,
     ) -> None:
         """``workspace`` is where containers start that name no working directory (default: the pod's own folder)."""
         self.logs = LogStore(clock)
         self.name = name
         self.isolation: Choice | None = None if isolation is None else Choice(isolation, {})
-        self._transport = transport
-        self._url = api_url
-        self._token = token
+        self._access = access
         self._state_dir = state_dir
         self._capacity = machine_capacity() | {key: str(value) for key, value in (capacity or {}).items()}
         self._back_off = back_off
@@ -121,10 +116,8 @@ class NodeAgent:
         cgroups = Cgroups(f"muster-{_network_namespace()}-{network.name}")
         self._stack.callback(cgroups.clear)
         self.isolation = choice
-        transport = self._transport
-        if transport is None:
-            transport = connection = await Connection.open(FixedAccess(self._url, self._token))
-            self._stack.push_async_callback(connection.aclose)
+        transport = await Connection.open(self._access)
+        self._stack.push_async_callback(transport.aclose)
         api = ResourceClient(transport)
         report = self._log.info
         services = Informer(transport, SERVICES, changed=lambda _kind, _service: hosts.touch(), report=report)

@@ -116,7 +116,7 @@ async def running_cluster(isolation: Isolation | None, state_dir: Path, **option
         pytest.skip(f"no {isolation} on this machine: {reason}")
     server = ApiServer(None)
     url = await server.start()
-    agent = NodeAgent(url, token=None, state_dir=state_dir, isolation=isolation, back_off=0.2, **options)
+    agent = NodeAgent(FixedAccess(url), state_dir=state_dir, isolation=isolation, back_off=0.2, **options)
     server.pod_logs = agent.logs
     try:
         await agent.start()

@@ -26,12 +26,13 @@ from tests.local.node.conftest import PODS, ClusterOf, MakePod
 AGENT = """
 import asyncio, signal, sys
 from pathlib import Path
+from muster.kube.access import FixedAccess
 from muster.local.node import Isolation, NodeAgent
 
 async def main():
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    agent = NodeAgent(sys.argv[1], token=None, state_dir=Path(sys.argv[2]), isolation=Isolation(sys.argv[3]))
+    agent = NodeAgent(FixedAccess(sys.argv[1]), state_dir=Path(sys.argv[2]), isolation=Isolation(sys.argv[3]))
     await agent.start()
     await stop.wait()
     await agent.stop(0)

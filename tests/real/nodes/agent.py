@@ -15,7 +15,6 @@ from pathlib import Path
 import structlog
 
 from muster.api.names import LABEL_EXPERIMENT
-from muster.kube.connection import Connection
 from muster.kube.kubeconfig import KubeConfig
 from muster.local.node import NodeAgent, agent, objects, registration
 from muster.local.node.objects import Object
@@ -54,17 +53,13 @@ async def serve(kubeconfig: Path, state: Path, workspace: Path) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    connection = await Connection.open(KubeConfig(str(kubeconfig)))
-    node = NodeAgent(
-        "", token=None, state_dir=state, name=NAME, capacity=CAPACITY, transport=connection, workspace=workspace
-    )
+    node = NodeAgent(KubeConfig(str(kubeconfig)), state_dir=state, name=NAME, capacity=CAPACITY, workspace=workspace)
     try:
         await node.start()
         print(f"ready, isolation {node.isolation}", flush=True)
         await stop.wait()
     finally:
         await node.stop(2.0)
-        await connection.aclose()
 
 
 def main() -> int:
