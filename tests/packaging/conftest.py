@@ -64,8 +64,8 @@ def bare(tmp_path: Path) -> Callable[[str], Environment]:
         environment = Environment(tmp_path / "venv")
         installed = environment.install(first)
         if installed.returncode != 0:
-            reason = (installed.stderr.strip() or "pip failed").splitlines()[-1]
-            pytest.skip(f"the package index cannot be reached: {first}: {reason}")
+            reason = (installed.stderr.strip() or "pip gave no reason").splitlines()[0]
+            pytest.skip(f"pip cannot install {first} from the package index: {reason[:300]}")
         return environment
 
     return make
