@@ -30,7 +30,7 @@ from muster.kube.leaderelection.elector import Elector
 from muster.kube.leaderelection.fence import FencedTransport
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import Terms
-from muster.kube.listwatch.listing import Snapshot, list_all
+from muster.kube.listwatch.listing import ObjectList, list_all
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
@@ -224,7 +224,7 @@ class Daemon:
             await self.probers.close()
             stand_by(self.index, self.queue)
 
-    async def _latest(self) -> Snapshot[ExperimentRecord]:
+    async def _latest(self) -> ObjectList[ExperimentRecord]:
         """All Experiments as the API server has them now. Retries until it answers."""
         path = in_namespace(self.settings.namespace, experiments.PATH)
         while True:

@@ -26,12 +26,12 @@ uid; and where it is older than the record that the other leader wrote, the step
 """
 
 from muster.daemon.experiments import ExperimentIndex
-from muster.kube.listwatch.listing import Snapshot
+from muster.kube.listwatch.listing import ObjectList
 from muster.kube.workqueue import WorkQueue
 from muster.watchers.experiments import ExperimentRecord
 
 
-def take_over(index: ExperimentIndex, queue: WorkQueue, latest: Snapshot[ExperimentRecord]) -> None:
+def take_over(index: ExperimentIndex, queue: WorkQueue, latest: ObjectList[ExperimentRecord]) -> None:
     """Reset what an earlier leadership learned, take in the ``latest`` records, and requeue every experiment."""
     for entry in list(index):
         view, seen = entry.view, entry.seen

@@ -34,7 +34,7 @@ CONNECT = 10.0
 """Seconds to reach the server."""
 
 MOST_WAITS = 10
-"""How often a request is sent again because the server asked us to wait (client-go: rest/request.go, maxRetries)."""
+"""How often a request is sent again after a Retry-After (client-go: rest/request.go, maxRetries)."""
 
 
 class Connection:

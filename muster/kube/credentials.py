@@ -18,7 +18,7 @@ from muster.api.values.printable import clean
 from muster.kube.access import CONFIGURATION, ClusterAccess, Source
 
 LOOK_EVERY = 10.0
-"""Seconds between two looks at the files; also the least time between two readings because of refused requests."""
+"""Seconds between two checks of the files, and the least time between two readings after refused requests."""
 
 BEFORE_EXPIRY = 60.0
 """Seconds before its end at which a token is replaced."""
@@ -76,7 +76,7 @@ class Credentials:
             return identity
         try:
             return await self._renew(identity)
-        except ApiError:  # half-written or briefly gone: what we hold may still do, and a 401 will tell if it does not
+        except ApiError:  # half-written or missing for a moment: use the known identity until a 401
             return identity
 
     async def renew(self, refused: Identity) -> Identity:
@@ -145,7 +145,7 @@ class Credentials:
         )
 
     def _tls(self, access: ClusterAccess) -> ssl.SSLContext:
-        """A TLS context, made anew only when its files changed: each is 1 MB that Python's collector does not see."""
+        """A TLS context, made anew only when its files changed: each takes 1 MB outside Python's garbage collector."""
         files = tuple(Path(p) for p in (access.ca_file, access.cert_file, access.key_file) if p)
         key = (files, _marks(files), access.verify)
         if self._identity is not None and self._identity.tls is not None and key == self._tls_key:
@@ -167,13 +167,13 @@ class Credentials:
 
 
 def _retrieve(reading: asyncio.Task[Identity]) -> None:
-    """Whoever still waits gets the error itself; if nobody does, the next request reads again."""
+    """Mark the error as seen: a caller that waits gets it from the task, else the next request reads again."""
     if not reading.cancelled():
         reading.exception()
 
 
 def _marks(files: tuple[Path, ...]) -> tuple[object, ...]:
-    """What changes when a file does: Kubernetes swaps a symlink, editors write in place or rename."""
+    """What changes with a file: Kubernetes swaps a symlink, editors write in place or rename."""
     marks: list[object] = []
     for file in files:
         try:

@@ -1,7 +1,7 @@
-"""Every request is measured at the one door to the API server, whoever sends it. Watches are not requests.
+"""Measures every request to the API server by verb, resource and outcome. Watches are not measured.
 
-Labels come from the shape of the path (Kubernetes documentation: "Kubernetes API Concepts", Resource URIs), so they
-are as few as the resources that Muster deals with; names and namespaces never become labels.
+Labels come from the form of the path (Kubernetes documentation: "Kubernetes API Concepts", Resource URIs), so there
+are as many as resources in use; names and namespaces never become labels.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -11,7 +11,7 @@ from muster.api.errors import ApiError
 from muster.kube.transport import Answer, Transport
 
 Observe = Callable[[str, str, str, float], None]
-"""Told of every request: verb, resource, outcome and seconds.
+"""Called after every request with verb, resource, outcome and seconds.
 
 The outcome is ``ok``, the class name of the ``ApiError``, or ``cancelled``: a closed set, fit for a metric's label.
 """

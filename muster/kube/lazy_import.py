@@ -1,13 +1,12 @@
-"""kubernetes_asyncio without the 900 modules that nobody here uses.
+"""Imports kubernetes_asyncio without the 900 modules that are not used here.
 
-Importing any part of it imports all of it: its packages' ``__init__`` files load every generated API class and every
-model, 37 MB of a daemon whose whole budget is 80. We need its configuration and authentication, which use two classes
-of the generated client.
+Importing any part of it imports all of it: the ``__init__`` files of its packages load every generated API class and
+every model, 37 MB of the daemon's budget of 80. Only its configuration and authentication are needed, which use two
+classes of the generated client.
 
-So, before the first import, the three packages in question are put into ``sys.modules`` as themselves, but with their
-``__init__`` not run yet. A submodule is imported as ever; the two classes come straight from the files that define
-them; and the first use of any other name runs the real ``__init__`` after all. Whoever imports kubernetes_asyncio
-elsewhere in the process finds everything where it belongs.
+So three of its packages are put into ``sys.modules`` before the first import, with their ``__init__`` deferred. A
+submodule is imported as usual, the two classes come from the files that define them, and the first use of any other
+name runs the deferred ``__init__``. Other code that imports kubernetes_asyncio finds the complete package.
 """
 
 import sys
@@ -25,20 +24,19 @@ _PACKAGES: dict[str, dict[str, str]] = {
     },
     "kubernetes_asyncio.client.models": {},
 }
-"""The packages to defer, parents first; and of each the names that need not wake it, with the modules that define
-them."""
+"""The packages to defer, parents first, with the names that do not load them and the modules that define those."""
 
-_WAKING = ("__version__", "__all__")
+_LOADING = ("__version__", "__all__")
 
 
 class _Deferred(ModuleType):
-    """A package whose ``__init__`` runs when a name is asked for that only it can give."""
+    """A package whose ``__init__`` runs at the first use of a name that only it defines."""
 
     def __getattr__(self, name: str) -> Any:
         home = _PACKAGES.get(self.__name__, {}).get(name)
         if home is not None:
             return getattr(import_module(home), name)
-        if name.startswith("__") and name not in _WAKING:
+        if name.startswith("__") and name not in _LOADING:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if find_spec(f"{self.__name__}.{name}") is not None:
             return import_module(f"{self.__name__}.{name}")

@@ -1,6 +1,6 @@
-"""The few fields we read of an API server's answers; all others are skipped without being built.
+"""The fields of an answer that are read; all others are skipped without being built.
 
-A whole pod decoded costs many times its create; of a write's answer only the metadata matters.
+Only the metadata of a write's answer matters, and to decode a whole pod costs many times its create.
 """
 
 from typing import TypeVar
@@ -45,7 +45,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False):
 
 
 class Object(msgspec.Struct, frozen=True, gc=False):
-    """Any object, reduced to its metadata (a Status, too: it has none)."""
+    """Any object, reduced to its metadata (also a Status, which has none)."""
 
     metadata: Metadata = Metadata()
 

@@ -1,4 +1,4 @@
-"""What an API server says when it says no: the Status object (metav1.Status), read without trusting a word of it."""
+"""The error of a refused request, from its Status object (metav1.Status). Nothing in the object is trusted."""
 
 from collections.abc import Mapping
 
@@ -12,10 +12,10 @@ LONGEST_STATUS = 65_536
 
 LONGEST_MESSAGE = 1024
 LONGEST_WAIT = 3600.0
-"""Seconds: no Retry-After is believed beyond this."""
+"""Seconds: a longer Retry-After is cut to this."""
 
 TOO_LARGE = "ResourceVersionTooLarge"
-"""Cause given when we name a resourceVersion that the server has not reached
+"""Cause of a refusal: the resourceVersion of the request is ahead of the server
 (metav1.CauseTypeResourceVersionTooLarge)."""
 
 
@@ -29,7 +29,7 @@ class _Details(msgspec.Struct, gc=False):
 
 
 class Status(msgspec.Struct, gc=False):
-    """The fields of metav1.Status that we use."""
+    """The fields of metav1.Status that are used."""
 
     message: str | None = None
     reason: str | None = None
@@ -41,7 +41,7 @@ _STATUS = msgspec.json.Decoder(Status)
 
 
 def read_status(body: bytes) -> Status:
-    """The Status in ``body``; if there is none, whatever text there is becomes its message."""
+    """The Status in ``body``; without one, the text of the body becomes its message."""
     try:
         return _STATUS.decode(body)
     except (ValueError, RecursionError):
@@ -51,7 +51,7 @@ def read_status(body: bytes) -> Status:
 def error_from_status(
     status: Status, *, http: int = 0, retry_after: float | None = None, request: str = ""
 ) -> ApiError:
-    """The error a Status stands for; the HTTP status, where there is one, is believed before ``code``."""
+    """The error of a Status; an HTTP status comes before its ``code``."""
     details = status.details or _Details()
     if retry_after is None and details.retryAfterSeconds is not None and details.retryAfterSeconds > 0:
         retry_after = float(min(details.retryAfterSeconds, LONGEST_WAIT))
@@ -64,7 +64,7 @@ def error_from_status(
 
 
 def error_from_answer(http: int, headers: Mapping[str, str], body: bytes, request: str) -> ApiError:
-    """The error that a refused request stands for."""
+    """The error of a refused request."""
     retry_after = seconds_to_wait(headers.get("Retry-After"))
     return error_from_status(read_status(body), http=http, retry_after=retry_after, request=request)
 

@@ -1,8 +1,7 @@
-"""The one door between Muster's I/O rooms and an API server.
+"""The protocol through which every part of Muster reaches an API server.
 
-``muster.kube.connection`` opens it over HTTP, the simulation opens it in memory; nobody else talks to the server. Two
-calls are enough: a bounded request with one answer, and a stream of lines. Both raise only
-``muster.api.errors.ApiError``.
+``muster.kube.connection`` implements it over HTTP, the simulation in memory. It has two calls: a bounded request with
+one answer, and a stream of lines. Both raise only ``muster.api.errors.ApiError``.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -34,7 +33,7 @@ class Transport(Protocol):
     ) -> Answer:
         """Do one request within ``timeout`` seconds (None: the transport's default; there is always one).
 
-        Raises an ``ApiError`` for every other outcome. A request that failed with ``Unreachable`` may have been
+        Raises an ``ApiError`` unless it succeeded. A request that failed with ``Unreachable`` may have been
         carried out.
         """
         ...
@@ -42,7 +41,7 @@ class Transport(Protocol):
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Open a watch: its lines as they come, without the newline.
+        """Open a watch or a log: its lines as they come, without the newline.
 
         Ends when the server ends it; raises ``Unreachable`` when nothing came for ``silence`` seconds or the
         connection broke.

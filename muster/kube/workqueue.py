@@ -1,9 +1,9 @@
-"""One queue for all experiments, in which each experiment stands at most once.
+"""A queue of keys, in which each key waits at most once.
 
-A key that is added while it waits is not added again; a key that is added while it is being worked on is worked on
-once more afterwards, never twice at the same time (client-go's workqueue has the same rule: util/workqueue/queue.go).
-A key may also ask to be added later; the earliest such wish wins. A key whose work failed comes back after a back-off
-of its own, so that one poisoned experiment costs the others nothing but its turns.
+A key that is added while it waits is not added again; a key that is added while it is processed is processed once more
+afterwards, never twice at the same time (client-go has the same rule: util/workqueue/queue.go). A key may also be added
+with a delay; the earliest due time wins. A key whose work failed is retried after a back-off of its own, so that one
+object that always fails does not delay the others.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ LAST_RETRY = 60.0
 
 
 class WorkQueue:
-    """Keys that wait for a worker. Time is the running loop's."""
+    """Keys that wait for a worker. Time is that of the running loop."""
 
     def __init__(self, observe_wait: Callable[[float], None] = lambda _seconds: None) -> None:
         self._waiting: dict[str, float] = {}
@@ -32,7 +32,7 @@ class WorkQueue:
         return len(self._waiting)
 
     def add(self, key: str) -> None:
-        """Have the key worked on soon."""
+        """Process the key as soon as a worker is free."""
         if key in self._busy:
             self._again.add(key)
         elif key not in self._waiting:
@@ -40,7 +40,7 @@ class WorkQueue:
             self._wake_one()
 
     def add_in(self, key: str, seconds: float) -> None:
-        """Have the key worked on in that many seconds, unless that will happen sooner anyway."""
+        """Process the key in that many seconds, unless it is due sooner anyway."""
         loop = asyncio.get_running_loop()
         due = loop.time() + max(seconds, 0.0)
         timer = self._timers.get(key)
@@ -51,7 +51,7 @@ class WorkQueue:
         self._timers[key] = loop.call_at(due, self._ring, key)
 
     def forget(self, key: str) -> None:
-        """The key's object is gone: no wish of it is left."""
+        """Drop the key with its delay and its back-off: its object is gone."""
         self._waiting.pop(key, None)
         self._again.discard(key)
         self._failures.pop(key, None)
@@ -67,10 +67,10 @@ class WorkQueue:
     async def work(
         self, do: Callable[[str], Awaitable[None]], failed: Callable[[str, Exception], float | None]
     ) -> None:
-        """Work on keys for ever, one at a time.
+        """Process keys until cancelled, one at a time. Several workers may run side by side.
 
-        ``failed`` is told of every error and may answer with the seconds to wait; otherwise the wait doubles with
-        each failure in a row. Several workers may run side by side.
+        ``failed`` is called with every error and may return the seconds to wait; otherwise the wait doubles with each
+        failure in a row.
         """
         while True:
             key = await self._take()
@@ -78,7 +78,7 @@ class WorkQueue:
                 await do(key)
             except asyncio.CancelledError:
                 raise
-            except Exception as error:  # noqa: BLE001 - no error of one experiment may leave its key
+            except Exception as error:  # noqa: BLE001 - no error of one object may leave its key
                 asked = failed(key, error)
                 own = self._failures.setdefault(key, Backoff(FIRST_RETRY, LAST_RETRY)).delay()
                 self.add_in(key, own if asked is None else asked)
@@ -89,12 +89,12 @@ class WorkQueue:
 
     async def _take(self) -> str:
         while not self._waiting:
-            called = asyncio.get_running_loop().create_future()
-            self._idle.append(called)
+            woken = asyncio.get_running_loop().create_future()
+            self._idle.append(woken)
             try:
-                await called
+                await woken
             except asyncio.CancelledError:
-                if not called.cancelled():  # called and cancelled at once: somebody else has to come
+                if not woken.cancelled():  # woken and cancelled at once: wake another worker
                     self._wake_one()
                 raise
         key = next(iter(self._waiting))
@@ -104,11 +104,11 @@ class WorkQueue:
         return key
 
     def _wake_one(self) -> None:
-        """Wake one worker that has nothing to do. One key is work for one; to wake all costs each of them a turn."""
+        """Wake one idle worker: one key is work for one, and to wake all costs each of them a turn."""
         while self._idle:
-            called = self._idle.popleft()
-            if not called.done():
-                called.set_result(None)
+            woken = self._idle.popleft()
+            if not woken.done():
+                woken.set_result(None)
                 return
 
     def _done(self, key: str) -> None:

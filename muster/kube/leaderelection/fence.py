@@ -1,12 +1,11 @@
-"""The fence: nothing a writer sends leaves this process unless it leads at that moment.
+"""The fence: a writer's request is sent only while this process leads.
 
-It is the last line of defence and needs nobody's help: the time to which it is open is fixed when the Lease is
-renewed, and every request is checked against the clock when it is sent. So a process that was stopped (SIGSTOP, a
-frozen virtual machine) and goes on in the middle of its work sends nothing, although no task of it knows yet how late
-it is. Requests that are under way when the fence closes are cancelled, and with them what the transport would have
-sent again by itself.
+The instant at which it closes is fixed when the Lease is renewed, and every request is checked against the clock when
+it is sent. So a process that was suspended (SIGSTOP, a frozen virtual machine) and resumes in the middle of its work
+sends nothing, although none of its tasks knows yet how late it is. Requests under way when the fence closes are
+cancelled, including those that the transport would send again.
 
-Reads of the watches do not go through here: a standby keeps its caches warm.
+Watches do not go through the fence: a standby keeps its caches warm.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ class Fenced(ApiError):
 
 
 class Fence:
-    """Open until some instant of ``monotonic``; closed at first."""
+    """Open until an instant of ``monotonic``; closed at first."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -36,7 +35,7 @@ class Fence:
         return self._monotonic() < self._until
 
     def open_until(self, instant: float) -> None:
-        """Let requests pass, and go on, until that instant."""
+        """Let requests start and continue until that instant."""
         self._until = instant
         closes = self._closes()
         for limit in self._inside:
@@ -44,12 +43,12 @@ class Fence:
                 limit.reschedule(closes)
 
     def close(self) -> None:
-        """Let nothing pass from now on, and cancel what is under way."""
+        """Let no request pass from now on, and cancel those under way."""
         self.open_until(-inf)
 
     @asynccontextmanager
     async def passing(self, request: str) -> AsyncIterator[None]:
-        """Do ``request`` inside. Raises ``Fenced`` before, or ``Unreachable`` in the middle of it."""
+        """The context of a request. Raises ``Fenced`` before it, ``Unreachable`` when the fence closes meanwhile."""
         if not self.open:
             raise Fenced("not sent: this daemon does not lead at the moment", reason="NotLeading", request=request)
         try:
@@ -61,11 +60,13 @@ class Fence:
                     self._inside.discard(limit)
         except TimeoutError as error:
             raise Unreachable(
-                "given up: this daemon ceased to lead before the answer came", reason="NotLeading", request=request
+                "cancelled: this daemon stopped leading before the answer came",
+                reason="NotLeading",
+                request=request,
             ) from error
 
     def _closes(self) -> float:
-        """The end on the event loop's clock, which need not be ours."""
+        """When it closes, on the clock of the event loop, which may be another than ``monotonic``."""
         return asyncio.get_running_loop().time() + max(0.0, self._until - self._monotonic())
 
 

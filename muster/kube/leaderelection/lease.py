@@ -1,8 +1,8 @@
-"""The Lease that says who leads (coordination.k8s.io/v1), through the one door to the API server.
+"""Reads and writes the Lease of the leader (coordination.k8s.io/v1).
 
-Times in it are wall times and for people only; nobody here compares them with a clock. What counts is the
-resourceVersion: every write names the one it was decided on, so of two daemons that take the same Lease one gets a
-``Conflict``. Labels, annotations and fields of others are carried along as they are.
+Its times are wall times for people; no clock is compared with them. Every write names the resourceVersion it was
+decided on, so of two daemons that take the same Lease one gets a ``Conflict``. Foreign labels, annotations and fields
+are kept.
 
 Shape and meaning of the fields: Kubernetes API reference, "Lease v1"; their use for leader election: client-go,
 tools/leaderelection/resourcelock/leaselock.go.
@@ -73,7 +73,7 @@ class Leases:
         return await self._write(seen, spec)
 
     async def release(self, seen: Lease) -> Lease:
-        """Let go of a Lease that is ours, if it is still as it was ``seen``. Raises as ``hold`` does."""
+        """Release a Lease that this daemon holds, if it is still as it was ``seen``. Raises as ``hold`` does."""
         now = micro_time(self._wall())
         return await self._write(seen, {"holderIdentity": "", "leaseDurationSeconds": RELEASED, "renewTime": now})
 
@@ -93,7 +93,7 @@ class Leases:
 def _lease(answer: Answer, request: str) -> Lease:
     document = read(answer, dict[str, Any], request)
     metadata, spec = _part(document, "metadata"), _part(document, "spec")
-    metadata.pop("managedFields", None)  # the server's own bookkeeping; a write without it leaves it alone
+    metadata.pop("managedFields", None)  # kept by the server; a write without it does not change it
     return Lease(
         uid=str(metadata.get("uid") or ""),
         version=str(metadata.get("resourceVersion") or ""),
@@ -104,7 +104,7 @@ def _lease(answer: Answer, request: str) -> Lease:
 
 
 def _transitions(seen: Lease | None) -> int:
-    """How often the Lease has passed to another holder, once it has passed to us."""
+    """The number of changes of the holder, this one included."""
     return min(_number(_part(seen.document, "spec").get("leaseTransitions")) + 1, _MOST_TRANSITIONS) if seen else 0
 
 

@@ -1,29 +1,28 @@
-"""Who may lead: the rules of the election, without I/O. ``now`` is an argument, in seconds of a monotonic clock.
+"""The rules of the election, without I/O. ``now`` is an argument, in seconds of a monotonic clock.
 
 Why there is never a second leader
 ==================================
-The leader's time runs from the moment it *sent* its last successful write of the Lease: ``deadline`` seconds later it
-may do nothing any more. Everybody else's patience runs from the moment they first *saw* that write, which is later,
-and lasts ``duration`` seconds, which is more. Whoever then takes the Lease names the resourceVersion it has been
-looking at; had the leader renewed in between, that is another one, and the take-over is refused. No two clocks are
-ever compared: both sides measure a time span, each on its own clock, and these clocks may differ in speed by
-``duration / deadline`` (1.5 with the default settings) before the spans overlap. The times written in the Lease are
-not read.
+The leader's time runs from the moment it *sent* its last successful write of the Lease; ``deadline`` seconds later it
+may not write any more. A standby's wait runs from the moment it first *saw* that write, which is later, and lasts
+``duration`` seconds, which is more. A standby then takes the Lease under the resourceVersion it has seen; if the leader
+has renewed since, the resourceVersion has changed and the write is refused. No two clocks are compared: both sides
+measure a time span, each on its own clock, and these clocks may differ in speed by ``duration / deadline`` (1.5 with
+the default settings) before the spans overlap. The times written in the Lease are not read.
 
-A change of the Lease is a change of its resourceVersion, whoever made it. A stranger's edit so delays a take-over;
-the alternative, to compare holders and times, would take a renewal for none if a wall clock stood still.
+Any change of the resourceVersion counts as a change of the Lease. So a foreign edit delays a take-over; to compare
+holders and times instead would miss a renewal if a wall clock stood still.
 
-The patience is the longer of our own ``duration`` and the one in the Lease, so that daemons with different settings
-(in the middle of an upgrade) do not overtake each other. A Lease that is released, or held by this very process
-(a write whose answer was lost), needs none.
+The wait is the longer of this daemon's ``duration`` and the one in the Lease, so that daemons with different settings
+(during an upgrade) do not overtake each other. A Lease that is released, or held by this process (a write whose answer
+was lost), needs no wait.
 
-A Lease that is not there may have been deleted under a leader who does not know it yet. That leader makes it anew and
-goes on. Anybody else who makes one holds and renews it, but leads only after ``duration``, when every earlier
-leader's time is over, and does not release it before (whoever got it so would not know that it is new). The price is
-that the very first start in a cluster takes that long.
+A missing Lease may have been deleted while a leader does not know it yet. That leader creates it again and continues.
+Any other daemon that creates one holds and renews it, but leads only after ``duration``, when the time of every earlier
+leader is over, and does not release it before (the next holder would not know that it is new). The price is that the
+first start in a cluster takes that long.
 
-What this cannot exclude is a write that left in time and arrives late. Against that every write names a uid or a
-resourceVersion or has a deterministic name, and a new leader believes nothing it has not read (``daemon.takeover``).
+A write that was sent in time may still arrive late. Against that, every write names a uid or a resourceVersion or has a
+deterministic name, and a new leader relies only on what it has read (``daemon.takeover``).
 """
 
 from dataclasses import dataclass, field
@@ -32,10 +31,10 @@ from math import inf
 from muster.kube.leaderelection.lease import Lease
 
 LONGEST = 3600.0
-"""Seconds: no Lease is believed to last longer, and no setting may ask for more."""
+"""Seconds: a longer duration in a Lease is cut to this, and no setting may be longer."""
 
 STOPPING = 0.1
-"""The part of the renew deadline that is kept for ending the work: a leader gives up when the rest has passed."""
+"""The part of the renew deadline that is reserved for ending the work: a leader gives up before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Terms:
 
 @dataclass(slots=True)
 class ElectionState:
-    """One daemon's part in the election. ``lease`` is the Lease as last seen, ``changed_at`` when that changed."""
+    """One daemon's state in the election. ``lease`` is the Lease as last seen, ``changed_at`` when that changed."""
 
     identity: str
     terms: Terms
@@ -63,33 +62,33 @@ class ElectionState:
     renewed_at: float = -inf
     """When the last successful write of the Lease was sent."""
     leads_from: float = -inf
-    """Not before then may this daemon lead: it has made a Lease that was not there."""
-    _patience: float = field(default=0.0, init=False)
+    """This daemon may not lead before this: it has created a missing Lease."""
+    _wait: float = field(default=0.0, init=False)
 
     def saw(self, lease: Lease | None, now: float) -> None:
-        """The Lease was read (None: there is none)."""
+        """Note the Lease as it was read (None: there is none)."""
         before, self.lease = self.lease, lease
         if lease is None:
-            if before is not None:  # its holder, if there is one, is let go first
-                self._patience, self.changed_at = 2 * self.terms.retry, now
+            if before is not None:  # let its holder, if any, create it again first
+                self._wait, self.changed_at = 2 * self.terms.retry, now
         elif before is None or (lease.uid, lease.version) != (before.uid, before.version):
-            self._patience, self.changed_at = self._patience_with(lease), now
+            self._wait, self.changed_at = self._wait_for(lease), now
             if lease.holder == self.identity and (before is None or lease.uid != before.uid):
-                self._made(now)  # by a write of ours whose answer was lost
+                self._created(now)  # by a write whose answer was lost
 
     def kept(self, lease: Lease, sent: float, now: float) -> None:
-        """Our write of the Lease, sent at ``sent``, was accepted; ``lease`` is what the server keeps."""
+        """A write of the Lease, sent at ``sent``, was accepted; ``lease`` is what the server keeps."""
         if self.lease is None:
-            self._made(now)
-        self.lease, self.changed_at, self.renewed_at, self._patience = lease, now, sent, 0.0
+            self._created(now)
+        self.lease, self.changed_at, self.renewed_at, self._wait = lease, now, sent, 0.0
 
-    def deposed(self) -> None:
-        """Lead no more, however much of the time is left."""
+    def stop_leading(self) -> None:
+        """Stop leading, however much time is left."""
         self.renewed_at = -inf
 
     @property
     def fenced_at(self) -> float:
-        """The end of the time in which we may write, by what is known now."""
+        """When this daemon may not write any more, unless it renews."""
         return self.renewed_at + self.terms.deadline
 
     @property
@@ -98,38 +97,38 @@ class ElectionState:
         return self.renewed_at + self.terms.deadline * (1 - STOPPING)
 
     def leads(self, now: float) -> bool:
-        """We hold the Lease and there is time to work."""
+        """This daemon holds the Lease, and its time is not over."""
         return self.leads_from <= now < self.give_up_at
 
     @property
     def ousted(self) -> bool:
-        """The Lease is another's."""
+        """Another daemon holds the Lease."""
         return self.lease is not None and self.lease.holder not in ("", self.identity)
 
     @property
     def free_at(self) -> float:
         """When the Lease may be taken, if it does not change until then."""
-        return self.changed_at + self._patience
+        return self.changed_at + self._wait
 
     @property
     def turn_at(self) -> float:
-        """When a daemon that does not lead may do so next, if nothing changes until then."""
+        """When this daemon may lead next, if nothing changes until then."""
         return self.leads_from if self.lease and self.lease.holder == self.identity else self.free_at
 
     def may_release(self, now: float) -> bool:
-        """We hold the Lease, and whoever gets it from us may lead at once."""
+        """This daemon holds the Lease, and the next holder may lead at once."""
         return self.lease is not None and self.lease.holder == self.identity and now >= self.leads_from
 
     def may_hold(self, now: float) -> bool:
-        """We may write our name into the Lease as it was last seen: to renew it, or to take it."""
+        """This daemon may write its identity into the Lease as last seen, to renew or to take it."""
         return not self.ousted if self.leads(now) else now >= self.free_at
 
-    def _made(self, now: float) -> None:
-        """There is a Lease again, and it is ours."""
+    def _created(self, now: float) -> None:
+        """This daemon has created the Lease."""
         if not self.leads(now):
             self.leads_from = now + self.terms.duration
 
-    def _patience_with(self, lease: Lease) -> float:
+    def _wait_for(self, lease: Lease) -> float:
         if lease.holder in ("", self.identity):
             return 0.0
         return max(self.terms.duration, min(lease.duration, LONGEST))

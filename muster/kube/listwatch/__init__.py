@@ -1,1 +1,1 @@
-"""Lists and watches: reflector, decoder, store, back-off."""
+"""Lists and watches: reflector, decoder, store, informer."""

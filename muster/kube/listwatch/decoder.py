@@ -1,12 +1,12 @@
-"""Decoding a watch at the speed of the wire.
+"""Decodes list pages and watch lines into flat records.
 
-Building objects is what makes a Python client slow, not the network: a pod is 7 KB of JSON of which 17 fields matter.
-So msgspec reads a line into a projection (a Struct with only those fields; the rest is skipped without being
-allocated), a function makes a flat record of it, and the projection is thrown away at once.
+Building objects makes a Python client slow, not the network: a pod is 7 KB of JSON of which 17 fields matter. So
+msgspec reads a line into a projection (a Struct with only those fields; the rest is skipped without being allocated),
+a function makes a flat record of it, and the projection is dropped at once.
 
-The kind of a line is read from its first bytes (the API server always writes ``{"type":"ADDED",...``), because the
-object of a BOOKMARK or an ERROR does not fit the projection of a pod. Lines that begin otherwise take a slower path to
-the same end.
+The type of an event is read from the first bytes of its line (the API server always writes ``{"type":"ADDED",...``),
+because the object of a BOOKMARK or an ERROR does not fit the projection of a pod. Other lines take a slower path with
+the same result.
 """
 
 import json
@@ -27,7 +27,7 @@ T = TypeVar("T", bound=Tracked)
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 UNREADABLE = (ValueError, RecursionError, OverflowError)
-"""What decoding hostile bytes can raise (msgspec's errors and UnicodeDecodeError are ValueErrors)."""
+"""What decoding invalid bytes can raise (msgspec's errors and UnicodeDecodeError are ValueErrors)."""
 
 _HEAD = b'{"type":"'
 _BY_NAME = {member.value.encode(): member for member in EventType if member is not EventType.MALFORMED}
@@ -75,14 +75,14 @@ _RAW_LISTING = msgspec.json.Decoder(_Listing[msgspec.Raw])
 
 
 def version_of(text: str | None) -> int:
-    """A resourceVersion as a number (comparable since Kubernetes 1.35, KEP-5504); ValueError if it is none."""
+    """A resourceVersion as a number (comparable since Kubernetes 1.35, KEP-5504). Raises ValueError."""
     if text and len(text) <= 20 and text.isascii() and text.isdigit():
         return int(text)
     raise ValueError(f"resourceVersion {clean(text, 40)!r} is not a number")
 
 
-def _mended(body: bytes) -> bytes:
-    """The same JSON without half characters (escaped lone surrogates, bytes that are no UTF-8): '?' in their place."""
+def _repaired(body: bytes) -> bytes:
+    """The same JSON with '?' for what is no character: escaped lone surrogates, bytes that are not UTF-8."""
     whole = json.loads(body.decode("utf-8", "replace"))
     return json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace")
 
@@ -125,7 +125,7 @@ class Projection(Generic[D, T]):
             return self._unreadable(line, kind, error)
 
     def page(self, body: bytes) -> Page[T]:
-        """One page of a list; unreadable items are left out and told."""
+        """One page of a list; unreadable items are left out and listed in ``problems``."""
         problems: list[str] = []
         objects: list[T] = []
         try:
@@ -157,18 +157,18 @@ class Projection(Generic[D, T]):
             problems.append(clean(str(error), MESSAGE))
 
     def _raw_items(self, body: bytes) -> tuple[list[msgspec.Raw], _ListMeta]:
-        """The items, each by itself. Half a character in one of them does not make the others unreadable."""
+        """The items, each by itself: invalid text in one does not make the others unreadable."""
         try:
             try:
                 listing = _RAW_LISTING.decode(body)
             except UNREADABLE:
-                listing = _RAW_LISTING.decode(_mended(body))
+                listing = _RAW_LISTING.decode(_repaired(body))
         except UNREADABLE as error:
             raise ApiError(f"the list of {self.kind} cannot be read: {error}", reason="Malformed") from error
         return listing.items or [], listing.metadata
 
     def _unreadable(self, line: bytes, kind: EventType, error: Exception) -> Event[T]:
-        """Of an object that cannot be read, at least where the stream has got to."""
+        """The event of an object that cannot be read, with its resourceVersion if at least that can be."""
         try:
             version = version_of(_BOOKMARK.decode(line).object.metadata.resourceVersion)
         except UNREADABLE:

@@ -12,7 +12,7 @@ T = TypeVar("T", bound=Tracked)
 
 
 class EventType(StrEnum):
-    """metav1.WatchEvent.type, and one of our own for lines that are none."""
+    """metav1.WatchEvent.type, and MALFORMED for lines that are no event."""
 
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
@@ -25,8 +25,8 @@ class EventType(StrEnum):
 class Event(msgspec.Struct, Generic[T], frozen=True):
     """One line of a watch.
 
-    The garbage collector looks at it, unlike at what it bears: an error that was raised knows the frame it was raised
-    in, and the frame knows the event.
+    It is tracked by the garbage collector, unlike the records it carries: a raised error refers to its frame, and the
+    frame to the event.
 
     ``obj`` is set for ADDED, MODIFIED and DELETED unless ``problem`` says why it could not be read; ``version`` is
     known in both cases if the line had one, else 0. ``complete`` marks the bookmark that ends the initial events of a

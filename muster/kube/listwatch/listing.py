@@ -1,4 +1,4 @@
-"""A whole list, page by page: consistent, bounded, and able to start again when the server forgets its middle."""
+"""Reads a whole list page by page: consistent, bounded, and started again when a continue token expires."""
 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
@@ -13,11 +13,11 @@ from muster.kube.transport import Transport
 T = TypeVar("T", bound=Tracked)
 
 MOST_PAGES = 20_000
-"""A list of more pages has no end: 10 million objects at 500 a page."""
+"""A list of more pages is given up: 10 million objects at 500 a page."""
 
 
-class Snapshot(msgspec.Struct, Generic[T]):
-    """The whole truth as of ``version``. ``problems`` are the items that could not be read."""
+class ObjectList(msgspec.Struct, Generic[T]):
+    """All objects as of ``version``, by uid. ``problems`` are the items that could not be read."""
 
     objects: dict[str, T]
     version: int
@@ -32,19 +32,19 @@ async def list_all(
     *,
     page_size: int,
     timeout: float | None = None,
-    heard: Callable[[], None] = lambda: None,
-) -> Snapshot[T]:
+    on_page: Callable[[], None] = lambda: None,
+) -> ObjectList[T]:
     """Everything at ``path``.
 
-    Each page may take ``timeout`` seconds (None: the transport's default); ``heard`` is called for each that came.
+    Each page may take ``timeout`` seconds (None: the transport's default); ``on_page`` is called after each.
 
-    No resourceVersion is ever sent: the API server then answers from a quorum and not from a cache that may lie minutes
-    back (with ``resourceVersion=0`` a daemon that starts could see pods as they were before its own last writes). A
-    continue token that expired half-way (410) makes the list start again, the second time in one piece.
+    No resourceVersion is sent: the API server then answers with a quorum read and not from a cache that may be minutes
+    old (with ``resourceVersion=0`` a daemon that starts could see pods as they were before its own last writes). After
+    a continue token expired (410) the list starts again, the second time without pages.
     """
     for limit in (page_size, page_size, 0):
         try:
-            return await _pages(transport, path, params, decode, limit, timeout, heard)
+            return await _pages(transport, path, params, decode, limit, timeout, on_page)
         except Expired:
             if limit == 0:
                 raise
@@ -58,21 +58,21 @@ async def _pages(
     decode: Decoder[T],
     limit: int,
     timeout: float | None,
-    heard: Callable[[], None],
-) -> Snapshot[T]:
+    on_page: Callable[[], None],
+) -> ObjectList[T]:
     query = dict(params)
     if limit:
         query["limit"] = str(limit)
-    snapshot: Snapshot[T] = Snapshot({}, 0, [])
+    found: ObjectList[T] = ObjectList({}, 0, [])
     for _ in range(MOST_PAGES):
         answer = await transport.request("GET", path, params=query, timeout=timeout)
-        heard()
+        on_page()
         page = decode.page(answer.body)
         for obj in page.objects:
-            snapshot.objects[obj.uid] = obj
-        snapshot.problems += page.problems
-        snapshot.version = page.version
+            found.objects[obj.uid] = obj
+        found.problems += page.problems
+        found.version = page.version
         if not page.proceed:
-            return snapshot
+            return found
         query["continue"] = page.proceed
     raise ApiError(f"the list of {decode.kind} has no end", reason="Malformed", request=f"GET {path}")

@@ -22,7 +22,7 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 from muster.api.errors import ApiError, Expired, Invalid, Throttled, Unreachable
 from muster.kube.backoff import Backoff
 from muster.kube.listwatch.events import Decoder, Event, EventType
-from muster.kube.listwatch.listing import Snapshot, list_all
+from muster.kube.listwatch.listing import ObjectList, list_all
 from muster.kube.listwatch.sink import Sink, Tracked
 from muster.kube.listwatch.tombstones import Tombstones
 from muster.kube.status_errors import TOO_LARGE
@@ -126,8 +126,8 @@ class Reflector(Generic[T]):
         """Seconds since the server last sent anything of this kind; ``now`` by the reflector's own clock."""
         return max(0.0, now - self._heard_at)
 
-    def learn(self, seen: Snapshot[T], among: Iterable[T]) -> None:
-        """Take in a consistent list that was read beside the watch, where it is newer than what the watch has brought.
+    def learn(self, seen: ObjectList[T], among: Iterable[T]) -> None:
+        """Apply a consistent list that was read beside the watch, where it is newer than the state from the watch.
 
         ``among`` are those objects of the sink that would be in the list if they still existed.
         """
@@ -135,10 +135,10 @@ class Reflector(Generic[T]):
             if not self._tombstones.late(obj.uid, obj.resource_version):
                 self._sink.put(obj, self.version)
         if seen.problems:
-            return  # one that cannot be read is there all the same
+            return  # an object that cannot be read exists all the same
         for obj in among:
             if obj.uid not in seen.objects and obj.resource_version <= seen.version:
-                self._tombstones.bury(obj.uid, seen.version)
+                self._tombstones.add(obj.uid, seen.version)
                 self._sink.drop(obj.uid, obj, self.version)
 
     async def run(self) -> NoReturn:
@@ -207,13 +207,13 @@ class Reflector(Generic[T]):
             self._decode,
             page_size=self.settings.page_size,
             timeout=self.settings.page_timeout,
-            heard=self._heard,
+            on_page=self._note_page,
         )
         for problem in snapshot.problems:
             self._count_unreadable(problem)
         self._replace(snapshot.objects, snapshot.version)
 
-    def _heard(self) -> None:
+    def _note_page(self) -> None:
         self._heard_at = self._clock()
         self._note_answer()
 
@@ -225,7 +225,7 @@ class Reflector(Generic[T]):
             self._backoff.reset()
 
     def _collect(self, event: Event[T], initial: dict[str, T]) -> bool:
-        """Gather a streamed list; True once it is complete. What changes meanwhile is in the same stream."""
+        """Collect a streamed list; True once it is complete. Changes meanwhile are in the same stream."""
         if event.type is EventType.BOOKMARK:
             return event.complete
         obj = event.obj
@@ -238,7 +238,7 @@ class Reflector(Generic[T]):
 
     def _replace(self, objects: Mapping[str, T], version: int) -> None:
         self._must_list = self._page_next = False
-        self._tombstones.start_over(version)
+        self._tombstones.clear(version)
         self.version = version
         self.relists += self.synced
         self._sink.replace(objects.values(), version)
@@ -251,7 +251,7 @@ class Reflector(Generic[T]):
         if obj is None:
             self._sink.reached(self.version)
         elif event.type is _DELETED:
-            self._tombstones.bury(obj.uid, event.version)
+            self._tombstones.add(obj.uid, event.version)
             self._sink.drop(obj.uid, obj, self.version)
         elif self._tombstones.late(obj.uid, event.version):
             self.late_events += 1
@@ -259,7 +259,7 @@ class Reflector(Generic[T]):
             self._sink.put(obj, self.version)
 
     def _unreadable(self, event: Event[T], line: bytes) -> None:
-        """Pass over an object that cannot be read; but never over a deletion, which only a new list can make up for."""
+        """Skip an object that cannot be read, but not a deletion: only a new list can replace that."""
         self._count_unreadable(event.problem, size=len(line))
         if event.type is _DELETED:
             raise Expired("a deletion could not be read", reason="Malformed", request=self._path)
@@ -270,7 +270,7 @@ class Reflector(Generic[T]):
     def _count_unreadable(self, problem: str, **fields: Any) -> None:
         self.decode_errors += 1
         if self.decode_errors == 1:
-            self._report("an object cannot be read and is passed over", kind=self.kind, problem=problem, **fields)
+            self._report("an object cannot be read and is skipped", kind=self.kind, problem=problem, **fields)
 
     async def _recover(self, error: ApiError) -> None:
         if isinstance(error, Expired) or error.reason == TOO_LARGE:

@@ -7,7 +7,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Tracked(Protocol):
-    """What a reflector has to know of any object."""
+    """What a reflector needs of an object."""
 
     @property
     def uid(self) -> str:
@@ -27,17 +27,17 @@ class Sink(Protocol[T_contra]):
     """
 
     def replace(self, objects: Iterable[T_contra], version: int) -> None:
-        """The whole truth as of ``version``: whatever is not among ``objects`` does not exist any more."""
+        """Take ``objects`` as all there are at ``version``; any other does not exist any more."""
         ...
 
     def put(self, obj: T_contra, version: int) -> None:
-        """An object is new or has changed."""
+        """Keep an object that is new or has changed."""
         ...
 
     def drop(self, uid: str, obj: T_contra, version: int) -> None:
-        """An object was deleted, or no longer matches the selector; ``obj`` is its last state."""
+        """Remove an object that was deleted or no longer matches the selector; ``obj`` is its last state."""
         ...
 
     def reached(self, version: int) -> None:
-        """Nothing happened up to ``version`` that has not been delivered (a bookmark, or the end of a list)."""
+        """Note that everything up to ``version`` has been delivered (a bookmark, or the end of a list)."""
         ...

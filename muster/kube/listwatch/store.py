@@ -1,7 +1,7 @@
 """One kind's objects as last seen, by uid.
 
-By uid and never by name: a pod that was deleted and made again under its old name is another pod, and a cache that
-mixes the two waits for ever for the death of one it buried already.
+A pod that was deleted and created again under its name is another pod. A cache keyed by name would merge the two, and
+miss the deletion of the first.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,10 +13,10 @@ T = TypeVar("T", bound=Tracked)
 
 
 class Store(Generic[T]):
-    """A ``Sink`` that keeps every object and tells each difference once.
+    """A ``Sink`` that keeps every object and reports each difference once.
 
     ``on_change(old, new)`` is called after the change: ``old`` is None for a new object, ``new`` is None for one that
-    is gone. An object with the resourceVersion we hold already is no difference. ``on_version(version)`` follows every
+    is gone. An object with the stored resourceVersion is no difference. ``on_version(version)`` follows every
     step forward.
     """
 
@@ -44,8 +44,8 @@ class Store(Generic[T]):
     def replace(self, objects: Iterable[T], version: int) -> None:
         """Make ``objects`` everything there is; what was not listed counts as deleted.
 
-        A list is taken at its word even where it holds an older resourceVersion than we do: after a restored etcd
-        backup the versions start again from an earlier number, and the list is what is true now.
+        A list is applied even where it has an older resourceVersion than the store: after a restored etcd backup the
+        versions start again from an earlier number, and the list is what exists now.
         """
         listed = {obj.uid: obj for obj in objects}
         before = dict(self.objects)
@@ -65,7 +65,7 @@ class Store(Generic[T]):
             self._on_version(version)
 
     def put(self, obj: T, version: int) -> None:
-        """Keep ``obj``, unless what we hold is as new or newer."""
+        """Keep ``obj``, unless the stored state is as new or newer."""
         old = self.objects.get(obj.uid)
         if old is None or old.resource_version < obj.resource_version:
             self.objects[obj.uid] = obj
@@ -86,7 +86,7 @@ class Store(Generic[T]):
         self.reached(version)
 
     def reached(self, version: int) -> None:
-        """Everything up to ``version`` has been seen."""
+        """Note that everything up to ``version`` has been seen."""
         if version > self.version:
             self.version = version
             if self._on_version is not None:

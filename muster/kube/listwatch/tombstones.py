@@ -1,9 +1,8 @@
-"""Who was deleted, so that late news of the dead does not bring them back.
+"""Remembers deleted objects, so that a late event does not bring one back.
 
-A change that arrives after its object's deletion would put the object into the cache again, with nobody left to take it
-out, and a barrier that waits for the old gang's end would wait for ever. The memory is bounded: what it has to forget
-raises ``floor``, below which nothing is news any more (a watch delivers in order of resourceVersion, so only strays are
-that late).
+A change that arrives after its object's deletion would put the object into the cache again for ever, and a barrier
+that waits for its end would never open. The number of tombstones is bounded: one that is dropped raises ``floor``, up
+to which every event counts as late (a watch delivers in order of resourceVersion, so hardly any is).
 """
 
 from dataclasses import dataclass, field
@@ -15,34 +14,34 @@ class Tombstones:
 
     most: int = 4096
     floor: int = 0
-    _graves: dict[str, int] = field(default_factory=dict, init=False)
+    _deleted: dict[str, int] = field(default_factory=dict, init=False)
 
     def __len__(self) -> int:
-        return len(self._graves)
+        return len(self._deleted)
 
-    def bury(self, uid: str, version: int) -> None:
-        """The object was deleted at ``version``."""
-        self._graves.pop(uid, None)
-        self._graves[uid] = version
-        if len(self._graves) > self.most:
-            oldest = next(iter(self._graves))
-            self.floor = max(self.floor, self._graves.pop(oldest))
+    def add(self, uid: str, version: int) -> None:
+        """Note that the object was deleted at ``version``."""
+        self._deleted.pop(uid, None)
+        self._deleted[uid] = version
+        if len(self._deleted) > self.most:
+            oldest = next(iter(self._deleted))
+            self.floor = max(self.floor, self._deleted.pop(oldest))
 
     def late(self, uid: str, version: int) -> bool:
         """Whether a state of ``version`` is older than what is known: listed before, or deleted since."""
         if version <= self.floor:
             return True
-        if not self._graves:
+        if not self._deleted:
             return False
-        buried = self._graves.get(uid)
-        if buried is None:
+        deleted = self._deleted.get(uid)
+        if deleted is None:
             return False
-        if version <= buried:
+        if version <= deleted:
             return True
-        del self._graves[uid]  # it left the selector and came back: the same uid, but newer
+        del self._deleted[uid]  # it left the selector and came back: the same uid, but newer
         return False
 
-    def start_over(self, floor: int) -> None:
-        """A full list was taken at ``floor``: everything up to there is in it or gone."""
-        self._graves.clear()
+    def clear(self, floor: int) -> None:
+        """Drop all after a full list at ``floor``: everything up to there is in the list or deleted."""
+        self._deleted.clear()
         self.floor = floor

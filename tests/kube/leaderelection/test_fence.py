@@ -102,7 +102,7 @@ async def test_without_a_renewal_requests_under_way_are_cancelled_in_time() -> N
     wire, clock = Wire(), Clock()
     fence = Fence(clock)
     fence.open_until(clock.now + 0.03)
-    with pytest.raises(Unreachable, match="ceased to lead"):
+    with pytest.raises(Unreachable, match="stopped leading"):
         await FencedTransport(wire, fence).request("POST", "/pods")
 
 

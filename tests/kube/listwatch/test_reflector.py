@@ -18,7 +18,7 @@ import pytest
 
 from muster.api.errors import ApiError, Forbidden
 from muster.kube.connection import Connection
-from muster.kube.listwatch.listing import Snapshot
+from muster.kube.listwatch.listing import ObjectList
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
 from muster.state.pod import Pod
@@ -402,7 +402,7 @@ async def test_unreadable_objects_are_skipped_and_reported_once(tmp_path: Path) 
         assert run.uids == {"a", "b"}
         assert run.reflector.decode_errors == 8
         messages = [message for message, _ in run.reports]
-        assert messages.count("an object cannot be read and is passed over") == 1
+        assert messages.count("an object cannot be read and is skipped") == 1
         assert run.versions == [5, 8, 9]  # what could be known of the unreadable one is used: how far the stream is
         assert run.reflector.reconnects == {"ended": 1}
 
@@ -453,10 +453,10 @@ async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:
         assert run.reflector.late_events == 2
 
 
-def seen(version: int, *objects: dict[str, Any], problems: tuple[str, ...] = ()) -> Snapshot[Pod]:
+def seen(version: int, *objects: dict[str, Any], problems: tuple[str, ...] = ()) -> ObjectList[Pod]:
     """A list that was read beside the watch."""
     page = pods.DECODER.page(json.dumps(listing(list(objects), version)).encode())
-    return Snapshot({each.uid: each for each in page.objects}, page.version, list(problems))
+    return ObjectList({each.uid: each for each in page.objects}, page.version, list(problems))
 
 
 async def test_a_list_read_beside_the_watch_adds_newer_states(tmp_path: Path) -> None:

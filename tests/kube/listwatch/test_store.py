@@ -98,14 +98,14 @@ def test_the_reported_differences_add_up_to_the_store(script: list[tuple[str, st
 
 
 def test_the_number_of_tombstones_is_bounded_and_forgetting_one_is_safe() -> None:
-    graves = Tombstones(most=3)
+    tombstones = Tombstones(most=3)
     for version in range(10, 15):
-        graves.bury(f"u{version}", version)
-    assert len(graves) == 3
-    assert graves.late("u10", 11)  # forgotten, but nothing that old is news
-    assert graves.late("u14", 13)
-    assert not graves.late("new", 12)
-    graves.start_over(20)
-    assert len(graves) == 0
-    assert graves.late("anyone", 20)
-    assert not graves.late("u14", 21)
+        tombstones.add(f"u{version}", version)
+    assert len(tombstones) == 3
+    assert tombstones.late("u10", 11)  # forgotten, but nothing that old is news
+    assert tombstones.late("u14", 13)
+    assert not tombstones.late("new", 12)
+    tombstones.clear(20)
+    assert len(tombstones) == 0
+    assert tombstones.late("anyone", 20)
+    assert not tombstones.late("u14", 21)
