@@ -42,6 +42,7 @@ lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy examples docs/images
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
 

@@ -31,7 +31,7 @@ from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
 from muster.client.names import name_for
 from muster.local.caller import Caller, write_caller
-from muster.state.operators.planning import DEFAULT_GRACE
+from muster.state.operators.pod_specs import DEFAULT_GRACE
 
 HERE = Path(__file__).parent
 VICTIM = 2
