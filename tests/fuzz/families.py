@@ -14,7 +14,7 @@ from muster.state.roll import CoordinatorState, RollAnswer
 from muster.watchers.probes.jax.generations import Generation
 from muster.watchers.probes.jax.probe import JaxProbe
 from muster.watchers.probes.jax.protobuf import Malformed, bytes_field, fixed64_field, integer_field
-from muster.watchers.probes.jax.task_list import Life, read_entries, read_entry, read_mismatch
+from muster.watchers.probes.jax.task_list import RollReader, read_entries, read_entry, read_mismatch
 from tests.fuzz.mutation import damage, mutate, to_bytes
 from tests.fuzz.samples import (
     SPECS,
@@ -199,7 +199,7 @@ def answers(rng: Random, world: World, sent: list[Any]) -> None:
             body = damage(rng, body)
         sent.append((generation, body))
         try:
-            answer = probe._read(body, generation, Life(rng.choice((None, 7))), 0.1)  # noqa: SLF001 - the step that reads hostile bytes
+            answer = probe._read(body, generation, RollReader(rng.choice((None, 7))), 0.1)  # noqa: SLF001 - the step that reads hostile bytes
         except Malformed as error:
             check_words(str(error), LONGEST_ERROR)
             continue

@@ -1,6 +1,6 @@
-"""Probes: read-only questions to the coordinators of experiments."""
+"""Probes: read-only requests to the coordinators of experiments."""
 
 import os
 
-# gRPC's C core prints what a peer sends with GOAWAY to standard error, which is our log: a peer is not to write there.
+# gRPC's C core prints the text of a peer's GOAWAY to standard error. A peer must not write to the daemon's log.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")

@@ -12,7 +12,7 @@ import pytest
 
 from muster.state.roll import CoordinatorState
 from muster.watchers.probes.jax import JaxProbe
-from muster.watchers.probes.jax.port_check import Address, look
+from muster.watchers.probes.jax.port_check import Address, check_port
 from tests.fakes.coordinator import FakeCoordinator
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -60,8 +60,8 @@ async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def state_at(address: str) -> tuple[CoordinatorState, str]:
-    sight = await look(Address.parse(address), SHORT)
-    return sight.state, sight.detail
+    port = await check_port(Address.parse(address), SHORT)
+    return port.state, port.detail
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def test_a_listener_that_sends_nothing_is_silent() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         state, detail = await state_at(f"127.0.0.1:{mute.getsockname()[1]}")
     assert state is CoordinatorState.SILENT
-    assert "stayed silent for 0.4 s" in detail
+    assert "does not answer within 0.4 s" in detail
 
 
 async def test_dropped_packets_are_a_timeout() -> None:
@@ -141,7 +141,7 @@ async def test_an_http1_server_is_another_protocol() -> None:
         (b"SSH-2.0-OpenSSH\x1b[2J\r\n", CoordinatorState.OTHER_PROTOCOL, "something else answers: 'SSH-2.0"),
         (b"\x15\x03\x01\x00\x02\x02\x46", CoordinatorState.TLS, "wants TLS"),
         (b"\x00\x00\x00\x04\x00\x00\x00\x00\x01", CoordinatorState.OTHER_PROTOCOL, "something else"),
-        (b"\x00", CoordinatorState.SILENT, "silent"),
+        (b"\x00", CoordinatorState.SILENT, "does not answer"),
     ],
 )
 async def test_the_first_bytes_decide(first: bytes, state: CoordinatorState, words: str) -> None:
@@ -171,7 +171,7 @@ async def test_a_server_that_closes_every_connection_is_another_protocol() -> No
     async with listener(hang_up) as address:
         state, detail = await state_at(address)
     assert state is CoordinatorState.OTHER_PROTOCOL
-    assert "hangs up" in detail
+    assert "closes them after an HTTP/2 preface" in detail
 
 
 async def test_a_process_that_is_being_killed_is_refused() -> None:
@@ -190,8 +190,8 @@ async def test_the_probe_reports_the_state_of_such_a_port(talk: Talk) -> None:
         probe = JaxProbe(address, clock=lambda: 7.0, deadline=SHORT)
         answer = await probe.snapshot()
         await probe.close()
-        sight = await state_at(address)
-    assert (answer.coordinator, answer.detail) == sight
+        port = await state_at(address)
+    assert (answer.coordinator, answer.detail) == port
     assert (answer.at, answer.states, answer.expected, answer.protocol) == (7.0, (), None, "")
 
 

@@ -10,7 +10,7 @@ import pytest
 from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.jax import probe as module
-from muster.watchers.probes.jax.port_check import Address, PortState, look
+from muster.watchers.probes.jax.port_check import Address, PortState, check_port
 from tests.fakes.coordinator import FakeCoordinator
 
 GENERATIONS = ["v2", "v1-watch", "v1-job"]
@@ -166,7 +166,7 @@ async def test_another_process_count_is_named_in_the_detail(coordinator: FakeCoo
     answer = await probe.snapshot()
     await probe.close()
     assert answer.expected == 4
-    assert "process 0 was told 4, the experiment has 6" in answer.detail
+    assert "process 0 was started with 4, the experiment has 6" in answer.detail
 
 
 async def test_the_preemption_notice_is_a_call_of_its_own_and_stays(coordinator: FakeCoordinator) -> None:
@@ -270,14 +270,14 @@ async def test_a_coordinator_restarted_during_a_snapshot_is_asked_once_more(
 ) -> None:
     back = asyncio.Event()
 
-    async def look_when_it_is_back(address: Address, deadline: float) -> PortState:
+    async def check_when_it_is_back(address: Address, deadline: float) -> PortState:
         await back.wait()
-        return await look(address, deadline)
+        return await check_port(address, deadline)
 
     probe = probe_of(coordinator)
     await probe.snapshot()
     coordinator.frozen = True
-    monkeypatch.setattr(module, "look", look_when_it_is_back)
+    monkeypatch.setattr(module, "check_port", check_when_it_is_back)
     looking = asyncio.create_task(probe.snapshot())
     await asyncio.wait_for(coordinator.held.wait(), 5)
     coordinator.frozen = False
@@ -303,7 +303,7 @@ async def test_a_coordinator_with_a_new_incarnation_each_time_is_another_protoco
 
 
 async def test_a_slow_coordinator_is_a_timeout(coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PATIENCE", 0.2)
+    monkeypatch.setattr(module, "_SNAPSHOT_DEADLINES", 0.2)
     probe = probe_of(coordinator, deadline=1.0)
 
     async def dawdle(context: grpc.aio.ServicerContext, said: int) -> None:

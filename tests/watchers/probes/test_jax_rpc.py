@@ -127,20 +127,20 @@ def test_only_protocol_v2_can_be_asked_for_changes(method: Method) -> None:
 
 
 def test_a_version_of_another_incarnation_cannot_be_sent() -> None:
-    with pytest.raises(ValueError, match="another life"):
+    with pytest.raises(ValueError, match="another incarnation"):
         Question(Method.V2_WATCH_TASKS, 6, Seen(5, 3))
 
 
 def test_negotiation_goes_from_new_to_old_and_keeps_what_answered() -> None:
-    ladder = ProtocolNegotiation()
-    assert [rung.roll for rung in ladder.climb()] == [
+    negotiation = ProtocolNegotiation()
+    assert [generation.roll for generation in negotiation.candidates()] == [
         Method.V2_WATCH_TASKS,
         Method.V1_WATCH_JOB_STATE,
         Method.V1_GET_JOB_STATE,
         Method.V1_GET_TASK_STATE,
     ]
-    ladder.keep(Generation.V1_JOB)
-    assert ladder.climb()[0] is Generation.V1_JOB
-    assert set(ladder.climb()) == set(Generation)
-    ladder.forget()
-    assert ladder.climb()[0] is Generation.V2
+    negotiation.accept(Generation.V1_JOB)
+    assert negotiation.candidates()[0] is Generation.V1_JOB
+    assert set(negotiation.candidates()) == set(Generation)
+    negotiation.reset()
+    assert negotiation.candidates()[0] is Generation.V2

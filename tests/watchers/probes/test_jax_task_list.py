@@ -5,7 +5,7 @@ import pytest
 from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.watchers.probes.jax.generations import Generation
 from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
-from muster.watchers.probes.jax.task_list import MAX_ERRORS, Life, summary
+from muster.watchers.probes.jax.task_list import MAX_ERRORS, RollReader, summary
 
 M, A, C, F, L = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED, RankState.FAILED, RankState.LEFT
 DISCONNECTED, CONNECTED, ERROR = 2, 3, 4
@@ -20,56 +20,56 @@ def listed(*tasks: bytes, version: int = 1) -> bytes:
     return b"".join(tasks) + integer_field(2, version)
 
 
-def read(life: Life, *tasks: bytes) -> tuple[RankState, ...]:
-    return life.read(listed(*tasks), Generation.V2).ranks
+def read(reader: RollReader, *tasks: bytes) -> tuple[RankState, ...]:
+    return reader.read(listed(*tasks), Generation.V2).ranks
 
 
 def test_a_roll_from_the_first_arrival_to_the_end() -> None:
-    life = Life(5)
-    assert read(life, task(1), task(0, incarnation=10)) == (A, M)
+    reader = RollReader(5)
+    assert read(reader, task(1), task(0, incarnation=10)) == (A, M)
     # While the barrier passes, one rank is connected and the other not yet: it has not left, it was never connected.
-    assert read(life, task(0, CONNECTED, 10), task(1, incarnation=11)) == (C, A)
-    assert read(life, task(0, CONNECTED, 10), task(1, CONNECTED, 11)) == (C, C)
-    assert read(life, task(0, CONNECTED, 10), task(1, incarnation=11)) == (C, L)
-    assert read(life, task(0, incarnation=10), task(1, incarnation=11)) == (L, L)
+    assert read(reader, task(0, CONNECTED, 10), task(1, incarnation=11)) == (C, A)
+    assert read(reader, task(0, CONNECTED, 10), task(1, CONNECTED, 11)) == (C, C)
+    assert read(reader, task(0, CONNECTED, 10), task(1, incarnation=11)) == (C, L)
+    assert read(reader, task(0, incarnation=10), task(1, incarnation=11)) == (L, L)
 
 
 def test_a_recovered_rank_has_not_left() -> None:
-    life = Life(5)
-    read(life, task(0, CONNECTED, 10), task(1, CONNECTED, 11))
-    assert read(life, task(0, CONNECTED, 10), task(1, ERROR, 11)) == (C, F)
-    assert read(life, task(0, CONNECTED, 10), task(1, DISCONNECTED, 12)) == (C, A)
+    reader = RollReader(5)
+    read(reader, task(0, CONNECTED, 10), task(1, CONNECTED, 11))
+    assert read(reader, task(0, CONNECTED, 10), task(1, ERROR, 11)) == (C, F)
+    assert read(reader, task(0, CONNECTED, 10), task(1, DISCONNECTED, 12)) == (C, A)
 
 
 def test_an_unknown_state_is_read_as_missing() -> None:
-    assert read(Life(5), task(0, 9, 10), task(1, 0), task(2, 1)) == (M, M, M)
+    assert read(RollReader(5), task(0, 9, 10), task(1, 0), task(2, 1)) == (M, M, M)
 
 
 def test_a_huge_rank_makes_no_long_list() -> None:
-    reading = Life(5).read(listed(task(0, CONNECTED, 1), task(900_000, CONNECTED, 2)), Generation.V2)
+    reading = RollReader(5).read(listed(task(0, CONNECTED, 1), task(900_000, CONNECTED, 2)), Generation.V2)
     assert reading.ranks == (C, M)
     assert "1 entries with an impossible rank were dropped" in summary(reading, 2)
 
 
 def test_the_version_is_kept_only_with_an_incarnation() -> None:
-    life, old = Life(5), Life()
-    life.read(listed(task(0), version=3), Generation.V2)
+    reader, old = RollReader(5), RollReader()
+    reader.read(listed(task(0), version=3), Generation.V2)
     old.read(listed(task(0), version=3), Generation.V1_WATCH)
-    assert life.seen is not None
-    assert (life.seen.incarnation, life.seen.version) == (5, 3)
+    assert reader.seen is not None
+    assert (reader.seen.incarnation, reader.seen.version) == (5, 3)
     assert old.seen is None
 
 
 def test_an_unchanged_list_is_not_decoded_again() -> None:
-    life = Life(5)
+    reader = RollReader(5)
     body = listed(task(0, CONNECTED, 10))
-    assert life.read(body, Generation.V2) is life.read(bytes(bytearray(body)), Generation.V2)
+    assert reader.read(body, Generation.V2) is reader.read(bytes(bytearray(body)), Generation.V2)
 
 
 def test_the_one_different_error_is_among_those_kept() -> None:
     tasks = [task(rank, ERROR, 1, b"another task failed") for rank in range(500)]
     tasks[400] = task(400, ERROR, 1, b"\x1b[2Jheartbeat timeout")
-    reading = Life(5).read(listed(*tasks), Generation.V2)
+    reading = RollReader(5).read(listed(*tasks), Generation.V2)
     assert len(reading.errors) == MAX_ERRORS
     assert reading.errors[:2] == (
         RankError(0, 13, "another task failed"),
@@ -78,25 +78,25 @@ def test_the_one_different_error_is_among_those_kept() -> None:
 
 
 def test_the_oldest_protocol_lists_rank_zero_only() -> None:
-    life = Life()
+    reader = RollReader()
     v1 = bytes_field(1, bytes_field(1, integer_field(2, 0)) + integer_field(2, CONNECTED))
-    reading = life.read(v1, Generation.V1_RANK_ZERO)
+    reading = reader.read(v1, Generation.V1_RANK_ZERO)
     assert (reading.ranks, reading.expected) == ((C,), None)
-    assert "does not tell about the other ranks" in summary(reading, 4)
+    assert "does not report the other ranks" in summary(reading, 4)
 
 
 def test_an_empty_list_means_that_no_rank_has_arrived() -> None:
-    reading = Life(5).read(b"", Generation.V2)
+    reading = RollReader(5).read(b"", Generation.V2)
     assert (reading.ranks, reading.expected) == ((), 0)
-    assert Life().read(b"", Generation.V1_RANK_ZERO).ranks == (M,)
+    assert RollReader().read(b"", Generation.V1_RANK_ZERO).ranks == (M,)
 
 
 def test_the_summary_names_missing_ranks_and_a_wrong_count() -> None:
     tasks = [task(rank, incarnation=int(rank < 2)) for rank in range(12)]
-    line = summary(Life(5).read(listed(*tasks), Generation.V2), 16)
+    line = summary(RollReader(5).read(listed(*tasks), Generation.V2), 16)
     assert line == (
         "2/12 ranks arrived; missing ranks 2, 3, 4, 5, 6, 7, 8, 9 and 2 more; "
-        "process count mismatch: process 0 was told 12, the experiment has 16"
+        "process count mismatch: process 0 was started with 12, the experiment has 16"
     )
 
 

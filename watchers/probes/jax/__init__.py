@@ -1,4 +1,4 @@
-"""The roll call of the JAX coordination service, read from outside the job and without an effect on it."""
+"""Reads the roll of a JAX coordination service from outside the job, with no effect on the job."""
 
 from muster.watchers.probes.jax.probe import JaxProbe
 

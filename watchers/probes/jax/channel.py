@@ -10,22 +10,22 @@ MAX_ANSWER = 4 * 1024 * 1024
 """Bytes: 16,384 ranks take 0.3 MB; an answer beyond this is refused by gRPC before it is read."""
 
 _OPTIONS = (
-    ("grpc.enable_http_proxy", 0),  # a proxy in the daemon's environment knows no pod
+    ("grpc.enable_http_proxy", 0),  # a proxy in the daemon's environment cannot reach pods
     ("grpc.use_local_subchannel_pool", 1),  # a new channel is a new connection, with its own back-off
     ("grpc.initial_reconnect_backoff_ms", 500),
     ("grpc.min_reconnect_backoff_ms", 500),
     ("grpc.max_reconnect_backoff_ms", 5000),
     ("grpc.max_receive_message_length", MAX_ANSWER),
     ("grpc.max_metadata_size", 64 * 1024),
-    ("grpc.per_message_decompression", 0),  # a coordinator never compresses; a hostile one would, a thousandfold
+    ("grpc.per_message_decompression", 0),  # a coordinator never compresses; a hostile one could, a thousandfold
     ("grpc.enable_retries", 0),
     ("grpc.service_config_disable_resolution", 1),
-    # No keepalive: the coordinator takes pings between calls for abuse and closes the connection (too_many_pings).
+    # No keepalive: the coordinator treats pings between calls as abuse and closes the connection (too_many_pings).
 )
 
 
 class Channel:
-    """A channel, opened when first needed and replaced when it is of no more use."""
+    """A gRPC channel to one coordinator: opened when first used, replaced on `renew`."""
 
     def __init__(self, address: Address) -> None:
         self._target = f"ipv6:[{address.host}]:{address.port}" if address.v6 else f"ipv4:{address.host}:{address.port}"
@@ -34,12 +34,12 @@ class Channel:
 
     @property
     def connected(self) -> bool:
-        """Whether the connection stands; once it was lost, another coordinator may be at its other end."""
+        """Whether the connection is up. After it was lost, another process may be at its other end."""
         return self._channel is not None and self._channel.get_state() is grpc.ChannelConnectivity.READY
 
     @property
     def channel(self) -> grpc.aio.Channel:
-        """The channel to ask on. Raises `NoAnswer` once the line is closed."""
+        """The open channel. Raises `NoAnswer` after `close`."""
         if self.closed:
             raise NoAnswer(grpc.StatusCode.CANCELLED, "the probe is closed")
         if self._channel is None:
@@ -47,12 +47,12 @@ class Channel:
         return self._channel
 
     async def renew(self) -> None:
-        """Let the next question open a new connection at once, without the back-off of the last failure."""
+        """Close the channel, so that the next call connects at once, without the back-off of the last failure."""
         channel, self._channel = self._channel, None
         if channel is not None:
             await channel.close()
 
     async def close(self) -> None:
-        """Drop the connection and whatever is asked on it, for good."""
+        """Close the connection for good and end the calls on it."""
         self.closed = True
         await self.renew()

@@ -1,9 +1,8 @@
-"""Which generation of the protocol a coordinator speaks.
+"""Negotiates which generation of the protocol a coordinator speaks.
 
-A coordinator says so only by refusing: a method it does not know ends in UNIMPLEMENTED, without any effect. The
-ladder is climbed from the newest generation down, and the rung that answered is kept for that life of the
-coordinator. After a restart, or when the kept rung is refused, the climb begins anew, for the new process 0 may have
-another jaxlib.
+A coordinator answers UNIMPLEMENTED to a method it does not know, which has no effect on the job. The probe tries the
+generations from the newest to the oldest and keeps the one that answers. After a restart of the coordinator, or when
+that one is refused, it tries all again: the new process 0 may have another jaxlib.
 """
 
 from enum import StrEnum
@@ -12,7 +11,7 @@ from muster.watchers.probes.jax.rpc import Method
 
 
 class Generation(StrEnum):
-    """A generation of the roll call, with the name it has in `RollAnswer.protocol`."""
+    """A generation of the protocol, under its name in `RollAnswer.protocol`."""
 
     V2 = "v2"
     """jaxlib 0.10 on: WatchTasks, with incarnations and waiting."""
@@ -46,19 +45,19 @@ class ProtocolNegotiation:
     """The generations to try, in order."""
 
     def __init__(self) -> None:
-        self.rung: Generation | None = None
-        """The generation that answered last; None before any did."""
+        self.current: Generation | None = None
+        """The generation that answered last; None before the first answer."""
 
-    def climb(self) -> tuple[Generation, ...]:
-        """The kept rung first, then all others from the newest down."""
-        if self.rung is None:
+    def candidates(self) -> tuple[Generation, ...]:
+        """The current generation first, then the others from the newest to the oldest."""
+        if self.current is None:
             return tuple(Generation)
-        return (self.rung, *(generation for generation in Generation if generation is not self.rung))
+        return (self.current, *(generation for generation in Generation if generation is not self.current))
 
-    def keep(self, rung: Generation) -> None:
-        """This generation answered."""
-        self.rung = rung
+    def accept(self, generation: Generation) -> None:
+        """Keep the generation that answered."""
+        self.current = generation
 
-    def forget(self) -> None:
-        """The next answer may come from another life of the coordinator."""
-        self.rung = None
+    def reset(self) -> None:
+        """Negotiate again: the next answer may come from another process."""
+        self.current = None

@@ -1,11 +1,11 @@
-"""What is behind a port, found out without being its client.
+"""Finds out what is behind a port, without gRPC.
 
-A gRPC channel reports one and the same UNAVAILABLE for a closed port, a web server and a TLS coordinator. So the
-probe looks for itself: connect, send the HTTP/2 client preface, and read the first bytes. A coordinator (any HTTP/2
-server) answers with a SETTINGS frame within milliseconds; a stopped process accepts, because the kernel does that,
-and says nothing; a server that hangs up on the preface gets a TLS hello on a second connection. Nothing is ever
-completed, so the other side sees a client that went away. Source of the preface and the frame: RFC 9113, sections 3.4
-and 4.1.
+A gRPC channel reports the same UNAVAILABLE for a closed port, a web server and a TLS coordinator. This check connects,
+sends the HTTP/2 client preface and reads the first bytes. A coordinator (any HTTP/2 server) answers with a SETTINGS
+frame within milliseconds. A stopped process accepts the connection, because the kernel does, and sends nothing. A
+server that closes the connection after the preface gets a TLS ClientHello on a second connection. No handshake is
+completed, so the other side sees a client that disconnected. Source of the preface and the frame: RFC 9113, sections
+3.4 and 4.1.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _FRAME_HEADER = 9
 _SETTINGS = 4
 _FIRST_BYTES = 512
 _DYING = 0.1
-"""Seconds a killed process may take to give its port up."""
+"""Seconds within which the kernel closes the port of a killed process."""
 _REFUSALS = frozenset({errno.ECONNREFUSED, errno.ECONNRESET})
 
 
@@ -41,7 +41,7 @@ class Address:
     def parse(cls, text: str) -> "Address":
         """Parse "10.1.2.3:1234" or "[fd00::1]:1234". Raises ValueError for anything else, host names included.
 
-        A pod is probed by the address its status names: no resolver, no search path, no cached answer in between.
+        A pod is probed by the address in its status, without name resolution.
         """
         host, colon, port = text.rpartition(":")
         try:
@@ -60,50 +60,52 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class PortState:
-    """What is behind the port. SERVING means no more than that the protocol looked for is spoken."""
+    """What is behind the port. SERVING means only that the expected protocol is spoken."""
 
     state: CoordinatorState
     detail: str
 
 
-_HANGS_UP = PortState(CoordinatorState.OTHER_PROTOCOL, "the port accepts connections and hangs up on an HTTP/2 client")
+_CLOSES = PortState(
+    CoordinatorState.OTHER_PROTOCOL, "the port accepts connections and closes them after an HTTP/2 preface"
+)
 
 
-async def look(address: Address, deadline: float) -> PortState:
-    """Say what is behind a port that should speak HTTP/2; at most `deadline` seconds for each of its connections."""
-    sight = await _look_once(address, deadline)
-    if sight is _HANGS_UP:
-        # For a moment, this is also what a process looks like that is just being killed.
+async def check_port(address: Address, deadline: float) -> PortState:
+    """Check a port that should speak HTTP/2, with at most `deadline` seconds for each connection."""
+    port = await _check_once(address, deadline)
+    if port is _CLOSES:
+        # A process that is being killed looks like this for a moment, too.
         await asyncio.sleep(_DYING)
-        sight = await _look_once(address, deadline)
-    return sight
+        port = await _check_once(address, deadline)
+    return port
 
 
-async def _look_once(address: Address, deadline: float) -> PortState:
-    sight, first = await _converse(address, _PREFACE, deadline)
-    if sight is not None:
-        return sight
+async def _check_once(address: Address, deadline: float) -> PortState:
+    port, first = await _exchange(address, _PREFACE, deadline)
+    if port is not None:
+        return port
     if first[3:4] == bytes([_SETTINGS]) and len(first) >= _FRAME_HEADER and first[5:9] == bytes(4):
         return PortState(CoordinatorState.SERVING, "speaks HTTP/2")
     if _is_tls(first):
         return PortState(CoordinatorState.TLS, "the port wants TLS")
     if first:
         return _other(first)
-    # It hung up on the preface, as gRPC servers with TLS do.
-    sight, first = await _converse(address, _client_hello(), deadline)
-    if sight is not None and sight.state is not CoordinatorState.SILENT:
-        return sight
-    return PortState(CoordinatorState.TLS, "the port wants TLS") if _is_tls(first) else _HANGS_UP
+    # It closed the connection after the preface, as gRPC servers with TLS do.
+    port, first = await _exchange(address, _client_hello(), deadline)
+    if port is not None and port.state is not CoordinatorState.SILENT:
+        return port
+    return PortState(CoordinatorState.TLS, "the port wants TLS") if _is_tls(first) else _CLOSES
 
 
 async def connect(address: Address, deadline: float) -> PortState:
-    """Say whether the port accepts connections, and nothing more."""
-    sight, _ = await _converse(address, b"", deadline)
-    return sight or PortState(CoordinatorState.SERVING, "the port accepts connections")
+    """Check only whether the port accepts connections."""
+    port, _ = await _exchange(address, b"", deadline)
+    return port or PortState(CoordinatorState.SERVING, "the port accepts connections")
 
 
-async def _converse(address: Address, hello: bytes, deadline: float) -> tuple[PortState | None, bytes]:
-    """Connect, say `hello`, return the first bytes of the answer (none if it hung up); or the sight of a failure."""
+async def _exchange(address: Address, hello: bytes, deadline: float) -> tuple[PortState | None, bytes]:
+    """Connect and send `hello`; return the first bytes of the answer (none if it was closed), or the failure."""
     loop = asyncio.get_running_loop()
     connected = False
     try:
@@ -118,7 +120,9 @@ async def _converse(address: Address, hello: bytes, deadline: float) -> tuple[Po
                 return None, await _first_bytes(loop, connection)
     except TimeoutError:
         if connected:
-            return PortState(CoordinatorState.SILENT, f"the port accepts and stayed silent for {deadline:g} s"), b""
+            return PortState(
+                CoordinatorState.SILENT, f"the port accepts connections and does not answer within {deadline:g} s"
+            ), b""
         return PortState(CoordinatorState.TIMEOUT, f"no connection within {deadline:g} s"), b""
     except OSError as error:
         if connected:
@@ -131,7 +135,7 @@ async def _converse(address: Address, hello: bytes, deadline: float) -> tuple[Po
 
 
 async def _first_bytes(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> bytes:
-    """The first bytes of the answer: enough for a frame header, or fewer before the end."""
+    """The first bytes of the answer: enough for a frame header, unless the stream ends before."""
     first = b""
     while len(first) < _FRAME_HEADER:
         more = await loop.sock_recv(connection, _FIRST_BYTES)
@@ -156,7 +160,7 @@ def _client_hello() -> bytes:
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_alpn_protocols(["h2"])
-    with contextlib.suppress(ssl.SSLWantReadError):  # which it must raise: the answer is never given to it
+    with contextlib.suppress(ssl.SSLWantReadError):  # always raised: it waits for an answer that is never fed to it
         context.wrap_bio(incoming, outgoing, server_hostname="coordinator").do_handshake()
     return outgoing.read()
 

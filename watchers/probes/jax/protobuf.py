@@ -1,7 +1,7 @@
-"""The part of the protobuf wire format the probe needs, written by hand.
+"""The part of the protobuf wire format that the probe needs, written by hand.
 
-Three wire types (varint, fixed64, length-delimited) are enough for the coordination service, so neither protobuf nor
-generated code has to be in the daemon's image. The reader trusts nothing: every length is checked against what is
+Three wire types (varint, fixed64, length-delimited) are enough for the coordination service, so the daemon's image
+needs neither protobuf nor generated code. The input is not trusted: every length is checked against the bytes that are
 there, a varint has at most ten bytes, and anything else raises `Malformed`. Format: protobuf.dev, "Encoding".
 """
 
@@ -17,11 +17,11 @@ _SIGN = 1 << 63
 
 
 class Malformed(ValueError):
-    """The bytes are not the message they should be."""
+    """The bytes are not the expected message."""
 
 
 def varint(value: int) -> bytes:
-    """A signed or unsigned 64-bit integer as varint; negative numbers take ten bytes, as protobuf has it."""
+    """A signed or unsigned 64-bit integer as varint; negative numbers take ten bytes, as in protobuf."""
     value &= _U64
     out = bytearray()
     while value > 0x7F:
@@ -47,7 +47,7 @@ def bytes_field(number: int, value: bytes) -> bytes:
 
 
 def signed(value: int) -> int:
-    """An int32 or int64 as it was meant, from the unsigned number on the wire."""
+    """The int32 or int64 of an unsigned number on the wire."""
     return value - (1 << 64) if value & _SIGN else value
 
 
@@ -85,7 +85,7 @@ def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def fields(data: bytes, most: int = 1 << 16) -> Iterator[tuple[int, int | bytes]]:
-    """Each field of a message as (number, value), in the order of the wire; a field of type fixed32 is passed over.
+    """Each field of a message as (number, value), in the order of the wire; fields of type fixed32 are skipped.
 
     A message of more than `most` fields is `Malformed`: two million fit into an answer, and would take seconds.
     """

@@ -1,14 +1,13 @@
-"""The only calls the probe can make, and the only place that makes them.
+"""The only calls that the probe can make, and the only place that makes them.
 
-The coordination service has no authentication and does not protect itself: one call with a version number it has not
-reached, one question about a task id outside the job, one heartbeat in another's name, and process 0 aborts and takes
-the job with it (seen on jaxlib 0.4.35 to 0.12). So what is sent is not built from parameters but chosen from a closed
-list:
+The coordination service has no authentication and no protection: a call with a version that it has not reached, a
+query for a task id outside the job, or a heartbeat in the name of a task makes process 0 abort, and the job with it
+(seen on jaxlib 0.4.35 to 0.12). Requests are therefore not built from parameters but chosen from a closed list:
 
-- `Method` has the eight methods that only read; nothing else in the package knows a method's name.
-- A request for changes needs a `Seen`, a version that this same life of the coordinator has itself reported.
-- The older generation cannot tell one life of the coordinator from another, so it is never asked for changes.
-- Of the single tasks only 0 is asked about: it is in every job.
+- `Method` has the eight methods that only read; no other file of the package names a method.
+- A request for changes needs a `Seen`: a version that this incarnation of the coordinator has reported itself.
+- The older generations have no incarnation, so they are never asked for changes.
+- Only task 0 is queried by itself: every job has it.
 """
 
 import asyncio
@@ -21,12 +20,12 @@ import grpc.aio
 from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
 
 _EVERYTHING_NOW = -1
-"""The version that gets the full list at once, whatever the current version is."""
+"""The version that returns the full list at once, at any current version."""
 _V1_JOB = b"jax_worker"
 
 
 class Method(Enum):
-    """The methods that read without an effect. Source of the names: the descriptors embedded in jaxlib."""
+    """The methods that read and have no effect. Source of the names: the descriptors embedded in jaxlib."""
 
     V2_WATCH_TASKS = "/xla.coordination.CoordinationService/WatchTasks"
     V2_TRY_GET_KEY_VALUE = "/xla.coordination.CoordinationService/TryGetKeyValue"
@@ -40,7 +39,7 @@ class Method(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A version of the task list, and the life of the coordinator that reported it."""
+    """A version of the task list, and the incarnation of the coordinator that reported it."""
 
     incarnation: int
     version: int
@@ -58,24 +57,24 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One permitted call. Raises ValueError where the parts do not belong together."""
+    """One permitted call. Raises ValueError for parts that do not fit together."""
 
     method: Method
     incarnation: int = 0
-    """v2: the life of the coordinator that is meant; 0 asks it to name itself."""
+    """v2: the expected incarnation of the coordinator; 0 makes it name its own."""
     seen: Seen | None = None
     """v2 WatchTasks: wait until the list has changed from this version; None asks for the list as it is."""
     key: str = ""
     """Key or directory of the key-value calls."""
 
     def __post_init__(self) -> None:
-        """Refuse what could never be sent safely, before anything is sent."""
+        """Refuse a combination that is not safe to send."""
         name = self.method.name
         if self.seen is not None:
             if self.method is not Method.V2_WATCH_TASKS:
                 raise ValueError(f"{name} cannot wait for changes: only V2_WATCH_TASKS can")
             if self.seen.incarnation != self.incarnation or not self.incarnation:
-                raise ValueError(f"{name}: version {self.seen.version} is of another life of the coordinator")
+                raise ValueError(f"{name}: version {self.seen.version} is of another incarnation of the coordinator")
         if self.incarnation and not name.startswith("V2"):
             raise ValueError(f"{name} has no incarnation")
         if bool(self.key) != name.endswith(("KEY_VALUE", "DIR")):
@@ -104,11 +103,10 @@ class Question:
 
 
 async def send(channel: grpc.aio.Channel, question: Question, deadline: float = 0.0) -> bytes:
-    """The raw answer to one question; the only function that puts anything on a channel.
+    """Send one question and return the raw answer; the only function that uses a channel.
 
-    A question that waits for changes has no deadline: each such call given up costs process 0 memory until its next
-    change. Every other has `deadline` seconds, and
-    ends at once without. Raises `NoAnswer` for every end but an answer.
+    A call that waits for changes has no deadline: each one that is cancelled costs process 0 memory until its next
+    change. Every other call has `deadline` seconds. Raises `NoAnswer` for every end but an answer.
     """
     call = channel.unary_unary(question.method.value, request_serializer=None, response_deserializer=None)
     try:
@@ -118,7 +116,7 @@ async def send(channel: grpc.aio.Channel, question: Question, deadline: float = 
     except grpc.aio.UsageError as error:
         raise NoAnswer(grpc.StatusCode.CANCELLED, str(error)) from None
     except asyncio.CancelledError:
-        # Closing the channel ends its calls with this very exception; only a cancelled task may go on with it.
+        # Closing the channel raises this exception in its calls, too; only a cancelled task may propagate it.
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise

@@ -1,13 +1,13 @@
-"""The coordination service's answers, as far as the probe reads them.
+"""Decodes the coordination service's answers.
 
-One reader serves all generations: the task list of v2 (`xla.coordination.TaskInfo`) and that of v1
+One decoder serves all generations: the task list of v2 (`xla.coordination.TaskInfo`) and that of v1
 (`tensorflow.CoordinatedTaskStateInfo`) differ only in field 1, which is the id itself in v2 and a message holding the
 id as its field 2 in v1. Source: the descriptors embedded in jaxlib 0.4.35 to 0.12.
 
-The list alone does not tell everything: a task that waits at the rendezvous and one that has left in good order both
-are DISCONNECTED with an incarnation. What tells them apart is whether that incarnation has been CONNECTED before, so
-a `Life` keeps that for as long as one life of the coordinator lasts. A probe that comes late and has never seen the
-rank connected says `ARRIVED`; jax lets processes leave together, so this lasts no longer than the job's last second.
+The list alone is ambiguous: a task that waits at the rendezvous and one that has left in good order are both
+DISCONNECTED with an incarnation. The difference is whether that incarnation has been CONNECTED before, which a
+`RollReader` remembers for one incarnation of the coordinator. A probe that starts late and has never seen the rank
+connected reports `ARRIVED`; jax lets processes leave together, so this lasts no longer than the job's last second.
 Source: cluster_register_with_barrier in openxla/xla coordination_service.cc, as jax always sets it.
 """
 
@@ -22,12 +22,12 @@ from muster.watchers.probes.jax.protobuf import Malformed, fields, read_bytes, r
 from muster.watchers.probes.jax.rpc import Seen
 
 MAX_TEXT = 1000
-"""Characters kept of any text of a coordinator."""
+"""How many characters of a coordinator's text are kept."""
 MAX_TASK_ID = 1 << 20
 MAX_TASKS = 1 << 14
-"""More entries than this are no JAX job, but an attempt to keep the daemon busy."""
+"""A longer list is not of a JAX job but an attempt to keep the daemon busy."""
 _MAX_FIELDS = 8
-"""The same for the fields of one task, of which there are six."""
+"""The same for the fields of one task, which has six."""
 
 UNSPECIFIED, UNINITIALIZED, DISCONNECTED, CONNECTED, ERROR = range(5)
 """TaskState, the same numbers in both generations."""
@@ -37,7 +37,7 @@ _MISMATCH_TEXT = re.compile(r"wrong service incarnation: requested \d{1,20}, cur
 _USUAL_TASK = re.compile(
     rb"\x0a[\x00-\x7f](?:\x08([\x80-\xff]?)([\x00-\x7f]))?\x10([\x00-\x7f])((?:\x31.{8})?)", re.DOTALL
 ).match
-"""A v2 task in good health, as protobuf writes it: id (to 16,383), state and incarnation, in this order."""
+"""A v2 task without an error, as protobuf writes it: id (to 16,383), state and incarnation, in this order."""
 
 _U64 = (1 << 64) - 1
 
@@ -61,8 +61,8 @@ class TaskList(NamedTuple):
 def read_tasks(body: bytes) -> TaskList:
     """The answer to any of the calls that list tasks. Raises `Malformed`.
 
-    Ids no job can have are dropped; of an id listed twice the last entry stays. A task in its usual form is taken by
-    one regular expression, which saves a third of the time with thousands of ranks; any other is read field by field.
+    Impossible ids are dropped; of an id listed twice the last entry stays. A task in its usual form is matched by one
+    regular expression, which saves a third of the time with thousands of ranks; any other is read field by field.
     """
     tasks: dict[int, Task] = {}
     version = count = at = 0
@@ -115,7 +115,7 @@ def _task(body: bytes) -> tuple[int, Task]:
         elif tag == 0x0A:
             inner, at = read_bytes(body, at)
             task_id = _v1_task_id(inner)
-        elif tag == 0x2A:  # error_payload: says nothing the text does not
+        elif tag == 0x2A:  # error_payload: repeats the text
             _, at = read_bytes(body, at)
         else:
             raise Malformed(f"a task has no field {tag >> 3} of wire type {tag & 7}")
@@ -156,10 +156,10 @@ def read_entries(body: bytes, field: int) -> dict[str, bytes]:
 
 
 def read_mismatch(text: str, status_details: bytes) -> int | None:
-    """The coordinator's own incarnation out of its refusal of a wrong one; None when the refusal means something else.
+    """The coordinator's incarnation, from its refusal of a wrong one; None for any other refusal.
 
     The number is in the trailing metadata `grpc-status-details-bin` (a `GrpcPayloadContainer`, whose map holds a
-    `ServiceMismatchError`) and in the text; the text is read where something on the way has dropped the metadata.
+    `ServiceMismatchError`) and in the text; the text is used where a proxy has dropped the metadata.
     """
     try:
         for _, payload in fields(status_details):
@@ -168,7 +168,7 @@ def read_mismatch(text: str, status_details: bytes) -> int | None:
                 if entry.get(1) == _MISMATCH_TYPE and isinstance(content := entry.get(2), bytes):
                     return _identity(dict(fields(content)).get(1))
     except Malformed:
-        pass  # the text is left
+        pass  # use the text
     found = _MISMATCH_TEXT.search(text[:1000])
     return _identity(int(found[1])) if found else None
 
@@ -183,52 +183,52 @@ _NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One task list, understood."""
+    """One decoded task list."""
 
     ranks: tuple[RankState, ...]
     errors: tuple[RankError, ...]
     expected: int | None
     stray: int
-    """Entries whose id no rank of this job can have."""
+    """How many entries have an impossible id."""
 
 
 @dataclass(slots=True)
-class Life:
-    """What one life of the coordinator has shown so far."""
+class RollReader:
+    """Reads the task lists of one incarnation of the coordinator, and keeps what they have shown."""
 
     incarnation: int | None = None
-    """Its identity; None for the generations that have none."""
+    """The incarnation; None for generations that have none."""
     seen: Seen | None = None
-    """The newest version it reported, for asking what changed since; None for the generations that cannot be asked."""
+    """The newest version it reported, to ask for later changes; None for generations that cannot report changes."""
     preempted: bool = False
     _connected: dict[int, int] = field(default_factory=dict)
-    """Rank to the incarnation of it that was last seen connected."""
+    """The incarnation of each rank that was last seen connected."""
     _last: tuple[bytes, Reading] | None = None
 
     def read(self, body: bytes, generation: Generation) -> Reading:
-        """Understand one answer. Raises `Malformed`.
+        """Decode one answer. Raises `Malformed`.
 
-        A job at rest answers with the same bytes each time, and gets the same `Reading` without decoding.
+        The same bytes as last time give the same `Reading` without decoding.
         """
         if self._last is not None and self._last[0] == body:
             return self._last[1]
         listed = read_tasks(body)
         if generation is Generation.V2 and self.incarnation is not None and listed.version >= 0:
             self.seen = Seen(self.incarnation, listed.version)
-        reading = self._understand(listed, generation)
+        reading = self._decode(listed, generation)
         self._last = (body, reading)
         return reading
 
-    def _understand(self, listed: TaskList, generation: Generation) -> Reading:
+    def _decode(self, listed: TaskList, generation: Generation) -> Reading:
         if generation is Generation.V1_RANK_ZERO:
-            # Process 0 registers with its own service at once; before 0.5.3 a registered task bears no incarnation.
+            # Process 0 registers with its own service at once; before 0.5.3 a registered task has no incarnation.
             task = listed.tasks.get(0, Task())
             state = self._state(0, task._replace(incarnation=1) if task.state == DISCONNECTED else task)
             return Reading((state,), _errors(listed, (state,)), None, len(listed.tasks) - 1)
         # A coordinator lists ids 0 to n-1; an id beyond the number of entries is not one of them.
         count = len(listed.tasks)
-        nobody = Task()
-        ranks = tuple(self._state(rank, listed.tasks.get(rank, nobody)) for rank in range(count))
+        absent = Task()
+        ranks = tuple(self._state(rank, listed.tasks.get(rank, absent)) for rank in range(count))
         stray = sum(1 for task_id in listed.tasks if task_id >= count)
         return Reading(ranks, _errors(listed, ranks), count, stray)
 
@@ -244,7 +244,7 @@ class Life:
 
 
 def _errors(listed: TaskList, ranks: tuple[RankState, ...]) -> tuple[RankError, ...]:
-    """At most `MAX_ERRORS`: one rank per different text first, as one text out of thousands names the culprit."""
+    """At most `MAX_ERRORS`: first one rank per distinct text, because one text among thousands names the cause."""
     first: list[int] = []
     again: list[int] = []
     texts: set[bytes] = set()
@@ -267,14 +267,16 @@ def summary(reading: Reading, asked: int | None) -> str:
     """The roll in one line. `asked` is the number of processes the experiment has."""
     ranks = reading.ranks
     if reading.expected is None:
-        return f"rank 0: {ranks[0]}; this jax version does not tell about the other ranks"
+        return f"rank 0: {ranks[0]}; this version of jax does not report the other ranks"
     missing = [rank for rank, state in enumerate(ranks) if state is RankState.MISSING]
     failed = [rank for rank, state in enumerate(ranks) if state is RankState.FAILED]
     parts = [f"{len(ranks) - len(missing)}/{len(ranks)} ranks arrived"]
     parts += [_named("missing", missing)] if missing else []
     parts += [_named("failed", failed)] if failed else []
     if asked is not None and asked != reading.expected:
-        parts.append(f"process count mismatch: process 0 was told {reading.expected}, the experiment has {asked}")
+        parts.append(
+            f"process count mismatch: process 0 was started with {reading.expected}, the experiment has {asked}"
+        )
     if reading.stray:
         parts.append(f"{reading.stray} entries with an impossible rank were dropped")
     return "; ".join(parts)
