@@ -1,8 +1,8 @@
-"""The local node agent: a kubelet and a scheduler for one machine, whose containers are plain processes.
+"""The node agent: a kubelet and a scheduler for one machine, whose containers are processes.
 
-Trust: there is no image and no container runtime. A pod runs with the host's files and with the rights of whoever
-started the agent; namespaces keep pods apart from one another by address, name and process tree, not from the user's
-files. Run manifests here that you would run as a script.
+Security: there is no image and no container runtime. A pod has the host's files and the rights of the user who started
+the agent. Namespaces separate pods from each other by address, name and process tree; they do not protect the user's
+files. Run only manifests that you would run as a script.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from muster.local.node.network.pod_network import PodNetwork
 from muster.local.node.paths import PODS, SERVICES
 from muster.local.node.pods.assigned_pods import AssignedPods
 from muster.local.node.registration import Registration, machine_capacity
-from muster.local.node.scheduling import fit as scheduling
+from muster.local.node.scheduling.fit import amounts
 from muster.local.node.scheduling.scheduler import Scheduler
 from muster.local.node.timestamps import Clock
 
@@ -47,11 +47,11 @@ START_SECONDS = 60.0
 
 
 class AgentError(Exception):
-    """The agent cannot start; the text says why and what to do."""
+    """The agent cannot start. The message says why and what to do."""
 
 
 class NodeAgent:
-    """One node. `logs` serves `kubectl logs`; give it to the API server as its PodLogs."""
+    """One node. The API server serves `kubectl logs` from `logs`."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class NodeAgent:
         clock: Clock = time.time_ns,
         workspace: Path | None = None,
     ) -> None:
-        """``workspace`` is where containers start that name no working directory (default: the pod's own folder)."""
+        """`workspace` is the working directory of containers that set none (default: the pod's own folder)."""
         self.logs = LogStore(clock)
         self.name = name
         self.isolation: Choice | None = None if isolation is None else Choice(isolation, {})
@@ -83,7 +83,7 @@ class NodeAgent:
         self._log = structlog.get_logger("muster.local.node")
 
     async def start(self) -> None:
-        """Register the node and begin to run pods. Raises AgentError, or ApiError when no API server answers."""
+        """Register the node and start to run pods. Raises AgentError, or ApiError if the API server does not answer."""
         try:
             await self._start()
         except BaseException:
@@ -92,7 +92,7 @@ class NodeAgent:
             raise
 
     async def stop(self, grace: float) -> None:
-        """End every pod (SIGTERM, at most `grace` seconds, SIGKILL), say the node is gone, and remove all traces.
+        """Stop every pod (SIGTERM, at most `grace` seconds, SIGKILL), set the node to NotReady, and clean up.
 
         A second call does nothing.
         """
@@ -111,7 +111,7 @@ class NodeAgent:
         folder = self._state_dir / "pods"
         folder.mkdir(parents=True, exist_ok=True)
         self._lock()
-        shutil.rmtree(self._state_dir / CALLERS, ignore_errors=True)  # of runs that were killed
+        shutil.rmtree(self._state_dir / CALLERS, ignore_errors=True)  # left by runs that were killed
         choice, network, launcher = await self._set_up_isolation()
         cgroups = Cgroups(f"muster-{_network_namespace()}-{network.name}")
         self._stack.callback(cgroups.clear)
@@ -158,7 +158,7 @@ class NodeAgent:
             watched.objects,
             node=self.name,
             node_labels=registration.labels,
-            capacity=scheduling.amounts(self._capacity),
+            capacity=amounts(self._capacity),
             clock=self._clock,
         )
         for name, work in (
@@ -178,7 +178,7 @@ class NodeAgent:
         self._log.info("local node ready", node=self.name, isolation=str(choice), address=network.host_address)
 
     async def _set_up_isolation(self) -> tuple[Choice, PodNetwork, Launcher]:
-        """The best isolation that holds, with its addresses and launcher. One the caller chose is taken as it is."""
+        """The best isolation that works, with its network and launcher. A requested isolation is not checked."""
         choice = self.isolation if self.isolation is not None else await asyncio.to_thread(choose_isolation)
         while True:
             async with AsyncExitStack() as attempt:
@@ -195,30 +195,30 @@ class NodeAgent:
             choice = Choice(Isolation.MNT, {Isolation.NETNS: refused})
 
     def _lock(self) -> None:
-        """One agent per state folder."""
+        """Allow one agent per state directory."""
         lock: IO[bytes] = self._stack.enter_context((self._state_dir / "lock").open("ab"))
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise AgentError(
-                f"another node agent works in {self._state_dir}; stop it, or choose another state folder"
+                f"another node agent uses {self._state_dir}; stop it, or choose another state directory"
             ) from error
 
     def _launch(self, isolation: Isolation) -> Launcher:
         return Launcher(isolation, userns=isolation is Isolation.MNT and os.geteuid() != 0)
 
     async def _keep_launcher(self, node: NodeContext) -> None:
-        """A launcher that dies takes its pods with it, which their runners see; new pods need a new one."""
+        """Start the launcher again when it dies. Its pods die with it, and their workers report that."""
         while True:
             launcher = node.launcher
             await launcher.died.wait()
-            self._log.error("the launcher process died and is started again", pid=launcher.pid)
+            self._log.error("launcher process died, starting it again", pid=launcher.pid)
             node.launcher = self._launch(node.isolation)
             await launcher.stop()
 
     def _report(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._log.error("a task of the node agent broke", task=task.get_name(), exc_info=error)
+            self._log.error("task exited unexpectedly", task=task.get_name(), exc_info=error)
 
     async def _end_tasks(self) -> None:
         tasks, self._tasks = self._tasks, []
@@ -228,5 +228,5 @@ class NodeAgent:
 
 
 def _network_namespace() -> int:
-    """Tells agents of the same name in different network namespaces apart."""
+    """Distinguishes agents of the same name in different network namespaces."""
     return Path("/proc/self/ns/net").stat().st_ino

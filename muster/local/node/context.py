@@ -1,4 +1,4 @@
-"""What pods and containers need of the node they run on, in one place."""
+"""`NodeContext` and `PodContext`: what pods and containers use of their node, and containers of their pod."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from muster.local.node.timestamps import Clock
 
 @dataclass(slots=True)
 class NodeContext:
-    """One per agent. `back_off` is the first CrashLoopBackOff wait in seconds, `retry` that of a refused set-up.
+    """One per agent.
 
-    `workspace` stands in for the working directory that an image would bring along. `callers` holds the environments
-    that are lent to pods (`muster.local.caller`).
+    `back_off` is the first CrashLoopBackOff delay, `retry` the delay after a failed pod set-up, in seconds. `workspace`
+    is the working directory of containers that set none. `callers` has the environments of callers of `muster run`
+    (`muster.local.caller`).
     """
 
     api: ResourceClient
@@ -49,7 +50,7 @@ class NodeContext:
 
 @dataclass(slots=True)
 class PodContext:
-    """One per pod: what its containers share."""
+    """One per pod; its containers share it."""
 
     node: NodeContext
     placement: PodPlacement
@@ -70,7 +71,7 @@ class PodContext:
         return self.folder / "etc" / "hosts"
 
     async def pause(self, seconds: float) -> bool:
-        """Wait; True if the pod is to stop."""
+        """Wait for some seconds, or until the pod stops; True if it stops."""
         if seconds > 0:
             try:
                 await asyncio.wait_for(self.stopping.wait(), seconds)

@@ -1,4 +1,4 @@
-"""Paths of the objects that the node agent reads and writes."""
+"""API paths of the objects that the node agent reads and writes."""
 
 from muster.kube.paths import core, custom
 from muster.local.node import objects

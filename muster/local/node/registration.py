@@ -1,4 +1,4 @@
-"""The Node object and its Lease: what the node has, and that it is alive.
+"""The Node object and its Lease: labels, capacity, conditions and heartbeat.
 
 See kubernetes.io/docs/reference/node/node-status.
 """
@@ -23,13 +23,13 @@ from muster.local.node.timestamps import Clock
 LEASE_SECONDS = 40
 RENEW_SECONDS = 10.0
 STATUS_EVERY = 6
-"""The node's status is written with every sixth renewal of its lease."""
+"""The status of the node is written with every sixth renewal of its lease."""
 
 DEFAULT_PODS = 250
 
 
 def machine_capacity() -> dict[str, str]:
-    """This machine's CPUs, memory and a limit of pods."""
+    """The CPUs and memory of this machine, and the maximum number of pods."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {"cpu": str(os.cpu_count() or 1), "memory": f"{memory // 1024}Ki", "pods": str(DEFAULT_PODS)}
 
@@ -46,7 +46,7 @@ def node_labels(name: str) -> dict[str, str]:
 
 
 class Registration:
-    """Makes the Node and keeps it fresh."""
+    """Creates the Node, then renews its lease and status."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Registration:
         self._since = timestamps.time(clock())
 
     async def register(self) -> None:
-        """Create the Node or take over the one of an earlier life. Raises ApiError when the API server is not there."""
+        """Create the Node or update an existing one. Raises ApiError if the API server does not answer."""
         annotations = {"muster.dev/isolation": str(self._isolation)}
         metadata = {"name": self._name, "labels": self.labels, "annotations": annotations}
         try:
@@ -84,7 +84,7 @@ class Registration:
         await self._renew()
 
     async def run(self) -> None:
-        """Renew until cancelled. An API server that is away for a while is no reason to stop."""
+        """Renew until cancelled. After a failed request, the next renewal tries again."""
         beats = 0
         while True:
             await asyncio.sleep(RENEW_SECONDS)
@@ -97,7 +97,7 @@ class Registration:
                 structlog.get_logger("muster.local.node").info("node lease not renewed", error=str(error))
 
     async def leave(self) -> None:
-        """Say that the node is not ready any more."""
+        """Set the node to NotReady."""
         self._since = timestamps.time(self._clock())
         await self._write_status(ready=False)
 
@@ -114,7 +114,7 @@ class Registration:
             lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
             try:
                 await self._api.create(LEASES, lease)
-            except NotFound:  # a young API server: the namespace is not there yet
+            except NotFound:  # a new API server without this namespace
                 namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-node-lease"}}
                 await self._api.create("/api/v1/namespaces", namespace)
                 await self._api.create(LEASES, lease)
@@ -126,7 +126,7 @@ class Registration:
             times = {"lastHeartbeatTime": now, "lastTransitionTime": self._since}
             return {"type": kind, "status": "True" if holds else "False", "reason": reason, "message": message} | times
 
-        said = f"local node agent runs pods as processes, isolation {self._isolation}" if ready else "agent stopped"
+        text = f"pods run as processes, isolation {self._isolation}" if ready else "the node agent has stopped"
         status: dict[str, Any] = {
             "capacity": self._capacity,
             "allocatable": self._capacity,
@@ -138,7 +138,7 @@ class Registration:
                 condition("MemoryPressure", holds=False, reason="KubeletHasSufficientMemory", message="not measured"),
                 condition("DiskPressure", holds=False, reason="KubeletHasNoDiskPressure", message="not measured"),
                 condition("PIDPressure", holds=False, reason="KubeletHasSufficientPID", message="not measured"),
-                condition("Ready", holds=ready, reason="KubeletReady" if ready else "KubeletStopped", message=said),
+                condition("Ready", holds=ready, reason="KubeletReady" if ready else "KubeletStopped", message=text),
             ],
             "nodeInfo": {
                 "architecture": self.labels.get("kubernetes.io/arch", ""),

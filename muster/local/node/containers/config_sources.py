@@ -1,4 +1,7 @@
-"""ConfigMaps and Secrets that a container refers to: read when it starts, with errors in the kubelet's words."""
+"""ConfigMaps and Secrets that containers and volumes refer to, read when the container starts.
+
+The error messages are the kubelet's.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from muster.local.node.objects import Object
 
 
 class ConfigError(Exception):
-    """A container refers to something that is not there. `reason` is the kubelet's word for the waiting state."""
+    """A container refers to something that does not exist. `reason` is the reason of its waiting state."""
 
     def __init__(self, message: str, reason: str = "CreateContainerConfigError") -> None:
         super().__init__(message)
@@ -21,7 +24,7 @@ class ConfigError(Exception):
 
 
 class ConfigSources(Protocol):
-    """Where ConfigMaps and Secrets come from."""
+    """Reads ConfigMaps and Secrets."""
 
     async def config_map(self, namespace: str, name: str) -> Object | None:
         """The ConfigMap, or None if there is none."""
@@ -33,7 +36,7 @@ class ConfigSources(Protocol):
 
 
 class ApiConfigSources:
-    """Straight from the API server: a container sees what is there when it starts."""
+    """Reads from the API server, without a cache."""
 
     def __init__(self, api: ResourceClient) -> None:
         self._api = api
@@ -56,7 +59,7 @@ class ApiConfigSources:
 
 
 async def read_config_map(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, str]:
-    """The text data of a ConfigMap; nothing if it is optional and missing."""
+    """The data of a ConfigMap; empty if it is optional and does not exist."""
     name = str(reference.get("name") or reference.get("configMapName") or "")
     found = await sources.config_map(namespace, name)
     if found is None:
@@ -67,7 +70,7 @@ async def read_config_map(reference: Object, namespace: str, sources: ConfigSour
 
 
 async def read_secret(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, bytes]:
-    """The decoded data of a Secret; nothing if it is optional and missing."""
+    """The decoded data of a Secret; empty if it is optional and does not exist."""
     name = str(reference.get("name") or reference.get("secretName") or "")
     found = await sources.secret(namespace, name)
     if found is None:

@@ -1,4 +1,4 @@
-"""The downward API: what a container may learn of its own pod through `fieldRef`."""
+"""The downward API: the fields of its pod that a container can refer to with `fieldRef`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEYED = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 @dataclass(frozen=True, slots=True)
 class PodPlacement:
-    """What the downward API knows of a pod once it is on the node."""
+    """A pod on this node, with the addresses that it has there."""
 
     pod: Object
     node: str
@@ -23,7 +23,7 @@ class PodPlacement:
     host_address: str
 
     def field(self, path: str) -> str:
-        """The value of a `fieldRef`; raises ConfigError for a field that has none."""
+        """The value of a `fieldRef`; raises ConfigError for a field that is not supported."""
         if match := _KEYED.fullmatch(path):
             values: Mapping[str, str] = objects.metadata(self.pod).get(match.group(1)) or {}
             return values.get(match.group(2), "")

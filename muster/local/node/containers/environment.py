@@ -1,8 +1,8 @@
-"""A container's environment, command and args, as pkg/kubelet/kubelet_pods.go makes them.
+"""A container's environment, command and args, by the rules of pkg/kubelet/kubelet_pods.go.
 
-`envFrom` first, then `env` in order; a value sees the variables before it. Pods do not inherit the agent's environment:
-only PATH (with the directory of the agent's Python first, so that `python3` is the one Muster runs on), HOME and LANG.
-Over these comes the environment that `muster run` lends to the pods of its experiment (`muster.local.caller`).
+`envFrom` comes first, then `env` in order; a value can refer to the variables before it. Pods do not inherit the
+agent's environment. They start with PATH (the directory of the agent's Python first, so that `python3` is that Python),
+HOME and LANG; pods of `muster run` also with the environment of its caller (`muster.local.caller`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _NAME = re.compile(r"[^=\x00]+")
 
 
 def base_environment(home: str, python_directory: str) -> dict[str, str]:
-    """What every container starts from."""
+    """The environment that every container starts with."""
     return {"PATH": f"{python_directory}:{SYSTEM_PATH}", "HOME": home, "LANG": "C.UTF-8"}
 
 
 async def container_environment(
     container: Object, placement: PodPlacement, sources: ConfigSources, base: Mapping[str, str]
 ) -> dict[str, str]:
-    """The complete environment. Raises ConfigError when a reference that is not optional leads nowhere."""
+    """The complete environment. Raises ConfigError if a required reference does not exist."""
     found = dict(base) | {"HOSTNAME": objects.hostname(placement.pod)}
     declared: dict[str, str] = {}
     for source in container.get("envFrom") or ():
@@ -43,12 +43,12 @@ async def container_environment(
             declared[str(entry["name"])] = value
     for name, value in declared.items():
         if "\x00" in value or not _NAME.fullmatch(name):
-            raise ConfigError(f"environment variable {name!r} holds a NUL byte, or its name is no name")
+            raise ConfigError(f"environment variable {name!r} contains a NUL byte, or its name is not valid")
     return found | declared
 
 
 def arguments(container: Object, environment: Mapping[str, str]) -> list[str]:
-    """The command and args, expanded. No image is pulled, so no entrypoint is known: a command is needed."""
+    """The command and args, expanded. Images are not pulled and have no entrypoint, so a command is required."""
     argv = [expand(str(part), environment) for part in container.get("command") or ()]
     if not argv:
         raise ConfigError(

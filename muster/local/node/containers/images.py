@@ -1,7 +1,7 @@
-"""Images are names only: nothing is pulled, and pods run on the host's files.
+"""Image pulls. Images are names only: nothing is pulled, and pods run with the host's files.
 
-One family of names stands for an image that does not exist, so that its states can be seen and tested:
-`missing/<anything>` and `<anything>/missing:<tag>` go through ErrImagePull and ImagePullBackOff for ever.
+Some names are treated as images that do not exist, so that the failed states can be seen and tested:
+`missing/<anything>` and `<anything>/missing:<tag>` alternate between ErrImagePull and ImagePullBackOff.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ PULL_RETRY = 10.0
 
 
 def missing(image: str) -> bool:
-    """Whether an image name stands for one that cannot be pulled."""
+    """Whether an image name is treated as one that does not exist."""
     return _MISSING.fullmatch(image) is not None
 
 
 def pull_error(image: str) -> tuple[str, str]:
-    """The waiting reason and message of the failed pull."""
+    """Reason and message of the waiting state after a failed pull."""
     return "ErrImagePull", f'failed to pull and unpack image "{image}": not found'
 
 
 def pull_back_off(image: str) -> tuple[str, str]:
-    """The waiting reason and message between attempts."""
+    """Reason and message of the waiting state between attempts."""
     return "ImagePullBackOff", f'Back-off pulling image "{image}": ErrImagePull: {pull_error(image)[1]}'

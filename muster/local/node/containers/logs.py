@@ -1,7 +1,7 @@
-"""Container logs: one file per run of a container, every line `<rfc3339nano> <text>`.
+"""Container logs: one file per run of a container, with lines of the form `<rfc3339nano> <text>`.
 
-The stamps make tail, since, timestamps and previous a matter of reading lines; a follower is woken by the writer.
-Standard output and standard error share the file, in the order the container wrote them.
+All options of `kubectl logs` are answered from these lines; the writer wakes followers. Standard output and standard
+error are in one file, in the order in which the container wrote them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _RUN = re.compile(r"(\d+)\.log")
 
 
 class NoLogError(FileNotFoundError):
-    """There is no such log; the text says why and what to ask for instead."""
+    """The log does not exist. The message says why."""
 
 
 class LogWriter:
-    """Takes what a container prints. One per run."""
+    """Writes the output of one run of a container."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ class LogWriter:
         self._waiting: list[asyncio.Future[None]] = []
 
     def feed(self, data: bytes) -> None:
-        """Write every whole line; a line without end is cut at 64 KiB."""
+        """Write every complete line. A line is split at 64 KiB."""
         self._rest += data
         *whole, rest = self._rest.split(b"\n")
         while len(rest) >= MAX_LINE:
@@ -48,7 +48,7 @@ class LogWriter:
             self._wake()
 
     def close(self) -> None:
-        """The run is over. What was printed without a newline becomes a last line."""
+        """Write the rest of the output as a last line, and close the file."""
         if self.closed:
             return
         if self._rest:
@@ -58,7 +58,7 @@ class LogWriter:
         self._wake()
 
     async def more(self) -> None:
-        """Wait until something was written, or the end. Ask `closed` and read before; nothing can slip in between."""
+        """Wait until something is written or the log is closed. Check `closed` and read before."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         try:
@@ -75,7 +75,7 @@ class LogWriter:
 
 
 class LogStore:
-    """The logs of all pods on the node, on disk; also what an API server serves `kubectl logs` from (its PodLogs)."""
+    """The logs of all pods on the node; the API server serves `kubectl logs` from it (its PodLogs)."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -83,16 +83,16 @@ class LogStore:
         self._open: dict[Path, LogWriter] = {}
 
     def know(self, namespace: str, pod: str, folder: Path) -> None:
-        """A pod's logs are below `folder`, one folder per container."""
+        """Register the folder with a pod's logs, which has one folder per container."""
         self._folders[namespace, pod] = folder
 
     def forget(self, namespace: str, pod: str, folder: Path) -> None:
-        """The pod is gone, unless another of that name has taken its place."""
+        """Remove a deleted pod, unless another pod of this name was registered."""
         if self._folders.get((namespace, pod)) == folder:
             del self._folders[namespace, pod]
 
     def writer(self, folder: Path, container: str, run: int) -> LogWriter:
-        """The log of one run of a container; the one of the run before stays for `--previous`, older ones go."""
+        """Create the log of a run. The log of the run before is kept for `--previous`, older ones are removed."""
         path = folder / container / f"{run}.log"
         for old in runs(folder / container)[:-1]:
             (folder / container / f"{old}.log").unlink(missing_ok=True)
@@ -116,7 +116,7 @@ class LogStore:
         since: float | None = None,
         timestamps: bool = False,
     ) -> AsyncIterator[bytes]:
-        """The log, line by line. `since` is in seconds since 1970. Raises NoLogError before the first line."""
+        """Yield the log line by line. `since` is in seconds since 1970. NoLogError is raised before the first line."""
         path = self._path(namespace, pod, container, previous=previous)
         writer = self._open.get(path)
         oldest = b"" if since is None else nano_time(int(since * 1e9)).encode()
@@ -150,14 +150,14 @@ class LogStore:
 
 
 def runs(folder: Path) -> list[int]:
-    """The numbers of a container's runs that left a log, oldest first."""
+    """The numbers of the runs of a container that have a log, in ascending order."""
     if not folder.is_dir():
         return []
     return sorted(int(match.group(1)) for entry in folder.iterdir() if (match := _RUN.fullmatch(entry.name)))
 
 
 def _tail_offset(path: Path, lines: int) -> int:
-    """Where the last `lines` lines begin."""
+    """The offset at which the last `lines` lines start."""
     with path.open("rb") as file:
         position = file.seek(0, 2)
         if lines <= 0:
@@ -180,7 +180,7 @@ def _tail_offset(path: Path, lines: int) -> int:
 
 
 class LogPipe(asyncio.Protocol):
-    """What comes out of a container's output pipe goes to its log. `ended` is set at end of file."""
+    """Copies the output pipe of a container to its log. `ended` is set at end of file."""
 
     def __init__(self, writer: LogWriter) -> None:
         self.ended = asyncio.Event()

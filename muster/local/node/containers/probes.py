@@ -1,7 +1,7 @@
 """Startup, readiness and liveness probes of one container (pkg/kubelet/prober).
 
-While a startup probe has not succeeded, the other two wait. A failing startup or liveness probe ends the container; a
-readiness probe only says whether it is ready.
+The other two start after the startup probe has succeeded. A startup or liveness probe that fails ends the container; a
+readiness probe only sets its readiness.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from muster.local.node.objects import Object
 
 
 class Prober(Protocol):
-    """What a probe needs of the container it asks."""
+    """The container, as its probes use it."""
 
     async def execute(self, command: list[str], timeout: float) -> int:
-        """Run a command in the container; its exit code. Raises TimeoutError."""
+        """Run a command in the container and return its exit code. Raises TimeoutError."""
         ...
 
     def on_ready(self, ready: bool) -> None:
@@ -32,13 +32,13 @@ class Prober(Protocol):
         ...
 
     def on_failed(self, kind: str) -> None:
-        """A startup or liveness probe has failed for good."""
+        """A startup or liveness probe has reached its failure threshold."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeTiming:
-    """When a probe is asked, in seconds, and how many answers in a row count."""
+    """When a probe runs, in seconds, and its thresholds of consecutive results."""
 
     delay: float
     period: float
@@ -59,30 +59,30 @@ class ProbeTiming:
 
 
 async def watch_container(container: Object, address: str, prober: Prober) -> None:
-    """Probe until cancelled, or until a probe has ended the container."""
+    """Run the probes until cancelled, or until one has ended the container."""
     startup = container.get("startupProbe")
-    if startup and not await _until_settled(startup, _asker(startup, container, address, prober)):
+    if startup and not await _until_settled(startup, _make_probe(startup, container, address, prober)):
         prober.on_failed("Startup")
         return
     prober.on_started()
     async with asyncio.TaskGroup() as probes:
         if readiness := container.get("readinessProbe"):
-            ask = _asker(readiness, container, address, prober)
-            probes.create_task(_repeat(readiness, ask, prober.on_ready), name="readiness-probe")
+            run_probe = _make_probe(readiness, container, address, prober)
+            probes.create_task(_repeat(readiness, run_probe, prober.on_ready), name="readiness-probe")
         else:
             prober.on_ready(True)
         if liveness := container.get("livenessProbe"):
-            ask = _asker(liveness, container, address, prober)
-            probes.create_task(_liveness(liveness, ask, prober), name="liveness-probe")
+            run_probe = _make_probe(liveness, container, address, prober)
+            probes.create_task(_liveness(liveness, run_probe, prober), name="liveness-probe")
 
 
-async def _until_settled(probe: Object, ask: Callable[[], Awaitable[bool]]) -> bool:
-    """True at the first success, False when it has failed too often in a row."""
+async def _until_settled(probe: Object, run_probe: Callable[[], Awaitable[bool]]) -> bool:
+    """True at the first success, False when the failure threshold is reached."""
     timing = ProbeTiming.of(probe)
     await asyncio.sleep(timing.delay)
     failed = 0
     while True:
-        if await ask():
+        if await run_probe():
             return True
         failed += 1
         if failed >= timing.failures:
@@ -90,28 +90,28 @@ async def _until_settled(probe: Object, ask: Callable[[], Awaitable[bool]]) -> b
         await asyncio.sleep(timing.period)
 
 
-async def _repeat(probe: Object, ask: Callable[[], Awaitable[bool]], tell: Callable[[bool], None]) -> None:
-    """Report each settled answer, again and again."""
+async def _repeat(probe: Object, run_probe: Callable[[], Awaitable[bool]], report: Callable[[bool], None]) -> None:
+    """Run a probe forever, and report each result that reaches its threshold."""
     timing = ProbeTiming.of(probe)
     await asyncio.sleep(timing.delay)
     last, count = False, 0
     while True:
-        answer = await ask()
+        answer = await run_probe()
         count = count + 1 if answer == last else 1
         last = answer
         if count >= (timing.successes if answer else timing.failures):
-            tell(answer)
+            report(answer)
         await asyncio.sleep(timing.period)
 
 
-async def _liveness(probe: Object, ask: Callable[[], Awaitable[bool]], prober: Prober) -> None:
+async def _liveness(probe: Object, run_probe: Callable[[], Awaitable[bool]], prober: Prober) -> None:
     dead = asyncio.Event()
 
-    def tell(alive: bool) -> None:
+    def report(alive: bool) -> None:
         if not alive:
             dead.set()
 
-    repeating = asyncio.create_task(_repeat(probe, ask, tell), name="liveness-repeat")
+    repeating = asyncio.create_task(_repeat(probe, run_probe, report), name="liveness-repeat")
     try:
         await dead.wait()
     finally:
@@ -120,10 +120,10 @@ async def _liveness(probe: Object, ask: Callable[[], Awaitable[bool]], prober: P
     prober.on_failed("Liveness")
 
 
-def _asker(probe: Object, container: Object, address: str, prober: Prober) -> Callable[[], Awaitable[bool]]:
+def _make_probe(probe: Object, container: Object, address: str, prober: Prober) -> Callable[[], Awaitable[bool]]:
     timeout = ProbeTiming.of(probe).timeout
 
-    async def ask() -> bool:
+    async def run_probe() -> bool:
         try:
             async with asyncio.timeout(timeout):
                 if command := (probe.get("exec") or {}).get("command"):
@@ -134,9 +134,9 @@ def _asker(probe: Object, container: Object, address: str, prober: Prober) -> Ca
                     return await _answers(action, str(action.get("host") or address), _port(action, container))
         except (OSError, aiohttp.ClientError, ValueError):
             return False
-        return True  # grpc and anything newer: not supported here, so not held against the container
+        return True  # grpc and newer probes are not supported; they always succeed
 
-    return ask
+    return run_probe
 
 
 async def _connects(host: str, port: int) -> bool:
@@ -158,7 +158,7 @@ async def _answers(action: Object, host: str, port: int) -> bool:
 
 
 def _port(action: Object, container: Object) -> int:
-    """A port by number, or by the name one of the container's ports has."""
+    """The port of a probe: a number, or the name of a port of the container."""
     port: Any = action.get("port")
     for each in container.get("ports") or ():
         if each.get("name") == port:

@@ -1,4 +1,4 @@
-"""From a container's spec to a process that can be started: environment, arguments, mounts, limits, names."""
+"""Container spec to `ProcessSpec`: environment, arguments, mounts, memory limit, and names without namespaces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from muster.local.node.pods.volumes import mounts_of, volume_variables
 
 
 async def prepare(context: PodContext, container: Object) -> ProcessSpec:
-    """Everything but the limits. Raises ConfigError where the spec leads nowhere."""
+    """The process of a container, without its limits. Raises ConfigError if a reference does not exist."""
     node = context.node
     caller = read_caller(node.callers, context.placement.pod)
     base = base_environment(str(context.home), node.python_directory)
@@ -46,14 +46,14 @@ async def prepare(context: PodContext, container: Object) -> ProcessSpec:
 
 
 def _directory(container: Object, workspace: Path | None) -> str | None:
-    """Where the program starts: an image brings its own directory along, here the workspace stands in for it."""
+    """The working directory: the container's, else the workspace, which takes the place of the image's."""
     if container.get("workingDir"):
         return str(container["workingDir"])
     return str(workspace) if workspace is not None else None
 
 
 def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Group | None, Mapping[str, int]]:
-    """The cgroup for the container's memory limit; where there can be none, the resource limit in its place."""
+    """A cgroup with the memory limit of the container, or a resource limit if none can be created."""
     limits: Object = (container.get("resources") or {}).get("limits") or {}
     try:
         memory = int(parse_quantity(str(limits["memory"])).value) if "memory" in limits else 0
@@ -67,7 +67,7 @@ def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Grou
 
 
 def _names(context: PodContext, preloaded: str) -> dict[str, str]:
-    """The variables that make names resolve without namespaces; what is preloaded already stays."""
+    """The variables that make names of pods resolve without namespaces, for isolation `nss`."""
     library = nss_wrapper()
     if context.node.isolation is not Isolation.NSS or library is None:
         return {}

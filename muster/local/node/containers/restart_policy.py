@@ -1,8 +1,8 @@
-"""Whether and when a container is started again.
+"""Whether and when a container is restarted: restart policy and CrashLoopBackOff.
 
 The rules are those of pkg/kubelet/container/helpers.go and client-go/util/flowcontrol/backoff.go.
-The first restart is immediate, the next waits 10 s, and each wait is twice the one before, up to five minutes. A
-container that ran for ten minutes starts from the beginning.
+The first restart is immediate, the second after 10 s; each later delay is twice the one before, up to five minutes.
+After a run of ten minutes the delays start again.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ RESET_AFTER = 600.0
 
 
 def restarts(policy: str, exit_code: int) -> bool:
-    """What a pod's restartPolicy says to an exit."""
+    """Whether a restartPolicy restarts a container that has exited."""
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
 
 
 @dataclass(slots=True)
 class BackOff:
-    """One container's waits, in seconds."""
+    """The restart delays of one container, in seconds."""
 
     initial: float = INITIAL
     longest: float = LONGEST
     _last: float = -1.0
 
     def after(self, ran_for: float) -> float:
-        """The wait after a run of `ran_for` seconds that ended."""
+        """The delay after a run of `ran_for` seconds."""
         if self._last < 0 or ran_for >= RESET_AFTER:
             self._last = 0.0
             return 0.0

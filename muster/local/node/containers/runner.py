@@ -1,4 +1,4 @@
-"""One container from its first start to its last end: waiting, running, probed, ended, and started again."""
+"""Runs one container from its first start to its last end: waits, runs it with its probes, and restarts it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from muster.local.node.objects import Object
 from muster.local.node.timestamps import SECOND
 
 DRAIN_SECONDS = 0.5
-"""How long output may still come after the container's end, from a process that left its session."""
+"""Seconds to wait for output after the container has ended, from a process that left its session."""
 
 ERROR_SECONDS = 1.0
-"""How long ErrImagePull is shown before the back-off begins."""
+"""Seconds that ErrImagePull is shown before the back-off starts."""
 
 
 class ContainerRunner:
-    """Runs one container of a pod by its restart policy. Also what its probes see of it (`probes.Prober`)."""
+    """Runs one container of a pod by its restart policy. It is the `probes.Prober` of its probes."""
 
     def __init__(self, context: PodContext, container: Object, record: ContainerRecord, policy: str) -> None:
         self.record = record
@@ -43,7 +43,7 @@ class ContainerRunner:
         self._killer: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Until the container has ended for good, or the pod is to stop and it has ended."""
+        """Run until the container has ended and is not restarted."""
         context, record = self._context, self.record
         back_off = BackOff(context.node.back_off)
         while (spec := await self._prepared()) is not None:
@@ -66,7 +66,7 @@ class ContainerRunner:
             record.restarts += 1
 
     async def terminate(self, grace: float) -> None:
-        """Ask the container to end: its preStop hook, then SIGTERM. Does not wait for the end."""
+        """Run the preStop hook, then send SIGTERM. Does not wait for the end."""
         process = self._process
         if process is None:
             return
@@ -80,7 +80,7 @@ class ContainerRunner:
         await self._signal(process, signal.SIGTERM)
 
     async def kill(self) -> None:
-        """End it now."""
+        """Send SIGKILL."""
         if self._process is not None:
             await self._signal(self._process, signal.SIGKILL)
 
@@ -136,7 +136,7 @@ class ContainerRunner:
             await self._context.sandbox.signal(process, number)
 
     async def _prepared(self) -> ProcessSpec | None:
-        """The process to start, once its image and everything it refers to exist; None if the pod is to stop first."""
+        """The process to start, when its image and all references exist; None if the pod stops first."""
         context, record = self._context, self.record
         image, delay = str(self._container.get("image") or ""), images.PULL_RETRY
         while not context.stopping.is_set():
@@ -163,7 +163,7 @@ class ContainerRunner:
             self._context.changed()
 
     async def _once(self, spec: ProcessSpec) -> None:
-        """One run: from the start to the end of its output."""
+        """One run of the container, from its start to the end of its output."""
         context, record = self._context, self.record
         group, limits = limit_memory(context, self._container, record.restarts)
         self._spec = replace(spec, limits=limits, cgroups=[group.procs] if group else [])
@@ -199,7 +199,7 @@ class ContainerRunner:
                 group.remove()
 
     async def _attended(self, process: RunningProcess) -> int:
-        """The wait status of a process that is probed while it runs."""
+        """The wait status of a process, whose probes run meanwhile."""
         probing = asyncio.create_task(
             watch_container(self._container, self._context.placement.address, self), name=f"probes-{self.record.name}"
         )
@@ -211,7 +211,7 @@ class ContainerRunner:
                 task.cancel()
             for outcome in await asyncio.gather(*tasks, return_exceptions=True):
                 if isinstance(outcome, Exception):
-                    structlog.get_logger("muster.local.node").warning("probe broke", error=repr(outcome))
+                    structlog.get_logger("muster.local.node").warning("probe task failed", error=repr(outcome))
             self._killer = None
 
     def _ended(self, code: int, number: int, began: int, reason: str, message: str = "") -> None:
@@ -236,7 +236,7 @@ async def _connect(read: int, writer: LogWriter) -> tuple[asyncio.ReadTransport,
 
 
 async def _drain(pipe: tuple[asyncio.ReadTransport, LogPipe]) -> None:
-    """The rest of the output, up to its end or for a short while."""
+    """Read the rest of the output, for at most DRAIN_SECONDS."""
     transport, protocol = pipe
     try:
         await asyncio.wait_for(protocol.ended.wait(), DRAIN_SECONDS)

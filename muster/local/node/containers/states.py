@@ -1,4 +1,4 @@
-"""What is known of one container, and the three states a kubelet reports of it."""
+"""The state of a container: waiting, running or terminated, and the record that its status is made from."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ UNKNOWN = {
     "reason": "ContainerStatusUnknown",
     "message": "The container could not be located when the pod was terminated",
 }
-"""The state of a container whose end nobody saw (pkg/kubelet/status/status_manager.go)."""
+"""The state of a container whose end was not observed (pkg/kubelet/status/status_manager.go)."""
 
 START_FAILED = 128
-"""containerd's exit code of a container that could not be started."""
+"""The exit code that containerd reports for a container that could not be started."""
 
 
 def waiting(reason: str, message: str = "") -> dict[str, Any]:
@@ -46,14 +46,14 @@ def terminated(
 
 
 def exit_of(wait_status: int) -> tuple[int, int]:
-    """(exit code, signal) of a wait status. A signal n is also exit code 128 + n, as a shell and containerd have it."""
+    """Exit code and signal of a wait status. For signal n the exit code is 128 + n, as with containerd."""
     code = os.waitstatus_to_exitcode(wait_status)
     return (128 - code, -code) if code < 0 else (code, 0)
 
 
 @dataclass(slots=True)
 class ContainerRecord:
-    """One container of a pod, as its status shows it. Changed by its runner, read by `status.pod_status`."""
+    """One container of a pod, as its status shows it. Its runner changes it, `pod_status` reads it."""
 
     name: str
     image: str
@@ -68,7 +68,7 @@ class ContainerRecord:
 
     @property
     def exit_code(self) -> int | None:
-        """Of the ended state; None while it has not ended."""
+        """The exit code; None while the container has not ended."""
         ended = self.state.get("terminated")
         return None if ended is None else int(ended["exitCode"])
 
@@ -87,7 +87,7 @@ class ContainerRecord:
         }
 
     def settle(self) -> None:
-        """The pod is over: what was waiting will never run."""
+        """Set the final state, when the pod has ended: a waiting container does not run any more."""
         self.ready = False
         self.started = False
         if "terminated" not in self.state:

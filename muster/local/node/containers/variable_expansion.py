@@ -1,7 +1,8 @@
-"""`$(VAR)` in env values, command and args, by the rules of k8s.io/kubernetes/third_party/forked/golang/expansion.
+"""Expansion of `$(VAR)` in env values, command and args.
 
-`$(NAME)` becomes the variable's value if there is one and stays as it is if not; `$$` is one dollar, so `$$(NAME)`
-yields `$(NAME)`; an unclosed `$(` and any other `$x` stay as they are. Values are not expanded a second time.
+By the rules of k8s.io/kubernetes/third_party/forked/golang/expansion: `$(NAME)` is replaced by the value of the
+variable, and kept if there is no such variable. `$$` is one dollar, so `$$(NAME)` gives `$(NAME)`. An unclosed `$(` and
+any other `$x` are kept. Values are not expanded again.
 """
 
 from __future__ import annotations

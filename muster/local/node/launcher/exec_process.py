@@ -24,13 +24,13 @@ class StartFailedError(Exception):
 
 def start_process(message: Message, output: int, host_proc: int) -> tuple[int, int]:
     """Fork and exec; returns the pid in this namespace and on the host. Raises StartFailedError."""
-    report, tell = os.pipe2(os.O_CLOEXEC)
+    reports, report = os.pipe2(os.O_CLOEXEC)
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _become(message, output, tell, host_proc, parent)
-    os.close(tell)
-    with os.fdopen(report, "rb") as stream:
+        _become(message, output, report, host_proc, parent)
+    os.close(report)
+    with os.fdopen(reports, "rb") as stream:
         answer: dict[str, Any] = {}
         for line in stream:
             answer |= json.loads(line)
@@ -40,14 +40,14 @@ def start_process(message: Message, output: int, host_proc: int) -> tuple[int, i
     return pid, int(answer["pid"])
 
 
-def _become(message: Message, output: int, tell: int, host_proc: int, parent: int) -> NoReturn:
+def _become(message: Message, output: int, report: int, host_proc: int, parent: int) -> NoReturn:
     argv: list[str] = message["argv"]
     step = "start"
     try:
         signal.set_wakeup_fd(-1)
         os.setsid()
         syscalls.die_with_parent(parent)
-        os.write(tell, json.dumps({"pid": int(os.readlink("self", dir_fd=host_proc))}).encode() + b"\n")
+        os.write(report, json.dumps({"pid": int(os.readlink("self", dir_fd=host_proc))}).encode() + b"\n")
         for group in message["cgroups"]:
             _join(group)
         for name, amount in message["limits"].items():
@@ -69,7 +69,7 @@ def _become(message: Message, output: int, tell: int, host_proc: int, parent: in
         os.execvpe(argv[0], argv, message["env"])  # noqa: S606 - starting programs is this file's purpose
     except (OSError, MountRefusedError, ValueError) as error:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        os.write(tell, json.dumps({"error": f"cannot {step}: {text}"}).encode() + b"\n")
+        os.write(report, json.dumps({"error": f"cannot {step}: {text}"}).encode() + b"\n")
     finally:
         os._exit(127)
 

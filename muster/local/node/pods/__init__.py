@@ -1,1 +1,4 @@
-"""One pod on the node: containers, environment, volumes, probes, logs, status."""
+"""The pods of the node: one worker per pod, its sandbox and volumes, and the status that it reports.
+
+`assigned_pods` starts the workers; `lost_pods` reports pods of an earlier run of the agent.
+"""

@@ -1,4 +1,4 @@
-"""All pods of this node: which of them run, and what each change the watch brings means for them."""
+"""The pods that are bound to this node: starts and stops their workers when the watch reports changes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _UID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
 class AssignedPods:
-    """Starts a runner for every pod bound to this node.
+    """Runs a worker for every pod that is bound to this node.
 
-    `freed` is called when a pod waits for a node, or room may have been made.
+    `on_room` is called when a pod waits for a node, or resources may have become free.
     """
 
     def __init__(self, node: NodeContext, folder: Path, on_room: Callable[[], None]) -> None:
@@ -37,10 +37,10 @@ class AssignedPods:
         self._log = structlog.get_logger("muster.local.node")
 
     def take(self, pod: Object, deleted: bool) -> None:
-        """One event of the watch. An object this node cannot make sense of is logged and left alone."""
+        """Handle one watch event. A pod with an invalid uid is logged and ignored."""
         uid = objects.uid(pod)
         if not _UID.fullmatch(uid):
-            self._log.warning("pod has a uid that is none; ignored", pod=objects.key(pod))
+            self._log.warning("ignoring a pod with an invalid uid", pod=objects.key(pod))
             return
         if deleted or objects.finished(pod) or not objects.node_name(pod):
             self._on_room()
@@ -61,21 +61,21 @@ class AssignedPods:
             self._start(uid, pod)
 
     async def drain(self, grace: float) -> None:
-        """End every pod as a node that shuts down does."""
+        """Stop every pod, as a kubelet does when its node shuts down."""
         for worker in self._workers.values():
             worker.shut_down(grace)
         if self._tasks:
             await asyncio.wait(set(self._tasks.values()))
 
     async def abandon(self) -> None:
-        """Cancel whatever still runs here."""
+        """Cancel the remaining workers."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def sweep(self, present: Mapping[str, Object]) -> None:
-        """Remove the folders of pods that do not exist any more."""
+        """Remove the folders of pods that were deleted."""
         for folder in self._folder.iterdir():
             if folder.name not in present and folder.name not in self._tasks:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -97,7 +97,7 @@ class AssignedPods:
         self._workers.pop(uid, None)
         self._on_room()
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._log.error("pod runner broke", uid=uid, exc_info=error)
+            self._log.error("pod worker exited unexpectedly", uid=uid, exc_info=error)
 
     def _remove(self, pod: Object) -> None:
         uid = objects.uid(pod)
@@ -112,7 +112,7 @@ class AssignedPods:
             task.add_done_callback(lambda _: shutil.rmtree(folder, ignore_errors=True))
 
     async def _report_lost(self, pod: Object) -> None:
-        """A pod of an earlier agent: its processes are gone, so say so, and let a deletion finish."""
+        """Report a pod of an earlier agent as failed, or finish its deletion."""
         try:
             if objects.metadata(pod).get("deletionTimestamp"):
                 options = {"gracePeriodSeconds": 0, "preconditions": {"uid": objects.uid(pod)}}

@@ -1,8 +1,7 @@
-"""The last status of a pod whose processes ended with an earlier life of the node agent.
+"""The final status of a pod that an earlier run of the node agent started.
 
-Processes never outlive the agent (that is what the launcher is for), so a pod that an earlier agent had started is
-over. It is told as a node tells its own reboot: the containers' end was not seen, and the pod was disrupted rather than
-at fault.
+The launcher ends all processes with the agent, so such a pod has ended. Its status is that of a pod whose node was
+rebooted: the end of its containers was not observed, and it has the condition DisruptionTarget.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from muster.local.node.containers.states import UNKNOWN
 from muster.local.node.objects import Object
 
 REASON = "Terminated"
-MESSAGE = "The local node was started again; the pod's processes ended with its previous life."
+MESSAGE = "The local node was restarted; the processes of the pod ended with its earlier run."
 
 
 def was_started(pod: Object) -> bool:
-    """Whether a kubelet had taken the pod up: only a kubelet sets startTime."""
+    """Whether a kubelet had started the pod: only a kubelet sets startTime."""
     return bool(objects.status(pod).get("startTime"))
 
 
 def lost_status(pod: Object, now: int) -> dict[str, Any]:
-    """Phase Failed, every container ended, and the condition the eviction and shutdown paths of Kubernetes set."""
+    """Phase Failed, all containers terminated, and DisruptionTarget, as after an eviction or a node shutdown."""
     status = objects.status(pod)
     stamp = timestamps.time(now)
     changed = {

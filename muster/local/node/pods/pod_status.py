@@ -16,7 +16,7 @@ from muster.local.node.objects import Object
 
 @dataclass(slots=True)
 class PodState:
-    """Everything a pod's status is made of besides the pod itself."""
+    """Everything that a pod's status is made from, except the pod itself."""
 
     containers: list[ContainerRecord] = field(default_factory=list)
     address: str = ""
@@ -53,7 +53,7 @@ def phase(state: PodState, policy: str) -> str:
     if any("waiting" in each.state and not each.last for each in state.mains):
         return "Pending"
     if any("running" in each.state for each in state.containers) or policy == "Always":
-        return "Running"  # a sidecar that still ends counts, too
+        return "Running"  # also while only a sidecar is still ending
     codes = [each.exit_code for each in state.mains]
     if all(code == 0 for code in codes):
         return "Succeeded"
@@ -63,12 +63,12 @@ def phase(state: PodState, policy: str) -> str:
 
 
 def initialized(state: PodState) -> bool:
-    """Whether the init containers are through (a sidecar: whether it has started)."""
+    """Whether all init containers have completed, and all sidecars have started."""
     return all(each.started if each.sidecar and each.exit_code is None else each.exit_code == 0 for each in state.inits)
 
 
 def pod_status(pod: Object, state: PodState, now: str) -> dict[str, Any]:
-    """The status to write. Conditions of other owners are kept; a transition time changes only with its condition."""
+    """The status to write. Conditions of other writers are kept; transition times change with the status only."""
     spec = objects.spec(pod)
     current = phase(state, str(spec.get("restartPolicy") or "Always"))
     made: dict[str, Any] = {

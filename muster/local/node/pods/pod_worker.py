@@ -1,4 +1,4 @@
-"""One pod on this node: sandbox, volumes, init containers, containers, termination, last status."""
+"""Runs one pod on this node: sandbox, volumes, init containers, containers, termination, final status."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from muster.local.node.pods.status_writer import StatusWriter
 
 DEADLINE = "DeadlineExceeded"
 SHUTDOWN = "Terminated"
-"""What a kubelet calls the end of a pod by the node's own shutdown (pkg/kubelet/nodeshutdown)."""
+"""Reason of pods that end because the node shuts down (pkg/kubelet/nodeshutdown)."""
 
 
 class PodWorker:
-    """Owns everything of one pod. `run` is its whole life; the other methods may be called meanwhile."""
+    """Runs one pod. `run` returns when the pod has ended; the other methods may be called meanwhile."""
 
     def __init__(self, node: NodeContext, pod: Object, folder: Path) -> None:
         self._node = node
@@ -48,7 +48,7 @@ class PodWorker:
         return self._status_writer.pod
 
     def learn(self, pod: Object) -> None:
-        """A newer version of the object: perhaps readiness, perhaps a deletion."""
+        """Take a newer version of the object, which may change readiness or request deletion."""
         self._status_writer.learn(pod)
         self._node.hosts.note(names_of(self.pod, self._state.address))
         if objects.metadata(pod).get("deletionTimestamp"):
@@ -56,26 +56,26 @@ class PodWorker:
             self.stop(objects.grace(pod))
 
     def vanished(self) -> None:
-        """The object is gone (a forced deletion): so must the processes be, at once."""
+        """Kill the processes at once, because the object was deleted (a forced deletion)."""
         self._status_writer.gone = True
         self.stop(0)
 
     def shut_down(self, grace: float) -> None:
-        """The node itself is stopping: the pod fails for a reason that is not its own."""
+        """Stop the pod because the node shuts down: it fails with DisruptionTarget."""
         self._state.reason = self._state.reason or SHUTDOWN
         self._state.message = self._state.message or "Pod was terminated in response to imminent node shutdown."
         self._state.disrupted = self._state.message
         self.stop(min(grace, self._grace))
 
     def stop(self, grace: float) -> None:
-        """End the pod: SIGTERM, `grace` seconds, SIGKILL. A second call may shorten the wait."""
+        """Stop the pod: SIGTERM, `grace` seconds, SIGKILL. A second call can shorten the grace period."""
         if self._context.stopping.is_set() and grace < self._grace:
             self._hurry.set()
         self._grace = grace
         self._context.stopping.set()
 
     async def run(self) -> None:
-        """The pod's life. Returns when nothing of it is left on the node and the API server knows."""
+        """Run the pod. Returns when nothing of it is left on the node and its final status is written."""
         self._state.started = timestamps.time(self._node.clock())
         reporting = asyncio.create_task(self._status_writer.run(), name=f"report-{objects.key(self.pod)}")
         working = asyncio.create_task(self._work(), name=f"work-{objects.key(self.pod)}")
@@ -103,14 +103,14 @@ class PodWorker:
             await self._status_writer.delete()
 
     def _record_failure(self, working: asyncio.Task[None]) -> None:
-        """An error of the node's own, foreseen or not, ends this pod and no other."""
+        """Fail the pod if its work failed with an exception; other pods are not affected."""
         error = working.exception()
         if error is not None:
-            self._log.error("pod ended by an error of the node", exc_info=error)
+            self._log.error("pod failed because of an error of the node agent", exc_info=error)
             self._state.reason, self._state.message = "NodeError", f"the local node failed: {error}"
 
     async def _work(self) -> None:
-        """Until every container has ended for good."""
+        """Run all containers until they have ended and are not restarted."""
         context, spec = self._context, objects.spec(self.pod)
         if not await self._set_up():
             return
@@ -145,13 +145,13 @@ class PodWorker:
         return runner
 
     async def _set_up(self) -> bool:
-        """Sandbox and volumes; waits for what is not there yet. False if the pod is to stop first."""
+        """Create sandbox and volumes; retries until that succeeds. False if the pod stops first."""
         context = self._context
         while not context.stopping.is_set():
             try:
                 await set_up_pod(context, self._state)
             except (SandboxError, ConfigError, AddressesExhaustedError) as error:
-                self._log.info("pod waits for its sandbox", error=str(error))
+                self._log.info("pod set-up failed, retrying", error=str(error))
                 self._state.message = str(error)
                 context.changed()
                 await self._take_down()
@@ -164,7 +164,7 @@ class PodWorker:
         return False
 
     async def _terminate(self, working: asyncio.Task[None]) -> None:
-        """SIGTERM to all, then wait for the grace period at most, then SIGKILL to all that is left."""
+        """Send SIGTERM to all containers, wait for at most the grace period, then kill the rest."""
         grace = self._grace
         self._context.changed()
         if grace > 0:
@@ -178,7 +178,7 @@ class PodWorker:
             await self._context.sandbox.destroy()
 
     async def _take_down(self) -> None:
-        """Whatever the pod had on this node."""
+        """Release the sandbox, address and hosts entries of the pod."""
         self._node.hosts.drop(objects.uid(self.pod))
         self._state.sandboxed = False
         if self._context.sandbox is not None:

@@ -1,4 +1,4 @@
-"""Making a pod's place on the node: address, volumes, files of its own, namespaces."""
+"""Set-up of a pod's sandbox: namespaces, address, volumes, and its own files in /etc."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from muster.local.node.pods.pod_status import PodState
 from muster.local.node.pods.volumes import make_volumes, memory_volumes
 
 NO_NAMESERVER = (
-    "# Names of pods are in /etc/hosts. This nameserver refuses at once, which resolvers need.\nnameserver 127.0.0.1\n"
+    "# Names of pods are in /etc/hosts. This nameserver refuses at once, so that no resolver waits.\n"
+    "nameserver 127.0.0.1\n"
 )
 
 
 async def set_up_pod(context: PodContext, state: PodState) -> None:
-    """Raises SandboxError, ConfigError or AddressesExhaustedError; what was made is then in `context` and `state`."""
+    """Set up the sandbox; what was created is in `context` and `state`.
+
+    Raises SandboxError, ConfigError or AddressesExhaustedError.
+    """
     node, pod = context.node, context.placement.pod
     on_host = bool(objects.spec(pod).get("hostNetwork"))
     context.sandbox = await node.launcher.pod(host_network=on_host)
@@ -45,7 +49,7 @@ async def set_up_pod(context: PodContext, state: PodState) -> None:
 
 
 def _own_files(context: PodContext, *, with_resolver: bool) -> list[tuple[str, str]]:
-    """What of /etc a pod has for itself: (file of the pod, where it is shown)."""
+    """The files of /etc that a pod has for itself: (its file, the path of the bind mount)."""
     etc = context.hosts_file.parent
     (etc / "hostname").write_text(f"{objects.hostname(context.placement.pod)}\n", encoding="utf-8")
     (etc / "resolv.conf").write_text(NO_NAMESERVER, encoding="utf-8")

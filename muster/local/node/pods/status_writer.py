@@ -1,4 +1,4 @@
-"""Writes one pod's status when it has changed: one write at a time, the latest state only, never twice the same."""
+"""Writes the status of one pod when it changes: one write at a time, with the latest state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAST_RETRY = 10.0
 
 
 class StatusWriter:
-    """The status of one pod. `pod` is the newest version known; the watch brings others through `learn`."""
+    """Writes the status of one pod. `pod` is its newest known version; the watch passes others to `learn`."""
 
     def __init__(self, node: NodeContext, pod: Object, state: PodState) -> None:
         self.pod = pod
@@ -37,7 +37,7 @@ class StatusWriter:
         self._changed.set()
 
     def learn(self, pod: Object) -> None:
-        """A version the watch brought; an older one than ours is no news."""
+        """Take a version from the watch, unless it is older than the known one."""
         if _version(pod) >= _version(self.pod):
             self.pod = pod
 
@@ -49,7 +49,7 @@ class StatusWriter:
             await self.write()
 
     async def write(self) -> None:
-        """Bring the API server's view to the present state; retries until it is, or until the pod is gone."""
+        """Write the current state. Retries until that succeeds or the pod is deleted."""
         backoff = Backoff(RETRY_SECONDS, LAST_RETRY)
         async with self._writing:
             while not self.gone:
@@ -65,7 +65,7 @@ class StatusWriter:
                     return
 
     async def delete(self) -> None:
-        """The pod has ended and was asked to go: take the object away, if it is still the same pod."""
+        """Delete the object of a pod that has ended, if its uid is still the same."""
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -80,7 +80,7 @@ class StatusWriter:
             try:
                 await call()
             except (NotFound, Conflict):
-                self.gone = True  # somebody else has removed it, perhaps made another of its name
+                self.gone = True  # deleted already, perhaps created again with this name
             except ApiError:
                 if self._node.draining:
                     return
@@ -89,7 +89,7 @@ class StatusWriter:
                 return
 
     async def _write(self) -> None:
-        """A merge patch under the resourceVersion we know: conditions are one list, with others' entries."""
+        """Patch the status under the known resourceVersion, because `conditions` is one list with several writers."""
         for _ in range(CONFLICTS):
             wanted = pod_status(self.pod, self._state, timestamps.time(self._node.clock()))
             known = objects.status(self.pod)

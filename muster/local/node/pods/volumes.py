@@ -1,8 +1,7 @@
-"""A pod's volumes, as folders in the pod's directory, and how its containers see them.
+"""The volumes of a pod, which are folders in its directory, and their mounts in containers.
 
-With a mount namespace a volumeMount is a bind mount, and an emptyDir of medium Memory is a tmpfs with the size asked
-for. Without one nothing can be mounted: every container then finds the folder of volume `my-data` in
-`MUSTER_VOLUME_MY_DATA`.
+In a mount namespace a volumeMount is a bind mount, and an emptyDir of medium Memory is a tmpfs of the requested size.
+Without one nothing can be mounted; containers then get the folder of volume `my-data` in `MUSTER_VOLUME_MY_DATA`.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 async def make_volumes(folder: Path, placement: PodPlacement, sources: ConfigSources) -> dict[str, dict[str, Any]]:
-    """Make every volume of the pod. Returns name -> the mount's source and, for a tmpfs, its size."""
+    """Create the volumes of a pod. Returns, by name, the source of the mount and the size of a tmpfs."""
     made: dict[str, dict[str, Any]] = {}
     for volume in objects.spec(placement.pod).get("volumes") or ():
         name = str(volume.get("name"))
         if not _KEY.fullmatch(name):
-            raise ConfigError(f"volume name {name!r} is no DNS label")
+            raise ConfigError(f"volume name {name!r} is not a DNS label")
         home = folder / name
         home.mkdir(parents=True, exist_ok=True)
         made[name] = await _make(volume, home, placement, sources)
@@ -57,7 +56,7 @@ async def _make(volume: Object, home: Path, placement: PodPlacement, sources: Co
     if (reference := volume.get("hostPath")) is not None:
         return _host_path(reference, str(volume.get("name")))
     if "projected" in volume and str(volume.get("name", "")).startswith("kube-api-access-"):
-        return {"source": str(home), "read_only": True, "folder": str(home)}  # there are no service account tokens here
+        return {"source": str(home), "read_only": True, "folder": str(home)}  # there are no service account tokens
     kind = next((key for key in volume if key != "name"), "?")
     raise ConfigError(
         f"volume {volume.get('name')!r}: the local node has no {kind} volumes; use emptyDir, configMap, secret, "
@@ -101,7 +100,7 @@ def _put(home: Path, path: str, value: bytes) -> None:
 
 
 def mounts_of(container: Object, volumes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The container's mounts, for `launcher.mounts`."""
+    """The mounts of a container, for `launcher.mounts`."""
     made: list[dict[str, Any]] = []
     for mount in container.get("volumeMounts") or ():
         name = str(mount.get("name"))
@@ -130,12 +129,12 @@ def _sub_path(sub: str, volume: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def memory_volumes(volumes: Mapping[str, dict[str, Any]]) -> list[tuple[str, int | None]]:
-    """The volumes to mount a tmpfs on: folder and size in bytes."""
+    """The volumes that are a tmpfs: folder and size in bytes."""
     return [(each["folder"], each["size"]) for each in volumes.values() if each.get("tmpfs")]
 
 
 def volume_variables(volumes: Mapping[str, dict[str, Any]]) -> dict[str, str]:
-    """Where the volumes are, for pods without mounts."""
+    """The variables with the folders of the volumes, for pods without mounts."""
     return {
         f"MUSTER_VOLUME_{re.sub('[^A-Z0-9]', '_', name.upper())}": volume["folder"] for name, volume in volumes.items()
     }

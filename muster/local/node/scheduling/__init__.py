@@ -1,1 +1,4 @@
-"""The scheduler of the one node."""
+"""The scheduler of the one node.
+
+It checks resource requests, node selector and node affinity, and writes kube-scheduler's messages.
+"""

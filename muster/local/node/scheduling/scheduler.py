@@ -1,7 +1,6 @@
-"""Binds pending pods to this node, oldest first, and says of the others why they have to wait.
+"""The scheduler: binds pending pods to this node, oldest first, and sets PodScheduled=False on those that do not fit.
 
-Stands in for kube-scheduler, with one node to choose from. Called for whenever something has changed: a pod came, one
-ended.
+It takes the place of kube-scheduler, with one node. It runs when a pod was created or has ended.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps
 from muster.local.node.objects import Object
 from muster.local.node.paths import pod_path
-from muster.local.node.scheduling import fit as scheduling
+from muster.local.node.scheduling import fit
 from muster.local.node.timestamps import Clock
 
 RETRY_SECONDS = 2.0
 
 
 class Scheduler:
-    """`pods` is the live view of all pods, by uid, in the order they were first seen."""
+    """Schedules `pods`, the informer's view of all pods by uid, which is updated while this runs."""
 
     def __init__(
         self,
@@ -48,11 +47,11 @@ class Scheduler:
         self._log = structlog.get_logger("muster.local.node")
 
     def wake(self) -> None:
-        """Something has changed that may let a pod in."""
+        """Schedule again, because a pod was created or has ended."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Schedule until cancelled."""
         while True:
             await self._woken.wait()
             self._woken.clear()
@@ -61,7 +60,7 @@ class Scheduler:
                 self._woken.set()
 
     async def schedule(self) -> bool:
-        """Try every pending pod once. False if the API server was in the way."""
+        """Try every pending pod once. False if a request failed and has to be retried."""
         self._bound = {
             uid: pod for uid, pod in self._bound.items() if uid in self._pods and not objects.node_name(self._pods[uid])
         }
@@ -71,15 +70,15 @@ class Scheduler:
         here = [
             pod for pod in self._pods.values() if objects.node_name(pod) == self._node and not objects.finished(pod)
         ]
-        used = scheduling.add(map(_requests, [*here, *self._bound.values()]))
+        used = fit.add(map(_requests, [*here, *self._bound.values()]))
         complete = True
         for pod in waiting:
             try:
                 if await self._place(pod, used):
-                    used = scheduling.add([used, _requests(pod)])
+                    used = fit.add([used, _requests(pod)])
             except ApiError as error:
                 self._log.info("pod not scheduled", pod=objects.key(pod), error=str(error))
-                complete = complete and error.status in {404, 409}  # the pod has gone, or another was faster
+                complete = complete and error.status in {404, 409}  # deleted, or bound by another scheduler
         return complete
 
     def _pending(self, pod: Object) -> bool:
@@ -88,20 +87,20 @@ class Scheduler:
             and objects.uid(pod) not in self._bound
             and not objects.finished(pod)
             and not objects.metadata(pod).get("deletionTimestamp")
-            and scheduling.ours(pod)
+            and fit.ours(pod)
         )
 
-    async def _place(self, pod: Object, used: scheduling.Amounts) -> bool:
-        if scheduling.gated(pod):
+    async def _place(self, pod: Object, used: fit.Amounts) -> bool:
+        if fit.gated(pod):
             await self._explain(pod, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
             return False
         try:
-            reasons = scheduling.misfits(pod, self._labels, self._capacity, used)
+            reasons = fit.misfits(pod, self._labels, self._capacity, used)
         except ValueError as error:
             await self._explain(pod, "Unschedulable", f"the pod's resource requests cannot be read: {error}")
             return False
         if reasons:
-            await self._explain(pod, "Unschedulable", scheduling.message(reasons))
+            await self._explain(pod, "Unschedulable", fit.message(reasons))
             return False
         metadata = objects.metadata(pod)
         binding = {
@@ -115,7 +114,7 @@ class Scheduler:
         return True
 
     async def _explain(self, pod: Object, reason: str, message: str) -> None:
-        """The condition PodScheduled=False, written when it says something new."""
+        """Set the condition PodScheduled=False, if it changes."""
         known: list[dict[str, Any]] = list(objects.status(pod).get("conditions") or ())
         before = next((each for each in known if each.get("type") == "PodScheduled"), {})
         if (before.get("status"), before.get("reason"), before.get("message")) == ("False", reason, message):
@@ -132,9 +131,9 @@ class Scheduler:
 
 
 def _requests(pod: Object) -> Mapping[str, Decimal]:
-    """What a pod that is already in takes; nothing if that cannot be read."""
+    """The requests of a pod on the node; one pod and nothing else if they are invalid."""
     try:
-        return scheduling.requests(pod)
+        return fit.requests(pod)
     except ValueError:
         return {"pods": Decimal(1)}
 
