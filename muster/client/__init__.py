@@ -1,19 +1,20 @@
 """The SDK: submit, watch, wait for, explain and cancel experiments from a program.
 
-``Client`` is asynchronous, ``BlockingClient`` (in ``muster.client.blocking``) is the same for plain code.
+``Client`` is asynchronous; ``BlockingClient`` (in ``muster.client.blocking``) has the same methods without ``await``.
 """
 
-from muster.client.client import Client, Seen
+from muster.client.client import Client, ExperimentChange
 from muster.client.errors import LogsGone, NoCluster, NoSuchExperiment, NoSuchRank, NotInstalled, Vanished, WaitTimeout
-from muster.client.explanation import Explanation, Happening
+from muster.client.explanation import EventSummary, Explanation
 from muster.client.member import Member
 from muster.client.snapshot import Outcome, Snapshot
 from muster.client.until import Until
 
 __all__ = [
     "Client",
+    "EventSummary",
+    "ExperimentChange",
     "Explanation",
-    "Happening",
     "LogsGone",
     "Member",
     "NoCluster",
@@ -21,7 +22,6 @@ __all__ = [
     "NoSuchRank",
     "NotInstalled",
     "Outcome",
-    "Seen",
     "Snapshot",
     "Until",
     "Vanished",

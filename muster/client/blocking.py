@@ -1,4 +1,4 @@
-"""The client for plain code: every method of ``Client``, run to its end on a loop of its own.
+"""The client without ``await``: every method of ``Client``, run on an event loop of its own.
 
     with BlockingClient() as client:
         print(client.wait(client.submit(Path("manifest.yaml")).name).outcome)

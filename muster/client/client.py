@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,16 +20,15 @@ from pathlib import Path
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.manifest.load import AICHOR, Loaded, experiment_object, load_manifest
 from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
-from muster.client.errors import NoCluster, NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
-from muster.client.explanation import Explanation, Happening, happening_of, in_order
+from muster.client.cluster_choice import connect
+from muster.client.errors import NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
+from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first
 from muster.client.logs import GangLog, RankLine, newest
 from muster.client.member import Member, member_of, members_of
 from muster.client.names import name_for
 from muster.client.snapshot import Snapshot, experiments_path, snapshot_of
 from muster.client.until import Until
-from muster.kube.access import CONFIGURATION
 from muster.kube.connection import Connection
-from muster.kube.kubeconfig import users_source
 from muster.kube.listwatch.changes import changes
 from muster.kube.listwatch.informer import Kind
 from muster.kube.paths import core
@@ -42,8 +40,8 @@ ATTEMPTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A step of a watched collection: ADDED (or there from the start), MODIFIED, DELETED."""
+class ExperimentChange:
+    """A step of a watched collection: ADDED (or existing from the start), MODIFIED, DELETED."""
 
     kind: Kind
     experiment: Snapshot
@@ -51,7 +49,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class MemberChange:
-    """A step of a watched gang: ADDED (or there from the start), MODIFIED, DELETED."""
+    """A step of a watched gang: ADDED (or existing from the start), MODIFIED, DELETED."""
 
     kind: Kind
     member: Member
@@ -75,19 +73,19 @@ class Client:
         transport: Transport | None = None,
         namespace: str = "default",
         retrying: Callable[[ApiError, float], None] | None = None,
-        chance: random.Random | None = None,
+        rng: random.Random | None = None,
     ) -> None:
         self._kubeconfig = kubeconfig
         self._context = context
         self._connection: Connection | None = None
         self._resources = ResourceClient(transport) if transport is not None else None
         self._retrying = retrying
-        self._chance = chance or random.SystemRandom()
+        self._rng = rng or random.SystemRandom()
         self.namespace = namespace
 
     async def __aenter__(self) -> Client:
         if self._resources is None:
-            self._connection = await _connect(self._kubeconfig, self._context)
+            self._connection = await connect(self._kubeconfig, self._context)
             self._resources = ResourceClient(self._connection)
             self.namespace = self._connection.namespace
         return self
@@ -118,8 +116,8 @@ class Client:
     ) -> Snapshot:
         """Create an experiment from a file (Path), a text (str) or a manifest that is loaded already.
 
-        An Experiment document bears its own name; an AIchor manifest gets one made of its name, file or operator, and
-        five characters. Raises ``ManifestError`` for a manifest that cannot be used, ``AlreadyExists`` if the name is
+        An Experiment document has its own name; an AIchor manifest gets one from its name, file or operator, and five
+        characters. Raises ``ManifestError`` for a manifest that cannot be used, ``AlreadyExists`` if the name is
         taken.
         """
         if isinstance(manifest, Path):
@@ -129,7 +127,7 @@ class Client:
         space = namespace or loaded.namespace or self.namespace
         fixed = name or (loaded.name if loaded.kind != AICHOR else None)
         for attempt in range(ATTEMPTS):
-            chosen = name or name_for(loaded, filename, self._chance)
+            chosen = name or name_for(loaded, filename, self._rng)
             document = experiment_object(loaded, name=chosen, namespace=space)
             if filename:
                 document["metadata"].setdefault("annotations", {}).setdefault(ANNOTATION_COMMAND_SOURCE, filename)
@@ -161,7 +159,7 @@ class Client:
 
     async def watch(
         self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False
-    ) -> AsyncGenerator[Seen, None]:
+    ) -> AsyncGenerator[ExperimentChange, None]:
         """What there is (as ADDED), then every change.
 
         It never ends by itself; a watch that breaks is opened again.
@@ -172,16 +170,16 @@ class Client:
             stream = changes(self.resources.transport, path, params, retrying=self._retrying)
             async with contextlib.aclosing(stream):
                 async for change in stream:
-                    yield Seen(change.kind, snapshot_of(change.object))
+                    yield ExperimentChange(change.kind, snapshot_of(change.object))
 
     async def wait(
         self, name: str, until: str | Until = "Finished", *, timeout: float | None = None, namespace: str | None = None
     ) -> Snapshot:
-        """Return the experiment as soon as ``until`` holds, at the latest when it has finished.
+        """The experiment as soon as ``until`` holds, at the latest when it has finished.
 
         See ``outcome`` (and ``until.met``) for how. Raises ``WaitTimeout`` after ``timeout`` seconds,
-        ``NoSuchExperiment`` where there is none, ``Vanished`` if it is deleted meanwhile (unless its deletion is
-        waited for).
+        ``NoSuchExperiment`` where there is none, ``Vanished`` if it is deleted meanwhile (unless ``until`` is its
+        deletion).
         """
         goal = Until.parse(until) if isinstance(until, str) else until
         seen = await self.get(name, namespace=namespace)
@@ -196,7 +194,7 @@ class Client:
                     if goal.met(seen) or goal.hopeless(seen):
                         return seen
         except TimeoutError:
-            state = seen.message or seen.reason or seen.phase or "not looked at by musterd yet"
+            state = seen.message or seen.reason or seen.phase or "musterd has not processed it yet"
             raise WaitTimeout(
                 f"experiment {seen.namespace}/{name}: {goal} did not come within {timeout:g} s; it is: {state}"
             ) from None
@@ -214,20 +212,20 @@ class Client:
             async for change in stream:
                 yield MemberChange(change.kind, member_of(change.object))
 
-    async def events(self, name: str, *, namespace: str | None = None) -> Sequence[Happening]:
+    async def events(self, name: str, *, namespace: str | None = None) -> Sequence[EventSummary]:
         """The Kubernetes Events about one experiment, oldest first; they are kept for about an hour."""
         chosen = {"fieldSelector": f"involvedObject.kind={KIND},involvedObject.name={name}"}
         events = await self.resources.list(core(namespace or self.namespace, "events"), chosen)
-        return list(in_order(happening_of(event) for event in events))
+        return list(oldest_first(event_summary(event) for event in events))
 
     async def explain(self, name: str, *, namespace: str | None = None) -> Explanation:
-        """What an experiment waits for, and everything that leads there.
+        """What an experiment waits for, its members and its Events.
 
         Events are left out where they may not be read.
         """
         experiment = await self.get(name, namespace=namespace)
         members = await self.members(name, namespace=namespace)
-        events: Sequence[Happening] = ()
+        events: Sequence[EventSummary] = ()
         with contextlib.suppress(ApiError):
             events = await self.events(name, namespace=namespace)
         return Explanation(experiment, tuple(members), tuple(events))
@@ -249,7 +247,7 @@ class Client:
         return log.previous() if previous else log.read()
 
     async def cancel(self, name: str, *, namespace: str | None = None) -> Snapshot:
-        """Ask for the end of an experiment: it fails as cancelled, its pods get their grace. Safe to repeat."""
+        """Cancel an experiment: it fails as cancelled, its pods get their grace period. It can be repeated."""
         space = namespace or self.namespace
         for _ in range(ATTEMPTS):
             seen = await self.get(name, namespace=space)
@@ -285,19 +283,3 @@ class Client:
                     "or choose another cluster with --context"
                 ) from error
             raise
-
-
-async def _connect(kubeconfig: Path | None, context: str | None) -> Connection:
-    """A connection with what kubectl would use. Raises ``NoCluster`` with what to do."""
-    source = users_source(kubeconfig, context, os.environ)
-    if source is None:
-        raise NoCluster(
-            "no cluster to talk to: there is no kubeconfig; set KUBECONFIG, pass --kubeconfig FILE, "
-            "or start a cluster on this machine with `muster local up`"
-        )
-    try:
-        return await Connection.open(source)
-    except ApiError as error:
-        if error.reason != CONFIGURATION:
-            raise
-        raise NoCluster(error.message) from error

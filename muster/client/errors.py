@@ -2,20 +2,20 @@
 
 MusterError
 ├── ApiError ...            a request was not done (muster.api.errors)
-├── NoCluster               nothing says which cluster to talk to, or what says so cannot be used
+├── NoCluster               no cluster is configured, or its configuration cannot be used
 ├── NotInstalled            the cluster does not know Experiments
 ├── NoSuchExperiment        no experiment of that name
-├── NoSuchRank              the experiment has no such member, or it has no pod now
-├── LogsGone                the log that was asked for is no longer kept
-├── Vanished                the experiment was deleted while it was waited for
-└── WaitTimeout             what was waited for did not happen in time
+├── NoSuchRank              the experiment has no such member, or the member has no pod now
+├── LogsGone                the log is no longer kept
+├── Vanished                the experiment was deleted during a wait for it
+└── WaitTimeout             the condition did not hold in time
 """
 
 from muster.api.errors import MusterError
 
 
 class NoCluster(MusterError):
-    """Nothing says which cluster to talk to, or what says so cannot be used."""
+    """No cluster is configured, or its configuration cannot be used."""
 
 
 class NotInstalled(MusterError):
@@ -27,7 +27,7 @@ class NoSuchExperiment(MusterError):
 
 
 class NoSuchRank(MusterError):
-    """The experiment has no such member, or no pod stands for it now."""
+    """The experiment has no such member, or the member has no pod now."""
 
 
 class LogsGone(MusterError):
@@ -35,8 +35,8 @@ class LogsGone(MusterError):
 
 
 class Vanished(MusterError):
-    """The experiment was deleted while it was waited for."""
+    """The experiment was deleted during a wait for it."""
 
 
 class WaitTimeout(MusterError):
-    """What was waited for did not happen in time."""
+    """The condition did not hold in time."""

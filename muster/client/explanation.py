@@ -1,7 +1,4 @@
-"""Why an experiment is as it is.
-
-What it waits for, what ended its last life, what happened, and how each member stands.
-"""
+"""What an experiment waits for, with its members and its Events."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,8 +9,8 @@ from muster.kube.unstructured import Json, mapping, moment, text, whole
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
-    """A Kubernetes Event about the experiment. ``at`` is the last time it was seen, in wall seconds."""
+class EventSummary:
+    """A Kubernetes Event about the experiment. ``at`` is the last time it occurred, in wall seconds."""
 
     at: float | None
     type: str
@@ -24,24 +21,24 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that is known. ``members`` holds the latest epoch's, by rank; ``events`` is oldest first and may be empty."""
+    """An experiment with the members of its latest epoch, by rank, and its Events, oldest first."""
 
     experiment: Snapshot
     members: tuple[Member, ...]
-    events: tuple[Happening, ...]
+    events: tuple[EventSummary, ...]
 
     @property
     def waits_for(self) -> str:
-        """What it waits for, in a sentence; empty where it waits for nothing: it has finished, or it is at work."""
+        """What it waits for, in a sentence; empty if it runs or has finished."""
         if self.experiment.finished or (self.experiment.phase == "Running" and not self.experiment.holds("Stuck")):
             return ""
         if not self.experiment.phase:
-            return "musterd to notice it: is the daemon running on this cluster?"
+            return "musterd to process it: is the daemon running on this cluster?"
         return self.experiment.message or self.experiment.reason or self.experiment.phase
 
 
-def happening_of(event: Json) -> Happening:
-    """What an Event object (core/v1) says."""
+def event_summary(event: Json) -> EventSummary:
+    """The summary of an Event object (core/v1)."""
     series = mapping(event.get("series"))
     times = (
         series.get("lastObservedTime"),
@@ -49,7 +46,7 @@ def happening_of(event: Json) -> Happening:
         event.get("eventTime"),
         event.get("firstTimestamp"),
     )
-    return Happening(
+    return EventSummary(
         at=next((at for value in times if (at := moment(value)) is not None), None),
         type=text(event, "type"),
         reason=text(event, "reason"),
@@ -58,6 +55,6 @@ def happening_of(event: Json) -> Happening:
     )
 
 
-def in_order(found: Iterable[Happening]) -> tuple[Happening, ...]:
-    """Oldest first; those that do not say when come first."""
-    return tuple(sorted(found, key=lambda happening: happening.at or 0.0))
+def oldest_first(found: Iterable[EventSummary]) -> tuple[EventSummary, ...]:
+    """Oldest first; Events without a time come first."""
+    return tuple(sorted(found, key=lambda event: event.at or 0.0))

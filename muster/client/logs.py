@@ -1,7 +1,7 @@
-"""The log of a gang: the lines of all ranks or of one, each with its rank.
+"""The log of a gang: the lines of all ranks or of some, each with its rank.
 
-Followed, it goes on over gang restarts: the pods of a new epoch are taken up as their containers start, and the log
-ends when the experiment has finished and every line of its pods was delivered.
+A followed log continues over gang restarts: the pods of a new epoch are added as their containers start. It ends when
+the experiment has finished and every line of its pods was delivered.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from muster.kube.resources import ResourceClient
 
 RankLine = tuple[int, str]
 WAITING_LINES = 1000
-"""Lines that may wait for a slow reader; beyond, the streams wait."""
+"""Lines that are buffered for a slow reader; beyond that, the streams wait."""
 
 
 def newest(members: Iterable[Member]) -> dict[int, Member]:
@@ -46,24 +46,24 @@ class GangLog:
     _streams: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     async def read(self) -> AsyncGenerator[RankLine, None]:
-        """What was written until now, rank after rank. Raises ``NoSuchRank`` if there is nothing to read from."""
-        chosen = [m for m in newest(await self._members()).values() if self._wanted(m)]
+        """What was written until now, rank by rank. Raises ``NoSuchRank`` if no container has started."""
+        chosen = [m for m in newest(await self._members()).values() if self._selected(m)]
         started = [member for member in chosen if member.started]
         if not started:
-            raise NoSuchRank(self._nothing(chosen))
+            raise NoSuchRank(self._no_log_reason(chosen))
         for member in started:
             with contextlib.suppress(NotFound):
                 async for line in self._log(member).read(tail=self.tail):
                     yield member.rank, line
 
     async def previous(self) -> AsyncGenerator[RankLine, None]:
-        """What was written in the life before this one, as far as it is kept. Raises ``LogsGone`` if it is not."""
+        """What was written in the previous epoch, as far as it is kept. Raises ``LogsGone`` if it is not."""
         members = await self._members()
         current = {rank: member.epoch for rank, member in newest(members).items()}
         older = newest(m for m in members if m.epoch < current[m.rank])
         read = False
         for rank, member in newest(members).items():
-            if not self._wanted(member):
+            if not self._selected(member):
                 continue
             log = self._log(older.get(rank, member))
             with contextlib.suppress(NotFound, Invalid):
@@ -72,12 +72,12 @@ class GangLog:
                     yield rank, line
         if not read:
             raise LogsGone(
-                f"experiment {self.namespace}/{self.name}: no log of an earlier life is kept: its pods are gone, and "
-                f"Kubernetes drops a log with its pod; `muster explain {self.name}` tells how that life ended"
+                f"experiment {self.namespace}/{self.name}: no log of an earlier epoch is kept: its pods are gone, and "
+                f"Kubernetes drops a log with its pod; `muster explain {self.name}` says how that epoch ended"
             )
 
     async def follow(self) -> AsyncGenerator[RankLine, None]:
-        """What was written, and what is being written until the experiment has finished."""
+        """What was written and what is written until the experiment has finished."""
         tasks = [
             asyncio.create_task(self._pods(), name=f"log-pods/{self.name}"),
             asyncio.create_task(self._end(), name=f"log-end/{self.name}"),
@@ -99,12 +99,12 @@ class GangLog:
             async with contextlib.aclosing(stream):
                 async for change in stream:
                     if change.kind != "DELETED":
-                        self._take_up(member_of(change.object))
-        except Exception as error:  # noqa: BLE001 - handed to the reader, who is the one to see it
+                        self._start_stream(member_of(change.object))
+        except Exception as error:  # noqa: BLE001 - raised in the reader
             await self._queue.put(error)
 
     async def _end(self) -> None:
-        """Wait for the experiment to finish, then for the last line of every pod; then end the log."""
+        """End the log once the experiment has finished and the last line of every pod was delivered."""
         chosen = {"fieldSelector": f"metadata.name={self.name}"}
         stream = changes(self.resources.transport, experiments_path(self.namespace), chosen)
         try:
@@ -113,14 +113,14 @@ class GangLog:
                     if change.kind == "DELETED" or snapshot_of(change.object).finished:
                         break
             for member in await self._members():
-                self._take_up(member)
+                self._start_stream(member)
             await asyncio.gather(*self._streams.values(), return_exceptions=True)
             await self._queue.put(None)
-        except Exception as error:  # noqa: BLE001 - handed to the reader, who is the one to see it
+        except Exception as error:  # noqa: BLE001 - raised in the reader
             await self._queue.put(error)
 
-    def _take_up(self, member: Member) -> None:
-        if member.uid in self._streams or not member.started or not self._wanted(member):
+    def _start_stream(self, member: Member) -> None:
+        if member.uid in self._streams or not member.started or not self._selected(member):
             return
         self._streams[member.uid] = asyncio.create_task(self._stream(member), name=f"log/{member.pod}")
 
@@ -128,7 +128,7 @@ class GangLog:
         try:
             async for line in self._log(member).follow(tail=self.tail):
                 await self._queue.put((member.rank, line))
-        except Exception as error:  # noqa: BLE001 - handed to the reader, who is the one to see it
+        except Exception as error:  # noqa: BLE001 - raised in the reader
             await self._queue.put(error)
 
     async def _members(self) -> list[Member]:
@@ -138,10 +138,10 @@ class GangLog:
     def _log(self, member: Member) -> PodLog:
         return PodLog(self.resources, self.namespace, member.pod)
 
-    def _wanted(self, member: Member) -> bool:
+    def _selected(self, member: Member) -> bool:
         return member.rank >= 0 and (not self.ranks or member.rank in self.ranks)
 
-    def _nothing(self, chosen: list[Member]) -> str:
+    def _no_log_reason(self, chosen: list[Member]) -> str:
         who = f"experiment {self.namespace}/{self.name}"
         if chosen:
             first = chosen[0]

@@ -1,4 +1,4 @@
-"""A member as seen in its pod: state, and why it is not running."""
+"""A member as its pod shows it: state, and why it is not running."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ PROCESS = "process://"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One pod's place in the gang, and how it stands."""
+    """One pod's place in the gang, and its state."""
 
     rank: int
     group: str
@@ -30,9 +30,9 @@ class Member:
     running: bool
     container: str
     state: str
-    """One word for the eye, as ``kubectl get pods`` has it: Running, ImagePullBackOff, Error, Terminating ..."""
+    """One word, as in ``kubectl get pods``: Running, ImagePullBackOff, Error, Terminating ..."""
     why: str
-    """More about it, from the scheduler or the kubelet; may be empty."""
+    """The message of the scheduler or the kubelet; may be empty."""
     exit_code: int | None
     process: int | None
     """The process id, on a local cluster."""
@@ -44,7 +44,7 @@ def members_of(experiment: str) -> dict[str, str]:
 
 
 def member_of(pod: Json) -> Member:
-    """The member that a pod stands for."""
+    """The member of a pod."""
     meta, spec, status = (mapping(pod.get(key)) for key in ("metadata", "spec", "status"))
     labels = mapping(meta.get("labels"))
     containers = items(status.get("containerStatuses"))
@@ -52,7 +52,7 @@ def member_of(pod: Json) -> Member:
     state = mapping(main.get("state"))
     ended = mapping(state.get("terminated"))
     terminating = "deletionTimestamp" in meta
-    word, why = _standing(status, state, terminating)
+    word, why = _state_of(status, state, terminating)
     identity = text(main, "containerID")
     return Member(
         rank=whole(labels, LABEL_RANK, -1),
@@ -77,7 +77,7 @@ def member_of(pod: Json) -> Member:
     )
 
 
-def _standing(status: Json, state: Json, terminating: bool) -> tuple[str, str]:
+def _state_of(status: Json, state: Json, terminating: bool) -> tuple[str, str]:
     phase = text(status, "phase") or "Pending"
     waiting, ended = mapping(state.get("waiting")), mapping(state.get("terminated"))
     if terminating and phase not in ("Succeeded", "Failed"):

@@ -1,4 +1,4 @@
-"""A name for an experiment that was given none: what it is, and five characters so that the next one is another."""
+"""Names for experiments that have none: a word from the file or the operator, and five random characters."""
 
 import random
 from pathlib import PurePath
@@ -8,30 +8,29 @@ from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.names import name_suffix
 from muster.api.naming import MAX_POD_NAME, longest_pod_name, slug
 
-COMMONPLACE = frozenset({"", "manifest", "<manifest>", "<stdin>", "aichor", "aichor-manifest", "experiment", "stdin"})
-"""File names that say nothing: the operator says more."""
+GENERIC = frozenset({"", "manifest", "<manifest>", "<stdin>", "aichor", "aichor-manifest", "experiment", "stdin"})
+"""File names that do not describe an experiment: the operator is used instead."""
 
 
-def name_for(loaded: Loaded, filename: str = "", chance: random.Random | None = None) -> str:
-    """The name a new experiment gets: an Experiment document bears its own, any other one is generated.
+def name_for(loaded: Loaded, filename: str = "", rng: random.Random | None = None) -> str:
+    """The name of a new experiment: that of an Experiment document, else a generated one.
 
-    The name in an AIchor manifest is for people and the same at every submission, so it is the beginning of a
-    generated one.
+    The name in an AIchor manifest is the same at every submission, so it only begins the generated one.
     """
     if loaded.kind != AICHOR and loaded.name:
         return loaded.name
-    return generated_name(loaded.spec, loaded.name or filename, chance or random.SystemRandom())
+    return generated_name(loaded.spec, loaded.name or filename, rng or random.SystemRandom())
 
 
-def generated_name(spec: ExperimentSpec, hint: str, chance: random.Random) -> str:
+def generated_name(spec: ExperimentSpec, hint: str, rng: random.Random) -> str:
     """``<hint>-<five characters>``, cut so that the names of its pods fit.
 
     ``hint`` is a file name or any other words.
     """
     base = slug(PurePath(hint).stem) if hint else ""
-    if base in COMMONPLACE:
+    if base in GENERIC:
         base = spec.operator
-    suffix = name_suffix(f"{chance.getrandbits(128):x}", 0)
+    suffix = name_suffix(f"{rng.getrandbits(128):x}", 0)
     over = len(longest_pod_name(f"{base}-{suffix}", spec.groups)) - MAX_POD_NAME
     if over > 0:
         base = base[: max(1, len(base) - over)].rstrip("-")

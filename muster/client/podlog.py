@@ -1,8 +1,7 @@
 """The log of one pod.
 
-It is followed with the server's timestamps, so that a connection that breaks is taken up where it was left:
-Kubernetes resumes at a whole second (core/v1 PodLogOptions.sinceTime), and the lines of that second which were
-delivered already are dropped here.
+It is followed with the server's timestamps, so that it can resume after a broken connection: Kubernetes resumes at a
+whole second (core/v1 PodLogOptions.sinceTime), and the lines of that second that were delivered already are dropped.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ RESUME_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 """Seconds between a broken stream and the next attempt: doubled while no line comes."""
 SILENCE = 60.0
-"""Seconds a quick read may be silent; a followed log may be silent for ever."""
+"""Seconds that a read may be silent; a followed log has no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class PodLog:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def read(self, *, tail: int | None = None, previous: bool = False) -> AsyncIterator[str]:
-        """What has been written until now. Raises ``NotFound`` or ``Invalid`` where there is no such log."""
+        """What was written until now. Raises ``NotFound`` or ``Invalid`` where there is no such log."""
         params = {"container": CONTAINER} | ({"tailLines": str(tail)} if tail is not None else {})
         if previous:
             params["previous"] = "true"
@@ -45,23 +44,23 @@ class PodLog:
                 yield _text(line)
 
     async def follow(self, *, tail: int | None = None) -> AsyncIterator[str]:
-        """What has been written and what is being written, until the container has ended or its pod is gone."""
-        place = _Place()
+        """What was written and what is written, until the container has ended or its pod is deleted."""
+        point = _ResumePoint()
         backoff = Backoff(RESUME_PAUSE, LONGEST_PAUSE, SystemRandom())
-        over = False  # known before a stream is opened: a container that has ended writes nothing after it
+        over = False  # checked before a stream is opened: nothing is written after the end
         while True:
-            params = {"container": CONTAINER, "follow": "true", "timestamps": "true", **place.resume(tail)}
+            params = {"container": CONTAINER, "follow": "true", "timestamps": "true", **point.resume(tail)}
             broken = False
             try:
                 async with self.resources.transport.lines(self._path, params=params, silence=math.inf) as lines:
                     async for line in lines:
                         backoff.reset()
-                        if place.new(line):
+                        if point.new(line):
                             yield _text(line.partition(b" ")[2])
             except NotFound:
                 return
             except Invalid:
-                pass  # the container waits to start: its log will come
+                pass  # the container waits to start
             except ApiError as error:
                 if error.status and error.status < 500:
                     raise
@@ -73,7 +72,7 @@ class PodLog:
                 await self.sleep(backoff.delay() if broken else RESUME_PAUSE)
 
     async def member(self) -> Member | None:
-        """The pod as it stands, None if it is gone."""
+        """The member of the pod, None if the pod is deleted."""
         try:
             return member_of(await self.resources.get(core(self.namespace, "pods", self.pod)))
         except NotFound:
@@ -90,8 +89,8 @@ class PodLog:
         return f"{core(self.namespace, 'pods', self.pod)}/log"
 
 
-class _Place:
-    """How far a log has been delivered: the time of the last line, and how many lines bear that same time."""
+class _ResumePoint:
+    """How far a log has been delivered: the time of the last line, and the number of lines with that time."""
 
     def __init__(self) -> None:
         self._last = ""
@@ -100,14 +99,14 @@ class _Place:
         self._repeated = 0
 
     def resume(self, tail: int | None) -> dict[str, str]:
-        """Query parameters to go on from here; the lines of the last whole second will come again."""
+        """Query parameters to resume from here; the server repeats the lines of the last whole second."""
         self._repeated = 0
         if self._last:
             return {"sinceTime": self._stamp.partition(".")[0].rstrip("Z") + "Z"}
         return {} if tail is None else {"tailLines": str(tail)}
 
     def new(self, line: bytes) -> bool:
-        """Whether this line was not delivered yet; it is now."""
+        """Whether this line was not delivered yet; it counts as delivered from now on."""
         stamp = line.partition(b" ")[0].decode("ascii", "replace")
         at = _sortable(stamp)
         if at < self._last:
@@ -123,7 +122,7 @@ class _Place:
 
 
 def _sortable(stamp: str) -> str:
-    """An RFC 3339 time in UTC with nine digits behind the second: written so, later is greater."""
+    """An RFC 3339 time in UTC with nine digits of a second: such texts sort by time."""
     seconds, _, fraction = stamp.rstrip("Z").partition(".")
     return f"{seconds}.{fraction:0<9}"
 

@@ -16,7 +16,7 @@ from muster.kube.unstructured import Json, mapping, moment, text
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
 
 DEADLINE = "DeadlineExceeded"
-"""How every reason of a passed clock ends (``muster.state.policies.deadline``)."""
+"""The end of every reason of a deadline (``muster.state.policies.deadline``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class Snapshot:
 
     @property
     def phase(self) -> str:
-        """A summary for the eye; empty before the daemon has looked at the experiment for the first time."""
+        """A one-word summary; empty before the daemon has processed the experiment for the first time."""
         return self.status.phase
 
     @property
     def reason(self) -> str:
-        """One word for why it is in this phase."""
+        """Why it is in this phase, in one word."""
         return self.status.reason
 
     @property
@@ -50,7 +50,7 @@ class Snapshot:
 
     @property
     def deadline(self) -> float | None:
-        """When the total clock passes, in wall seconds; None where there is no deadline."""
+        """When the total clock ends, in wall seconds; None where there is no deadline."""
         return self.status.deadline
 
     def condition(self, kind: str) -> Condition | None:
@@ -64,7 +64,7 @@ class Snapshot:
 
     @property
     def finished(self) -> bool:
-        """Whether it has succeeded or failed: nothing more will happen."""
+        """Whether it has succeeded or failed."""
         return self.outcome is not None
 
     @property
@@ -83,7 +83,7 @@ def experiments_path(namespace: str | None, name: str | None = None) -> str:
 
 
 def snapshot_of(obj: Json) -> Snapshot:
-    """What an Experiment object says."""
+    """The snapshot of an Experiment object."""
     meta = mapping(obj.get("metadata"))
     try:
         status = ExperimentStatus.from_object(mapping(obj.get("status")))

@@ -1,7 +1,4 @@
-"""What can be waited for.
-
-A condition, the end, or the deletion of an experiment, in the words ``kubectl wait`` uses.
-"""
+"""What a program can wait for: a condition, the end or the deletion, in the words of ``kubectl wait``."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,7 +13,7 @@ CONDITIONS: Final = tuple(kind.value for kind in ConditionType)
 
 
 class UnknownCondition(MusterError, ValueError):
-    """Words that name nothing an experiment can be waited for."""
+    """The words name no condition of an experiment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ class Until:
         return found is not None and found.status_text == self.status
 
     def hopeless(self, seen: Snapshot) -> bool:
-        """Whether it can no longer come true: a finished experiment changes no more."""
+        """Whether it can no longer hold: a finished experiment does not change."""
         return seen.finished and not self.deleted and not self.met(seen)
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import cast
 
-from muster.client import Client, Seen
+from muster.client import Client, ExperimentChange
 from muster.client.blocking import BlockingClient
 from tests.client.localserver import MANIFEST, LocalServer, labels, running
 
@@ -22,7 +22,7 @@ def test_the_blocking_client_submits_watches_and_waits(server: LocalServer, tmp_
         assert next(changes).experiment.uid == seen.uid
         server.status("mine", phase="Succeeded")
         assert next(changes).experiment.outcome == "Succeeded"
-        cast("Generator[Seen, None, None]", changes).close()
+        cast("Generator[ExperimentChange, None, None]", changes).close()
         assert client.wait("mine").finished
         assert [found.name for found in client.list()] == ["mine"]
 

@@ -27,9 +27,9 @@ async def test_submitting_a_manifest_creates_an_experiment(client: Client, tmp_p
 
 
 async def test_a_generated_name_that_exists_is_generated_again(server: LocalServer) -> None:
-    async with Client(server.kubeconfig, chance=random.Random(1)) as first:
+    async with Client(server.kubeconfig, rng=random.Random(1)) as first:
         taken = await first.submit(MANIFEST)
-    async with Client(server.kubeconfig, chance=random.Random(1)) as second:
+    async with Client(server.kubeconfig, rng=random.Random(1)) as second:
         assert (await second.submit(MANIFEST)).name != taken.name
 
 

@@ -73,7 +73,7 @@ async def test_following_a_finished_experiment_reads_its_log(client: Client, ser
 async def test_the_log_of_the_previous_epoch_is_read_while_its_pods_exist(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.pod("new-0", labels("mine", 0, epoch=1), **running())
-    with pytest.raises(LogsGone, match=r"no log of an earlier life is kept.*muster explain mine"):
+    with pytest.raises(LogsGone, match=r"no log of an earlier epoch is kept.*muster explain mine"):
         await anext(client.logs("mine", previous=True))
     server.pod("old-0", labels("mine", 0), **ended(1))
     server.print("old-0", "last words", ends=True)

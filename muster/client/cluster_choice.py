@@ -1,0 +1,26 @@
+"""Which cluster a program uses, and the error where none is configured."""
+
+import os
+from pathlib import Path
+
+from muster.api.errors import ApiError
+from muster.client.errors import NoCluster
+from muster.kube.access import CONFIGURATION
+from muster.kube.connection import Connection
+from muster.kube.kubeconfig import users_source
+
+
+async def connect(kubeconfig: Path | None, context: str | None) -> Connection:
+    """A connection to the cluster that kubectl would use. Raises ``NoCluster`` with what to do."""
+    source = users_source(kubeconfig, context, os.environ)
+    if source is None:
+        raise NoCluster(
+            "no cluster to talk to: there is no kubeconfig; set KUBECONFIG, pass --kubeconfig FILE, "
+            "or start a cluster on this machine with `muster local up`"
+        )
+    try:
+        return await Connection.open(source)
+    except ApiError as error:
+        if error.reason != CONFIGURATION:
+            raise
+        raise NoCluster(error.message) from error
