@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.containers.restart_policy import BackOff, restarts
+from muster.local.node.containers.restart_policy import RestartDelays, restarts
 from muster.local.node.containers.states import ContainerRecord, exit_of, running, terminated, waiting
 from muster.local.node.pods.lost_pods import lost_status, was_started
 from muster.local.node.pods.pod_status import PodState, phase, pod_status
@@ -116,9 +116,9 @@ def test_restarts_follow_the_policy() -> None:
 
 
 def test_waits_double_from_ten_seconds_to_five_minutes_and_start_over_after_a_long_run() -> None:
-    back_off = BackOff()
-    assert [back_off.after(1) for _ in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
-    assert [back_off.after(601), back_off.after(1)] == [0, 10]
+    delays = RestartDelays()
+    assert [delays.after(1) for _ in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
+    assert [delays.after(601), delays.after(1)] == [0, 10]
 
 
 def test_a_lost_pod_was_disrupted_and_keeps_the_ends_that_were_seen(make_pod: MakePod) -> None:

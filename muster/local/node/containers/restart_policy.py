@@ -7,7 +7,7 @@ After a run of ten minutes the delays start again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from muster.kube.backoff import Backoff
 
 INITIAL = 10.0
 LONGEST = 300.0
@@ -19,18 +19,17 @@ def restarts(policy: str, exit_code: int) -> bool:
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
 
 
-@dataclass(slots=True)
-class BackOff:
+class RestartDelays:
     """The restart delays of one container, in seconds."""
 
-    initial: float = INITIAL
-    longest: float = LONGEST
-    _last: float = -1.0
+    def __init__(self, initial: float = INITIAL) -> None:
+        self._backoff = Backoff(initial, LONGEST)
+        self._restarted = False
 
     def after(self, ran_for: float) -> float:
         """The delay after a run of `ran_for` seconds."""
-        if self._last < 0 or ran_for >= RESET_AFTER:
-            self._last = 0.0
+        if not self._restarted or ran_for >= RESET_AFTER:
+            self._restarted = True
+            self._backoff.reset()
             return 0.0
-        self._last = min(max(self.initial, self._last * 2), self.longest)
-        return self._last
+        return self._backoff.delay()

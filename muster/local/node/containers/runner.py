@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import structlog
 
+from muster.kube.backoff import Backoff
 from muster.local.node import objects
 from muster.local.node.containers import images, states
 from muster.local.node.containers.config_sources import ConfigError
 from muster.local.node.containers.logs import LogPipe, LogWriter
 from muster.local.node.containers.probes import watch_container
 from muster.local.node.containers.process_spec import limit_memory, prepare
-from muster.local.node.containers.restart_policy import LONGEST, BackOff, restarts
+from muster.local.node.containers.restart_policy import LONGEST, RestartDelays, restarts
 from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.sandbox import ProcessSpec, RunningProcess, SandboxError
@@ -45,7 +46,7 @@ class ContainerRunner:
     async def run(self) -> None:
         """Run until the container has ended and is not restarted."""
         context, record = self._context, self.record
-        back_off = BackOff(context.node.back_off)
+        delays = RestartDelays(context.node.back_off)
         while (spec := await self._prepared()) is not None:
             began = context.node.clock()
             await self._once(spec)
@@ -53,7 +54,7 @@ class ContainerRunner:
             context.changed()
             if context.stopping.is_set() or code is None or not restarts(self._policy, code):
                 return
-            delay = back_off.after((context.node.clock() - began) / SECOND)
+            delay = delays.after((context.node.clock() - began) / SECOND)
             record.last = record.state
             if delay:
                 pod = context.placement.pod
@@ -138,15 +139,14 @@ class ContainerRunner:
     async def _prepared(self) -> ProcessSpec | None:
         """The process to start, when its image and all references exist; None if the pod stops first."""
         context, record = self._context, self.record
-        image, delay = str(self._container.get("image") or ""), images.PULL_RETRY
+        image, pulls = str(self._container.get("image") or ""), Backoff(images.PULL_RETRY, LONGEST)
         while not context.stopping.is_set():
             if images.missing(image):
                 self._wait(*images.pull_error(image))
                 if await context.pause(ERROR_SECONDS):
                     break
                 self._wait(*images.pull_back_off(image))
-                await context.pause(delay)
-                delay = min(delay * 2, LONGEST)
+                await context.pause(pulls.delay())
                 continue
             try:
                 return await prepare(context, self._container)
