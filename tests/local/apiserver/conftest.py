@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from muster.local.apiserver import ApiServer
-from tests.local.apiserver.storykit import Api, Clock
+from tests.local.apiserver.harness import Api, Clock
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from muster.local.apiserver import ApiServer
-from tests.local.apiserver.storykit import (
+from tests.local.apiserver.harness import (
     APPLY,
     CONFIGS,
     CRDS,

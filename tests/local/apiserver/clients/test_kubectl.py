@@ -1,0 +1,285 @@
+"""kubectl, unmodified, against the API server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.local.apiserver import ApiServer
+from tests.local.apiserver.harness import WIDGET_SCHEMA, Api, definition
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {app: web}}
+spec:
+  containers:
+  - {name: main, image: "busybox:1", command: [sleep, "1"], env: [{name: A, value: b}]}
+"""
+
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: '1'}\n"
+
+
+class Kubectl:
+    """Runs kubectl with a configuration and caches of its own."""
+
+    def __init__(self, home: Path, server: str) -> None:
+        self.home = home
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "l", "cluster": {"server": server}}],
+            "contexts": [{"name": "l", "context": {"cluster": "l", "user": "u", "namespace": "default"}}],
+            "users": [{"name": "u", "user": {}}],
+            "current-context": "l",
+        }
+        (home / "config").write_text(yaml.safe_dump(config))
+        self.environment = {**os.environ, "HOME": str(home), "KUBECONFIG": str(home / "config")}
+
+    @contextlib.asynccontextmanager
+    async def started(self, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+        process = await asyncio.create_subprocess_exec(
+            "kubectl",
+            *arguments,
+            env=self.environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+
+    async def run(self, *arguments: str, text: str = "") -> tuple[int, str, str]:
+        async with asyncio.timeout(20), self.started(*arguments) as process:
+            out, err = await process.communicate(text.encode())
+        assert process.returncode is not None
+        return process.returncode, out.decode(), err.decode()
+
+    async def __call__(self, line: str, text: str = "") -> str:
+        """Runs a command line that must succeed; returns what it printed."""
+        code, out, err = await self.run(*line.split(" "), text=text)
+        assert code == 0, f"kubectl {line}\n{out}\n{err}"
+        return out.strip()
+
+    async def fails(self, line: str, text: str = "") -> str:
+        """Runs a command line that must fail; returns what it complained of."""
+        code, out, err = await self.run(*line.split(" "), text=text)
+        assert code != 0, f"kubectl {line} succeeded\n{out}"
+        return err.strip()
+
+
+@pytest.fixture
+async def kubectl(base: str, tmp_path: Path) -> Kubectl:
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not on PATH")
+    return Kubectl(tmp_path, base)
+
+
+async def test_create_get_and_their_forms(kubectl: Kubectl) -> None:
+    assert await kubectl("create -f -", POD) == "pod/p created"
+    assert await kubectl("create configmap c --from-literal=a=1") == "configmap/c created"
+    assert await kubectl("create secret generic s --from-literal=k=v") == "secret/s created"
+    assert await kubectl("create namespace team") == "namespace/team created"
+    assert await kubectl("create serviceaccount robot") == "serviceaccount/robot created"
+    assert await kubectl("create service clusterip svc --tcp=80:8080") == "service/svc created"
+    assert await kubectl("create priorityclass high --value=7") == "priorityclass.scheduling.k8s.io/high created"
+    assert await kubectl("create job once --image=busybox:1 -- true") == "job.batch/once created"
+    assert await kubectl("run quick --image=busybox:1") == "pod/quick created"
+    assert 'configmaps "c" already exists' in await kubectl.fails("create configmap c")
+
+    table = (await kubectl("get pods")).splitlines()
+    assert table[0].split() == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
+    assert table[1].split()[:3] == ["p", "0/1", "Pending"]
+    assert "NOMINATED NODE" in await kubectl("get pods -o wide")
+    assert yaml.safe_load(await kubectl("get pod p -o yaml"))["spec"]["containers"][0]["name"] == "main"
+    assert await kubectl("get pod p -o jsonpath={.spec.containers[0].image}") == "busybox:1"
+    assert await kubectl("get pods -l app=web -o name") == "pod/p"
+    assert await kubectl("get pods --field-selector=metadata.name=p,status.phase=Pending -o name") == "pod/p"
+    assert "WEB" in (await kubectl("get pods -L app")).upper()
+    every = await kubectl("get all -A")
+    assert "pod/p" in every
+    assert "service/svc" in every
+    assert "job.batch/once" in every
+    assert "managedFields" in await kubectl("get pod p -o yaml --show-managed-fields")
+    assert "NotFound" in await kubectl.fails("get pod none")
+    assert "the server doesn't have a resource type" in await kubectl.fails("get nonsense")
+    assert "pods" in await kubectl("api-resources --namespaced=true -o name")
+    assert "coordination.k8s.io/v1" in await kubectl("api-versions")
+    assert await kubectl("get --raw /readyz") == "ok"
+
+
+async def test_apply_on_the_client_and_on_the_server(kubectl: Kubectl) -> None:
+    assert await kubectl("apply -f -", POD) == "pod/p created"
+    assert await kubectl("apply -f -", POD) == "pod/p unchanged"
+    assert await kubectl("apply -f -", POD.replace("busybox:1", "busybox:2")) == "pod/p configured"
+    assert await kubectl("get pod p -o jsonpath={.spec.containers[*].image}") == "busybox:2"
+    assert await kubectl("apply --server-side -f -", CONFIG) == "configmap/c serverside-applied"
+    changed = CONFIG.replace("'1'", "'2'")
+    told = await kubectl.fails("apply --server-side --field-manager=other -f -", changed)
+    assert 'conflict with "kubectl" using v1: .data.a' in told
+    assert await kubectl("apply --server-side --force-conflicts --field-manager=other -f -", changed)
+    assert await kubectl("get cm c -o jsonpath={.data.a}") == "2"
+    # From the client's kind of apply to the server's.
+    assert await kubectl("apply --server-side --force-conflicts -f -", POD) == "pod/p serverside-applied"
+    assert "ConfigMap" in await kubectl("apply -f - --dry-run=server -o yaml", CONFIG.replace("name: c", "name: d"))
+    assert "NotFound" in await kubectl.fails("get cm d")
+    code, out, _ = await kubectl.run("diff", "-f", "-", text=changed.replace("'2'", "'3'"))
+    assert code == 1
+    assert '+  a: "3"' in out
+    assert 'unknown field "spec.comand"' in await kubectl.fails(
+        "apply -f -", POD.replace("name: p", "name: q") + "  comand: x\n"
+    )
+
+
+async def test_patch_edit_label_replace(kubectl: Kubectl, tmp_path: Path) -> None:
+    await kubectl("create -f -", POD)
+    await kubectl("create -f -", CONFIG)
+    assert await kubectl('patch cm c --type=merge -p {"data":{"b":"2"}}') == "configmap/c patched"
+    await kubectl('patch cm c --type=json -p [{"op":"replace","path":"/data/a","value":"9"}]')
+    await kubectl('patch pod p -p {"spec":{"containers":[{"name":"main","image":"busybox:3"}]}}')
+    await kubectl('patch pod p --subresource=status --type=merge -p {"status":{"phase":"Running"}}')
+    assert await kubectl("get pod p -o jsonpath={.status.phase}/{.spec.containers[0].image}") == "Running/busybox:3"
+    assert await kubectl("label pod p tier=front") == "pod/p labeled"
+    assert "already has a value" in await kubectl.fails("label pod p tier=back")
+    assert await kubectl("label pod p tier-") == "pod/p unlabeled"
+    assert await kubectl("annotate pod p note=hello") == "pod/p annotated"
+    assert await kubectl("set image pod/p main=busybox:4") == "pod/p image updated"
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/busybox:4/busybox:5/ "$1"\n')
+    editor.chmod(0o755)
+    kubectl.environment["KUBE_EDITOR"] = str(editor)
+    assert await kubectl("edit pod p") == "pod/p edited"
+    held = json.loads(await kubectl("get cm c -o json"))
+    await kubectl('patch cm c --type=merge -p {"data":{"c":"3"}}')
+    assert "the object has been modified" in await kubectl.fails("replace -f -", json.dumps(held))
+    del held["metadata"]["resourceVersion"]
+    assert await kubectl("replace -f -", json.dumps(held)) == "configmap/c replaced"
+    assert "Forbidden: pod updates may not change fields" in await kubectl.fails(
+        'patch pod p -p {"spec":{"nodeName":"x"}}'
+    )
+
+
+async def test_wait_watch_and_delete(kubectl: Kubectl, api: Api) -> None:
+    await kubectl("create -f -", POD)
+    ready = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    pod = "/api/v1/namespaces/default/pods/p"
+    async with kubectl.started("wait", "pod/p", "--for=condition=Ready", "--timeout=10s") as waiting:
+        await asyncio.sleep(0.3)
+        await api.patch(f"{pod}/status", ready)
+        out, _ = await waiting.communicate()
+        assert out == b"pod/p condition met\n"
+    assert await kubectl("wait pod/p --for=jsonpath={.status.phase}=Running --timeout=5s") == "pod/p condition met"
+    async with kubectl.started("get", "pods", "-w") as watching:
+        assert watching.stdout is not None
+        header = await watching.stdout.readline()
+        first = await watching.stdout.readline()
+        await api.patch(f"{pod}/status", {"status": {"phase": "Failed"}})
+        second = await watching.stdout.readline()
+        assert header.split()[0] == b"NAME"
+        assert (first.split()[2], second.split()[2]) == (b"Running", b"Failed")
+    async with kubectl.started("wait", "pod/p", "--for=delete", "--timeout=10s") as waiting:
+        await asyncio.sleep(0.3)
+        assert await kubectl("delete pod p") == 'pod "p" deleted'
+        await waiting.communicate()
+        assert waiting.returncode == 0
+    await kubectl("create -f -", CONFIG)
+    await kubectl("create -f -", CONFIG.replace("name: c", "name: d, labels: {a: b}"))
+    assert await kubectl("delete cm -l a=b") == 'configmap "d" deleted'
+    assert await kubectl("delete cm --all") == 'configmap "c" deleted'
+    await kubectl("create ns team")
+    await kubectl("create -n team -f -", CONFIG)
+    assert await kubectl("delete ns team") == 'namespace "team" deleted'
+    await kubectl("create -f -", POD)
+    assert "force deleted" in await kubectl("delete pod p --grace-period=0 --force")
+    owner = await api.create("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "owner"}})
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    child = {"metadata": {"name": "child", "ownerReferences": [reference]}}
+    await api.create("/api/v1/namespaces/default/configmaps", child)
+    await kubectl("delete cm owner --cascade=orphan")
+    assert await kubectl("get cm -o name") == "configmap/child"
+
+
+async def test_custom_resources_explained_and_shown(kubectl: Kubectl) -> None:
+    columns = [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}]
+    crd = yaml.safe_dump(definition(WIDGET_SCHEMA, additionalPrinterColumns=columns))
+    assert (
+        await kubectl("apply -f -", crd) == "customresourcedefinition.apiextensions.k8s.io/widgets.example.com created"
+    )
+    assert "condition met" in await kubectl("wait crd/widgets.example.com --for=condition=Established --timeout=5s")
+    widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 2}\n"
+    assert await kubectl("apply -f -", widget) == "widget.example.com/w created"
+    assert await kubectl("apply -f -", widget) == "widget.example.com/w unchanged"
+    assert (await kubectl("get wd")).split() == ["NAME", "SIZE", "w", "2"]
+    assert "widget.example.com/w" in await kubectl("get toys -o name")
+    assert "How big the widget is." in await kubectl("explain widgets.spec.size")
+    assert "colour" in await kubectl("explain widget.spec")
+    assert "Colour:  red" in await kubectl("describe widget w")
+    assert "spec.size: Invalid value" in await kubectl.fails("apply -f -", widget.replace("2", "20"))
+    await kubectl('patch widget w --subresource=status --type=merge -p {"status":{"phase":"Busy"}}')
+    assert await kubectl("get widget w -o jsonpath={.status.phase}") == "Busy"
+    assert "widgets.example.com" in await kubectl("delete crd widgets.example.com")
+
+
+async def test_describe_events_access_and_logs(kubectl: Kubectl, api: Api, server: ApiServer) -> None:
+    await kubectl("create -f -", POD)
+    uid = await kubectl("get pod p -o jsonpath={.metadata.uid}")
+    event: dict[str, Any] = {
+        "metadata": {"name": "p.1"},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default", "uid": uid},
+        "reason": "Scheduled",
+        "message": "Successfully assigned default/p to laptop",
+        "type": "Normal",
+        "lastTimestamp": "2026-09-21T14:13:20Z",
+    }
+    await api.create("/api/v1/namespaces/default/events", event)
+    described = await kubectl("describe pod p")
+    assert "Image:      busybox:1" in described
+    assert "Successfully assigned default/p to laptop" in described
+    assert "Scheduled" in await kubectl("events")
+    assert "pod/p" in await kubectl("get events")
+    assert await kubectl("auth can-i create pods") == "yes"
+    assert "system:admin" in await kubectl("auth whoami")
+    assert "IMAGE" in (await kubectl("explain pod.spec.containers.image")).upper()
+    assert "v1.34" in await kubectl("version")
+    node = {"metadata": {"name": "laptop"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    await api.create("/api/v1/nodes", {"metadata": {"name": "laptop"}})
+    await api.patch("/api/v1/nodes/laptop/status", {"status": node["status"]})
+    assert (await kubectl("get nodes")).split()[6] == "Ready"
+    assert "laptop" in await kubectl("describe node laptop")
+
+    server.pod_logs = Echo()
+    assert await kubectl("logs p") == "main tail=None previous=False follow=False"
+    assert await kubectl("logs p -c main --tail=5 -f") == "main tail=5 previous=False follow=True"
+    assert await kubectl("logs p --previous") == "main tail=None previous=True follow=False"
+
+
+class Echo:
+    """Container output that says how it was asked for."""
+
+    async def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        previous: bool,
+        follow: bool,
+        tail: int | None,
+        since: float | None,
+        timestamps: bool,
+    ) -> AsyncIterator[bytes]:
+        yield f"{container} tail={tail} previous={previous} follow={follow}\n".encode()

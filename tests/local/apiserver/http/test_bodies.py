@@ -1,0 +1,68 @@
+"""Request bodies: media types, limits, and malformed ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.local.apiserver.harness import CONFIGS, Api
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"\xff\xfe", 400),
+        (b"[]", 400),
+        (b"null", 400),
+        (b'"text"', 400),
+        (b"[" * 100_000, 400),
+        (b'{"a":' * 90_000 + b"1" + b"}" * 90_000, 400),
+        (b'{"metadata":' + b'{"a":' * 150 + b"1" + b"}" * 151, 400),
+        (b'{"metadata":[]}', 400),
+        (b'{"metadata":{"name":7}}', 400),
+        (b'{"metadata":{"name":"a","labels":{"a":1}}}', 400),
+        (b'{"metadata":{"name":"a","labels":[]}}', 400),
+        (b'{"metadata":{"name":"a","finalizers":"x"}}', 400),
+        (b'{"metadata":{"name":"a","ownerReferences":[1]}}', 400),
+        (b'{"metadata":{"name":"a","ownerReferences":[{}]}}', 422),
+        (b'{"metadata":{"name":"a\\u0000b"}}', 422),
+        (b'{"metadata":{"name":"a/b"}}', 422),
+        (b'{"metadata":{"name":"\\ud800"}}', 400),
+        (b'{"metadata":{"name":"a","managedFields":[{"fieldsV1":7}]}}', 201),
+        (b'{"metadata":{"name":"a"},"data":{"k":1}}', 400),
+        (b'{"metadata":{"name":"a"},"binaryData":{"k":"*"}}', 422),
+        (b'{"kind":"Secret","metadata":{"name":"a"}}', 400),
+        (b'{"apiVersion":"v2","metadata":{"name":"a"}}', 400),
+        (b'{"metadata":{"name":"a","namespace":"other"}}', 400),
+        (b'{"metadata":{"name":"a","resourceVersion":"7"}}', 400),
+        (b'{"metadata":{"name":"a"},"data":null}', 201),
+        (b"x" * (4 << 20), 413),
+    ],
+)
+async def test_hostile_bodies_are_answered(api: Api, body: bytes, code: int) -> None:
+    status, answer = await api.call("POST", CONFIGS, body)
+    assert status == code, answer
+    assert answer["kind"] == ("ConfigMap" if code == 201 else "Status")
+    assert (await api.call("GET", "/readyz"))[0] == 200
+
+
+async def test_a_body_without_an_announced_length_is_limited_too(api: Api) -> None:
+    async def endless() -> Any:
+        for _ in range(64):
+            yield b"x" * 65_536
+
+    async with api.session.post(
+        api.base + CONFIGS, data=endless(), headers={"Content-Type": "application/json"}
+    ) as response:
+        assert response.status == 413
+
+
+async def test_other_forms_of_body(api: Api) -> None:
+    text = b"metadata: {name: y}\ndata: {a: 'on'}\n"
+    status, made = await api.call("POST", CONFIGS, text, kind="application/yaml")
+    assert (status, made["data"]) == (201, {"a": "on"})
+    status, body = await api.call("POST", CONFIGS, b"<a/>", kind="application/xml")
+    assert (status, body["reason"]) == (415, "UnsupportedMediaType")

@@ -1,0 +1,112 @@
+"""Lists: selectors, pages, and resource versions."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.local.apiserver.harness import CONFIGS, PODS, Api, config, pod
+
+
+def labelled(name: str, **labels: str) -> dict[str, Any]:
+    body = config(name)
+    body["metadata"]["labels"] = labels
+    return body
+
+
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [
+        ("tier=front", ["a"]),
+        ("tier==front", ["a"]),
+        ("tier!=front", ["b", "c", "d"]),
+        ("tier in (front, back)", ["a", "b"]),
+        ("tier notin (front)", ["b", "c", "d"]),
+        ("tier", ["a", "b", "c"]),
+        ("!tier", ["d"]),
+        ("tier in (front,back),size>1", ["b"]),
+        ("size<2", ["a"]),
+        ("tier=", ["c"]),
+        ("", ["a", "b", "c", "d"]),
+    ],
+)
+async def test_every_label_operator_selects(api: Api, selector: str, names: list[str]) -> None:
+    await api.create(CONFIGS, labelled("a", tier="front", size="1"))
+    await api.create(CONFIGS, labelled("b", tier="back", size="2"))
+    await api.create(CONFIGS, labelled("c", tier=""))
+    await api.create(CONFIGS, labelled("d"))
+    found = await api.get(f"{CONFIGS}?labelSelector={quote(selector)}")
+    assert [i["metadata"]["name"] for i in found["items"]] == names
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "labelSelector=a+b",
+        "labelSelector=a+in+b",
+        "labelSelector=a>b",
+        "fieldSelector=spec.size%3D1",
+        "fieldSelector=metadata.name",
+        "limit=many",
+        "watch=perhaps",
+        "continue=!!",
+        "resourceVersionMatch=Exact",
+        "resourceVersionMatch=Sometimes&resourceVersion=1",
+        "watch=1&sendInitialEvents=true",
+        "watch=1&resourceVersionMatch=Exact&resourceVersion=1",
+    ],
+)
+async def test_parameters_that_cannot_be_read_are_bad_requests(api: Api, query: str) -> None:
+    status, body = await api.call("GET", f"{CONFIGS}?{query}")
+    assert (status, body["reason"]) == (400, "BadRequest")
+
+
+async def test_fields_select_pods(api: Api) -> None:
+    for name in ("a", "b"):
+        await api.create(PODS, pod(name))
+    binding = {"target": {"name": "node-1"}}
+    assert (await api.call("POST", f"{PODS}/a/binding", binding))[0] == 201
+    status, body = await api.call("POST", f"{PODS}/a/binding", binding)
+    assert (status, body["reason"]) == (409, "Conflict")
+    await api.patch(f"{PODS}/b/status", {"status": {"phase": "Failed"}})
+    for selector, names in (
+        ("spec.nodeName=node-1", ["a"]),
+        ("spec.nodeName=", ["b"]),
+        ("status.phase!=Failed", ["a"]),
+        ("metadata.name=b,status.phase=Failed", ["b"]),
+        ("metadata.namespace=default", ["a", "b"]),
+    ):
+        found = await api.get(f"/api/v1/pods?fieldSelector={quote(selector)}")
+        assert [i["metadata"]["name"] for i in found["items"]] == names, selector
+
+
+async def test_a_list_comes_in_pages_under_one_version(api: Api) -> None:
+    for number in range(5):
+        await api.create(CONFIGS, config(f"c{number}"))
+    first = await api.get(f"{CONFIGS}?limit=2")
+    assert [i["metadata"]["name"] for i in first["items"]] == ["c0", "c1"]
+    assert first["metadata"]["remainingItemCount"] == 3
+    await api.create(CONFIGS, config("c9"))
+    second = await api.get(f"{CONFIGS}?limit=2&continue={first['metadata']['continue']}")
+    third = await api.get(f"{CONFIGS}?limit=2&continue={second['metadata']['continue']}")
+    assert [i["metadata"]["name"] for i in second["items"] + third["items"]] == ["c2", "c3", "c4", "c9"]
+    assert third["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+    assert "continue" not in third["metadata"]
+
+
+async def test_a_version_to_come_is_too_large(api: Api) -> None:
+    status, body = await api.call("GET", f"{CONFIGS}?resourceVersion=999999&resourceVersionMatch=NotOlderThan")
+    assert (status, body["reason"]) == (504, "Timeout")
+    assert body["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+
+
+async def test_exact_versions_are_served_while_nothing_has_changed(api: Api) -> None:
+    await api.create(CONFIGS, config("a"))
+    version = (await api.get(CONFIGS))["metadata"]["resourceVersion"]
+    await api.create(PODS, pod("unrelated"))
+    exact = f"{CONFIGS}?resourceVersion={version}&resourceVersionMatch=Exact"
+    assert (await api.get(exact))["metadata"]["resourceVersion"] == version
+    await api.create(CONFIGS, config("b"))
+    assert (await api.call("GET", exact))[0] == 410

@@ -1,0 +1,69 @@
+"""The pod subresources log and eviction."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from muster.local.apiserver import ApiServer
+from tests.local.apiserver.harness import (
+    PODS,
+    Api,
+    pod,
+)
+
+
+async def bound(api: Api, name: str, **spec: Any) -> dict[str, Any]:
+    await api.create(PODS, pod(name, **spec))
+    assert (await api.call("POST", f"{PODS}/{name}/binding", {"target": {"name": "n"}}))[0] == 201
+    return await api.get(f"{PODS}/{name}")
+
+
+async def test_an_evicted_pod_says_so(api: Api) -> None:
+    await bound(api, "p")
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+    assert (await api.call("POST", f"{PODS}/p/eviction", eviction))[0] == 201
+    left = await api.get(f"{PODS}/p")
+    assert left["metadata"]["deletionTimestamp"]
+    assert "DisruptionTarget" in {c["type"] for c in left["status"]["conditions"]}
+
+
+class Spoken:
+    """Container output that has been written down."""
+
+    async def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        previous: bool,
+        follow: bool,
+        tail: int | None,
+        since: float | None,
+        timestamps: bool,
+    ) -> AsyncIterator[bytes]:
+        if previous:
+            raise FileNotFoundError(container)
+        for word in ("one", "two", "three")[-(tail or 3) :]:
+            stamp = "2026-09-21T14:13:20.000000000Z " if timestamps else ""
+            yield f"{stamp}{container} says {word}\n".encode()
+
+
+async def test_logs_come_from_the_node(server: ApiServer, api: Api) -> None:
+    two = pod("p")
+    two["spec"]["containers"].append({"name": "side", "image": "side:1"})
+    await api.create(PODS, two)
+    assert (await api.call("GET", f"{PODS}/p/log?container=main"))[0] == 503
+    server.pod_logs = Spoken()
+    assert await api.call("GET", f"{PODS}/p/log?container=main&tailLines=1") == (200, b"main says three\n")
+    status, text = await api.call("GET", f"{PODS}/p/log?container=side&timestamps=true&limitBytes=31")
+    assert (status, text) == (200, b"2026-09-21T14:13:20.000000000Z ")
+    status, body = await api.call("GET", f"{PODS}/p/log")
+    assert (status, body["message"]) == (
+        400,
+        "a container name must be specified for pod p, choose one of: [main side]",
+    )
+    assert (await api.call("GET", f"{PODS}/p/log?container=none"))[0] == 400
+    assert (await api.call("GET", f"{PODS}/p/log?container=main&previous=true"))[0] == 400
+    assert (await api.call("GET", f"{PODS}/none/log"))[0] == 404

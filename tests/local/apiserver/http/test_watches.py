@@ -1,0 +1,113 @@
+"""Watches: initial events, replay, selectors, bookmarks, and how a watch ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from muster.local.apiserver import ApiServer
+from tests.local.apiserver.harness import CONFIGS, PODS, Api, config, pod
+
+
+async def test_a_watch_begins_with_what_is_there_and_goes_on(api: Api) -> None:
+    await api.create(CONFIGS, config("old"))
+    stream = await api.watch(CONFIGS)
+    assert [(await stream.next())[1]["metadata"]["name"]] == ["old"]
+    made = await api.create(CONFIGS, config("new"))
+    assert await stream.next() == ("ADDED", made)
+    changed = await api.patch(f"{CONFIGS}/new", {"data": {"a": "b"}})
+    assert await stream.next() == ("MODIFIED", changed)
+    await api.call("DELETE", f"{CONFIGS}/new")
+    kind, last = await stream.next()
+    assert (kind, last["data"]) == ("DELETED", {"a": "b"})
+    assert int(last["metadata"]["resourceVersion"]) > int(changed["metadata"]["resourceVersion"])
+    stream.close()
+
+
+async def test_a_watch_replays_from_a_version(api: Api) -> None:
+    first = await api.create(CONFIGS, config("a"))
+    await api.create(CONFIGS, config("b"))
+    await api.create(PODS, pod("unrelated"))
+    stream = await api.watch(f"{CONFIGS}?resourceVersion={first['metadata']['resourceVersion']}")
+    assert (await stream.next())[1]["metadata"]["name"] == "b"
+    stream.close()
+
+
+async def test_entering_a_selection_is_added_and_leaving_it_deleted(api: Api) -> None:
+    stream = await api.watch(f"{CONFIGS}?labelSelector=on%3Dyes")
+    await api.create(CONFIGS, config("a"))
+    for label, expected in (("yes", "ADDED"), ("no", "DELETED"), ("yes", "ADDED")):
+        await api.patch(f"{CONFIGS}/a", {"metadata": {"labels": {"on": label}}})
+        assert (await stream.next())[0] == expected
+    await api.patch(f"{CONFIGS}/a", {"data": {"x": "y"}})
+    assert (await stream.next())[0] == "MODIFIED"
+    await api.call("DELETE", f"{CONFIGS}/a")
+    assert (await stream.next())[0] == "DELETED"
+    stream.close()
+
+
+async def test_a_version_that_is_forgotten_ends_the_watch_with_410(api: Api) -> None:
+    first = await api.create(CONFIGS, config("a"))
+    for number in range(70):
+        await api.patch(f"{CONFIGS}/a", {"data": {"n": str(number)}})
+    version = first["metadata"]["resourceVersion"]
+    stream = await api.watch(f"{CONFIGS}?resourceVersion={version}")
+    assert stream.response.status == 200
+    (event,) = await stream.rest()
+    assert event[0] == "ERROR"
+    assert (event[1]["code"], event[1]["reason"]) == (410, "Expired")
+    assert event[1]["message"].startswith(f"too old resource version: {version} (")
+
+
+async def test_a_version_of_another_life_ends_the_watch_with_410(api: Api) -> None:
+    stream = await api.watch(f"{CONFIGS}?resourceVersion=424242")
+    assert (await stream.next())[1]["code"] == 410
+    stream.close()
+
+
+async def test_bookmarks_come_in_silence_and_at_the_end(api: Api) -> None:
+    made = await api.create(CONFIGS, config("a"))
+    version = made["metadata"]["resourceVersion"]
+    stream = await api.watch(f"{CONFIGS}?resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds=1")
+    other = await api.create(PODS, pod("elsewhere"))
+    events = await stream.rest()
+    assert len(events) >= 3
+    assert {kind for kind, _ in events} == {"BOOKMARK"}
+    last = events[-1][1]
+    assert last["kind"] == "ConfigMap"
+    assert last["metadata"]["resourceVersion"] == other["metadata"]["resourceVersion"]
+
+
+async def test_a_watch_list_says_where_the_beginning_ends(api: Api) -> None:
+    await api.create(CONFIGS, config("a"))
+    query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    stream = await api.watch(f"{CONFIGS}?{query}")
+    assert (await stream.next())[0] == "ADDED"
+    kind, mark = await stream.next()
+    assert kind == "BOOKMARK"
+    assert mark["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    stream.close()
+
+
+async def test_a_watcher_that_reads_nothing_delays_nobody_and_is_let_go(server: ApiServer, api: Api) -> None:
+    slow = await api.watch(CONFIGS)
+    fast = await api.watch(CONFIGS)
+    big = "x" * 500_000
+    for number in range(100):
+        await api.create(CONFIGS, config(f"c{number:03}", data=big))
+        assert (await fast.next())[1]["metadata"]["name"] == f"c{number:03}"
+    # The slow one is far behind the kept history; when it reads on, it is told to list again.
+    events = []
+    async for line in slow.response.content:
+        events.append(json.loads(line))
+    assert len(events) < 100
+    assert events[-1]["type"] == "ERROR"
+    assert events[-1]["object"]["code"] == 410
+    fast.close()
+
+
+async def test_stopping_the_server_ends_watches_cleanly(server: ApiServer, api: Api) -> None:
+    stream = await api.watch(CONFIGS)
+    await asyncio.sleep(0.05)
+    await server.stop()
+    assert await stream.rest() == []

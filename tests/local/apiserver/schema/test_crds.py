@@ -1,0 +1,209 @@
+"""CRDs: installed, validated by schema and CEL, pruned, defaulted, shown and explained."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.local.apiserver.harness import CRDS, MERGE, WIDGET_SCHEMA, WIDGETS, Api, Clock, definition, widget
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+
+async def test_a_crd_is_established_at_once(api: Api) -> None:
+    made = await api.create(CRDS, definition(WIDGET_SCHEMA))
+    assert {c["type"]: c["status"] for c in made["status"]["conditions"]} == {
+        "NamesAccepted": "True",
+        "Established": "True",
+    }
+    assert made["status"]["storedVersions"] == ["v1"]
+    assert made["status"]["acceptedNames"]["singular"] == "widget"
+    assert (await api.get(WIDGETS))["kind"] == "WidgetList"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        (["metadata", "name"], "gadgets.example.com", "metadata.name"),
+        (["spec", "scope"], "Everywhere", "spec.scope"),
+        (["spec", "versions"], [], "spec.versions"),
+        (["spec", "names", "kind"], "", "spec.names.kind"),
+        (["spec", "versions", 0, "storage"], False, "spec.versions"),
+        (["spec", "versions", 0, "schema"], {}, "spec.versions[0].schema.openAPIV3Schema"),
+        (
+            ["spec", "versions", 0, "schema", "openAPIV3Schema", "x-kubernetes-validations"],
+            [{"rule": "self.((("}],
+            "spec.versions[0].schema.openAPIV3Schema",
+        ),
+        (
+            ["spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "items"],
+            7,
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].items",
+        ),
+        (
+            ["spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "type"],
+            "thing",
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].type",
+        ),
+        (
+            ["spec", "versions", 0, "additionalPrinterColumns"],
+            [{"name": "X", "type": "string", "jsonPath": ".a[?("}],
+            "spec.versions[0].additionalPrinterColumns[0].jsonPath",
+        ),
+    ],
+)
+async def test_a_wrong_crd_is_told_what_is_wrong(api: Api, path: list[Any], value: Any, field: str) -> None:
+    crd = copy.deepcopy(definition(WIDGET_SCHEMA))
+    inner: Any = crd
+    for part in path[:-1]:
+        inner = inner[part]
+    inner[path[-1]] = value
+    status, body = await api.call("POST", CRDS, crd)
+    assert (status, body["reason"]) == (422, "Invalid")
+    assert body["details"]["causes"][0]["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "told"),
+    [
+        ({"size": None}, "spec.size", "must be of type integer"),
+        ({"size": "1"}, "spec.size", 'must be of type integer: "string"'),
+        ({"size": 11}, "spec.size", "should be less than or equal to 10"),
+        ({"size": 0}, "spec.size", "should be greater than or equal to 1"),
+        ({"colour": "blue"}, "spec.colour", 'Unsupported value: "blue": supported values: "red", "green"'),
+        ({"size": 6}, "spec", "big widgets are green"),
+        ({"amount": []}, "spec.amount", "Invalid value"),
+        ({"parts": [{"weight": 1}]}, "spec.parts[0].name", "Required value"),
+        ({"parts": [{"name": "a"}, {"name": "a"}]}, "spec.parts[1]", "Duplicate value"),
+    ],
+)
+async def test_a_wrong_widget_is_told_what_is_wrong(api: Api, spec: dict[str, Any], field: str, told: str) -> None:
+    await api.create(CRDS, definition(WIDGET_SCHEMA))
+    status, body = await api.call("POST", WIDGETS, widget("w", **spec))
+    assert (status, body["reason"], body["details"]["kind"]) == (422, "Invalid", "Widget")
+    assert body["details"]["causes"][0]["field"] == field
+    assert told in body["message"]
+
+
+async def test_unknown_fields_go_and_defaults_come(api: Api) -> None:
+    await api.create(CRDS, definition(WIDGET_SCHEMA))
+    body = widget("w", unknown=1, free={"any": {"thing": 1}}, amount="50%", parts=[{"name": "a", "odd": 1}])
+    made = await api.create(WIDGETS, body)
+    assert made["spec"] == {
+        "size": 1,
+        "colour": "red",
+        "free": {"any": {"thing": 1}},
+        "amount": "50%",
+        "parts": [{"name": "a", "weight": 1}],
+    }
+    status, answer = await api.call("POST", f"{WIDGETS}?fieldValidation=Strict", widget("v", unknown=1))
+    assert (status, answer["message"]) == (400, 'strict decoding error: unknown field "spec.unknown"')
+
+
+async def test_transition_rules_need_an_old_state(api: Api) -> None:
+    await api.create(CRDS, definition(WIDGET_SCHEMA))
+    await api.create(WIDGETS, widget("w", owner="alice"))
+    await api.patch(f"{WIDGETS}/w", {"spec": {"size": 2}})
+    status, body = await api.call("PATCH", f"{WIDGETS}/w", {"spec": {"owner": "bob"}}, kind=MERGE)
+    assert (status, body["details"]["causes"][0]["field"]) == (422, "spec.owner")
+    assert 'Invalid value: "bob": owner is immutable' in body["message"]
+
+
+async def test_status_has_its_own_door(api: Api) -> None:
+    await api.create(CRDS, definition(WIDGET_SCHEMA))
+    made = await api.create(WIDGETS, {**widget("w"), "status": {"phase": "Ignored"}})
+    assert "status" not in made
+    status, _ = await api.call("PUT", f"{WIDGETS}/w/status", {**made, "status": {"phase": "Busy", "count": 2}})
+    assert status == 200
+    assert (await api.get(f"{WIDGETS}/w/status"))["status"] == {"phase": "Busy", "count": 2}
+    status, body = await api.call("PUT", f"{WIDGETS}/w/status", {**made, "status": {"phase": "Late"}})
+    assert (status, body["reason"]) == (409, "Conflict")
+    status, body = await api.call("PATCH", f"{WIDGETS}/w/status", {"status": {"phase": 1}}, kind=MERGE)
+    assert status == 422
+
+
+async def test_an_unconditional_put_of_a_custom_resource_is_refused(api: Api) -> None:
+    await api.create(CRDS, definition(WIDGET_SCHEMA))
+    await api.create(WIDGETS, widget("w"))
+    status, body = await api.call("PUT", f"{WIDGETS}/w", widget("w", size=2))
+    assert (status, body["details"]["causes"][0]["field"]) == (422, "metadata.resourceVersion")
+
+
+async def test_printer_columns_are_shown(api: Api, clock: Clock) -> None:
+    columns = [
+        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+        {"name": "Done", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Done")].status'},
+        {"name": "Free", "type": "string", "jsonPath": ".spec.free", "priority": 1},
+        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    ]
+    schema = copy.deepcopy(WIDGET_SCHEMA)
+    schema["properties"]["status"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    await api.create(CRDS, definition(schema, additionalPrinterColumns=columns))
+    await api.create(WIDGETS, widget("w", size=3, free={"a": 1}))
+    done = [{"type": "Other", "status": "?"}, {"type": "Done", "status": "True"}]
+    await api.patch(f"{WIDGETS}/w/status", {"status": {"conditions": done}})
+    clock.now += 150
+    table = await api.get(WIDGETS, Accept=TABLE)
+    assert [c["name"] for c in table["columnDefinitions"]] == ["Name", "Size", "Done", "Free", "Age"]
+    assert table["rows"][0]["cells"] == ["w", 3, "True", '{"a":1}', "2m30s"]
+    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+
+
+async def test_selectable_fields_select(api: Api) -> None:
+    await api.create(CRDS, definition(WIDGET_SCHEMA, selectableFields=[{"jsonPath": ".spec.colour"}]))
+    await api.create(WIDGETS, widget("a"))
+    await api.create(WIDGETS, widget("b", colour="green"))
+    found = await api.get(f"{WIDGETS}?fieldSelector=spec.colour%3Dgreen")
+    assert [i["metadata"]["name"] for i in found["items"]] == ["b"]
+
+
+async def test_another_version_is_another_name_for_the_same(api: Api) -> None:
+    crd = definition(WIDGET_SCHEMA)
+    old = {**copy.deepcopy(crd["spec"]["versions"][0]), "name": "v1alpha1", "storage": False}
+    crd["spec"]["versions"].append(old)
+    await api.create(CRDS, crd)
+    await api.create(WIDGETS, widget("w"))
+    path = WIDGETS.replace("v1/", "v1alpha1/", 1)
+    shown = await api.get(f"{path}/w")
+    assert shown["apiVersion"] == "example.com/v1alpha1"
+    await api.patch(f"{path}/w", {"spec": {"size": 4}})
+    assert (await api.get(f"{WIDGETS}/w"))["spec"]["size"] == 4
+
+
+async def test_a_changed_crd_serves_its_new_schema(api: Api) -> None:
+    await api.create(CRDS, definition(WIDGET_SCHEMA))
+    schema = copy.deepcopy(WIDGET_SCHEMA)
+    schema["properties"]["spec"]["properties"]["shape"] = {"type": "string", "default": "round"}
+    await api.patch(f"{CRDS}/widgets.example.com", {"spec": definition(schema)["spec"]})
+    assert (await api.create(WIDGETS, widget("w")))["spec"]["shape"] == "round"
+
+
+async def test_a_pattern_python_cannot_read_is_not_enforced(api: Api) -> None:
+    schema = copy.deepcopy(WIDGET_SCHEMA)
+    schema["properties"]["spec"]["properties"]["letters"] = {"type": "string", "pattern": r"^\pL+$"}
+    schema["properties"]["spec"]["properties"]["digits"] = {"type": "string", "pattern": "^[0-9]+$"}
+    await api.create(CRDS, definition(schema))
+    await api.create(WIDGETS, widget("w", letters="1"))
+    status, body = await api.call("POST", WIDGETS, widget("v", digits="x"))
+    assert (status, body["details"]["causes"][0]["field"]) == (422, "spec.digits")
+
+
+async def test_a_crd_may_be_applied_by_the_server(api: Api) -> None:
+    crd = definition(WIDGET_SCHEMA)
+    path = f"{CRDS}/widgets.example.com?fieldManager=m"
+    assert (await api.call("PATCH", path, crd, kind="application/apply-patch+yaml"))[0] == 201
+    crd["metadata"]["labels"] = {"a": "b"}
+    status, shown = await api.call("PATCH", path, crd, kind="application/apply-patch+yaml")
+    assert (status, shown["metadata"]["labels"]) == (200, {"a": "b"})
+    assert shown["status"]["conditions"]
+
+
+async def test_the_crds_of_this_project_are_served(api: Api) -> None:
+    for path in sorted((Path(__file__).parents[4] / "deploy" / "crds").glob("*.yaml")):
+        for crd in yaml.safe_load_all(path.read_text()):
+            made = await api.create(CRDS, crd)
+            assert made["status"]["acceptedNames"]["kind"] == crd["spec"]["names"]["kind"]

@@ -1,0 +1,200 @@
+"""Create, get, update and delete, and the metadata that the server sets."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+
+import pytest
+
+from muster.local.apiserver import ApiError, ApiServer
+from tests.local.apiserver.harness import (
+    CONFIGS,
+    CRDS,
+    PODS,
+    WIDGET_SCHEMA,
+    WIDGETS,
+    Api,
+    config,
+    definition,
+    pod,
+    widget,
+)
+
+
+async def test_a_created_object_gets_what_the_server_owns(api: Api) -> None:
+    made = await api.create(CONFIGS, config("one", a="b"))
+    meta = made["metadata"]
+    assert made["kind"] == "ConfigMap"
+    assert made["apiVersion"] == "v1"
+    assert meta["namespace"] == "default"
+    assert meta["uid"]
+    assert meta["resourceVersion"].isdigit()
+    assert meta["creationTimestamp"] == "2026-09-21T14:13:20Z"
+    assert await api.get(f"{CONFIGS}/one") == made
+
+
+async def test_a_taken_name_is_refused_as_kubernetes_does(api: Api) -> None:
+    await api.create(CONFIGS, config("one"))
+    status, body = await api.call("POST", CONFIGS, config("one"))
+    assert status == 409
+    assert body["reason"] == "AlreadyExists"
+    assert body["message"] == 'configmaps "one" already exists'
+    assert body["details"] == {"name": "one", "kind": "configmaps"}
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (f"{CONFIGS}/none", 'configmaps "none" not found'),
+        ("/apis/batch/v1/namespaces/default/jobs/none", 'jobs.batch "none" not found'),
+        ("/api/v1/namespaces/default/unknowns", "the server could not find the requested resource"),
+        ("/apis/none.example.com/v1/things", "the server could not find the requested resource"),
+    ],
+)
+async def test_what_is_missing_is_a_not_found_status(api: Api, path: str, message: str) -> None:
+    status, body = await api.call("GET", path)
+    assert (status, body["kind"], body["reason"], body["message"]) == (404, "Status", "NotFound", message)
+
+
+async def test_a_namespace_must_exist_and_names_must_be_names(api: Api) -> None:
+    status, body = await api.call("POST", "/api/v1/namespaces/nowhere/configmaps", config("one"))
+    assert (status, body["message"]) == (404, 'namespaces "nowhere" not found')
+    status, body = await api.call("POST", CONFIGS, config("Not_A_Name"))
+    assert (status, body["reason"]) == (422, "Invalid")
+    assert body["details"]["causes"][0]["field"] == "metadata.name"
+    assert 'ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name"' in body["message"]
+
+
+async def test_generated_names_differ(api: Api) -> None:
+    body = {"metadata": {"generateName": "run-"}}
+    names = {(await api.create(CONFIGS, body))["metadata"]["name"] for _ in range(5)}
+    assert len(names) == 5
+    assert all(name.startswith("run-") and len(name) == 9 for name in names)
+
+
+async def test_a_stale_update_conflicts_and_an_equal_one_changes_nothing(api: Api) -> None:
+    first = await api.create(CONFIGS, config("one", a="1"))
+    status, second = await api.call("PUT", f"{CONFIGS}/one", {**first, "data": {"a": "2"}})
+    assert status == 200
+    assert int(second["metadata"]["resourceVersion"]) > int(first["metadata"]["resourceVersion"])
+    status, body = await api.call("PUT", f"{CONFIGS}/one", {**first, "data": {"a": "3"}})
+    assert (status, body["reason"]) == (409, "Conflict")
+    assert "please apply your changes to the latest version" in body["message"]
+    status, third = await api.call("PUT", f"{CONFIGS}/one", second)
+    assert (status, third) == (200, second)
+
+
+async def test_an_update_of_another_object_of_that_name_conflicts(api: Api) -> None:
+    await api.create(CONFIGS, config("one"))
+    body = config("one", a="1")
+    body["metadata"]["uid"] = "another"
+    status, answer = await api.call("PUT", f"{CONFIGS}/one", body)
+    assert (status, answer["reason"]) == (409, "Conflict")
+    assert "UID in precondition: another" in answer["message"]
+
+
+async def test_generation_counts_changes_of_intent_only(api: Api) -> None:
+    await api.create(CRDS, definition(WIDGET_SCHEMA))
+    made = await api.create(WIDGETS, widget("w"))
+    assert made["metadata"]["generation"] == 1
+    labelled = await api.patch(f"{WIDGETS}/w", {"metadata": {"labels": {"a": "b"}}})
+    assert labelled["metadata"]["generation"] == 1
+    reported = await api.patch(f"{WIDGETS}/w/status", {"status": {"phase": "Busy"}, "spec": {"size": 3}})
+    assert (reported["metadata"]["generation"], reported["spec"]["size"]) == (1, 1)
+    resized = await api.patch(f"{WIDGETS}/w", {"spec": {"size": 2}, "status": {"phase": "Idle"}})
+    assert (resized["metadata"]["generation"], resized["status"]["phase"]) == (2, "Busy")
+
+
+async def test_delete_answers_a_status_and_heeds_preconditions(api: Api) -> None:
+    made = await api.create(CONFIGS, config("one"))
+    for wrong in ({"uid": "another"}, {"resourceVersion": "1"}):
+        status, body = await api.call("DELETE", f"{CONFIGS}/one", {"preconditions": wrong})
+        assert (status, body["reason"]) == (409, "Conflict")
+    right = {"uid": made["metadata"]["uid"], "resourceVersion": made["metadata"]["resourceVersion"]}
+    status, body = await api.call("DELETE", f"{CONFIGS}/one", {"kind": "DeleteOptions", "preconditions": right})
+    assert (status, body["status"]) == (200, "Success")
+    assert body["details"]["uid"] == made["metadata"]["uid"]
+    assert (await api.call("GET", f"{CONFIGS}/one"))[0] == 404
+
+
+async def test_dry_runs_leave_no_trace(api: Api) -> None:
+    status, body = await api.call("POST", f"{CONFIGS}?dryRun=All", config("one"))
+    assert (status, body["metadata"]["name"]) == (201, "one")
+    assert (await api.call("GET", f"{CONFIGS}/one"))[0] == 404
+    await api.create(CONFIGS, config("one", a="1"))
+    status, body = await api.call("PUT", f"{CONFIGS}/one?dryRun=All", config("one", a="2"))
+    assert (status, body["data"]) == (200, {"a": "2"})
+    assert (await api.call("DELETE", f"{CONFIGS}/one?dryRun=All"))[0] == 200
+    assert (await api.get(f"{CONFIGS}/one"))["data"] == {"a": "1"}
+    assert (await api.call("POST", f"{CONFIGS}?dryRun=Some", config("two")))[0] == 400
+
+
+async def test_a_collection_is_deleted_by_selector(api: Api) -> None:
+    for name, colour in (("a", "red"), ("b", "green"), ("c", "red")):
+        body = config(name)
+        body["metadata"]["labels"] = {"colour": colour}
+        await api.create(CONFIGS, body)
+    status, gone = await api.call("DELETE", f"{CONFIGS}?labelSelector=colour%3Dred")
+    assert status == 200
+    assert [i["metadata"]["name"] for i in gone["items"]] == ["a", "c"]
+    assert [i["metadata"]["name"] for i in (await api.get(CONFIGS))["items"]] == ["b"]
+
+
+async def test_finalizers_hold_an_object_until_they_are_taken_off(api: Api) -> None:
+    body = config("held")
+    body["metadata"]["finalizers"] = ["example.com/hold"]
+    await api.create(CONFIGS, body)
+    status, marked = await api.call("DELETE", f"{CONFIGS}/held")
+    assert status == 200
+    assert marked["metadata"]["deletionTimestamp"]
+    status, body = await api.call(
+        "PATCH",
+        f"{CONFIGS}/held",
+        {"metadata": {"finalizers": ["example.com/hold", "a.b/c"]}},
+        kind="application/merge-patch+json",
+    )
+    assert status == 422
+    await api.patch(f"{CONFIGS}/held", {"metadata": {"finalizers": None}})
+    assert (await api.call("GET", f"{CONFIGS}/held"))[0] == 404
+
+
+async def test_the_store_serves_callers_in_the_same_process(server: ApiServer, api: Api) -> None:
+    configs = server.store.resource("v1", "configmaps")
+    made = server.store.create(configs, "default", config("inside", a="1"))
+    assert made.object()["data"] == {"a": "1"}
+    assert (await api.get(f"{CONFIGS}/inside"))["data"] == {"a": "1"}
+    changed = server.store.patch(configs, "default", "inside", lambda obj: {**obj, "data": {"a": "2"}})
+    assert changed.version > made.version
+    assert [s.name for s in server.store.list(configs, "default")] == ["inside"]
+    assert server.store.delete(configs, "default", "inside")[1]
+    with pytest.raises(ApiError, match="not found"):
+        server.store.get(configs, "default", "inside")
+
+
+async def test_pods_of_nobody_are_not_waited_for(api: Api) -> None:
+    await api.create(PODS, pod("p"))
+    await asyncio.sleep(0)
+    status, last = await api.call("DELETE", f"{PODS}/p")
+    assert (status, last["kind"]) == (200, "Pod")
+    assert (await api.call("GET", f"{PODS}/p"))[0] == 404
+
+
+async def test_a_node_registers_with_its_status(api: Api) -> None:
+    made = await api.create("/api/v1/nodes", {"metadata": {"name": "n"}, "status": {"capacity": {"cpu": 4}}})
+    assert made["status"]["capacity"] == {"cpu": "4"}
+
+
+async def test_secrets_take_plain_text(api: Api) -> None:
+    made = await api.create("/api/v1/namespaces/default/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
+    assert (made["data"], made["type"]) == ({"a": base64.b64encode(b"b").decode()}, "Opaque")
+    assert "stringData" not in made
+
+
+async def test_many_creates_at_once_are_all_kept(api: Api) -> None:
+    await asyncio.gather(*(api.create(CONFIGS, config(f"c{n}")) for n in range(200)))
+    found = await api.get(CONFIGS)
+    assert len(found["items"]) == 200
+    assert len({i["metadata"]["resourceVersion"] for i in found["items"]}) == 200
+    assert json.dumps(found)

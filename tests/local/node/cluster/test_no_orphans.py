@@ -1,0 +1,175 @@
+"""However the agent ends, no process and no network link of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from muster.kube.access import FixedAccess
+from muster.kube.connection import Connection
+from muster.kube.listwatch.changes import changes
+from muster.kube.resources import ResourceClient
+from muster.local.apiserver import ApiServer
+from muster.local.node import Isolation
+from muster.local.node.isolation.levels import refusal
+from tests.local.node.harness import PODS, ClusterOf, MakePod
+
+AGENT = """
+import asyncio, signal, sys
+from pathlib import Path
+from muster.kube.access import FixedAccess
+from muster.local.node import Isolation, NodeAgent
+
+async def main():
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    agent = NodeAgent(FixedAccess(sys.argv[1]), state_dir=Path(sys.argv[2]), isolation=Isolation(sys.argv[3]))
+    await agent.start()
+    await stop.wait()
+    await agent.stop(0)
+
+asyncio.run(main())
+"""
+
+
+# A process that ignores what it can, and another that leaves its session, its parent and its output behind.
+CLINGING = """
+import os, signal, sys, time
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.closerange(0, 3)
+        time.sleep(600)
+    os._exit(0)
+time.sleep(600)
+"""
+
+
+def processes_with(mark: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            try:
+                if mark.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+    return found
+
+
+def agent_beside(command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+
+
+def routes() -> str:
+    return Path("/proc/net/fib_trie").read_text()
+
+
+def interfaces() -> set[str]:
+    return {entry.name for entry in Path("/sys/class/net").iterdir()}
+
+
+async def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Processes of others end when the kernel has it: there is no event to wait for."""
+    for _ in range(int(seconds / 0.05)):
+        if holds():
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("isolation", list(Isolation))
+async def test_a_killed_agent_leaves_no_process_and_the_next_one_says_what_became_of_its_pods(
+    isolation: Isolation, make_pod: MakePod, make_container: MakePod, tmp_path: Path, cluster_of: ClusterOf
+) -> None:
+    if (reason := await asyncio.to_thread(refusal, isolation)) is not None:
+        pytest.skip(f"no {isolation} on this machine: {reason}")
+    mark = f"muster-orphan-{uuid.uuid4().hex}"
+    server = ApiServer(None)
+    url = await server.start()
+    connection = await Connection.open(FixedAccess(url))
+    api = ResourceClient(connection)
+    command = [sys.executable, "-c", AGENT, url, str(tmp_path), isolation.value]
+    try:
+        with agent_beside(command) as agent:
+            await api.create(PODS, make_pod("clinging", make_container(CLINGING, args=[mark])))
+            assert await until(lambda: len(processes_with(mark)) == 2)
+            agent.send_signal(signal.SIGKILL)
+            agent.wait()
+        assert await until(lambda: not processes_with(mark))
+
+        with agent_beside(command) as agent:
+            stream = changes(connection, PODS)
+            async with asyncio.timeout(15), aclosing(stream):
+                async for change in stream:
+                    status = change.object.get("status", {})
+                    if status.get("phase") == "Failed":
+                        break
+            agent.terminate()
+            assert await asyncio.to_thread(agent.wait) == 0  # its last requests are answered by this loop
+        assert status["reason"] == "Terminated"
+        assert status["containerStatuses"][0]["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
+        assert {"DisruptionTarget": "True", "Ready": "False"}.items() <= {
+            each["type"]: each["status"] for each in status["conditions"]
+        }.items()
+    finally:
+        await connection.aclose()
+        await server.stop()
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("isolation", list(Isolation))
+async def test_a_container_that_ends_leaves_nothing_in_its_pod(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
+    mark = f"muster-rest-{uuid.uuid4().hex}"
+    script = (
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)', '{mark}'])"
+    )
+    async with cluster_of(isolation) as cluster:
+        await cluster.create(make_pod("parent", make_container(script)))
+        await cluster.phase("parent", "Succeeded")
+        assert await until(lambda: not processes_with(mark))
+
+
+@pytest.mark.cluster
+async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(
+    cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
+    mark = f"muster-launcher-{uuid.uuid4().hex}"
+    async with cluster_of(Isolation.REWRITE) as cluster:
+        await cluster.create(make_pod("clinging", make_container(CLINGING, args=[mark])))
+        assert await until(lambda: len(processes_with(mark)) == 2)
+        assert cluster.agent._node is not None
+        os.kill(cluster.agent._node.launcher.pid, signal.SIGKILL)
+        assert await until(lambda: not processes_with(mark))
+
+
+@pytest.mark.cluster
+async def test_a_starting_agent_removes_the_bridge_of_a_dead_one_and_a_stopping_one_its_own(
+    cluster_of: ClusterOf,
+) -> None:
+    if (reason := await asyncio.to_thread(refusal, Isolation.NETNS)) is not None:
+        pytest.skip(f"no netns on this machine: {reason}")
+    abandoned = "muster47"  # the last block of all: no agent of this story takes it
+    pair = ("mv47-1", "mv47-peer")  # a pair whose namespace the kernel has kept
+    for link in ((abandoned, "type", "bridge"), (pair[0], "type", "veth", "peer", pair[1])):
+        await asyncio.to_thread(subprocess.run, ["ip", "link", "add", *link], check=True)
+    async with cluster_of(Isolation.NETNS) as cluster:
+        node = await cluster.api.get("/api/v1/nodes/local")
+        gateway = node["status"]["addresses"][0]["address"]
+        assert interfaces().isdisjoint((abandoned, *pair))
+        assert gateway in routes()
+    assert gateway not in routes()

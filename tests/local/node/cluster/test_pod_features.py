@@ -1,0 +1,206 @@
+"""Real pods in the best isolation: volumes, init containers, probes, deadlines, limits, failed states."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from muster.local.node import Isolation, choose_isolation
+from muster.local.node.isolation.levels import refusal
+from tests.local.node.harness import Cluster, ClusterOf, MakePod, Pod
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture
+async def cluster(cluster_of: ClusterOf) -> AsyncIterator[Cluster]:
+    async with cluster_of((await asyncio.to_thread(choose_isolation)).isolation) as made:
+        yield made
+
+
+def waiting(pod: Pod) -> str | None:
+    statuses = pod.get("status", {}).get("containerStatuses") or [{}]
+    reason: str | None = statuses[0].get("state", {}).get("waiting", {}).get("reason")
+    return reason
+
+
+async def test_init_containers_run_in_order_and_hand_over_in_a_volume(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod, tmp_path: Path
+) -> None:
+    assert cluster.agent.isolation is not None
+    if not cluster.agent.isolation.isolation.namespaces:
+        pytest.skip("volumes are mounted in a mount namespace only")
+    mount = {"volumeMounts": [{"name": "work", "mountPath": "/story/work"}, {"name": "shm", "mountPath": "/dev/shm"}]}
+    write = "import os; open('/story/work/log', 'a').write('%s ')"
+    script = (
+        "import os; shm = os.statvfs('/dev/shm'); print(open('/story/work/log').read(), shm.f_blocks * shm.f_frsize)"
+    )
+    made = make_pod(
+        "relay",
+        make_container(script, **mount),
+        initContainers=[make_container(write % word, name=word, **mount) for word in ("first", "second")],
+        volumes=[
+            {"name": "work", "emptyDir": {}},
+            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+        ],
+    )
+    await cluster.create(made)
+    done = await cluster.phase("relay", "Succeeded")
+    assert await cluster.log("relay") == "first second  1048576\n"
+    assert [each["ready"] for each in done["status"]["initContainerStatuses"]] == [False, False]
+    assert not (tmp_path.parents[-1] / "story").exists()
+
+
+async def test_a_failed_init_container_fails_the_pod(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
+    init = make_container("raise SystemExit(4)", name="check")
+    await cluster.create(make_pod("unchecked", make_container(), initContainers=[init]))
+    status = (await cluster.phase("unchecked", "Failed"))["status"]
+    assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 4
+
+
+async def test_a_sidecar_ends_with_the_work(cluster: Cluster, make_pod: MakePod, make_container: MakePod) -> None:
+    sidecar = make_container("import time; time.sleep(600)", name="sidecar", restartPolicy="Always")
+    await cluster.create(make_pod("helped", make_container(), initContainers=[sidecar]))
+    status = (await cluster.phase("helped", "Succeeded"))["status"]
+    assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
+
+
+async def test_a_pod_is_ready_when_its_port_answers(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
+    script = (
+        "import os, http.server as h; "
+        "h.HTTPServer((os.environ['IP'], 18080), h.SimpleHTTPRequestHandler).serve_forever()"
+    )
+    env = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
+    port = [{"name": "web", "containerPort": 18080}]
+    probe = {"periodSeconds": 1, "timeoutSeconds": 5, "failureThreshold": 100}
+    startup = {"tcpSocket": {"port": 18080}} | probe
+    readiness = {"httpGet": {"path": "/", "port": "web"}} | probe
+    container = make_container(script, env=env, ports=port, startupProbe=startup, readinessProbe=readiness)
+    await cluster.create(make_pod("web", container))
+    ready = await cluster.until(
+        "web",
+        lambda each: any(c["type"] == "Ready" and c["status"] == "True" for c in each["status"].get("conditions", ())),
+    )
+    assert ready["status"]["containerStatuses"][0]["started"]
+
+
+async def test_a_container_that_fails_its_liveness_probe_is_restarted(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
+    liveness = {"exec": {"command": ["cat", "alive"]}, "periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": 5}
+    container = make_container("import time; time.sleep(600)", livenessProbe=liveness)
+    await cluster.create(make_pod("dead", container, restartPolicy="Always", terminationGracePeriodSeconds=1))
+    again = await cluster.until(
+        "dead", lambda each: each["status"].get("containerStatuses", [{}])[0].get("restartCount")
+    )
+    assert again["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 143
+
+
+async def test_a_deadline_ends_the_pod(cluster: Cluster, make_pod: MakePod, make_container: MakePod) -> None:
+    await cluster.create(make_pod("late", make_container("import time; time.sleep(600)"), activeDeadlineSeconds=1))
+    assert (await cluster.phase("late", "Failed"))["status"]["reason"] == "DeadlineExceeded"
+
+
+async def test_too_much_memory_is_told_as_such(cluster: Cluster, make_pod: MakePod, make_container: MakePod) -> None:
+    hungry = make_container("x = bytearray(400_000_000)", resources={"limits": {"memory": "64Mi"}})
+    await cluster.create(make_pod("hungry", hungry))
+    ended = (await cluster.phase("hungry", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]
+    # Where no cgroup can be made, a resource limit takes its place and Python ends with a MemoryError.
+    assert (ended["reason"], ended["exitCode"]) in {("OOMKilled", 137), ("Error", 1)}
+
+
+async def test_states_a_user_meets(cluster: Cluster, make_pod: MakePod, make_container: MakePod) -> None:
+    absent = [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "absent", "key": "a"}}}]
+    gpu = {"limits": {"nvidia.com/gpu": "1"}}
+    await cluster.create(make_pod("no-image", make_container(image="missing/jax:1")))
+    await cluster.create(make_pod("no-config", make_container(env=absent)))
+    await cluster.create(make_pod("no-gpu", make_container(resources=gpu)))
+    await cluster.until("no-image", lambda each: waiting(each) == "ErrImagePull")
+    await cluster.until("no-image", lambda each: waiting(each) == "ImagePullBackOff")
+    await cluster.until("no-config", lambda each: waiting(each) == "CreateContainerConfigError")
+    scheduled = await cluster.until("no-gpu", lambda each: each.get("status", {}).get("conditions"))
+    assert "1 Insufficient nvidia.com/gpu" in scheduled["status"]["conditions"][0]["message"]
+    for name in ("no-image", "no-config", "no-gpu"):
+        await cluster.delete(name)
+        await cluster.gone(name)
+
+
+async def test_the_node_is_there_with_its_lease_and_says_when_it_is_not(cluster: Cluster) -> None:
+    node = await cluster.api.get("/api/v1/nodes/local")
+    ready = next(each for each in node["status"]["conditions"] if each["type"] == "Ready")
+    assert ready["status"] == "True"
+    assert {"cpu", "memory", "pods"} <= set(node["status"]["allocatable"])
+    lease = await cluster.api.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/local")
+    assert lease["spec"]["holderIdentity"] == "local"
+    await cluster.agent.stop(0)
+    node = await cluster.api.get("/api/v1/nodes/local")
+    ready = next(each for each in node["status"]["conditions"] if each["type"] == "Ready")
+    assert ready["status"] == "False"
+
+
+async def test_pods_that_run_when_the_node_stops_were_disrupted(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
+    await cluster.create(make_pod("cut-off", make_container("import time; time.sleep(600)")))
+    await cluster.phase("cut-off", "Running")
+    await cluster.agent.stop(1)
+    status = (await cluster.get("cut-off"))["status"]
+    assert (status["phase"], status["reason"]) == ("Failed", "Terminated")
+    assert "DisruptionTarget" in {each["type"] for each in status["conditions"]}
+
+
+async def test_a_forced_deletion_takes_the_processes_at_once(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
+    await cluster.create(
+        make_pod("forced", make_container("import time; time.sleep(600)"), terminationGracePeriodSeconds=60)
+    )
+    running = await cluster.phase("forced", "Running")
+    pid = running["status"]["containerStatuses"][0]["containerID"].removeprefix("process://")
+    await cluster.delete("forced", gracePeriodSeconds=0)
+    await cluster.gone("forced")
+    async with asyncio.timeout(5):
+        while await asyncio.to_thread(alive, pid):  # noqa: ASYNC110 - the kernel has no event for other's children
+            await asyncio.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as stat:  # noqa: PTH123
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):  # the latter between the opening and the reading
+        return False
+
+
+async def test_a_dead_launcher_costs_its_pods_and_no_others(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
+    await cluster.create(make_pod("before", make_container("import time; time.sleep(600)")))
+    await cluster.phase("before", "Running")
+    assert cluster.agent._node is not None
+    launcher = cluster.agent._node.launcher
+    launcher._process.kill()
+    status = (await cluster.phase("before", "Failed"))["status"]
+    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137
+    await cluster.create(make_pod("after", make_container()))
+    await cluster.phase("after", "Succeeded")
+
+
+async def test_where_a_firewall_keeps_pods_apart_they_share_the_hosts_network(
+    cluster_of: ClusterOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dropped(launcher: object, network: object) -> str:
+        return "the host's firewall drops it"
+
+    if await asyncio.to_thread(refusal, Isolation.NETNS) is not None:
+        pytest.skip("no netns on this machine, so nothing to fall back from")
+    monkeypatch.setattr("muster.local.node.agent.forwarding_refusal", dropped)
+    async with cluster_of(None) as cluster:
+        assert str(cluster.agent.isolation) == "mnt (no netns: the host's firewall drops it)"

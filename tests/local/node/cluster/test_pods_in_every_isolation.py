@@ -1,0 +1,132 @@
+"""Real pods in every isolation that this machine permits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from muster.local.node import Isolation
+from tests.local.node.harness import ClusterOf, MakePod
+
+pytestmark = [pytest.mark.cluster, pytest.mark.parametrize("isolation", list(Isolation))]
+
+
+async def test_a_pod_runs_and_its_exit_code_is_known(
+    isolation: Isolation,
+    cluster_of: ClusterOf,
+    make_pod: MakePod,
+    make_container: MakePod,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "for the agent only")
+    async with cluster_of(isolation) as cluster:
+        script = (
+            "import os; e = os.environ; print(e['WHO'], os.getcwd() == e['HOME'], 'AWS_SECRET_ACCESS_KEY' in e); "
+            "raise SystemExit(3)"
+        )
+        env = [
+            {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "WHO", "value": "$(NAME)-$$(NAME)-$(LATER)"},
+            {"name": "LATER", "value": "x"},
+        ]
+        await cluster.create(make_pod("three", make_container(script, env=env)))
+        status = (await cluster.phase("three", "Failed"))["status"]
+        ended = status["containerStatuses"][0]["state"]["terminated"]
+        assert (ended["exitCode"], ended["reason"]) == (3, "Error")
+        assert ended["containerID"].startswith("process://")
+        assert status["podIP"].startswith("10." if isolation is Isolation.NETNS else "127.77.")
+        assert await cluster.log("three") == "three-$(NAME)-$(LATER) True False\n"
+
+
+async def test_a_pod_that_swallows_sigterm_is_killed_after_its_grace(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
+    async with cluster_of(isolation) as cluster:
+        script = (
+            "import signal, time; signal.signal(15, lambda *_: print('no')); print('up')\nwhile True: time.sleep(9)"
+        )
+        await cluster.create(make_pod("stubborn", make_container(script), terminationGracePeriodSeconds=1))
+        await cluster.phase("stubborn", "Running")
+        follower = cluster.agent.logs.read("default", "stubborn", "main", follow=True)
+        assert await anext(follower) == b"up\n"
+        await cast("AsyncGenerator[bytes, None]", follower).aclose()
+        began = time.monotonic()
+        await cluster.delete("stubborn")
+        ended = await cluster.until("stubborn", lambda each: each["status"]["phase"] == "Failed")
+        await cluster.gone("stubborn")
+        assert 0.9 < time.monotonic() - began < 4
+        terminated = ended["status"]["containerStatuses"][0]["state"]["terminated"]
+        assert (terminated["exitCode"], terminated["signal"]) == (137, 9)
+
+
+async def test_two_pods_meet_by_name(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
+    address = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
+    serve = (
+        "import os, socket; s = socket.create_server((os.environ['IP'], 12345)); "
+        "c, _ = s.accept(); c.sendall(b'roll call'); c.close()"
+    )
+    meet = (
+        "import sys, socket, time\n"
+        "for _ in range(200):\n"
+        "    try: print(socket.create_connection((sys.argv[1], 12345)).recv(99)); break\n"
+        "    except OSError: time.sleep(0.05)\n"
+    )
+    async with cluster_of(isolation) as cluster:
+        member = make_container(meet, args=["coordinator.exp.default.svc.cluster.local"])
+        await cluster.create(make_pod("member", member, hostname="member", subdomain="exp"))
+        coordinator = make_container(serve, env=address)
+        await cluster.create(make_pod("coordinator", coordinator, hostname="coordinator", subdomain="exp"))
+        await cluster.phase("member", "Succeeded")
+        assert await cluster.log("member") == "b'roll call'\n"
+
+
+async def test_a_follower_reads_lines_as_they_come(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    script = (
+        "import os, sys, time; print('first')\n"
+        "while not os.path.exists(sys.argv[1]): time.sleep(0.02)\n"
+        "print('second'); print('last, without a newline', end='')"
+    )
+    async with cluster_of(isolation) as cluster:
+        await cluster.create(make_pod("talker", make_container(script, args=[str(go)])))
+        await cluster.phase("talker", "Running")
+        lines = []
+        async with asyncio.timeout(10):
+            async for line in cluster.agent.logs.read("default", "talker", "main", follow=True):
+                lines.append(line)
+                go.touch()
+        assert lines == [b"first\n", b"second\n", b"last, without a newline\n"]
+        assert await cluster.log("talker", tail=1) == "last, without a newline\n"
+
+
+async def test_a_failing_container_is_restarted_and_its_first_log_kept(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, tmp_path: Path
+) -> None:
+    script = "import os; n = len(os.listdir('.')); open(str(n), 'w').close(); print('run', n); raise SystemExit(n < 2)"
+    async with cluster_of(isolation) as cluster:
+        await cluster.create(make_pod("third-time", make_container(script), restartPolicy="OnFailure"))
+        done = await cluster.phase("third-time", "Succeeded")
+        container = done["status"]["containerStatuses"][0]
+        assert container["restartCount"] == 2
+        assert container["lastState"]["terminated"]["exitCode"] == 1
+        assert await cluster.log("third-time") == "run 2\n"
+        assert await cluster.log("third-time", previous=True) == "run 1\n"
+
+
+async def test_what_cannot_be_started_says_so(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
+    async with cluster_of(isolation) as cluster:
+        await cluster.create(make_pod("typo", make_container(command=["pyhton3"])))
+        ended = (await cluster.phase("typo", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]
+        assert (ended["exitCode"], ended["reason"]) == (128, "StartError")
+        assert "pyhton3" in ended["message"]

@@ -1,0 +1,123 @@
+"""The environment of a container: order, sources, and errors."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from muster.local.node.containers.config_sources import ConfigError
+from muster.local.node.containers.downward_api import PodPlacement
+from muster.local.node.containers.environment import arguments, base_environment, container_environment
+from tests.local.node.harness import MakePod, Pod
+
+
+class Shelf:
+    """ConfigMaps and Secrets of one namespace."""
+
+    def __init__(
+        self, config_maps: dict[str, dict[str, str]] | None = None, secrets: dict[str, dict[str, bytes]] | None = None
+    ) -> None:
+        self.config_maps = config_maps or {}
+        self.secrets = secrets or {}
+
+    async def config_map(self, namespace: str, name: str) -> Pod | None:
+        return {"data": self.config_maps[name]} if name in self.config_maps else None
+
+    async def secret(self, namespace: str, name: str) -> Pod | None:
+        if name not in self.secrets:
+            return None
+        return {"data": {key: base64.b64encode(value).decode() for key, value in self.secrets[name].items()}}
+
+
+@pytest.fixture
+def place(make_pod: MakePod, make_container: MakePod) -> PodPlacement:
+    made = make_pod("worker-0", make_container(), labels={"team/a": "x"}, hostname="w0")
+    made["metadata"] |= {"uid": "u-1", "annotations": {"note": "hi"}}
+    return PodPlacement(made, "local", "10.0.0.5", "10.0.0.1")
+
+
+def field(name: str, path: str) -> dict[str, Any]:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+async def environment(container: Pod, place: PodPlacement, shelf: Shelf | None = None) -> dict[str, str]:
+    return await container_environment(container, place, shelf or Shelf(), {})
+
+
+async def test_a_value_sees_the_variables_before_it_and_not_those_after(place: PodPlacement) -> None:
+    env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)"}, {"name": "C", "value": "3"}]
+    assert (await environment({"env": env}, place))["B"] == "1$(C)"
+
+
+async def test_the_downward_api_knows_the_pod(place: PodPlacement) -> None:
+    env = [
+        field("NAME", "metadata.name"),
+        field("UID", "metadata.uid"),
+        field("LABEL", "metadata.labels['team/a']"),
+        field("NOTE", "metadata.annotations['note']"),
+        field("ABSENT", "metadata.labels['absent']"),
+        field("IP", "status.podIP"),
+        field("HOST", "status.hostIP"),
+        field("NODE", "spec.nodeName"),
+    ]
+    made = await environment({"env": env}, place)
+    assert [made[each["name"]] for each in env] == [
+        "worker-0",
+        "u-1",
+        "x",
+        "hi",
+        "",
+        "10.0.0.5",
+        "10.0.0.1",
+        "local",
+    ]
+    assert made["HOSTNAME"] == "w0"
+
+
+async def test_env_wins_over_env_from_and_prefixes_are_put_before_names(place: PodPlacement) -> None:
+    container = {
+        "envFrom": [{"prefix": "P_", "configMapRef": {"name": "settings"}}, {"secretRef": {"name": "keys"}}],
+        "env": [{"name": "TOKEN", "value": "mine, not $(P_A)"}],
+    }
+    made = await environment(container, place, Shelf({"settings": {"A": "1"}}, {"keys": {"TOKEN": b"theirs"}}))
+    assert (made["P_A"], made["TOKEN"]) == ("1", "mine, not 1")
+
+
+@pytest.mark.parametrize(
+    ("origin", "message"),
+    [
+        ({"configMapKeyRef": {"name": "nope", "key": "a"}}, 'configmap "nope" not found'),
+        ({"configMapKeyRef": {"name": "settings", "key": "b"}}, "couldn't find key b in configmap settings"),
+        ({"secretKeyRef": {"name": "nope", "key": "a"}}, 'secret "nope" not found'),
+        ({"fieldRef": {"fieldPath": "spec.colour"}}, "is not supported"),
+        ({"fileKeyRef": {}}, "fileKeyRef"),
+    ],
+)
+async def test_a_reference_that_leads_nowhere_is_explained(
+    place: PodPlacement, origin: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        await environment({"env": [{"name": "A", "valueFrom": origin}]}, place, Shelf({"settings": {"a": "1"}}))
+
+
+async def test_an_optional_reference_that_leads_nowhere_sets_nothing(place: PodPlacement) -> None:
+    origin = {"configMapKeyRef": {"name": "nope", "key": "a", "optional": True}}
+    assert "A" not in await environment({"env": [{"name": "A", "valueFrom": origin}]}, place)
+
+
+async def test_a_nul_byte_is_refused_before_it_reaches_the_kernel(place: PodPlacement) -> None:
+    with pytest.raises(ConfigError, match="NUL"):
+        await environment({"env": [{"name": "A", "value": "a\0b"}]}, place)
+
+
+def test_command_and_args_are_expanded_and_a_missing_command_is_explained() -> None:
+    assert arguments({"command": ["sh", "-c"], "args": ["echo $(A) $(B)"]}, {"A": "1"}) == ["sh", "-c", "echo 1 $(B)"]
+    with pytest.raises(ConfigError, match=r"set spec\.containers") as refused:
+        arguments({"name": "main", "args": ["x"]}, {})
+    assert refused.value.reason == "CreateContainerError"
+
+
+def test_the_agents_python_comes_first() -> None:
+    assert base_environment("/home/pod", "/venv/bin")["PATH"].startswith("/venv/bin:")

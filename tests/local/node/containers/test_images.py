@@ -1,0 +1,22 @@
+"""Images that are treated as missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from muster.local.node.containers.images import missing
+
+
+@pytest.mark.parametrize(
+    ("image", "is_missing"),
+    [
+        ("missing/jax:1", True),
+        ("registry.example.com/missing:latest", True),
+        ("muster.local/missing", True),
+        ("muster.local/python:3", False),
+        ("registry.example.com/not-missing:1", False),
+        ("", False),
+    ],
+)
+def test_one_family_of_images_does_not_exist(image: str, is_missing: bool) -> None:
+    assert missing(image) is is_missing

@@ -1,0 +1,122 @@
+"""Container logs: timestamps, tail, since, follow, previous."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.local.node.containers.logs import MAX_LINE, LogStore, LogWriter
+from muster.local.node.timestamps import SECOND, micro_time, nano_time
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_700_000_000 * SECOND
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(clock: Clock, tmp_path: Path) -> LogStore:
+    made = LogStore(clock)
+    made.know("ns", "pod", tmp_path)
+    return made
+
+
+async def text(store: LogStore, **options: Any) -> bytes:
+    return b"".join([line async for line in store.read("ns", "pod", "main", **options)])
+
+
+async def test_lines_are_stamped_and_read_with_or_without(store: LogStore, tmp_path: Path) -> None:
+    writer = store.writer(tmp_path, "main", 0)
+    writer.feed(b"one\ntw")
+    writer.feed(b"o\n\nlast")
+    store.finish(writer)
+    assert await text(store) == b"one\ntwo\n\nlast\n"
+    assert (await text(store, timestamps=True)).splitlines()[0] == b"2023-11-14T22:13:20.000000000Z one"
+
+
+async def test_since_leaves_out_what_is_older(store: LogStore, tmp_path: Path, clock: Clock) -> None:
+    writer = store.writer(tmp_path, "main", 0)
+    writer.feed(b"old\n")
+    clock.now += 10 * SECOND
+    writer.feed(b"new\n")
+    store.finish(writer)
+    assert await text(store, since=1_700_000_005.0) == b"new\n"
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 3000])
+async def test_the_tail_is_the_last_lines(store: LogStore, tmp_path: Path, count: int) -> None:
+    written = [f"line {number} {'x' * 60}" for number in range(2500)]
+    writer = store.writer(tmp_path, "main", 0)
+    writer.feed("".join(f"{line}\n" for line in written).encode())
+    store.finish(writer)
+    expected = written[-count:] if count else []
+    assert (await text(store, tail=count)).decode().splitlines() == expected
+
+
+async def test_a_follower_waits_for_the_end_and_misses_nothing(store: LogStore, tmp_path: Path) -> None:
+    writer = store.writer(tmp_path, "main", 0)
+    writer.feed(b"a\n")
+    follower = asyncio.create_task(text(store, follow=True))
+    for piece in (b"b\n", b"c", b"\nd"):
+        await asyncio.sleep(0)
+        writer.feed(piece)
+    assert not follower.done()
+    store.finish(writer)
+    assert await follower == b"a\nb\nc\nd\n"
+
+
+async def test_previous_is_the_run_before_and_older_runs_are_removed(store: LogStore, tmp_path: Path) -> None:
+    for run in range(3):
+        writer = store.writer(tmp_path, "main", run)
+        writer.feed(f"run {run}\n".encode())
+        store.finish(writer)
+    assert await text(store) == b"run 2\n"
+    assert await text(store, previous=True) == b"run 1\n"
+    assert not (tmp_path / "main" / "0.log").exists()
+
+
+async def test_what_has_no_log_is_explained(store: LogStore) -> None:
+    with pytest.raises(FileNotFoundError, match="waiting to start"):
+        await text(store)
+    with pytest.raises(FileNotFoundError, match="previous terminated container"):
+        await text(store, previous=True)
+    with pytest.raises(FileNotFoundError, match="has not run on this node"):
+        async for _ in store.read("ns", "other", "main"):
+            pass
+
+
+async def test_a_pod_that_took_the_place_of_another_keeps_its_logs(store: LogStore, tmp_path: Path) -> None:
+    store.know("ns", "pod", tmp_path / "new")
+    store.forget("ns", "pod", tmp_path)
+    writer = store.writer(tmp_path / "new", "main", 0)
+    writer.feed(b"new\n")
+    store.finish(writer)
+    assert await text(store) == b"new\n"
+
+
+def test_a_line_without_end_is_cut(tmp_path: Path, clock: Clock) -> None:
+    writer = LogWriter(tmp_path / "0.log", clock)
+    writer.feed(b"x" * (MAX_LINE * 2 + 5))
+    writer.close()
+    lengths = [len(line) - len(nano_time(0)) - 1 for line in (tmp_path / "0.log").read_bytes().splitlines()]
+    assert lengths == [MAX_LINE, MAX_LINE, 5]
+
+
+@given(st.integers(min_value=0, max_value=4_000_000_000 * SECOND), st.integers(min_value=0, max_value=10**12))
+def test_stamps_sort_as_time_does(moment: int, later: int) -> None:
+    assert nano_time(moment) <= nano_time(moment + later)
+    assert len(nano_time(moment)) == 30
+    assert len(micro_time(moment)) == 27

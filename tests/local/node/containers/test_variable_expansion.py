@@ -1,0 +1,43 @@
+"""Expansion of $(VAR); the cases are those of Kubernetes' own table (expand_test.go), in our words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.local.node.containers.variable_expansion import expand
+
+VARIABLES = {"A": "a", "B": "b", "EMPTY": "", "NESTED": "$(A)"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$(A)", "a"),
+        ("__$(A)__$(B)__", "__a__b__"),
+        ("$(EMPTY)", ""),
+        ("$(UNKNOWN)", "$(UNKNOWN)"),
+        ("$$(A)", "$(A)"),
+        ("$$$(A)", "$a"),
+        ("$$$$(A)", "$$(A)"),
+        ("$(NESTED)", "$(A)"),
+        ("$(A", "$(A"),
+        ("$A ${A} $", "$A ${A} $"),
+        ("$()", "$()"),
+        ("$(A$(B)", "$(A$(B)"),
+        ("cost: 5$", "cost: 5$"),
+    ],
+)
+def test_a_reference_becomes_what_kubernetes_makes_of_it(text: str, expected: str) -> None:
+    assert expand(text, VARIABLES) == expected
+
+
+@given(st.text())
+def test_a_text_without_dollars_is_left_alone(text: str) -> None:
+    assert expand(text.replace("$", ""), VARIABLES) == text.replace("$", "")
+
+
+@given(st.text(alphabet="$()AB x", max_size=40))
+def test_escaping_every_dollar_gives_the_text_back(text: str) -> None:
+    assert expand(text.replace("$", "$$"), VARIABLES) == text

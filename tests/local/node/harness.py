@@ -1,0 +1,182 @@
+"""What the stories about the local node share: an API server in this process, an agent beside it, and pods."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from muster.api.errors import Conflict, NotFound
+from muster.kube.access import FixedAccess
+from muster.kube.connection import Connection
+from muster.kube.listwatch.changes import changes
+from muster.kube.listwatch.informer import Informer
+from muster.kube.resources import ResourceClient
+from muster.kube.transport import Answer
+from muster.local.apiserver import ApiServer
+from muster.local.node import Isolation, NodeAgent
+from muster.local.node.isolation.levels import refusal
+
+PATIENCE = 40.0
+PODS = "/api/v1/namespaces/default/pods"
+Pod = dict[str, Any]
+MakePod = Callable[..., Pod]
+
+
+def container(script: str = "", *, name: str = "main", **fields: Any) -> Pod:
+    """A container that runs a Python script."""
+    return {"name": name, "image": "muster.local/python:3", "command": ["python3", "-u", "-c", script]} | fields
+
+
+def pod(name: str, *containers: Pod, labels: Mapping[str, str] | None = None, **spec: Any) -> Pod:
+    """A pod of the namespace `default` that is not restarted and has two seconds to end."""
+    defaults = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 2}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "labels": dict(labels or {})},
+        "spec": defaults | {"containers": list(containers)} | spec,
+    }
+
+
+class Cluster:
+    """An API server and a node agent, and what a user would do with them."""
+
+    def __init__(self, url: str, agent: NodeAgent, connection: Connection) -> None:
+        self.url = url
+        self.agent = agent
+        self.api = ResourceClient(connection)
+
+    async def create(self, made: Pod) -> Pod:
+        return await self.api.create(PODS, made)
+
+    async def get(self, name: str) -> Pod:
+        return await self.api.get(f"{PODS}/{name}")
+
+    async def delete(self, name: str, **options: Any) -> None:
+        await self.api.delete(f"{PODS}/{name}", options)
+
+    async def until(self, name: str, holds: Callable[[Pod], bool]) -> Pod:
+        """The pod as soon as something holds of it; wakes with the watch."""
+        seen: Pod = {}
+        stream = changes(self.api.transport, PODS, {"fieldSelector": f"metadata.name={name}"})
+        try:
+            async with asyncio.timeout(PATIENCE), contextlib.aclosing(stream):
+                async for change in stream:
+                    seen = change.object
+                    if change.kind != "DELETED" and holds(seen):
+                        return seen
+        except TimeoutError:
+            pytest.fail(f"pod {name} never got there; last seen: {json.dumps(seen.get('status'), indent=1)}")
+        raise AssertionError("unreachable: the stream never ends by itself")
+
+    async def phase(self, name: str, phase: str) -> Pod:
+        return await self.until(name, lambda each: each.get("status", {}).get("phase") == phase)
+
+    async def gone(self, name: str) -> None:
+        """Wait until the pod object does not exist."""
+        changed = asyncio.Event()
+        chosen = {"fieldSelector": f"metadata.name={name}"}
+        informer = Informer(
+            self.api.transport,
+            PODS,
+            chosen,
+            changed=lambda _kind, _pod: changed.set(),
+            report=structlog.get_logger().info,
+        )
+        following = asyncio.create_task(informer.run(), name=f"until {name} is gone")
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await informer.synced.wait()
+                while informer.objects:
+                    changed.clear()
+                    await changed.wait()
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    async def log(self, name: str, container: str = "main", **options: Any) -> str:
+        lines = self.agent.logs.read("default", name, container, **options)
+        return b"".join([line async for line in lines]).decode()
+
+
+ClusterOf = Callable[..., contextlib.AbstractAsyncContextManager[Cluster]]
+
+
+@contextlib.asynccontextmanager
+async def running_cluster(isolation: Isolation | None, state_dir: Path, **options: Any) -> AsyncIterator[Cluster]:
+    reason = None if isolation is None else await asyncio.to_thread(refusal, isolation)
+    if reason is not None:
+        pytest.skip(f"no {isolation} on this machine: {reason}")
+    server = ApiServer(None)
+    url = await server.start()
+    agent = NodeAgent(FixedAccess(url), state_dir=state_dir, isolation=isolation, back_off=0.2, **options)
+    server.pod_logs = agent.logs
+    try:
+        await agent.start()
+        connection = await Connection.open(FixedAccess(url))
+        try:
+            yield Cluster(url, agent, connection)
+        finally:
+            await agent.stop(0.0)
+            await connection.aclose()
+    finally:
+        await server.stop()
+
+
+class FakeApi:
+    """A ``Transport`` over a few dictionaries, for tests in which nothing runs: objects by path, and what was asked."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Pod] = {}
+        self.asked: list[tuple[str, str, Any]] = []
+        self.refuse: list[Exception | None] = []
+        self.version = 100
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float | None = None,
+    ) -> Answer:
+        document = None if body is None else json.loads(body)
+        self.asked.append((method, path, document))
+        if self.refuse and (error := self.refuse.pop(0)) is not None:
+            raise error
+        if method == "PATCH":
+            answer = self._merge(path, document or {})
+        elif method == "GET":
+            if path not in self.objects:
+                raise NotFound(path, status=404)
+            answer = self.objects[path]
+        else:
+            answer = document or {}
+        return Answer(200, json.dumps(answer).encode())
+
+    def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> contextlib.AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        raise NotImplementedError
+
+    def _merge(self, path: str, patch: Mapping[str, Any]) -> Pod:
+        target = self.objects.setdefault(path.removesuffix("/status"), {"metadata": {}})
+        expected = (patch.get("metadata") or {}).get("resourceVersion")
+        if expected not in (None, target["metadata"].get("resourceVersion")):
+            raise Conflict("the object has been modified", status=409)
+        self.version += 1
+        target["metadata"]["resourceVersion"] = str(self.version)
+        target.setdefault("status", {}).update(patch.get("status", {}))
+        return target
+
+    def patches(self) -> list[Any]:
+        return [body for verb, _, body in self.asked if verb == "PATCH"]

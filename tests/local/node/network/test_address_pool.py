@@ -1,0 +1,69 @@
+"""Address pools and the blocks that agents claim."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+from types import SimpleNamespace
+from unittest.mock import AsyncMock
+
+import pytest
+
+from muster.local.node.isolation.levels import Isolation
+from muster.local.node.network.address_pool import (
+    AddressesExhaustedError,
+    AddressPool,
+    bridge_blocks,
+    claim,
+    loopback_blocks,
+)
+from muster.local.node.network.bridge import Bridge
+from muster.local.node.network.pod_network import PodNetwork
+
+
+def test_addresses_are_given_once_and_freed_ones_last() -> None:
+    addresses = AddressPool(ipaddress.IPv4Network("10.0.0.0/29"))
+    given = [addresses.take() for _ in range(5)]
+    assert given == [f"10.0.0.{number}" for number in range(2, 7)]
+    with pytest.raises(AddressesExhaustedError, match="run fewer pods"):
+        addresses.take()
+    addresses.free("10.0.0.4")
+    assert addresses.take() == "10.0.0.4"
+
+
+def test_a_reserved_address_waits_for_its_pod() -> None:
+    addresses = AddressPool(ipaddress.IPv4Network("127.77.0.0/29"), skip=0)
+    reserved = addresses.reserve("default/coordinator.exp")
+    assert addresses.reserve("default/coordinator.exp") == reserved
+    assert addresses.take("default/worker.exp") != reserved
+    assert addresses.take("default/coordinator.exp") == reserved
+
+
+def test_a_block_is_claimed_once_until_its_holder_ends() -> None:
+    held = claim("story", 1)
+    assert held is not None
+    assert claim("story", 1) is None
+    held.close()
+    again = claim("story", 1)
+    assert again is not None
+    again.close()
+
+
+async def test_no_two_agents_are_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an agent makes on the machine (its cgroups) bears its name, and it removes all that does."""
+    networks = [await PodNetwork.make(Isolation.REWRITE) for _ in range(3)]
+    try:
+        number = networks[0].name.removeprefix("loopback")
+        bridge = SimpleNamespace(name=f"muster{number}", block=bridge_blocks()[int(number)])
+        monkeypatch.setattr(Bridge, "make", AsyncMock(return_value=bridge))
+        names = [(await PodNetwork.make(Isolation.NETNS)).name, *(network.name for network in networks)]
+        assert len(set(names)) == 4
+    finally:
+        for network in networks:
+            await network.close()
+
+
+def test_blocks_do_not_overlap() -> None:
+    for blocks in (bridge_blocks(), loopback_blocks()):
+        ordered = sorted(blocks)
+        assert all(not a.overlaps(b) for a, b in itertools.pairwise(ordered))

@@ -1,0 +1,82 @@
+"""Hosts files: their entries, and when they are written."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from muster.local.node.network.hosts_entries import PodNames, lines, names_of, render
+from muster.local.node.network.hosts_files import HostsFiles
+from tests.local.node.harness import MakePod
+
+
+def member(
+    make_pod: MakePod, name: str, address: str, *, ready: bool = False, uid: str | None = None, **spec: Any
+) -> PodNames:
+    made = make_pod(name, labels={"app": "ray"}, **spec)
+    made["metadata"]["uid"] = uid or f"u-{name}"
+    if ready:
+        made["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
+    return names_of(made, address)
+
+
+def test_a_pod_has_the_names_a_headless_service_gives_it(make_pod: MakePod) -> None:
+    (line,) = lines("default", [member(make_pod, "w-0", "10.0.0.2", subdomain="exp")], [])
+    assert line == "10.0.0.2 w-0.exp.default.svc.cluster.local w-0.exp.default.svc w-0.exp.default w-0.exp"
+    (line,) = lines("other", [member(make_pod, "w-0", "10.0.0.2", subdomain="exp")], [])
+    assert line.split()[-1] == "w-0.exp.default"
+
+
+def test_a_pod_without_a_subdomain_has_no_name_for_others_but_one_for_itself(make_pod: MakePod) -> None:
+    alone = member(make_pod, "alone", "10.0.0.2")
+    assert lines("default", [alone], []) == []
+    assert render(alone, []).splitlines()[0] == "10.0.0.2 alone"
+
+
+def test_its_own_name_comes_first_and_aliases_before_the_others(make_pod: MakePod) -> None:
+    own = member(make_pod, "w-1", "10.0.0.3", hostname="rank1", subdomain="exp")
+    text = render(own, ["10.0.0.2 w-0.exp"], [{"ip": "10.9.9.9", "hostnames": ["licence", "l"]}]).splitlines()
+    assert text[0].startswith("10.0.0.3 ")
+    assert text[0].endswith(" rank1.exp rank1")
+    assert text.index("10.9.9.9 licence l") < text.index("10.0.0.2 w-0.exp")
+
+
+def test_a_service_leads_to_its_ready_pods_or_to_all_if_it_says_so(make_pod: MakePod) -> None:
+    pods = [member(make_pod, "a", "10.0.0.2", ready=True), member(make_pod, "b", "10.0.0.3")]
+    service: dict[str, Any] = {
+        "metadata": {"name": "head", "namespace": "default"},
+        "spec": {"selector": {"app": "ray"}},
+    }
+    assert [line.split()[0] for line in lines("default", pods, [service])] == ["10.0.0.2"]
+    service["spec"]["publishNotReadyAddresses"] = True
+    assert [line.split()[0] for line in lines("default", pods, [service])] == ["10.0.0.2", "10.0.0.3"]
+    service["spec"]["selector"] = {"app": "other"}
+    assert lines("default", pods, [service]) == []
+
+
+async def test_files_change_in_place_as_pods_come_become_ready_and_go(make_pod: MakePod, tmp_path: Path) -> None:
+    service: dict[str, Any] = {
+        "metadata": {"name": "head", "namespace": "default"},
+        "spec": {"selector": {"app": "ray"}},
+    }
+    files = HostsFiles({"s": service})
+    keeping = asyncio.create_task(files.run())
+    first, second = tmp_path / "first", tmp_path / "second"
+    files.keep(member(make_pod, "w-0", "10.0.0.2", subdomain="exp"), first)
+    inode = first.stat().st_ino
+    files.keep(member(make_pod, "w-1", "10.0.0.3", subdomain="exp"), second)
+    assert "10.0.0.2 w-0.exp" in second.read_text()
+    assert files.address_of("default", "w-1.exp") == "10.0.0.3"
+    await asyncio.sleep(0.05)
+    assert "10.0.0.3 w-1.exp" in first.read_text()
+    assert first.stat().st_ino == inode
+    files.note(member(make_pod, "w-1", "10.0.0.3", subdomain="exp", ready=True))
+    await asyncio.sleep(0.05)
+    assert "10.0.0.3 head.default" in first.read_text()
+    files.drop("u-w-1")
+    await asyncio.sleep(0.05)
+    assert "10.0.0.3" not in first.read_text()
+    assert files.address_of("default", "w-1.exp") is None
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)

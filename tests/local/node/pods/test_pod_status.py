@@ -1,0 +1,99 @@
+"""Phase, conditions and container statuses of a pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muster.local.node.containers.states import ContainerRecord, running, terminated, waiting
+from muster.local.node.pods.pod_status import PodState, phase, pod_status
+from tests.local.node.harness import MakePod, Pod
+
+RUNNING = running(0)
+
+
+CRASHING = waiting("CrashLoopBackOff")
+
+
+def ended(code: int = 0) -> Pod:
+    return terminated(
+        code, started=0, finished=0, container_id="process://1", reason="Completed" if not code else "Error"
+    )
+
+
+def record(state: Pod, last: Pod | None = None, **fields: Any) -> ContainerRecord:
+    return ContainerRecord(fields.pop("name", "main"), "image", state=state, last=last or {}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("states", "policy", "expected"),
+    [
+        ([waiting("ContainerCreating")], "Never", "Pending"),
+        ([RUNNING, waiting("ImagePullBackOff")], "Never", "Pending"),
+        ([RUNNING], "Never", "Running"),
+        ([RUNNING, ended(1)], "Never", "Running"),
+        ([ended(), ended()], "Never", "Succeeded"),
+        ([ended(), ended(1)], "Never", "Failed"),
+        ([ended(1)], "OnFailure", "Running"),
+        ([ended()], "OnFailure", "Succeeded"),
+        ([ended()], "Always", "Running"),
+    ],
+)
+def test_the_phase_follows_from_the_containers(states: list[Pod], policy: str, expected: str) -> None:
+    assert phase(PodState(containers=[record(state) for state in states]), policy) == expected
+
+
+def test_a_container_that_crashed_before_keeps_the_pod_running() -> None:
+    assert phase(PodState(containers=[record(CRASHING, ended(1))]), "Always") == "Running"
+
+
+def test_init_containers_hold_the_pod_back_and_can_fail_it() -> None:
+    held = PodState(containers=[record(RUNNING, init=True), record(waiting("PodInitializing"))])
+    assert phase(held, "Never") == "Pending"
+    failed = PodState(containers=[record(ended(1), init=True), record(waiting("PodInitializing"))])
+    assert phase(failed, "Never") == "Failed"
+    assert phase(failed, "Always") == "Pending"
+
+
+def test_a_sidecar_need_only_have_started() -> None:
+    sidecar = record(RUNNING, init=True, sidecar=True, started=True)
+    assert phase(PodState(containers=[sidecar, record(RUNNING)]), "Never") == "Running"
+
+
+def test_a_pod_that_is_over_has_an_end_for_every_container() -> None:
+    state = PodState(containers=[record(ended()), record(CRASHING, ended(3)), record(waiting("ContainerCreating"))])
+    for each in state.containers:
+        each.settle()
+    state.over = True
+    assert [each.exit_code for each in state.containers] == [0, 3, 137]
+    assert phase(state, "Always") == "Failed"
+
+
+def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str | None]]:
+    return {each["type"]: (each["status"], each.get("reason")) for each in status["conditions"]}
+
+
+def test_readiness_waits_for_every_container_and_every_gate(make_pod: MakePod) -> None:
+    made = make_pod("p", readinessGates=[{"conditionType": "example.com/loaded"}])
+    state = PodState(containers=[record(RUNNING, ready=True), record(RUNNING, name="slow")], sandboxed=True)
+    status = pod_status(made, state, "now")
+    assert conditions(status)["ContainersReady"] == ("False", "ContainersNotReady")
+    assert "[slow]" in next(each for each in status["conditions"] if each["type"] == "Ready")["message"]
+    state.containers[1].ready = True
+    status = pod_status(made, state, "now")
+    assert conditions(status)["ContainersReady"] == ("True", None)
+    assert conditions(status)["Ready"] == ("False", "ReadinessGatesNotReady")
+    made["status"] = {"conditions": [{"type": "example.com/loaded", "status": "True"}]}
+    assert conditions(pod_status(made, state, "now"))["Ready"] == ("True", None)
+
+
+def test_conditions_of_others_are_kept_and_times_change_with_the_status_only(make_pod: MakePod) -> None:
+    made = make_pod("p")
+    foreign = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "before"}
+    made["status"] = {"conditions": [foreign, ready]}
+    status = pod_status(made, PodState(containers=[record(RUNNING, ready=True)]), "now")
+    assert foreign in status["conditions"]
+    times = {each["type"]: each.get("lastTransitionTime") for each in status["conditions"]}
+    assert (times["Ready"], times["ContainersReady"]) == ("before", "now")

@@ -1,0 +1,92 @@
+"""Volumes: content, errors, and mounts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.local.node.containers.config_sources import ConfigError
+from muster.local.node.containers.downward_api import PodPlacement
+from muster.local.node.pods.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
+from tests.local.node.harness import MakePod, Pod
+
+MakeVolumes = Callable[..., Awaitable[dict[str, dict[str, Any]]]]
+
+
+class Shelf:
+    async def config_map(self, namespace: str, name: str) -> Pod | None:
+        return {"data": {"train.yaml": "lr: 1", "b": "2"}} if name == "settings" else None
+
+    async def secret(self, namespace: str, name: str) -> Pod | None:
+        return {"data": {"key": "c2VjcmV0"}} if name == "keys" else None
+
+
+@pytest.fixture
+def make(make_pod: MakePod, tmp_path: Path) -> MakeVolumes:
+    async def made(*volumes: Pod) -> dict[str, dict[str, Any]]:
+        pod = make_pod("p", volumes=list(volumes), labels={"a": "1"})
+        return await make_volumes(tmp_path / "volumes", PodPlacement(pod, "local", "10.0.0.2", "10.0.0.1"), Shelf())
+
+    return made
+
+
+async def test_config_maps_secrets_and_the_pod_itself_become_files(make: MakeVolumes, tmp_path: Path) -> None:
+    await make(
+        {"name": "settings", "configMap": {"name": "settings"}},
+        {"name": "one", "configMap": {"name": "settings", "items": [{"key": "b", "path": "deep/c"}]}},
+        {"name": "keys", "secret": {"secretName": "keys"}},
+        {"name": "me", "downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}},
+    )
+    volumes = tmp_path / "volumes"
+    assert (volumes / "settings" / "train.yaml").read_text() == "lr: 1"
+    assert (volumes / "one" / "deep" / "c").read_text() == "2"
+    assert not (volumes / "one" / "b").exists()
+    assert (volumes / "keys" / "key").read_bytes() == b"secret"
+    assert (volumes / "me" / "name").read_text() == "p"
+
+
+@pytest.mark.parametrize(
+    ("volume", "message"),
+    [
+        ({"configMap": {"name": "nope"}}, 'configmap "nope" not found'),
+        ({"configMap": {"name": "settings", "items": [{"key": "b", "path": "../c"}]}}, "must stay inside"),
+        ({"configMap": {"name": "settings", "items": [{"key": "z", "path": "c"}]}}, "non-existent config key: z"),
+        ({"hostPath": {"path": "/no/such/folder"}}, "does not exist on this machine"),
+        ({"persistentVolumeClaim": {"claimName": "data"}}, "no persistentVolumeClaim volumes; use emptyDir"),
+        ({"emptyDir": {"medium": "Memory", "sizeLimit": "lots"}}, "sizeLimit"),
+    ],
+)
+async def test_what_cannot_be_made_is_explained(make: MakeVolumes, volume: Pod, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        await make({"name": "v"} | volume)
+
+
+async def test_a_memory_volume_is_a_tmpfs_of_the_size_asked_for(make: MakeVolumes, tmp_path: Path) -> None:
+    volumes = await make({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}})
+    assert memory_volumes(volumes) == [(str(tmp_path / "volumes" / "shm"), 64 * 1024 * 1024)]
+
+
+async def test_mounts_name_their_source_and_paths_cannot_leave_a_volume(make: MakeVolumes, tmp_path: Path) -> None:
+    volumes = await make({"name": "my-data", "emptyDir": {}}, {"name": "settings", "configMap": {"name": "settings"}})
+    folder = tmp_path / "volumes"
+    mounts = mounts_of(
+        {
+            "volumeMounts": [
+                {"name": "my-data", "mountPath": "/data", "subPath": "run/1"},
+                {"name": "settings", "mountPath": "/etc/train.yaml", "subPath": "train.yaml"},
+            ]
+        },
+        volumes,
+    )
+    assert [(each["target"], each["source"], each["file"], each["read_only"]) for each in mounts] == [
+        ("/data", str(folder / "my-data" / "run" / "1"), False, False),
+        ("/etc/train.yaml", str(folder / "settings" / "train.yaml"), True, True),
+    ]
+    with pytest.raises(ConfigError, match="must stay inside"):
+        mounts_of({"volumeMounts": [{"name": "my-data", "mountPath": "/d", "subPath": "../.."}]}, volumes)
+    with pytest.raises(ConfigError, match="names no volume"):
+        mounts_of({"volumeMounts": [{"name": "other", "mountPath": "/d"}]}, volumes)
+    assert volume_variables(volumes)["MUSTER_VOLUME_MY_DATA"] == str(folder / "my-data")

@@ -1,0 +1,76 @@
+"""Which pods fit on the node, and the scheduler's messages."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from muster.local.node.scheduling.fit import amounts, message, misfits, requests
+from tests.local.node.harness import MakePod, Pod
+
+CAPACITY = amounts({"cpu": "2", "memory": "4Gi", "pods": "3"})
+
+
+def asks(make_pod: MakePod, make_container: MakePod, name: str = "p", seconds: int = 0, **resources: str) -> Pod:
+    made = make_pod(name, make_container(resources={"requests": resources}))
+    made["metadata"] |= {
+        "uid": f"u-{name}",
+        "creationTimestamp": f"2026-01-01T00:00:{seconds:02}Z",
+        "resourceVersion": "1",
+    }
+    return made
+
+
+def test_init_containers_count_by_the_largest_and_sidecars_always(make_pod: MakePod, make_container: MakePod) -> None:
+    def need(cpu: str, **fields: Any) -> Pod:
+        return make_container(resources={"requests": {"cpu": cpu}}, **fields)
+
+    made = make_pod(
+        "p", need("500m"), need("250m"), initContainers=[need("600m"), need("100m", restartPolicy="Always")]
+    )
+    assert requests(made)["cpu"] == Decimal("0.85")
+
+
+def test_limits_stand_in_for_requests(make_pod: MakePod, make_container: MakePod) -> None:
+    made = make_pod("p", make_container(resources={"limits": {"nvidia.com/gpu": "1"}}))
+    assert requests(made)["nvidia.com/gpu"] == 1
+
+
+def test_all_that_is_short_is_named(make_pod: MakePod, make_container: MakePod) -> None:
+    wanted: dict[str, Any] = {"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "1"}
+    made = asks(make_pod, make_container, **wanted)
+    reasons = misfits(made, {}, CAPACITY, amounts({"cpu": "1500m", "pods": "3"}))
+    assert message(reasons) == (
+        "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 Insufficient nvidia.com/gpu, "
+        "1 Too many pods."
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "fits"),
+    [
+        ({"nodeSelector": {"disk": "ssd"}}, True),
+        ({"nodeSelector": {"disk": "tape"}}, False),
+        ({"affinity": [("disk", "In", ["ssd", "nvme"])]}, True),
+        ({"affinity": [("disk", "NotIn", ["ssd"])]}, False),
+        ({"affinity": [("gpus", "Gt", ["3"])]}, True),
+        ({"affinity": [("gpus", "Lt", ["3"])]}, False),
+        ({"affinity": [("tape", "DoesNotExist", None), ("disk", "Exists", None)]}, True),
+    ],
+)
+def test_a_node_is_chosen_by_its_labels(
+    make_pod: MakePod, make_container: MakePod, fields: dict[str, Any], fits: bool
+) -> None:
+    if "affinity" in fields:
+        terms = [{"matchExpressions": [{"key": k, "operator": o, "values": v} for k, o, v in fields["affinity"]]}]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        fields = {"affinity": {"nodeAffinity": required}}
+    reasons = misfits(make_pod("p", make_container(), **fields), {"disk": "ssd", "gpus": "4"}, CAPACITY, {})
+    assert reasons == ([] if fits else ["node(s) didn't match Pod's node affinity/selector"])
+
+
+@pytest.fixture
+def pods() -> dict[str, Pod]:
+    return {}

@@ -1,0 +1,119 @@
+"""The scheduler: order, bindings, and the PodScheduled condition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muster.api.errors import Conflict, Unreachable
+from muster.kube.resources import ResourceClient
+from muster.local.node.scheduling.fit import amounts
+from muster.local.node.scheduling.scheduler import Scheduler
+from tests.local.node.harness import FakeApi, MakePod, Pod
+
+CAPACITY = amounts({"cpu": "2", "memory": "4Gi", "pods": "3"})
+
+
+def asks(make_pod: MakePod, make_container: MakePod, name: str = "p", seconds: int = 0, **resources: str) -> Pod:
+    made = make_pod(name, make_container(resources={"requests": resources}))
+    made["metadata"] |= {
+        "uid": f"u-{name}",
+        "creationTimestamp": f"2026-01-01T00:00:{seconds:02}Z",
+        "resourceVersion": "1",
+    }
+    return made
+
+
+@pytest.fixture
+def pods() -> dict[str, Pod]:
+    return {}
+
+
+@pytest.fixture
+def scheduler(fake_api: FakeApi, pods: dict[str, Any]) -> Scheduler:
+    return Scheduler(ResourceClient(fake_api), pods, node="local", node_labels={}, capacity=CAPACITY, clock=lambda: 0)
+
+
+def bound(fake_api: FakeApi) -> list[str]:
+    return [path.split("/")[-2] for verb, path, _ in fake_api.asked if verb == "POST"]
+
+
+async def test_the_oldest_come_first_and_a_big_one_does_not_block_the_small(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
+    for name, seconds, cpu in (("young", 9, "1"), ("big", 1, "64"), ("old", 0, "1")):
+        pods[f"u-{name}"] = asks(make_pod, make_container, name, seconds, cpu=cpu)
+    assert await scheduler.schedule()
+    assert bound(fake_api) == ["old", "young"]
+    (patch,) = fake_api.patches()
+    assert patch["status"]["conditions"][0]["reason"] == "Unschedulable"
+
+
+async def test_what_is_bound_counts_before_the_watch_tells_of_it(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
+    for number in range(4):
+        pods[f"u-p{number}"] = asks(make_pod, make_container, f"p{number}", number, cpu="1")
+    await scheduler.schedule()
+    await scheduler.schedule()
+    assert bound(fake_api) == ["p0", "p1"]
+
+
+async def test_room_that_is_freed_is_used(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
+    running = asks(make_pod, make_container, "first", cpu="2")
+    running["spec"]["nodeName"] = "local"
+    pods["u-first"] = running
+    pods["u-next"] = asks(make_pod, make_container, "next", cpu="2")
+    await scheduler.schedule()
+    assert bound(fake_api) == []
+    running["status"] = {"phase": "Succeeded"}
+    await scheduler.schedule()
+    assert bound(fake_api) == ["next"]
+
+
+async def test_the_same_reason_is_written_once(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
+    waiting = pods["u-p"] = asks(make_pod, make_container, cpu="64")
+    path = "/api/v1/namespaces/default/pods/p"
+    fake_api.objects[path] = waiting
+    await scheduler.schedule()
+    pods["u-p"] = fake_api.objects[path]
+    await scheduler.schedule()
+    assert len(fake_api.patches()) == 1
+
+
+async def test_gated_foreign_and_dying_pods_are_left_alone(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
+    gated, foreign, dying = (asks(make_pod, make_container, name) for name in ("gated", "foreign", "dying"))
+    gated["spec"]["schedulingGates"] = [{"name": "wait"}]
+    foreign["spec"]["schedulerName"] = "kueue"
+    dying["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    pods |= {each["metadata"]["uid"]: each for each in (gated, foreign, dying)}
+    await scheduler.schedule()
+    assert bound(fake_api) == []
+    assert [patch["status"]["conditions"][0]["reason"] for patch in fake_api.patches()] == ["SchedulingGated"]
+
+
+async def test_one_pod_that_cannot_be_read_delays_no_other(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
+    pods["u-bad"] = asks(make_pod, make_container, "bad", 0, cpu="three")
+    pods["u-good"] = asks(make_pod, make_container, "good", 1, cpu="1")
+    await scheduler.schedule()
+    assert bound(fake_api) == ["good"]
+    assert "'three'" in fake_api.patches()[0]["status"]["conditions"][0]["message"]
+
+
+async def test_a_lost_race_is_no_reason_to_come_back_but_a_silent_server_is(
+    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+) -> None:
+    pods["u-p"] = asks(make_pod, make_container, cpu="1")
+    fake_api.refuse = [Conflict("already bound", status=409)]
+    assert await scheduler.schedule()
+    fake_api.refuse = [Unreachable("gone")]
+    assert not await scheduler.schedule()
