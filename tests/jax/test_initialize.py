@@ -11,7 +11,7 @@ MEMBER = {
 }
 
 
-def test_a_member_is_told_all_that_jax_does_not_read_itself() -> None:
+def test_a_member_passes_what_jax_does_not_read_itself() -> None:
     assert arguments(MEMBER) == {
         "coordinator_address": "worker-0-0-x7k2p.run:1234",
         "num_processes": 4,
@@ -20,11 +20,11 @@ def test_a_member_is_told_all_that_jax_does_not_read_itself() -> None:
 
 
 @pytest.mark.parametrize("missing", MEMBER)
-def test_elsewhere_it_says_what_is_missing(missing: str) -> None:
+def test_a_missing_variable_is_named(missing: str) -> None:
     with pytest.raises(NotAMember, match=missing):
         arguments({name: value for name, value in MEMBER.items() if name != missing})
 
 
-def test_nonsense_is_named() -> None:
+def test_a_process_id_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(NotAMember, match="whole numbers"):
         arguments(MEMBER | {"JAXOPERATOR_PROCESS_ID": "two"})

@@ -90,7 +90,7 @@ def test_every_series_is_declared_with_exactly_its_labels_and_every_row_is_scrap
     assert sampled == {row.name for row in CATALOGUE}
 
 
-def test_a_sparing_way_of_writing_changes_no_byte() -> None:
+def test_the_fast_writer_gives_the_same_bytes() -> None:
     seen = look(everything().registry)
     body, _ = write(seen, OPENMETRICS)
     assert body == openmetrics.generate_latest(seen)
@@ -118,7 +118,7 @@ def test_names_follow_the_conventions() -> None:
             assert not {"namespace", "experiment", "pod"} & set(row.labels), "a series per experiment would never end"
 
 
-def test_two_watches_of_one_resource_are_as_good_as_the_worse() -> None:
+def test_two_watches_of_one_resource_report_the_worse() -> None:
     instruments = everything()
     watches = [("pods", Watch()), ("pods", Watch(synced=False, age=50.0)), ("services", Watch())]
     seen = look(WatchCollector(lambda: watches, lambda: NOW))
@@ -131,7 +131,7 @@ def test_two_watches_of_one_resource_are_as_good_as_the_worse() -> None:
     assert instruments.registry.get_sample_value("muster_tracked_pods") == 4
 
 
-def test_a_standby_says_0_and_has_no_renewal_to_speak_of() -> None:
+def test_a_standby_reports_0_and_no_renewal() -> None:
     standby = Leader(leading=False, renewal_age=None)
     samples = {s.name: s.value for family in LeadershipCollector(standby).collect() for s in family.samples}
     assert samples == {"muster_leader": 0, "muster_leader_transitions_total": 1}

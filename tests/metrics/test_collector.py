@@ -41,7 +41,7 @@ def names(found: Scrape, experiment: str = "run") -> set[str]:
     return {name.removeprefix("muster_experiment_") for name, labels in found if ("experiment", experiment) in labels}
 
 
-def test_an_assembling_gang_shows_who_is_there() -> None:
+def test_an_assembling_gang_shows_which_members_arrived() -> None:
     clocks = {ClockName.ASSEMBLY: Clock(60, ClockAction.FAIL), ClockName.TOTAL: Clock(600, ClockAction.FAIL)}
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "3/4 ranks arrived", 1, NOW)
     now = record(
@@ -68,7 +68,7 @@ def test_an_assembling_gang_shows_who_is_there() -> None:
     assert value(found, "muster_experiments", {"operator": "jax", "phase": "Failed"}) == 0
 
 
-def test_before_the_first_probe_nobody_has_arrived_and_nothing_is_said_of_the_coordinator() -> None:
+def test_before_the_first_probe_no_member_has_arrived_and_the_coordinator_has_no_series() -> None:
     found = scrape([Subject(plan(), record(), view())])
     assert value(found, "muster_experiment_ranks_missing", ONE) == 4
     assert value(found, "muster_experiment_stuck", ONE | {"reason": "NotStuck"}) == 0
@@ -80,7 +80,7 @@ def test_a_daemon_that_has_just_started_repeats_what_was_persisted() -> None:
     assert value(found, "muster_experiment_ranks_arrived", ONE) == 4
 
 
-def test_a_coordinator_that_falls_silent_does_not_unsay_who_had_arrived() -> None:
+def test_a_silent_coordinator_keeps_the_last_arrivals() -> None:
     seen = view(heard=answer(ARRIVED, ARRIVED, ARRIVED, MISSING))
     seen.observe_probe(answer(coordinator=CoordinatorState.TIMEOUT, expected=None), 0)
     found = scrape([Subject(plan(), record(phase=Phase.ASSEMBLING), seen)])
@@ -88,7 +88,7 @@ def test_a_coordinator_that_falls_silent_does_not_unsay_who_had_arrived() -> Non
     assert value(found, "muster_experiment_coordinator_state", ONE | {"state": "timeout"}) == 1
 
 
-def test_the_answer_of_an_older_epoch_says_nothing_of_this_one() -> None:
+def test_an_answer_of_an_older_epoch_is_not_exported() -> None:
     seen = view(heard=answer(*[RankState.CONNECTED] * 4), epoch=0)
     found = scrape([Subject(plan(), record(epoch=1), seen)])
     assert value(found, "muster_experiment_ranks_arrived", ONE) == 0
@@ -102,7 +102,7 @@ def test_without_a_roll_a_member_has_arrived_when_its_pod_is_ready() -> None:
     assert value(found, "muster_experiment_ranks_missing", ONE) == 2
 
 
-def test_a_coordinator_that_speaks_of_rank_0_only_leaves_the_roll_open() -> None:
+def test_an_answer_for_rank_0_only_exports_no_arrival_counts() -> None:
     heard = answer(ARRIVED, partial="this version of jax reports rank 0 only", expected=None)
     found = scrape([Subject(plan(), record(phase=Phase.ASSEMBLING), view(heard=heard))])
     assert "ranks_expected" in names(found)
@@ -115,7 +115,7 @@ def test_more_ranks_than_members_never_make_a_negative_count() -> None:
     assert value(found, "muster_experiment_ranks_missing", ONE) == 0
 
 
-def test_a_suspended_experiment_misses_nobody_and_a_finished_one_is_only_named() -> None:
+def test_a_suspended_experiment_has_no_rank_series_and_a_finished_one_only_info() -> None:
     assert not {
         name for name in names(scrape([Subject(plan(), record(phase=Phase.SUSPENDED), view())])) if "rank" in name
     }

@@ -63,14 +63,14 @@ def test_an_outcome_is_counted_once_even_if_the_first_record_is_the_last(instrum
 
 
 @pytest.mark.parametrize("odd", [nan, inf, -5.0])
-def test_a_clock_that_jumped_spoils_no_sum(instruments: Instruments, odd: float) -> None:
+def test_an_invalid_duration_does_not_spoil_the_sum(instruments: Instruments, odd: float) -> None:
     instruments.decision(odd)
     instruments.decision(0.25)
     assert read(instruments, "muster_decision_duration_seconds_sum") == 0.25
     assert read(instruments, "muster_decision_duration_seconds_count") == 2
 
 
-def test_invented_reasons_end_in_one_series(instruments: Instruments) -> None:
+def test_reasons_beyond_the_limit_share_the_overflow_series(instruments: Instruments) -> None:
     for n in range(LABEL_SETS + 50):
         instruments.transition(plan(), None, record(phase=Phase.FAILED, reason=f"Reason\ud800{n}"))
     other = {"operator": "_other", "outcome": "_other", "reason": "_other"}

@@ -89,7 +89,7 @@ def test_the_first_failure_restarts_the_gang_once_and_is_named() -> None:
     assert story.told.count("GangRestart") == 1
 
 
-def test_a_preemption_of_which_the_word_was_lost_is_found_before_its_survivors_are_blamed() -> None:
+def test_a_live_read_finds_a_preemption_whose_event_was_lost() -> None:
     story = Story(plan(limit=0))
     story.assemble()
     for rank in (0, 1, 3):
@@ -131,7 +131,7 @@ def test_old_pods_that_do_not_end_are_called_stuck_and_deleted_by_force_only_whe
         assert [(len(each.pods), each.grace) for each in deletes] == ([(3, 0)] if forced else [])
 
 
-def test_how_it_ended_stays_when_its_pods_are_removed() -> None:
+def test_the_recorded_outcome_stays_when_its_pods_are_removed() -> None:
     story = Story(plan())
     story.assemble()
     for rank in range(4):
@@ -192,7 +192,7 @@ def test_disruptions_cost_nothing_of_the_budget() -> None:
     assert story.kept.cause.reason == "PreemptionByScheduler"
 
 
-def test_a_pod_somebody_deletes_is_a_disruption() -> None:
+def test_a_deleted_pod_is_a_disruption() -> None:
     story = Story(plan(limit=0))
     story.assemble()
     story.set(3, terminating=True)
@@ -212,7 +212,7 @@ def test_a_pod_that_seems_gone_is_looked_for_before_anything_is_destroyed() -> N
     assert (story.kept.epoch, story.kept.phase) == (1, Phase.RESTARTING)
 
 
-def test_a_rank_that_never_calls_is_named_within_seconds_and_the_assembly_clock_ends_it() -> None:
+def test_a_rank_that_never_registers_is_named_and_the_assembly_clock_fails_the_experiment() -> None:
     clocks = {ClockName.ASSEMBLY: Clock(30, ClockAction.FAIL)}
     story = Story(plan(clocks=clocks))
     story.launch()
@@ -272,7 +272,7 @@ def test_an_orderly_end_raises_no_alarm() -> None:
     assert story.condition(ConditionType.STUCK) == (False, "NotStuck")
 
 
-def test_a_coordinator_that_was_told_another_count_is_stuck_at_once() -> None:
+def test_a_coordinator_with_another_process_count_is_stuck_at_once() -> None:
     story = Story(plan())
     story.launch()
     story.start()
@@ -425,7 +425,7 @@ def test_the_picture_is_refreshed_at_growing_intervals() -> None:
     assert story.writes - before <= 5
 
 
-def test_a_gang_of_nobody_has_succeeded() -> None:
+def test_an_empty_gang_has_succeeded() -> None:
     story = Story(plan(size=0))
     story.look()
     assert story.kept.phase is Phase.SUCCEEDED

@@ -38,7 +38,7 @@ def test_what_is_not_said_has_a_default() -> None:
 
 
 @pytest.mark.parametrize(("kind", "passive"), [(ProbeKind.NONE, True), (ProbeKind.JAX, False)])
-def test_only_jax_says_who_has_arrived(kind: ProbeKind, passive: bool) -> None:
+def test_only_jax_reports_which_ranks_arrived(kind: ProbeKind, passive: bool) -> None:
     assert kind.passive is passive
 
 
@@ -70,7 +70,7 @@ def test_each_rank_finds_its_member_and_no_other_rank_does() -> None:
     assert [run.group_of(rank) for rank in (0, 1, 2, 13, 14)] == [MASTER, MASTER, WORKERS, WORKERS, None]
 
 
-def test_a_group_of_nobody_has_no_member() -> None:
+def test_an_empty_group_has_no_member() -> None:
     empty = Group("spare", replicas=0, completions=4, pod=PodSpec(), first_rank=0)
     run = plan(groups=(empty, Group("worker", 1, 2, PodSpec(), first_rank=0)))
     assert [member.group for member in run.members()] == ["worker", "worker"]
@@ -96,5 +96,5 @@ def test_without_a_coordinator_there_is_no_address() -> None:
     assert (run.coordinator_host(0), run.coordinator_address(0)) == ("", "")
 
 
-def test_a_coordinator_of_a_gang_of_nobody_has_no_host() -> None:
+def test_the_coordinator_of_an_empty_gang_has_no_host() -> None:
     assert plan(size=0).coordinator_host(0) == ""

@@ -46,6 +46,6 @@ def test_only_an_answer_is_serving(state: CoordinatorState) -> None:
     assert state.serving is (state.value == "serving")
 
 
-def test_nobody_home_is_an_empty_roll() -> None:
+def test_a_refused_connection_is_an_empty_roll() -> None:
     said = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
     assert (said.arrived, said.missing, said.failed, said.left, said.passed) == (frozenset(), (), (), (), False)

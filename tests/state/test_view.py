@@ -146,7 +146,7 @@ def test_a_changed_pod_is_counted_once_and_by_its_newest_state() -> None:
     assert counts(seen.of(0)) == (1, 1, 1, 1, 0)
 
 
-def test_an_epoch_without_pods_is_nobody() -> None:
+def test_an_epoch_without_pods_counts_no_members() -> None:
     seen = view(pod(0, epoch=3))
     assert seen.of(0) is NO_TALLY
     assert seen.others(0) == [seen.of(3)]
@@ -195,7 +195,7 @@ def test_another_roll_another_life_or_a_silence_is_news(other: RollAnswer) -> No
     assert probe_result(other, 0, probe_result(answer(ARRIVED, MISSING), 0, None)).since == NOW + 9
 
 
-def test_a_silent_coordinator_does_not_unsay_who_came() -> None:
+def test_a_silent_coordinator_keeps_the_last_roll() -> None:
     heard = probe_result(answer(ARRIVED, MISSING, expected=2, incarnation=3), 0, None)
     silence = RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT, latency=3.0, detail="no answer")
     here = probe_result(silence, 0, heard)
@@ -206,7 +206,7 @@ def test_a_silent_coordinator_does_not_unsay_who_came() -> None:
     assert (here.served, here.serving, here.arrived, here.missing, here.since) == (True, False, 1, (1,), NOW + 1)
 
 
-def test_an_older_epochs_answer_counts_for_nothing() -> None:
+def test_an_answer_of_an_older_epoch_is_ignored() -> None:
     old = probe_result(answer(CONNECTED, LEFT), 0, None)
     here = probe_result(RollAnswer(at=NOW + 5, coordinator=CoordinatorState.REFUSED), 1, old)
     assert (here.epoch, here.since, here.served, here.arrived) == (1, NOW + 5, False, 0)
@@ -227,7 +227,7 @@ def test_passed_and_leaving_stay_for_one_life_of_the_coordinator() -> None:
     assert (later.passed, later.leaving) == (False, False)
 
 
-def test_no_more_ranks_are_named_than_help_anybody() -> None:
+def test_the_number_of_named_ranks_is_bounded() -> None:
     here = probe_result(answer(*[MISSING] * 100), 0, None)
     assert here.missing == tuple(range(SHOWN_RANKS))
     assert SHOWN_RANKS == 64

@@ -78,7 +78,7 @@ def test_jax_ranks_find_rank_zero_by_address() -> None:
 
 
 @pytest.mark.parametrize(("count", "probe"), [(0, ProbeKind.NONE), (1, ProbeKind.NONE), (2, ProbeKind.JAX)])
-def test_a_single_jax_process_has_nobody_to_wait_for(count: int, probe: ProbeKind) -> None:
+def test_a_single_jax_process_waits_for_no_other(count: int, probe: ProbeKind) -> None:
     run = planned(types={"worker": {"count": count, "resources": SMALL}})
     assert run.coordinator == Coordinator(0, 1234, probe)
 

@@ -152,7 +152,7 @@ def test_the_assembly_clock_names_who_is_missing() -> None:
 
 
 @pytest.mark.parametrize("action", [FAIL, RESTART])
-def test_a_clock_ends_nothing_before_somebody_has_looked_past_the_cache(action: ClockAction) -> None:
+def test_a_clock_ends_nothing_before_a_live_read(action: ClockAction) -> None:
     late = case(pod(0), clocks={PENDING: Clock(10, action)}, now=NOW + 50, look=None, **STARTED)
     assert deadline.judge(late) == ReadFirst()
     view_of(late).engine.live_read = LiveRead(NOW + 10.9, version=7)
@@ -164,5 +164,5 @@ def test_a_clock_ends_nothing_before_somebody_has_looked_past_the_cache(action: 
 @pytest.mark.parametrize(
     "clocks", [{}, {TOTAL: Clock(500, FAIL)}, {PENDING: Clock(5, ALERT)}, {TERMINATING: Clock(5, RESTART)}]
 )
-def test_where_no_clock_ends_anything_nobody_needs_to_look(clocks: dict[ClockName, Clock]) -> None:
+def test_a_clock_that_ends_nothing_needs_no_live_read(clocks: dict[ClockName, Clock]) -> None:
     assert deadline.judge(case(clocks=clocks, now=NOW + 100, look=None, **STARTED)) is None

@@ -39,7 +39,7 @@ def test_the_earliest_failure_is_the_cause() -> None:
     assert first(crashed(0, at=NOW - 1), crashed(1, at=NOW - 3), crashed(2, at=NOW - 2)).rank == 1
 
 
-def test_of_the_same_second_an_abort_comes_last_and_then_the_lowest_rank() -> None:
+def test_within_one_second_sigabrt_sorts_last_and_ranks_ascend() -> None:
     assert first(crashed(0, code=134), crashed(3), crashed(2)).rank == 2
     assert first(crashed(3, code=134), crashed(1, code=134)).rank == 1
 
@@ -65,12 +65,12 @@ def test_an_announced_disruption_is_not_one_yet() -> None:
     assert failure.first_cause(case(pod(2, disruption="Preempted"))) is None
 
 
-def test_a_failure_that_nobody_deleted_goes_before_a_deleted_one() -> None:
+def test_a_failure_goes_before_the_failure_of_a_deleted_pod() -> None:
     cause = first(crashed(0, at=NOW - 9, terminating=True), crashed(2, at=NOW - 1))
     assert cause.rank == 2
 
 
-def test_somebody_deleted_a_member() -> None:
+def test_a_deleted_member_is_a_cause() -> None:
     cause = first(pod(1, terminating=True))
     assert (cause.rank, cause.reason, cause.disruption) == (1, "PodDeleted", True)
     assert first(crashed(3, terminating=True)).rank == 3
@@ -87,7 +87,7 @@ def test_a_cause_is_of_the_records_epoch_and_of_now() -> None:
     assert early.at == NOW
 
 
-def test_what_older_epochs_still_do_is_nothing() -> None:
+def test_pods_of_older_epochs_are_no_cause() -> None:
     assert failure.first_cause(case(crashed(0, epoch=0), epoch=1)) is None
 
 
@@ -112,7 +112,7 @@ def test_disruptions_need_no_budget() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, 3])
-def test_nothing_is_charged_before_somebody_has_looked_past_the_cache(limit: int) -> None:
+def test_no_restart_is_charged_before_a_live_read(limit: int) -> None:
     """Of a preemption the cache may have missed the one event that tells of it."""
     broken = (crashed(1, resource_version=40), crashed(2, resource_version=50))
     assert failure.judge(case(*broken, limit=limit, looked=None)) == ReadFirst()
@@ -120,7 +120,7 @@ def test_nothing_is_charged_before_somebody_has_looked_past_the_cache(limit: int
     assert isinstance(failure.judge(case(*broken, limit=limit, looked=40)), Restart if limit else Fail)
 
 
-def test_a_disruption_waits_for_no_look() -> None:
+def test_a_disruption_needs_no_live_read() -> None:
     """It costs nothing, whatever else has happened."""
     assert isinstance(failure.judge(case(crashed(0), pod(2, terminating=True), looked=None)), ReadFirst)
     assert isinstance(failure.judge(case(crashed(0), pod(2, terminating=True, disruption="X"), looked=None)), Restart)
@@ -147,7 +147,7 @@ def test_survivors_of_a_member_that_is_gone_are_not_the_cause() -> None:
     assert (cause.rank, cause.disruption) == (0, False)
 
 
-def test_an_abort_is_the_cause_where_nobody_is_missing_of_whom_it_could_have_died() -> None:
+def test_sigabrt_is_the_cause_when_no_other_member_is_missing() -> None:
     """The program aborted by itself; and where the kubelet does not say when, it is as if just now."""
     others = [pod(rank, epoch=2) for rank in (0, 1, 3)]
     cause = first(crashed(2, code=134, at=0.0, epoch=2), *others, epoch=2, scheduled_at=NOW)
@@ -155,7 +155,7 @@ def test_an_abort_is_the_cause_where_nobody_is_missing_of_whom_it_could_have_die
     assert (cause.epoch, cause.at) == (2, NOW)
 
 
-def test_a_deleted_pod_that_has_ended_of_it_is_a_disruption_all_the_same() -> None:
+def test_a_deleted_pod_that_has_ended_is_still_a_disruption() -> None:
     """What a daemon sees that was away, or whose watch was renewed, between the deletion and the end."""
 
     def ended(code: int, reason: str = "Error") -> Cause:

@@ -98,7 +98,7 @@ def test_a_process_may_take_a_minute_to_open_its_port() -> None:
     assert (late.message, late.look_again, FIRST_SERVE) == (f"{WAITING})", None, 60.0)
 
 
-def test_what_the_port_says_is_told() -> None:
+def test_the_state_of_the_port_is_reported() -> None:
     refused = view(pod(0), heard=RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
     assert assess(refused).message == f"{WAITING}, port refused)"
 
@@ -124,13 +124,13 @@ def test_a_missing_rank_is_named_and_called_stuck_only_after_a_while() -> None:
     assert assess(seen, after=6) == Assembly(False, True, 3, (2,), message, ("RanksMissing", message), None)
 
 
-def test_everybody_there_but_not_let_through_yet_is_not_stuck() -> None:
+def test_a_full_roll_before_the_barrier_opens_is_not_stuck() -> None:
     seen = view(*gang(), heard=answer(*[ARRIVED] * 4))
     assert assess(seen) == Assembly(False, True, 4, (), "4/4 ranks arrived", None, NOW + QUIET)
     assert assess(seen, after=60) == Assembly(False, True, 4, (), "4/4 ranks arrived", None, None)
 
 
-def test_a_run_that_passed_is_complete_whoever_registers_anew() -> None:
+def test_a_passed_rendezvous_stays_complete_when_a_rank_registers_again() -> None:
     seen = view(*gang(), heard=answer(*[CONNECTED] * 4))
     seen.observe_probe(answer(ARRIVED, MISSING, MISSING, ARRIVED, at=NOW + 1), 0)
     here = assess(seen, after=60)
@@ -192,7 +192,7 @@ def test_a_closed_port_is_no_alarm_while_ranks_leave_in_good_order() -> None:
     assert assess(seen, after=60).stuck is None
 
 
-def test_a_rank_the_coordinator_gave_up_is_told_with_its_text() -> None:
+def test_a_rank_in_error_is_reported_with_the_coordinators_text() -> None:
     lost = (RankError(3, 14, "heartbeat timeout"), RankError(1, 13, "barrier"))
     seen = view(*gang(), heard=answer(CONNECTED, RankState.FAILED, CONNECTED, RankState.FAILED, errors=lost))
     assert assess(seen).stuck == ("RankFailed", "the coordinator gave up rank 3: heartbeat timeout")
@@ -200,7 +200,7 @@ def test_a_rank_the_coordinator_gave_up_is_told_with_its_text() -> None:
     assert assess(seen, after=2).stuck is None
 
 
-def test_more_ranks_than_members_are_told_as_they_are() -> None:
+def test_more_ranks_than_members_are_reported_unchanged() -> None:
     here = assess(view(*gang(), heard=answer(*[ARRIVED] * 6, expected=4)), after=60)
     assert (here.arrived, here.message, here.stuck) == (6, "6/4 ranks arrived", None)
 
@@ -221,7 +221,7 @@ def test_a_passed_clock_is_more_definite_than_the_roll() -> None:
     )  # fmt: skip
 
 
-def test_a_refusal_is_told_before_any_clock() -> None:
+def test_a_refusal_is_reported_before_any_clock() -> None:
     seen = view(*gang(), heard=answer(*[CONNECTED] * 4))
     seen.engine.refusal = Refusal("QuotaExceeded", "no more pods", final=False)
     here = assess(seen, run=CLOCKED, after=5, assembling_at=NOW)
@@ -272,7 +272,7 @@ def test_what_it_hears_goes_before_what_is_persisted() -> None:
     assert assess(seen, conditions=conditions, roll=RollCall(4, 3, (2,))).arrived == 4
 
 
-def test_an_alert_that_is_persisted_is_not_told_twice_in_one_line() -> None:
+def test_a_persisted_alert_is_not_repeated_in_one_message() -> None:
     seen = view(*gang())
     seen.engine.refusal = Refusal("Quota", "no more pods", final=False)
     told = Condition(ConditionType.ASSEMBLED, False, "Why", "no more pods; 3/4 ranks arrived", 1, NOW)

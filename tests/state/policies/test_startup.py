@@ -59,7 +59,7 @@ def test_a_complete_gang_is_not_filled_up_again() -> None:
     assert created(case(plan(), pod(0), scheduled_at=NOW)) == []
 
 
-def test_nothing_is_asked_of_the_api_when_everybody_is_there() -> None:
+def test_a_complete_gang_makes_no_api_request() -> None:
     assert startup.launch(case(plan(), *(pod(rank) for rank in range(4)), confirmed=-1)) == []
 
 

@@ -56,7 +56,7 @@ def test_where_nobody_gathers_the_last_roll_stays() -> None:
     assert (here.ready, here.roll) == (1, RollCall(4, 4))
 
 
-def test_how_it_ended_stays_whoever_removes_the_pods() -> None:
+def test_the_outcome_stays_when_the_pods_are_removed() -> None:
     over: dict[str, Any] = {"phase": Phase.SUCCEEDED, "ready": 4, "roll": RollCall(4, 4), "reason": "R", "message": "m"}
     later = painted(REST, finished_at=NOW - 1, **over)
     assert (later.ready, later.roll, later.reason, later.message) == (4, RollCall(4, 4), "R", "m")
@@ -66,7 +66,7 @@ def test_how_it_ended_stays_whoever_removes_the_pods() -> None:
 # --- the deadline ------------------------------------------------------------------------------------------------
 
 
-def test_the_deadline_is_told_in_whole_seconds_never_too_early() -> None:
+def test_the_deadline_is_in_whole_seconds() -> None:
     assert painted(HERE, run=TIMED, started_at=NOW).deadline == NOW + 100
     assert painted(HERE, run=TIMED, started_at=NOW + 0.2).deadline == NOW + 100
 
