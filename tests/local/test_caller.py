@@ -17,14 +17,14 @@ def pod(experiment: str | None, namespace: str = "default") -> dict[str, Any]:
 CALLER = Caller({"A": "1", "BYTES": "\udcff\n"}, Path("/project"))
 
 
-def test_pods_of_the_experiment_get_it_and_others_do_not(tmp_path: Path) -> None:
+def test_only_pods_of_the_experiment_get_the_callers_environment(tmp_path: Path) -> None:
     with write_caller(tmp_path / "callers", "default", "mine", CALLER):
         assert read_caller(tmp_path / "callers", pod("mine")) == CALLER
         others: list[dict[str, Any]] = [pod("yours"), pod("mine", "team"), pod(None), {"metadata": {}}]
         assert [read_caller(tmp_path / "callers", other) for other in others] == [None] * 4
 
 
-def test_only_the_owner_can_read_it_and_it_is_removed_afterwards(tmp_path: Path) -> None:
+def test_the_file_is_private_and_removed_afterwards(tmp_path: Path) -> None:
     folder = tmp_path / "callers"
     with write_caller(folder, "default", "mine", CALLER) as file:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -34,7 +34,7 @@ def test_only_the_owner_can_read_it_and_it_is_removed_afterwards(tmp_path: Path)
 
 
 @pytest.mark.parametrize("label", ["..", ".", "a.b"])
-def test_a_label_leads_to_no_other_folder(tmp_path: Path, label: str) -> None:
+def test_a_label_cannot_name_a_file_in_another_folder(tmp_path: Path, label: str) -> None:
     with write_caller(tmp_path / "callers", "default", label, CALLER) as file:
         assert file.parent == tmp_path / "callers"
         assert read_caller(tmp_path / "callers", pod(label)) == CALLER

@@ -59,7 +59,7 @@ def cluster(state: Path) -> Iterator[Process]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_cluster_announces_itself_and_takes_its_promises_back(cluster: Process, how: signal.Signals) -> None:
+def test_a_cluster_announces_itself_and_removes_its_files_when_it_stops(cluster: Process, how: signal.Signals) -> None:
     announced = cluster.ready()
     assert announced["pid"] == cluster.process.pid
     running = cluster.home.running()
@@ -72,7 +72,7 @@ def test_a_cluster_announces_itself_and_takes_its_promises_back(cluster: Process
     assert not cluster.home.announcement.exists()
 
 
-def test_a_second_cluster_is_refused_and_the_first_unharmed(cluster: Process, state: Path) -> None:
+def test_a_second_cluster_in_the_same_directory_is_refused(cluster: Process, state: Path) -> None:
     cluster.ready()
     second = Process(state)
     _, said = second.process.communicate(timeout=30)
@@ -81,7 +81,7 @@ def test_a_second_cluster_is_refused_and_the_first_unharmed(cluster: Process, st
     assert cluster.home.running() is not None
 
 
-def test_what_a_crash_left_is_cleaned_and_objects_are_kept(state: Path) -> None:
+def test_a_cluster_starts_after_a_crash(state: Path) -> None:
     first = Process(state)
     first.ready()
     assert first.end(signal.SIGKILL) == -signal.SIGKILL
@@ -95,7 +95,7 @@ def test_what_a_crash_left_is_cleaned_and_objects_are_kept(state: Path) -> None:
         assert second.end() == 0
 
 
-def test_a_taken_port_is_said(cluster: Process, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(cluster: Process, tmp_path: Path) -> None:
     port = cluster.ready()["url"].rpartition(":")[2]
     second = Process(tmp_path / "other", "--port", port, "--memory-only")
     _, said = second.process.communicate(timeout=30)
@@ -103,7 +103,7 @@ def test_a_taken_port_is_said(cluster: Process, tmp_path: Path) -> None:
     assert f"127.0.0.1:{port} cannot be used" in said
 
 
-def test_kubectl_works_and_pods_end_with_the_cluster(cluster: Process, tmp_path: Path) -> None:
+def test_kubectl_works_and_pods_are_stopped_with_the_cluster(cluster: Process, tmp_path: Path) -> None:
     kubectl = shutil.which("kubectl")
     if kubectl is None:
         pytest.skip("kubectl is not installed")

@@ -26,7 +26,7 @@ def announcement(home: Home) -> Announcement:
     )
 
 
-def test_home_is_taken_from_the_environment_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_muster_home_overrides_the_xdg_state_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUSTER_HOME", "/somewhere")
     assert default_home() == Path("/somewhere")
     monkeypatch.delenv("MUSTER_HOME")
@@ -34,7 +34,7 @@ def test_home_is_taken_from_the_environment_first(monkeypatch: pytest.MonkeyPatc
     assert default_home() == Path("/var/state/muster")
 
 
-def test_a_directory_has_one_holder(home: Home) -> None:
+def test_a_state_directory_can_be_locked_once(home: Home) -> None:
     with home.acquire():
         assert home.held()
         with pytest.raises(Occupied, match=r"muster local down"):
@@ -47,7 +47,7 @@ def test_the_directory_is_private(home: Home) -> None:
     assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
 
 
-def test_an_announcement_counts_only_while_its_lock_is_held(home: Home) -> None:
+def test_an_announcement_is_valid_only_while_the_lock_is_held(home: Home) -> None:
     with home.acquire():
         assert home.running() is None
         home.announce(announcement(home))
@@ -58,13 +58,13 @@ def test_an_announcement_counts_only_while_its_lock_is_held(home: Home) -> None:
     assert not home.announcement.exists()
 
 
-def test_a_damaged_announcement_is_no_cluster(home: Home) -> None:
+def test_a_damaged_announcement_is_ignored(home: Home) -> None:
     with home.acquire():
         home.announcement.write_text("{")
         assert home.running() is None
 
 
-def test_the_lock_goes_with_its_process(home: Home) -> None:
+def test_the_lock_is_released_when_its_process_is_killed(home: Home) -> None:
     program = (
         "import os, sys; from pathlib import Path; from muster.local.home import Home;"
         "held = Home(Path(sys.argv[1])).acquire(); os.kill(os.getpid(), 9)"

@@ -9,7 +9,7 @@ import yaml
 from muster.local.kubeconfig import write_kubeconfig
 
 
-def test_it_is_yaml_and_for_its_owner_only(tmp_path: Path) -> None:
+def test_the_kubeconfig_is_yaml_with_mode_0600(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("left by another cluster")
     write_kubeconfig(path, url="https://127.0.0.1:6443", token="secret", ca=b"certificate", namespace="team")

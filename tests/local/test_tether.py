@@ -18,7 +18,7 @@ def ended(descriptor: int, seconds: float) -> bool:
     return bool(select.select([descriptor], [], [], seconds)[0])
 
 
-def test_the_child_of_a_killed_parent_ends(tmp_path: Path) -> None:
+def test_a_program_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     program = (
         "import subprocess, sys, time; from muster.local.tether import command;"
         "child = subprocess.Popen(command([sys.executable, '-c', "
@@ -36,7 +36,7 @@ def test_the_child_of_a_killed_parent_ends(tmp_path: Path) -> None:
             os.close(child)
 
 
-def test_a_program_whose_parent_is_gone_already_does_not_start() -> None:
+def test_a_program_whose_parent_has_already_ended_does_not_start() -> None:
     orphan = subprocess.run(
         command([sys.executable, "-c", "print('started')"], parent=2**22 - 1), capture_output=True, check=False
     )

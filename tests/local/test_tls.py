@@ -90,7 +90,7 @@ async def test_plain_http_and_broken_connections_harm_no_other_client(
         assert response.status == 200
 
 
-async def test_the_client_goes_through_it_with_its_token(url: str, certificate: Certificate, tmp_path: Path) -> None:
+async def test_the_sdk_connects_with_the_kubeconfig(url: str, certificate: Certificate, tmp_path: Path) -> None:
     write_kubeconfig(tmp_path / "kubeconfig", url=url, token="secret", ca=certificate.authority)
     async with Client(tmp_path / "kubeconfig") as client:
         assert (await client.transport.request("GET", "/version")).status == 200

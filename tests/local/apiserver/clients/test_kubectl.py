@@ -89,7 +89,7 @@ async def kubectl(base: str, tmp_path: Path) -> Kubectl:
     return Kubectl(tmp_path, base)
 
 
-async def test_create_get_and_their_forms(kubectl: Kubectl) -> None:
+async def test_create_and_get(kubectl: Kubectl) -> None:
     assert await kubectl("create -f -", POD) == "pod/p created"
     assert await kubectl("create configmap c --from-literal=a=1") == "configmap/c created"
     assert await kubectl("create secret generic s --from-literal=k=v") == "secret/s created"
@@ -122,7 +122,7 @@ async def test_create_get_and_their_forms(kubectl: Kubectl) -> None:
     assert await kubectl("get --raw /readyz") == "ok"
 
 
-async def test_apply_on_the_client_and_on_the_server(kubectl: Kubectl) -> None:
+async def test_client_side_and_server_side_apply(kubectl: Kubectl) -> None:
     assert await kubectl("apply -f -", POD) == "pod/p created"
     assert await kubectl("apply -f -", POD) == "pod/p unchanged"
     assert await kubectl("apply -f -", POD.replace("busybox:1", "busybox:2")) == "pod/p configured"
@@ -213,7 +213,7 @@ async def test_wait_watch_and_delete(kubectl: Kubectl, api: Api) -> None:
     assert await kubectl("get cm -o name") == "configmap/child"
 
 
-async def test_custom_resources_explained_and_shown(kubectl: Kubectl) -> None:
+async def test_custom_resources(kubectl: Kubectl) -> None:
     columns = [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}]
     crd = yaml.safe_dump(definition(WIDGET_SCHEMA, additionalPrinterColumns=columns))
     assert (

@@ -27,7 +27,7 @@ def typed_pod(name: str) -> client.V1Pod:
     return client.V1Pod(metadata=client.V1ObjectMeta(name=name), spec=client.V1PodSpec(containers=[container]))
 
 
-async def test_typed_pods_come_change_and_go(connection: client.ApiClient) -> None:
+async def test_typed_create_patch_replace_and_delete(connection: client.ApiClient) -> None:
     core = client.CoreV1Api(connection)
     made = await core.create_namespaced_pod("default", typed_pod("p"))
     assert (made.kind, made.status.phase) == ("Pod", "Pending")
@@ -61,7 +61,7 @@ async def test_a_binding_and_an_eviction(connection: client.ApiClient) -> None:
     assert (await core.read_namespaced_pod("p", "default")).metadata.deletion_timestamp
 
 
-async def test_a_typed_watch_follows(connection: client.ApiClient) -> None:
+async def test_a_typed_watch_receives_events(connection: client.ApiClient) -> None:
     core = client.CoreV1Api(connection)
     version = (await core.list_namespaced_config_map("default")).metadata.resource_version
     for name in ("a", "b"):
@@ -77,7 +77,7 @@ async def test_a_typed_watch_follows(connection: client.ApiClient) -> None:
     assert seen == [("ADDED", "a"), ("ADDED", "b")]
 
 
-async def test_a_typed_watch_of_the_forgotten_raises_410(connection: client.ApiClient, api: Api) -> None:
+async def test_a_typed_watch_from_a_compacted_version_raises_410(connection: client.ApiClient, api: Api) -> None:
     core = client.CoreV1Api(connection)
     path = "/api/v1/namespaces/default/configmaps"
     made = await api.create(path, config("c"))
@@ -114,7 +114,7 @@ async def test_custom_objects(connection: client.ApiClient) -> None:
     await custom.delete_namespaced_custom_object(*GROUP, "w")
 
 
-async def test_leases_are_renewed_under_their_version(connection: client.ApiClient) -> None:
+async def test_a_lease_is_replaced_under_its_version(connection: client.ApiClient) -> None:
     leases = client.CoordinationV1Api(connection)
     spec = client.V1LeaseSpec(holder_identity="a", lease_duration_seconds=15)
     made = await leases.create_namespaced_lease(

@@ -9,7 +9,7 @@ from muster.local.apiserver import ApiServer
 from tests.local.apiserver.harness import CONFIGS, Api, config
 
 
-async def test_who_may_do_what(api: Api) -> None:
+async def test_access_reviews_allow_everything(api: Api) -> None:
     asked = {"spec": {"resourceAttributes": {"verb": "create", "resource": "pods"}}}
     review = await api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", asked)
     assert (review["kind"], review["status"]["allowed"]) == ("SelfSubjectAccessReview", True)
@@ -18,7 +18,7 @@ async def test_who_may_do_what(api: Api) -> None:
     assert (await api.call("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"))[0] == 405
 
 
-async def test_a_token_is_asked_for_where_one_is_set(session: aiohttp.ClientSession) -> None:
+async def test_a_server_with_a_token_refuses_requests_without_it(session: aiohttp.ClientSession) -> None:
     server = ApiServer(None, token="s3cret")
     base = await server.start()
     api = Api(base, session)
@@ -33,7 +33,7 @@ async def test_a_token_is_asked_for_where_one_is_set(session: aiohttp.ClientSess
 
 
 @pytest.mark.parametrize("header", ["Origin", "Sec-Fetch-Site"])
-async def test_web_pages_reach_nothing(api: Api, header: str) -> None:
+async def test_requests_of_web_browsers_are_refused(api: Api, header: str) -> None:
     status, body = await api.call("GET", "/api/v1/namespaces", **{header: "http://evil.example.com"})
     assert (status, body["reason"]) == (403, "Forbidden")
     status, body = await api.call("POST", CONFIGS, config("c"), kind="text/plain")

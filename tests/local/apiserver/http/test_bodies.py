@@ -42,14 +42,14 @@ from tests.local.apiserver.harness import CONFIGS, Api
         (b"x" * (4 << 20), 413),
     ],
 )
-async def test_hostile_bodies_are_answered(api: Api, body: bytes, code: int) -> None:
+async def test_a_malformed_body_is_refused(api: Api, body: bytes, code: int) -> None:
     status, answer = await api.call("POST", CONFIGS, body)
     assert status == code, answer
     assert answer["kind"] == ("ConfigMap" if code == 201 else "Status")
     assert (await api.call("GET", "/readyz"))[0] == 200
 
 
-async def test_a_body_without_an_announced_length_is_limited_too(api: Api) -> None:
+async def test_a_chunked_body_is_limited_too(api: Api) -> None:
     async def endless() -> Any:
         for _ in range(64):
             yield b"x" * 65_536
@@ -60,7 +60,7 @@ async def test_a_body_without_an_announced_length_is_limited_too(api: Api) -> No
         assert response.status == 413
 
 
-async def test_other_forms_of_body(api: Api) -> None:
+async def test_yaml_is_accepted_and_xml_is_not(api: Api) -> None:
     text = b"metadata: {name: y}\ndata: {a: 'on'}\n"
     status, made = await api.call("POST", CONFIGS, text, kind="application/yaml")
     assert (status, made["data"]) == (201, {"a": "on"})

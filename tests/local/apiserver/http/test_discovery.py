@@ -8,16 +8,16 @@ from tests.local.apiserver.harness import CRDS, WIDGET_SCHEMA, Api, definition
 
 
 @pytest.mark.parametrize("path", ["/version", "/version/"])
-async def test_it_calls_itself_kubernetes_1_34(api: Api, path: str) -> None:
+async def test_the_version_is_kubernetes_1_34(api: Api, path: str) -> None:
     assert (await api.get(path))["gitVersion"].startswith("v1.34.")
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
-async def test_it_is_healthy(api: Api, path: str) -> None:
+async def test_health_endpoints_answer_ok(api: Api, path: str) -> None:
     assert await api.call("GET", path) == (200, b"ok")
 
 
-async def test_legacy_discovery_names_everything(api: Api) -> None:
+async def test_legacy_discovery_lists_built_ins_and_custom_resources(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     assert (await api.get("/api"))["versions"] == ["v1"]
     assert "example.com" in {g["name"] for g in (await api.get("/apis"))["groups"]}
@@ -32,7 +32,7 @@ async def test_legacy_discovery_names_everything(api: Api) -> None:
     assert (await api.call("GET", "/apis/example.com/v9"))[0] == 404
 
 
-async def test_aggregated_discovery_names_everything_at_once(api: Api) -> None:
+async def test_aggregated_discovery_lists_all_groups_in_one_response(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
     async with api.session.get(f"{api.base}/apis", headers={"Accept": accept}) as response:
@@ -45,7 +45,7 @@ async def test_aggregated_discovery_names_everything_at_once(api: Api) -> None:
     assert [g["metadata"]["name"] for g in core["items"]] == [""]
 
 
-async def test_openapi_has_schemas_and_the_old_form_is_empty(api: Api) -> None:
+async def test_openapi_v3_has_schemas_and_v2_is_empty(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     paths = (await api.get("/openapi/v3"))["paths"]
     own = await api.get(paths["apis/example.com/v1"]["serverRelativeURL"])

@@ -58,12 +58,12 @@ async def test_every_label_operator_selects(api: Api, selector: str, names: list
         "watch=1&resourceVersionMatch=Exact&resourceVersion=1",
     ],
 )
-async def test_parameters_that_cannot_be_read_are_bad_requests(api: Api, query: str) -> None:
+async def test_an_invalid_query_parameter_is_a_bad_request(api: Api, query: str) -> None:
     status, body = await api.call("GET", f"{CONFIGS}?{query}")
     assert (status, body["reason"]) == (400, "BadRequest")
 
 
-async def test_fields_select_pods(api: Api) -> None:
+async def test_a_field_selector_selects_pods(api: Api) -> None:
     for name in ("a", "b"):
         await api.create(PODS, pod(name))
     binding = {"target": {"name": "node-1"}}
@@ -82,7 +82,7 @@ async def test_fields_select_pods(api: Api) -> None:
         assert [i["metadata"]["name"] for i in found["items"]] == names, selector
 
 
-async def test_a_list_comes_in_pages_under_one_version(api: Api) -> None:
+async def test_all_pages_of_a_list_have_the_version_of_the_first(api: Api) -> None:
     for number in range(5):
         await api.create(CONFIGS, config(f"c{number}"))
     first = await api.get(f"{CONFIGS}?limit=2")
@@ -96,13 +96,13 @@ async def test_a_list_comes_in_pages_under_one_version(api: Api) -> None:
     assert "continue" not in third["metadata"]
 
 
-async def test_a_version_to_come_is_too_large(api: Api) -> None:
+async def test_a_list_at_a_future_version_is_refused_as_too_large(api: Api) -> None:
     status, body = await api.call("GET", f"{CONFIGS}?resourceVersion=999999&resourceVersionMatch=NotOlderThan")
     assert (status, body["reason"]) == (504, "Timeout")
     assert body["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
 
 
-async def test_exact_versions_are_served_while_nothing_has_changed(api: Api) -> None:
+async def test_an_exact_version_is_served_until_the_resource_changes(api: Api) -> None:
     await api.create(CONFIGS, config("a"))
     version = (await api.get(CONFIGS))["metadata"]["resourceVersion"]
     await api.create(PODS, pod("unrelated"))

@@ -19,7 +19,7 @@ async def bound(api: Api, name: str, **spec: Any) -> dict[str, Any]:
     return await api.get(f"{PODS}/{name}")
 
 
-async def test_an_evicted_pod_says_so(api: Api) -> None:
+async def test_an_evicted_pod_has_the_condition_disruption_target(api: Api) -> None:
     await bound(api, "p")
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
     assert (await api.call("POST", f"{PODS}/p/eviction", eviction))[0] == 201
@@ -50,7 +50,7 @@ class Spoken:
             yield f"{stamp}{container} says {word}\n".encode()
 
 
-async def test_logs_come_from_the_node(server: ApiServer, api: Api) -> None:
+async def test_logs_are_read_from_the_node_agent(server: ApiServer, api: Api) -> None:
     two = pod("p")
     two["spec"]["containers"].append({"name": "side", "image": "side:1"})
     await api.create(PODS, two)

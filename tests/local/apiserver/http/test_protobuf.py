@@ -48,6 +48,6 @@ async def test_protobuf_bodies_are_read(api: Api) -> None:
         (protobuf("apps/v1", "Deployment", b""), 415),
     ],
 )
-async def test_broken_protobuf_is_refused(api: Api, body: bytes, code: int) -> None:
+async def test_malformed_protobuf_is_refused(api: Api, body: bytes, code: int) -> None:
     status, answer = await api.call("POST", CONFIGS, body, kind=PROTOBUF)
     assert (status, answer["kind"]) == (code, "Status")

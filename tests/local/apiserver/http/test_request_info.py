@@ -28,7 +28,7 @@ from tests.local.apiserver.harness import CONFIGS, PODS, Api
         ("POST", "/version", 404),
     ],
 )
-async def test_paths_and_verbs_that_lead_nowhere(api: Api, method: str, path: str, code: int) -> None:
+async def test_unknown_paths_and_methods_are_refused_with_a_status(api: Api, method: str, path: str, code: int) -> None:
     url = URL(api.base + path, encoded=True)
     async with api.session.request(method, url, data=b"{}", headers={"Content-Type": "application/json"}) as response:
         assert response.status == code

@@ -9,7 +9,7 @@ from muster.local.apiserver import ApiServer
 from tests.local.apiserver.harness import CONFIGS, PODS, Api, config, pod
 
 
-async def test_a_watch_begins_with_what_is_there_and_goes_on(api: Api) -> None:
+async def test_a_watch_without_a_version_starts_with_the_existing_objects(api: Api) -> None:
     await api.create(CONFIGS, config("old"))
     stream = await api.watch(CONFIGS)
     assert [(await stream.next())[1]["metadata"]["name"]] == ["old"]
@@ -24,7 +24,7 @@ async def test_a_watch_begins_with_what_is_there_and_goes_on(api: Api) -> None:
     stream.close()
 
 
-async def test_a_watch_replays_from_a_version(api: Api) -> None:
+async def test_a_watch_replays_changes_after_its_version(api: Api) -> None:
     first = await api.create(CONFIGS, config("a"))
     await api.create(CONFIGS, config("b"))
     await api.create(PODS, pod("unrelated"))
@@ -33,7 +33,7 @@ async def test_a_watch_replays_from_a_version(api: Api) -> None:
     stream.close()
 
 
-async def test_entering_a_selection_is_added_and_leaving_it_deleted(api: Api) -> None:
+async def test_an_object_that_starts_to_match_is_added_and_one_that_stops_is_deleted(api: Api) -> None:
     stream = await api.watch(f"{CONFIGS}?labelSelector=on%3Dyes")
     await api.create(CONFIGS, config("a"))
     for label, expected in (("yes", "ADDED"), ("no", "DELETED"), ("yes", "ADDED")):
@@ -46,7 +46,7 @@ async def test_entering_a_selection_is_added_and_leaving_it_deleted(api: Api) ->
     stream.close()
 
 
-async def test_a_version_that_is_forgotten_ends_the_watch_with_410(api: Api) -> None:
+async def test_a_watch_from_a_compacted_version_ends_with_410(api: Api) -> None:
     first = await api.create(CONFIGS, config("a"))
     for number in range(70):
         await api.patch(f"{CONFIGS}/a", {"data": {"n": str(number)}})
@@ -59,13 +59,13 @@ async def test_a_version_that_is_forgotten_ends_the_watch_with_410(api: Api) -> 
     assert event[1]["message"].startswith(f"too old resource version: {version} (")
 
 
-async def test_a_version_of_another_life_ends_the_watch_with_410(api: Api) -> None:
+async def test_a_watch_from_a_future_version_ends_with_410(api: Api) -> None:
     stream = await api.watch(f"{CONFIGS}?resourceVersion=424242")
     assert (await stream.next())[1]["code"] == 410
     stream.close()
 
 
-async def test_bookmarks_come_in_silence_and_at_the_end(api: Api) -> None:
+async def test_an_idle_watch_gets_bookmarks_also_at_its_timeout(api: Api) -> None:
     made = await api.create(CONFIGS, config("a"))
     version = made["metadata"]["resourceVersion"]
     stream = await api.watch(f"{CONFIGS}?resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds=1")
@@ -78,7 +78,7 @@ async def test_bookmarks_come_in_silence_and_at_the_end(api: Api) -> None:
     assert last["metadata"]["resourceVersion"] == other["metadata"]["resourceVersion"]
 
 
-async def test_a_watch_list_says_where_the_beginning_ends(api: Api) -> None:
+async def test_send_initial_events_ends_them_with_an_annotated_bookmark(api: Api) -> None:
     await api.create(CONFIGS, config("a"))
     query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     stream = await api.watch(f"{CONFIGS}?{query}")
@@ -89,7 +89,7 @@ async def test_a_watch_list_says_where_the_beginning_ends(api: Api) -> None:
     stream.close()
 
 
-async def test_a_watcher_that_reads_nothing_delays_nobody_and_is_let_go(server: ApiServer, api: Api) -> None:
+async def test_a_client_that_does_not_read_delays_no_other_and_gets_410(server: ApiServer, api: Api) -> None:
     slow = await api.watch(CONFIGS)
     fast = await api.watch(CONFIGS)
     big = "x" * 500_000
@@ -106,7 +106,7 @@ async def test_a_watcher_that_reads_nothing_delays_nobody_and_is_let_go(server: 
     fast.close()
 
 
-async def test_stopping_the_server_ends_watches_cleanly(server: ApiServer, api: Api) -> None:
+async def test_stopping_the_server_ends_watches(server: ApiServer, api: Api) -> None:
     stream = await api.watch(CONFIGS)
     await asyncio.sleep(0.05)
     await server.stop()

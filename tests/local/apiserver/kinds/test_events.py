@@ -8,7 +8,7 @@ from tests.local.apiserver.harness import (
 )
 
 
-async def test_events_are_one_thing_under_two_names(api: Api) -> None:
+async def test_events_are_served_in_both_api_groups(api: Api) -> None:
     core = {
         "metadata": {"name": "e.1"},
         "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
@@ -34,7 +34,7 @@ async def test_events_are_one_thing_under_two_names(api: Api) -> None:
     assert [e["message"] for e in only["items"]] == ["goodbye"]
 
 
-async def test_events_live_for_an_hour(api: Api, clock: Clock) -> None:
+async def test_events_are_deleted_after_an_hour(api: Api, clock: Clock) -> None:
     path = "/api/v1/namespaces/default/events"
     body = {"involvedObject": {"kind": "Pod", "name": "p"}, "reason": "X", "message": "m", "type": "Normal"}
     await api.create(path, {**body, "metadata": {"name": "old"}})

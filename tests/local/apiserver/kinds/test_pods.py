@@ -25,7 +25,7 @@ async def test_a_pod_gets_the_defaults_of_kubernetes(api: Api) -> None:
     assert made["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
 
 
-async def test_a_pod_spec_stands(api: Api) -> None:
+async def test_most_fields_of_a_pod_spec_are_immutable(api: Api) -> None:
     made = await api.create(PODS, pod("p"))
     main = made["spec"]["containers"][0]
     allowed = {
@@ -48,7 +48,7 @@ async def test_a_pod_spec_stands(api: Api) -> None:
         assert (status, body["reason"]) == (422, "Invalid"), change
 
 
-async def test_gates_open_one_way(api: Api) -> None:
+async def test_scheduling_gates_can_be_removed_but_not_added(api: Api) -> None:
     made = await api.create(PODS, pod("p", schedulingGates=[{"name": "a.b/c"}]))
     assert made["status"]["conditions"][0]["reason"] == "SchedulingGated"
     assert (await api.call("POST", f"{PODS}/p/binding", {"target": {"name": "n"}}))[0] == 409
@@ -89,7 +89,7 @@ async def test_gates_open_one_way(api: Api) -> None:
         ({"priorityClassName": "none"}, 403, "no PriorityClass with name none was found"),
     ],
 )
-async def test_a_wrong_pod_is_told_what_is_wrong(api: Api, change: dict[str, Any], code: int, told: str) -> None:
+async def test_an_invalid_pod_is_refused_with_the_field(api: Api, change: dict[str, Any], code: int, told: str) -> None:
     status, body = await api.call("POST", PODS, pod("p", **change))
     assert status == code, body
     assert told in body["message"]
@@ -102,7 +102,7 @@ async def test_quantities_may_be_numbers(api: Api) -> None:
     assert made["status"]["qosClass"] == "Guaranteed"
 
 
-async def test_unknown_fields_are_refused_warned_of_or_dropped(api: Api) -> None:
+async def test_field_validation_refuses_unknown_fields_or_warns_of_them(api: Api) -> None:
     body = pod("p", comand=["x"])
     status, answer = await api.call("POST", f"{PODS}?fieldValidation=Strict", body)
     assert (status, answer["reason"]) == (400, "BadRequest")

@@ -7,7 +7,7 @@ from tests.local.apiserver.harness import (
 )
 
 
-async def test_services_get_addresses_and_keep_them(api: Api) -> None:
+async def test_a_service_keeps_the_cluster_ip_it_was_given(api: Api) -> None:
     path = "/api/v1/namespaces/default/services"
     body = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
     made = await api.create(path, body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.local.apiserver.harness import CONFIGS, Api, config
 
 
-async def test_a_json_patch_cannot_fill_the_memory(api: Api) -> None:
+async def test_a_json_patch_is_limited_in_operations_and_copies(api: Api) -> None:
     await api.create(CONFIGS, config("c", a="x" * 1000))
     bomb = [{"op": "copy", "from": "/data", "path": f"/data/k{n}"} for n in range(60)]
     status, body = await api.call("PATCH", f"{CONFIGS}/c", bomb, kind="application/json-patch+json")
@@ -16,7 +16,7 @@ async def test_a_json_patch_cannot_fill_the_memory(api: Api) -> None:
     assert (await api.call("PATCH", f"{CONFIGS}/c", tests, kind="application/json-patch+json"))[0] == 413
 
 
-async def test_broken_managed_fields_break_nothing(api: Api) -> None:
+async def test_malformed_managed_fields_do_not_break_apply(api: Api) -> None:
     await api.create(CONFIGS, config("c", a="1"))
     broken = [{"manager": "m", "operation": "Apply", "fieldsV1": {"f:data": {"f:a": {}}, "k:{": {"f:x": {}}, "v:": {}}}]
     await api.patch(f"{CONFIGS}/c", {"metadata": {"managedFields": broken}})

@@ -25,7 +25,7 @@ async def test_a_merge_patch_replaces_lists_and_removes_nulls(api: Api) -> None:
     assert changed["data"] == {"b": "2", "c": "3"}
 
 
-async def test_a_json_patch_tests_before_it_changes(api: Api) -> None:
+async def test_a_json_patch_fails_if_its_test_operation_fails(api: Api) -> None:
     await api.create(CONFIGS, config("c", a="1"))
     steps = [{"op": "test", "path": "/data/a", "value": "1"}, {"op": "replace", "path": "/data/a", "value": "2"}]
     assert (await api.patch(f"{CONFIGS}/c", steps, JSON_PATCH))["data"] == {"a": "2"}
@@ -37,7 +37,7 @@ async def test_a_json_patch_tests_before_it_changes(api: Api) -> None:
         assert (await api.call("PATCH", f"{CONFIGS}/c", hostile, kind=JSON_PATCH))[0] in (400, 422)
 
 
-async def test_a_strategic_patch_knows_the_keys_of_lists(api: Api) -> None:
+async def test_a_strategic_merge_patch_merges_lists_by_their_keys(api: Api) -> None:
     two = pod("p")
     two["spec"]["containers"].append({"name": "side", "image": "side:1"})
     await api.create(PODS, two)
@@ -67,7 +67,7 @@ async def test_a_strategic_patch_knows_the_keys_of_lists(api: Api) -> None:
     assert [c["type"] for c in changed["status"]["conditions"]] == ["Other"]
 
 
-async def test_strategic_directives(api: Api) -> None:
+async def test_directives_of_a_strategic_merge_patch(api: Api) -> None:
     body = config("c", a="1", b="2")
     body["metadata"]["finalizers"] = ["x.y/a", "x.y/b"]
     await api.create(CONFIGS, body)
@@ -77,7 +77,7 @@ async def test_strategic_directives(api: Api) -> None:
     assert changed["metadata"]["finalizers"] == ["x.y/b"]
 
 
-async def test_custom_resources_take_no_strategic_patch(api: Api) -> None:
+async def test_a_strategic_merge_patch_of_a_custom_resource_is_refused(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     await api.create(WIDGETS, widget("w"))
     status, body = await api.call("PATCH", f"{WIDGETS}/w", {"spec": {"size": 2}}, kind=STRATEGIC)

@@ -31,7 +31,7 @@ def applied(**data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data}
 
 
-async def test_apply_creates_owns_conflicts_and_lets_go(api: Api) -> None:
+async def test_apply_creates_owns_fields_conflicts_and_removes_them(api: Api) -> None:
     path = f"{CONFIGS}/c"
     status, made = await apply(api, path, applied(a="1", b="1"), "alice")
     assert (status, made["data"]) == (201, {"a": "1", "b": "1"})
@@ -56,7 +56,7 @@ async def test_apply_creates_owns_conflicts_and_lets_go(api: Api) -> None:
     assert (status, left["data"]) == (200, {"a": "2", "c": "1"})
 
 
-async def test_apply_shares_what_both_say_and_meets_updates(api: Api) -> None:
+async def test_equal_fields_have_two_owners_and_an_update_takes_ownership(api: Api) -> None:
     path = f"{CONFIGS}/c"
     await apply(api, path, applied(a="1"), "alice")
     assert (await apply(api, path, applied(a="1"), "bob"))[0] == 200
@@ -87,12 +87,12 @@ async def test_apply_merges_lists_by_their_keys(api: Api) -> None:
 
 
 @pytest.mark.parametrize("text", ["kind: [", "- just\n- a list\n", "a: &x [1]\nb: *x\n", "? {a: b}\n: c\n"])
-async def test_apply_refuses_what_is_no_object(api: Api, text: str) -> None:
+async def test_apply_refuses_a_body_that_is_not_an_object(api: Api, text: str) -> None:
     status, body = await api.call("PATCH", f"{CONFIGS}/c?fieldManager=m", text.encode(), kind=APPLY)
     assert (status, body["reason"]) == (400, "BadRequest")
 
 
-async def test_apply_needs_a_manager_and_reads_yaml(api: Api) -> None:
+async def test_apply_needs_a_field_manager_and_accepts_yaml(api: Api) -> None:
     status, body = await api.call("PATCH", f"{CONFIGS}/c", json.dumps(applied(a="1")).encode(), kind=APPLY)
     assert (status, body["details"]["causes"][0]["field"]) == (422, "fieldManager")
     text = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  day: '2026-01-01'\n"
@@ -100,7 +100,7 @@ async def test_apply_needs_a_manager_and_reads_yaml(api: Api) -> None:
     assert (status, made["data"]) == (201, {"day": "2026-01-01"})
 
 
-async def test_a_manager_of_updates_is_recorded_by_subresource(api: Api) -> None:
+async def test_managed_fields_of_an_update_name_its_subresource(api: Api) -> None:
     await api.create(PODS, pod("p"))
     await api.call("PATCH", f"{PODS}/p/status?fieldManager=agent", {"status": {"phase": "Running"}}, kind=MERGE)
     entries = (await api.get(f"{PODS}/p"))["metadata"]["managedFields"]

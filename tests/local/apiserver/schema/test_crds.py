@@ -56,7 +56,7 @@ async def test_a_crd_is_established_at_once(api: Api) -> None:
         ),
     ],
 )
-async def test_a_wrong_crd_is_told_what_is_wrong(api: Api, path: list[Any], value: Any, field: str) -> None:
+async def test_an_invalid_crd_is_refused_with_the_field(api: Api, path: list[Any], value: Any, field: str) -> None:
     crd = copy.deepcopy(definition(WIDGET_SCHEMA))
     inner: Any = crd
     for part in path[:-1]:
@@ -81,7 +81,9 @@ async def test_a_wrong_crd_is_told_what_is_wrong(api: Api, path: list[Any], valu
         ({"parts": [{"name": "a"}, {"name": "a"}]}, "spec.parts[1]", "Duplicate value"),
     ],
 )
-async def test_a_wrong_widget_is_told_what_is_wrong(api: Api, spec: dict[str, Any], field: str, told: str) -> None:
+async def test_an_invalid_custom_resource_is_refused_with_the_field(
+    api: Api, spec: dict[str, Any], field: str, told: str
+) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     status, body = await api.call("POST", WIDGETS, widget("w", **spec))
     assert (status, body["reason"], body["details"]["kind"]) == (422, "Invalid", "Widget")
@@ -89,7 +91,7 @@ async def test_a_wrong_widget_is_told_what_is_wrong(api: Api, spec: dict[str, An
     assert told in body["message"]
 
 
-async def test_unknown_fields_go_and_defaults_come(api: Api) -> None:
+async def test_unknown_fields_are_pruned_and_defaults_are_set(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     body = widget("w", unknown=1, free={"any": {"thing": 1}}, amount="50%", parts=[{"name": "a", "odd": 1}])
     made = await api.create(WIDGETS, body)
@@ -104,7 +106,7 @@ async def test_unknown_fields_go_and_defaults_come(api: Api) -> None:
     assert (status, answer["message"]) == (400, 'strict decoding error: unknown field "spec.unknown"')
 
 
-async def test_transition_rules_need_an_old_state(api: Api) -> None:
+async def test_a_transition_rule_applies_to_updates_only(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     await api.create(WIDGETS, widget("w", owner="alice"))
     await api.patch(f"{WIDGETS}/w", {"spec": {"size": 2}})
@@ -113,7 +115,7 @@ async def test_transition_rules_need_an_old_state(api: Api) -> None:
     assert 'Invalid value: "bob": owner is immutable' in body["message"]
 
 
-async def test_status_has_its_own_door(api: Api) -> None:
+async def test_status_is_written_through_its_subresource_only(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     made = await api.create(WIDGETS, {**widget("w"), "status": {"phase": "Ignored"}})
     assert "status" not in made
@@ -133,7 +135,7 @@ async def test_an_unconditional_put_of_a_custom_resource_is_refused(api: Api) ->
     assert (status, body["details"]["causes"][0]["field"]) == (422, "metadata.resourceVersion")
 
 
-async def test_printer_columns_are_shown(api: Api, clock: Clock) -> None:
+async def test_printer_columns_are_the_columns_of_the_table(api: Api, clock: Clock) -> None:
     columns = [
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
         {"name": "Done", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Done")].status'},
@@ -153,7 +155,7 @@ async def test_printer_columns_are_shown(api: Api, clock: Clock) -> None:
     assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
 
 
-async def test_selectable_fields_select(api: Api) -> None:
+async def test_a_field_selector_may_use_selectable_fields(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA, selectableFields=[{"jsonPath": ".spec.colour"}]))
     await api.create(WIDGETS, widget("a"))
     await api.create(WIDGETS, widget("b", colour="green"))
@@ -161,7 +163,7 @@ async def test_selectable_fields_select(api: Api) -> None:
     assert [i["metadata"]["name"] for i in found["items"]] == ["b"]
 
 
-async def test_another_version_is_another_name_for_the_same(api: Api) -> None:
+async def test_an_object_is_served_in_every_served_version(api: Api) -> None:
     crd = definition(WIDGET_SCHEMA)
     old = {**copy.deepcopy(crd["spec"]["versions"][0]), "name": "v1alpha1", "storage": False}
     crd["spec"]["versions"].append(old)
@@ -182,7 +184,7 @@ async def test_a_changed_crd_serves_its_new_schema(api: Api) -> None:
     assert (await api.create(WIDGETS, widget("w")))["spec"]["shape"] == "round"
 
 
-async def test_a_pattern_python_cannot_read_is_not_enforced(api: Api) -> None:
+async def test_a_pattern_that_python_does_not_support_is_not_enforced(api: Api) -> None:
     schema = copy.deepcopy(WIDGET_SCHEMA)
     schema["properties"]["spec"]["properties"]["letters"] = {"type": "string", "pattern": r"^\pL+$"}
     schema["properties"]["spec"]["properties"]["digits"] = {"type": "string", "pattern": "^[0-9]+$"}
@@ -192,7 +194,7 @@ async def test_a_pattern_python_cannot_read_is_not_enforced(api: Api) -> None:
     assert (status, body["details"]["causes"][0]["field"]) == (422, "spec.digits")
 
 
-async def test_a_crd_may_be_applied_by_the_server(api: Api) -> None:
+async def test_server_side_apply_creates_and_updates_a_crd(api: Api) -> None:
     crd = definition(WIDGET_SCHEMA)
     path = f"{CRDS}/widgets.example.com?fieldManager=m"
     assert (await api.call("PATCH", path, crd, kind="application/apply-patch+yaml"))[0] == 201

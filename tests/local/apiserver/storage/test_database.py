@@ -21,7 +21,7 @@ from tests.local.apiserver.harness import (
 )
 
 
-async def test_what_went_to_disk_is_there_again(database: Any, clock: Any, session: Any) -> None:
+async def test_objects_and_version_survive_a_restart(database: Any, clock: Any, session: Any) -> None:
     first = ApiServer(database, clock=clock)
     api = Api(await first.start(), session)
     await api.create(CRDS, definition(WIDGET_SCHEMA))
@@ -46,7 +46,7 @@ async def test_what_went_to_disk_is_there_again(database: Any, clock: Any, sessi
         await second.stop()
 
 
-async def test_a_database_has_one_server(database: Any) -> None:
+async def test_a_second_server_cannot_open_the_database(database: Any) -> None:
     first = ApiServer(database)
     with pytest.raises(ValueError, match="stop the local cluster that uses it"):
         ApiServer(database)
@@ -57,7 +57,7 @@ async def test_a_database_has_one_server(database: Any) -> None:
 
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, None])
-async def test_a_broken_database_is_named(database: Any, content: bytes | None) -> None:
+async def test_a_damaged_database_is_reported_with_what_to_do(database: Any, content: bytes | None) -> None:
     if content is not None:
         database.write_bytes(content)
     else:

@@ -19,7 +19,7 @@ async def bound(api: Api, name: str, **spec: Any) -> dict[str, Any]:
     return await api.get(f"{PODS}/{name}")
 
 
-async def test_a_running_pod_gets_its_grace_and_the_node_has_the_last_word(api: Api) -> None:
+async def test_a_bound_pod_is_removed_when_its_node_deletes_it_with_grace_zero(api: Api) -> None:
     await bound(api, "p", terminationGracePeriodSeconds=5)
     status, marked = await api.call("DELETE", f"{PODS}/p")
     assert status == 200
@@ -33,14 +33,14 @@ async def test_a_running_pod_gets_its_grace_and_the_node_has_the_last_word(api: 
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-async def test_a_finished_pod_needs_no_grace(api: Api, phase: str) -> None:
+async def test_a_finished_pod_is_deleted_without_grace(api: Api, phase: str) -> None:
     await bound(api, "p")
     await api.patch(f"{PODS}/p/status", {"status": {"phase": phase}})
     await api.call("DELETE", f"{PODS}/p")
     assert (await api.call("GET", f"{PODS}/p"))[0] == 404
 
 
-async def test_the_first_namespaces_stay(api: Api) -> None:
+async def test_initial_namespaces_cannot_be_deleted(api: Api) -> None:
     status, body = await api.call("DELETE", "/api/v1/namespaces/default")
     assert (status, body["message"]) == (403, 'namespaces "default" is forbidden: this namespace may not be deleted')
     await api.patch("/api/v1/namespaces/default", {"spec": {"finalizers": []}})

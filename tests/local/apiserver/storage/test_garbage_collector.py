@@ -26,7 +26,7 @@ def owned(name: str, owner: dict[str, Any], **reference: Any) -> dict[str, Any]:
     return body
 
 
-async def test_dependents_follow_their_owner(api: Api) -> None:
+async def test_dependents_of_a_deleted_owner_are_deleted(api: Api) -> None:
     owner = await api.create(CONFIGS, config("owner"))
     child = await api.create(CONFIGS, owned("child", owner))
     await api.create(CONFIGS, owned("grandchild", child))
@@ -35,7 +35,7 @@ async def test_dependents_follow_their_owner(api: Api) -> None:
     assert (await api.get(CONFIGS))["items"] == []
 
 
-async def test_in_the_foreground_the_owner_goes_last(api: Api) -> None:
+async def test_with_foreground_deletion_the_owner_is_removed_last(api: Api) -> None:
     owner = await api.create(CONFIGS, config("owner"))
     stuck = owned("child", owner, blockOwnerDeletion=True)
     stuck["metadata"]["finalizers"] = ["a.b/c"]
@@ -55,7 +55,7 @@ async def test_in_the_foreground_the_owner_goes_last(api: Api) -> None:
     assert (await api.call("GET", f"{CONFIGS}/child"))[0] == 404
 
 
-async def test_orphans_stay(server: ApiServer, api: Api) -> None:
+async def test_with_orphan_deletion_dependents_stay_without_the_owner_reference(server: ApiServer, api: Api) -> None:
     owner = await api.create(CONFIGS, config("owner"))
     await api.create(CONFIGS, owned("child", owner))
     stream = await api.watch(f"{CONFIGS}?fieldSelector=metadata.name%3Downer")
@@ -66,7 +66,7 @@ async def test_orphans_stay(server: ApiServer, api: Api) -> None:
     assert "ownerReferences" not in (await api.get(f"{CONFIGS}/child"))["metadata"]
 
 
-async def test_an_object_born_after_its_owner_died_is_collected(api: Api) -> None:
+async def test_an_object_created_after_its_owner_was_deleted_is_collected(api: Api) -> None:
     owner = await api.create(CONFIGS, config("owner"))
     await api.call("DELETE", f"{CONFIGS}/owner")
     stream = await api.watch(CONFIGS)
@@ -75,7 +75,7 @@ async def test_an_object_born_after_its_owner_died_is_collected(api: Api) -> Non
     stream.close()
 
 
-async def test_a_second_owner_keeps_it(api: Api) -> None:
+async def test_an_object_with_a_second_owner_stays(api: Api) -> None:
     one, two = await api.create(CONFIGS, config("one")), await api.create(CONFIGS, config("two"))
     child = owned("child", one)
     child["metadata"]["ownerReferences"] += owned("child", two)["metadata"]["ownerReferences"]
@@ -89,7 +89,7 @@ async def test_a_second_owner_keeps_it(api: Api) -> None:
     assert [r["name"] for r in left["metadata"]["ownerReferences"]] == ["two"]
 
 
-async def test_a_namespace_is_drained_and_then_goes(api: Api) -> None:
+async def test_a_namespace_is_removed_after_its_contents(api: Api) -> None:
     await api.create("/api/v1/namespaces", {"metadata": {"name": "team"}})
     inside = "/api/v1/namespaces/team"
     await api.create(f"{inside}/configmaps", config("a"))
@@ -109,7 +109,7 @@ async def test_a_namespace_is_drained_and_then_goes(api: Api) -> None:
     assert (await api.call("GET", inside))[0] == 404
 
 
-async def test_a_crd_takes_its_objects_along(api: Api) -> None:
+async def test_deleting_a_crd_deletes_its_objects(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     await api.create(WIDGETS, widget("w"))
     stream = await api.watch(CRDS)

@@ -23,7 +23,7 @@ from tests.local.apiserver.harness import (
 )
 
 
-async def test_a_created_object_gets_what_the_server_owns(api: Api) -> None:
+async def test_a_created_object_gets_uid_version_and_creation_time(api: Api) -> None:
     made = await api.create(CONFIGS, config("one", a="b"))
     meta = made["metadata"]
     assert made["kind"] == "ConfigMap"
@@ -35,7 +35,7 @@ async def test_a_created_object_gets_what_the_server_owns(api: Api) -> None:
     assert await api.get(f"{CONFIGS}/one") == made
 
 
-async def test_a_taken_name_is_refused_as_kubernetes_does(api: Api) -> None:
+async def test_creating_an_existing_name_is_already_exists(api: Api) -> None:
     await api.create(CONFIGS, config("one"))
     status, body = await api.call("POST", CONFIGS, config("one"))
     assert status == 409
@@ -53,12 +53,12 @@ async def test_a_taken_name_is_refused_as_kubernetes_does(api: Api) -> None:
         ("/apis/none.example.com/v1/things", "the server could not find the requested resource"),
     ],
 )
-async def test_what_is_missing_is_a_not_found_status(api: Api, path: str, message: str) -> None:
+async def test_a_missing_object_or_resource_is_not_found(api: Api, path: str, message: str) -> None:
     status, body = await api.call("GET", path)
     assert (status, body["kind"], body["reason"], body["message"]) == (404, "Status", "NotFound", message)
 
 
-async def test_a_namespace_must_exist_and_names_must_be_names(api: Api) -> None:
+async def test_a_create_needs_an_existing_namespace_and_a_valid_name(api: Api) -> None:
     status, body = await api.call("POST", "/api/v1/namespaces/nowhere/configmaps", config("one"))
     assert (status, body["message"]) == (404, 'namespaces "nowhere" not found')
     status, body = await api.call("POST", CONFIGS, config("Not_A_Name"))
@@ -67,14 +67,14 @@ async def test_a_namespace_must_exist_and_names_must_be_names(api: Api) -> None:
     assert 'ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name"' in body["message"]
 
 
-async def test_generated_names_differ(api: Api) -> None:
+async def test_generate_name_gives_different_names(api: Api) -> None:
     body = {"metadata": {"generateName": "run-"}}
     names = {(await api.create(CONFIGS, body))["metadata"]["name"] for _ in range(5)}
     assert len(names) == 5
     assert all(name.startswith("run-") and len(name) == 9 for name in names)
 
 
-async def test_a_stale_update_conflicts_and_an_equal_one_changes_nothing(api: Api) -> None:
+async def test_a_stale_update_conflicts_and_an_equal_one_keeps_the_version(api: Api) -> None:
     first = await api.create(CONFIGS, config("one", a="1"))
     status, second = await api.call("PUT", f"{CONFIGS}/one", {**first, "data": {"a": "2"}})
     assert status == 200
@@ -86,7 +86,7 @@ async def test_a_stale_update_conflicts_and_an_equal_one_changes_nothing(api: Ap
     assert (status, third) == (200, second)
 
 
-async def test_an_update_of_another_object_of_that_name_conflicts(api: Api) -> None:
+async def test_an_update_with_another_uid_conflicts(api: Api) -> None:
     await api.create(CONFIGS, config("one"))
     body = config("one", a="1")
     body["metadata"]["uid"] = "another"
@@ -95,7 +95,7 @@ async def test_an_update_of_another_object_of_that_name_conflicts(api: Api) -> N
     assert "UID in precondition: another" in answer["message"]
 
 
-async def test_generation_counts_changes_of_intent_only(api: Api) -> None:
+async def test_generation_counts_changes_of_the_spec_only(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     made = await api.create(WIDGETS, widget("w"))
     assert made["metadata"]["generation"] == 1
@@ -107,7 +107,7 @@ async def test_generation_counts_changes_of_intent_only(api: Api) -> None:
     assert (resized["metadata"]["generation"], resized["status"]["phase"]) == (2, "Busy")
 
 
-async def test_delete_answers_a_status_and_heeds_preconditions(api: Api) -> None:
+async def test_delete_checks_its_preconditions(api: Api) -> None:
     made = await api.create(CONFIGS, config("one"))
     for wrong in ({"uid": "another"}, {"resourceVersion": "1"}):
         status, body = await api.call("DELETE", f"{CONFIGS}/one", {"preconditions": wrong})
@@ -119,7 +119,7 @@ async def test_delete_answers_a_status_and_heeds_preconditions(api: Api) -> None
     assert (await api.call("GET", f"{CONFIGS}/one"))[0] == 404
 
 
-async def test_dry_runs_leave_no_trace(api: Api) -> None:
+async def test_a_dry_run_stores_nothing(api: Api) -> None:
     status, body = await api.call("POST", f"{CONFIGS}?dryRun=All", config("one"))
     assert (status, body["metadata"]["name"]) == (201, "one")
     assert (await api.call("GET", f"{CONFIGS}/one"))[0] == 404
@@ -142,7 +142,7 @@ async def test_a_collection_is_deleted_by_selector(api: Api) -> None:
     assert [i["metadata"]["name"] for i in (await api.get(CONFIGS))["items"]] == ["b"]
 
 
-async def test_finalizers_hold_an_object_until_they_are_taken_off(api: Api) -> None:
+async def test_an_object_with_finalizers_is_removed_with_the_last_one(api: Api) -> None:
     body = config("held")
     body["metadata"]["finalizers"] = ["example.com/hold"]
     await api.create(CONFIGS, body)
@@ -160,7 +160,7 @@ async def test_finalizers_hold_an_object_until_they_are_taken_off(api: Api) -> N
     assert (await api.call("GET", f"{CONFIGS}/held"))[0] == 404
 
 
-async def test_the_store_serves_callers_in_the_same_process(server: ApiServer, api: Api) -> None:
+async def test_the_store_can_be_called_in_process(server: ApiServer, api: Api) -> None:
     configs = server.store.resource("v1", "configmaps")
     made = server.store.create(configs, "default", config("inside", a="1"))
     assert made.object()["data"] == {"a": "1"}
@@ -173,7 +173,7 @@ async def test_the_store_serves_callers_in_the_same_process(server: ApiServer, a
         server.store.get(configs, "default", "inside")
 
 
-async def test_pods_of_nobody_are_not_waited_for(api: Api) -> None:
+async def test_an_unbound_pod_is_deleted_at_once(api: Api) -> None:
     await api.create(PODS, pod("p"))
     await asyncio.sleep(0)
     status, last = await api.call("DELETE", f"{PODS}/p")
@@ -181,18 +181,18 @@ async def test_pods_of_nobody_are_not_waited_for(api: Api) -> None:
     assert (await api.call("GET", f"{PODS}/p"))[0] == 404
 
 
-async def test_a_node_registers_with_its_status(api: Api) -> None:
+async def test_a_node_is_created_with_its_status(api: Api) -> None:
     made = await api.create("/api/v1/nodes", {"metadata": {"name": "n"}, "status": {"capacity": {"cpu": 4}}})
     assert made["status"]["capacity"] == {"cpu": "4"}
 
 
-async def test_secrets_take_plain_text(api: Api) -> None:
+async def test_string_data_of_a_secret_is_encoded(api: Api) -> None:
     made = await api.create("/api/v1/namespaces/default/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
     assert (made["data"], made["type"]) == ({"a": base64.b64encode(b"b").decode()}, "Opaque")
     assert "stringData" not in made
 
 
-async def test_many_creates_at_once_are_all_kept(api: Api) -> None:
+async def test_concurrent_creates_have_different_resource_versions(api: Api) -> None:
     await asyncio.gather(*(api.create(CONFIGS, config(f"c{n}")) for n in range(200)))
     found = await api.get(CONFIGS)
     assert len(found["items"]) == 200

@@ -9,7 +9,7 @@ TABLE = (
 )
 
 
-async def test_pods_are_shown_as_a_table(api: Api, clock: Clock) -> None:
+async def test_a_list_of_pods_is_served_as_a_table(api: Api, clock: Clock) -> None:
     await api.create(PODS, pod("p"))
     ended = {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": "2026-09-21T14:13:20Z"}}
     waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
@@ -26,7 +26,7 @@ async def test_pods_are_shown_as_a_table(api: Api, clock: Clock) -> None:
     assert (await api.call("GET", f"{PODS}?includeObject=Half", Accept=TABLE))[0] == 400
 
 
-async def test_a_table_watch_names_its_columns_once(api: Api) -> None:
+async def test_only_the_first_event_of_a_table_watch_has_column_definitions(api: Api) -> None:
     await api.create(PODS, pod("a"))
     await api.create(PODS, pod("b"))
     stream = await api.watch(PODS, Accept=TABLE)
@@ -36,7 +36,7 @@ async def test_a_table_watch_names_its_columns_once(api: Api) -> None:
     stream.close()
 
 
-async def test_metadata_alone_is_served(api: Api) -> None:
+async def test_a_list_is_served_as_partial_object_metadata(api: Api) -> None:
     await api.create(CONFIGS, config("c", a="b"))
     accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
     found = await api.get(CONFIGS, Accept=accept)

@@ -23,7 +23,7 @@ print("ranks", multihost_utils.process_allgather(jnp.array([rank])).ravel().toli
 
 @pytest.mark.cluster
 @pytest.mark.timeout(120)
-async def test_two_processes_initialise_and_gather(
+async def test_two_jax_processes_initialize_and_gather(
     cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("jax")

@@ -91,7 +91,7 @@ async def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("isolation", list(Isolation))
-async def test_a_killed_agent_leaves_no_process_and_the_next_one_says_what_became_of_its_pods(
+async def test_a_killed_agent_leaves_no_process_and_the_next_one_fails_its_pods(
     isolation: Isolation, make_pod: MakePod, make_container: MakePod, tmp_path: Path, cluster_of: ClusterOf
 ) -> None:
     if (reason := await asyncio.to_thread(refusal, isolation)) is not None:
@@ -131,7 +131,7 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_says_what_becam
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("isolation", list(Isolation))
-async def test_a_container_that_ends_leaves_nothing_in_its_pod(
+async def test_a_container_that_ends_leaves_no_process(
     isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
 ) -> None:
     mark = f"muster-rest-{uuid.uuid4().hex}"
@@ -158,7 +158,7 @@ async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(
 
 
 @pytest.mark.cluster
-async def test_a_starting_agent_removes_the_bridge_of_a_dead_one_and_a_stopping_one_its_own(
+async def test_links_of_dead_agents_are_removed_at_start_and_own_links_at_stop(
     cluster_of: ClusterOf,
 ) -> None:
     if (reason := await asyncio.to_thread(refusal, Isolation.NETNS)) is not None:

@@ -27,7 +27,7 @@ def waiting(pod: Pod) -> str | None:
     return reason
 
 
-async def test_init_containers_run_in_order_and_hand_over_in_a_volume(
+async def test_init_containers_run_in_order_and_share_volumes(
     cluster: Cluster, make_pod: MakePod, make_container: MakePod, tmp_path: Path
 ) -> None:
     assert cluster.agent.isolation is not None
@@ -63,14 +63,16 @@ async def test_a_failed_init_container_fails_the_pod(
     assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 4
 
 
-async def test_a_sidecar_ends_with_the_work(cluster: Cluster, make_pod: MakePod, make_container: MakePod) -> None:
+async def test_a_sidecar_is_stopped_when_the_containers_have_ended(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
     sidecar = make_container("import time; time.sleep(600)", name="sidecar", restartPolicy="Always")
     await cluster.create(make_pod("helped", make_container(), initContainers=[sidecar]))
     status = (await cluster.phase("helped", "Succeeded"))["status"]
     assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
 
 
-async def test_a_pod_is_ready_when_its_port_answers(
+async def test_a_pod_is_ready_when_its_probes_succeed(
     cluster: Cluster, make_pod: MakePod, make_container: MakePod
 ) -> None:
     script = (
@@ -103,12 +105,16 @@ async def test_a_container_that_fails_its_liveness_probe_is_restarted(
     assert again["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 143
 
 
-async def test_a_deadline_ends_the_pod(cluster: Cluster, make_pod: MakePod, make_container: MakePod) -> None:
+async def test_active_deadline_seconds_fails_the_pod(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
     await cluster.create(make_pod("late", make_container("import time; time.sleep(600)"), activeDeadlineSeconds=1))
     assert (await cluster.phase("late", "Failed"))["status"]["reason"] == "DeadlineExceeded"
 
 
-async def test_too_much_memory_is_told_as_such(cluster: Cluster, make_pod: MakePod, make_container: MakePod) -> None:
+async def test_a_container_over_its_memory_limit_is_killed(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
     hungry = make_container("x = bytearray(400_000_000)", resources={"limits": {"memory": "64Mi"}})
     await cluster.create(make_pod("hungry", hungry))
     ended = (await cluster.phase("hungry", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]
@@ -116,7 +122,9 @@ async def test_too_much_memory_is_told_as_such(cluster: Cluster, make_pod: MakeP
     assert (ended["reason"], ended["exitCode"]) in {("OOMKilled", 137), ("Error", 1)}
 
 
-async def test_states_a_user_meets(cluster: Cluster, make_pod: MakePod, make_container: MakePod) -> None:
+async def test_missing_images_references_and_resources_are_reported(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
     absent = [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "absent", "key": "a"}}}]
     gpu = {"limits": {"nvidia.com/gpu": "1"}}
     await cluster.create(make_pod("no-image", make_container(image="missing/jax:1")))
@@ -132,7 +140,7 @@ async def test_states_a_user_meets(cluster: Cluster, make_pod: MakePod, make_con
         await cluster.gone(name)
 
 
-async def test_the_node_is_there_with_its_lease_and_says_when_it_is_not(cluster: Cluster) -> None:
+async def test_the_node_is_ready_with_a_lease_and_not_ready_after_a_stop(cluster: Cluster) -> None:
     node = await cluster.api.get("/api/v1/nodes/local")
     ready = next(each for each in node["status"]["conditions"] if each["type"] == "Ready")
     assert ready["status"] == "True"
@@ -145,7 +153,7 @@ async def test_the_node_is_there_with_its_lease_and_says_when_it_is_not(cluster:
     assert ready["status"] == "False"
 
 
-async def test_pods_that_run_when_the_node_stops_were_disrupted(
+async def test_pods_that_run_when_the_node_stops_have_disruption_target(
     cluster: Cluster, make_pod: MakePod, make_container: MakePod
 ) -> None:
     await cluster.create(make_pod("cut-off", make_container("import time; time.sleep(600)")))
@@ -156,7 +164,7 @@ async def test_pods_that_run_when_the_node_stops_were_disrupted(
     assert "DisruptionTarget" in {each["type"] for each in status["conditions"]}
 
 
-async def test_a_forced_deletion_takes_the_processes_at_once(
+async def test_a_forced_deletion_kills_the_processes_at_once(
     cluster: Cluster, make_pod: MakePod, make_container: MakePod
 ) -> None:
     await cluster.create(
@@ -179,7 +187,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-async def test_a_dead_launcher_costs_its_pods_and_no_others(
+async def test_a_dead_launcher_fails_its_pods_and_is_started_again(
     cluster: Cluster, make_pod: MakePod, make_container: MakePod
 ) -> None:
     await cluster.create(make_pod("before", make_container("import time; time.sleep(600)")))
@@ -193,7 +201,7 @@ async def test_a_dead_launcher_costs_its_pods_and_no_others(
     await cluster.phase("after", "Succeeded")
 
 
-async def test_where_a_firewall_keeps_pods_apart_they_share_the_hosts_network(
+async def test_if_a_firewall_drops_bridged_packets_the_isolation_is_mnt(
     cluster_of: ClusterOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def dropped(launcher: object, network: object) -> str:

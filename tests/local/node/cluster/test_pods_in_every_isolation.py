@@ -16,7 +16,7 @@ from tests.local.node.harness import ClusterOf, MakePod
 pytestmark = [pytest.mark.cluster, pytest.mark.parametrize("isolation", list(Isolation))]
 
 
-async def test_a_pod_runs_and_its_exit_code_is_known(
+async def test_a_pod_runs_and_reports_its_exit_code(
     isolation: Isolation,
     cluster_of: ClusterOf,
     make_pod: MakePod,
@@ -43,7 +43,7 @@ async def test_a_pod_runs_and_its_exit_code_is_known(
         assert await cluster.log("three") == "three-$(NAME)-$(LATER) True False\n"
 
 
-async def test_a_pod_that_swallows_sigterm_is_killed_after_its_grace(
+async def test_a_pod_that_ignores_sigterm_is_killed_after_its_grace_period(
     isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
 ) -> None:
     async with cluster_of(isolation) as cluster:
@@ -64,7 +64,7 @@ async def test_a_pod_that_swallows_sigterm_is_killed_after_its_grace(
         assert (terminated["exitCode"], terminated["signal"]) == (137, 9)
 
 
-async def test_two_pods_meet_by_name(
+async def test_a_pod_connects_to_another_by_name(
     isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
 ) -> None:
     address = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
@@ -87,7 +87,7 @@ async def test_two_pods_meet_by_name(
         assert await cluster.log("member") == "b'roll call'\n"
 
 
-async def test_a_follower_reads_lines_as_they_come(
+async def test_a_follower_reads_lines_as_they_are_written(
     isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
@@ -108,7 +108,7 @@ async def test_a_follower_reads_lines_as_they_come(
         assert await cluster.log("talker", tail=1) == "last, without a newline\n"
 
 
-async def test_a_failing_container_is_restarted_and_its_first_log_kept(
+async def test_a_failed_container_is_restarted_and_its_previous_log_is_kept(
     isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, tmp_path: Path
 ) -> None:
     script = "import os; n = len(os.listdir('.')); open(str(n), 'w').close(); print('run', n); raise SystemExit(n < 2)"
@@ -122,7 +122,7 @@ async def test_a_failing_container_is_restarted_and_its_first_log_kept(
         assert await cluster.log("third-time", previous=True) == "run 1\n"
 
 
-async def test_what_cannot_be_started_says_so(
+async def test_a_command_that_does_not_exist_is_a_start_error(
     isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
 ) -> None:
     async with cluster_of(isolation) as cluster:

@@ -46,12 +46,12 @@ async def environment(container: Pod, place: PodPlacement, shelf: Shelf | None =
     return await container_environment(container, place, shelf or Shelf(), {})
 
 
-async def test_a_value_sees_the_variables_before_it_and_not_those_after(place: PodPlacement) -> None:
+async def test_a_value_can_refer_to_variables_before_it_only(place: PodPlacement) -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)"}, {"name": "C", "value": "3"}]
     assert (await environment({"env": env}, place))["B"] == "1$(C)"
 
 
-async def test_the_downward_api_knows_the_pod(place: PodPlacement) -> None:
+async def test_field_refs_of_the_downward_api(place: PodPlacement) -> None:
     env = [
         field("NAME", "metadata.name"),
         field("UID", "metadata.uid"),
@@ -76,7 +76,7 @@ async def test_the_downward_api_knows_the_pod(place: PodPlacement) -> None:
     assert made["HOSTNAME"] == "w0"
 
 
-async def test_env_wins_over_env_from_and_prefixes_are_put_before_names(place: PodPlacement) -> None:
+async def test_env_overrides_env_from_which_may_have_a_prefix(place: PodPlacement) -> None:
     container = {
         "envFrom": [{"prefix": "P_", "configMapRef": {"name": "settings"}}, {"secretRef": {"name": "keys"}}],
         "env": [{"name": "TOKEN", "value": "mine, not $(P_A)"}],
@@ -95,29 +95,27 @@ async def test_env_wins_over_env_from_and_prefixes_are_put_before_names(place: P
         ({"fileKeyRef": {}}, "fileKeyRef"),
     ],
 )
-async def test_a_reference_that_leads_nowhere_is_explained(
-    place: PodPlacement, origin: dict[str, Any], message: str
-) -> None:
+async def test_a_missing_reference_is_an_error(place: PodPlacement, origin: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         await environment({"env": [{"name": "A", "valueFrom": origin}]}, place, Shelf({"settings": {"a": "1"}}))
 
 
-async def test_an_optional_reference_that_leads_nowhere_sets_nothing(place: PodPlacement) -> None:
+async def test_a_missing_optional_reference_sets_no_variable(place: PodPlacement) -> None:
     origin = {"configMapKeyRef": {"name": "nope", "key": "a", "optional": True}}
     assert "A" not in await environment({"env": [{"name": "A", "valueFrom": origin}]}, place)
 
 
-async def test_a_nul_byte_is_refused_before_it_reaches_the_kernel(place: PodPlacement) -> None:
+async def test_a_nul_byte_is_refused(place: PodPlacement) -> None:
     with pytest.raises(ConfigError, match="NUL"):
         await environment({"env": [{"name": "A", "value": "a\0b"}]}, place)
 
 
-def test_command_and_args_are_expanded_and_a_missing_command_is_explained() -> None:
+def test_command_and_args_are_expanded_and_a_command_is_required() -> None:
     assert arguments({"command": ["sh", "-c"], "args": ["echo $(A) $(B)"]}, {"A": "1"}) == ["sh", "-c", "echo 1 $(B)"]
     with pytest.raises(ConfigError, match=r"set spec\.containers") as refused:
         arguments({"name": "main", "args": ["x"]}, {})
     assert refused.value.reason == "CreateContainerError"
 
 
-def test_the_agents_python_comes_first() -> None:
+def test_the_directory_of_the_agents_python_is_first_in_path() -> None:
     assert base_environment("/home/pod", "/venv/bin")["PATH"].startswith("/venv/bin:")

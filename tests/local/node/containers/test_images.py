@@ -18,5 +18,5 @@ from muster.local.node.containers.images import missing
         ("", False),
     ],
 )
-def test_one_family_of_images_does_not_exist(image: str, is_missing: bool) -> None:
+def test_some_image_names_are_treated_as_missing(image: str, is_missing: bool) -> None:
     assert missing(image) is is_missing

@@ -38,7 +38,7 @@ async def text(store: LogStore, **options: Any) -> bytes:
     return b"".join([line async for line in store.read("ns", "pod", "main", **options)])
 
 
-async def test_lines_are_stamped_and_read_with_or_without(store: LogStore, tmp_path: Path) -> None:
+async def test_lines_are_read_with_or_without_timestamps(store: LogStore, tmp_path: Path) -> None:
     writer = store.writer(tmp_path, "main", 0)
     writer.feed(b"one\ntw")
     writer.feed(b"o\n\nlast")
@@ -47,7 +47,7 @@ async def test_lines_are_stamped_and_read_with_or_without(store: LogStore, tmp_p
     assert (await text(store, timestamps=True)).splitlines()[0] == b"2023-11-14T22:13:20.000000000Z one"
 
 
-async def test_since_leaves_out_what_is_older(store: LogStore, tmp_path: Path, clock: Clock) -> None:
+async def test_since_skips_older_lines(store: LogStore, tmp_path: Path, clock: Clock) -> None:
     writer = store.writer(tmp_path, "main", 0)
     writer.feed(b"old\n")
     clock.now += 10 * SECOND
@@ -57,7 +57,7 @@ async def test_since_leaves_out_what_is_older(store: LogStore, tmp_path: Path, c
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 3000])
-async def test_the_tail_is_the_last_lines(store: LogStore, tmp_path: Path, count: int) -> None:
+async def test_tail_reads_the_last_lines(store: LogStore, tmp_path: Path, count: int) -> None:
     written = [f"line {number} {'x' * 60}" for number in range(2500)]
     writer = store.writer(tmp_path, "main", 0)
     writer.feed("".join(f"{line}\n" for line in written).encode())
@@ -66,7 +66,7 @@ async def test_the_tail_is_the_last_lines(store: LogStore, tmp_path: Path, count
     assert (await text(store, tail=count)).decode().splitlines() == expected
 
 
-async def test_a_follower_waits_for_the_end_and_misses_nothing(store: LogStore, tmp_path: Path) -> None:
+async def test_a_follower_reads_everything_until_the_end(store: LogStore, tmp_path: Path) -> None:
     writer = store.writer(tmp_path, "main", 0)
     writer.feed(b"a\n")
     follower = asyncio.create_task(text(store, follow=True))
@@ -78,7 +78,7 @@ async def test_a_follower_waits_for_the_end_and_misses_nothing(store: LogStore, 
     assert await follower == b"a\nb\nc\nd\n"
 
 
-async def test_previous_is_the_run_before_and_older_runs_are_removed(store: LogStore, tmp_path: Path) -> None:
+async def test_previous_reads_the_run_before_and_older_logs_are_removed(store: LogStore, tmp_path: Path) -> None:
     for run in range(3):
         writer = store.writer(tmp_path, "main", run)
         writer.feed(f"run {run}\n".encode())
@@ -88,7 +88,7 @@ async def test_previous_is_the_run_before_and_older_runs_are_removed(store: LogS
     assert not (tmp_path / "main" / "0.log").exists()
 
 
-async def test_what_has_no_log_is_explained(store: LogStore) -> None:
+async def test_a_missing_log_is_an_error_with_the_reason(store: LogStore) -> None:
     with pytest.raises(FileNotFoundError, match="waiting to start"):
         await text(store)
     with pytest.raises(FileNotFoundError, match="previous terminated container"):
@@ -98,7 +98,7 @@ async def test_what_has_no_log_is_explained(store: LogStore) -> None:
             pass
 
 
-async def test_a_pod_that_took_the_place_of_another_keeps_its_logs(store: LogStore, tmp_path: Path) -> None:
+async def test_forgetting_a_pod_keeps_the_logs_of_a_newer_one_with_its_name(store: LogStore, tmp_path: Path) -> None:
     store.know("ns", "pod", tmp_path / "new")
     store.forget("ns", "pod", tmp_path)
     writer = store.writer(tmp_path / "new", "main", 0)
@@ -107,7 +107,7 @@ async def test_a_pod_that_took_the_place_of_another_keeps_its_logs(store: LogSto
     assert await text(store) == b"new\n"
 
 
-def test_a_line_without_end_is_cut(tmp_path: Path, clock: Clock) -> None:
+def test_a_long_line_is_split(tmp_path: Path, clock: Clock) -> None:
     writer = LogWriter(tmp_path / "0.log", clock)
     writer.feed(b"x" * (MAX_LINE * 2 + 5))
     writer.close()
@@ -116,7 +116,7 @@ def test_a_line_without_end_is_cut(tmp_path: Path, clock: Clock) -> None:
 
 
 @given(st.integers(min_value=0, max_value=4_000_000_000 * SECOND), st.integers(min_value=0, max_value=10**12))
-def test_stamps_sort_as_time_does(moment: int, later: int) -> None:
+def test_timestamps_sort_as_text(moment: int, later: int) -> None:
     assert nano_time(moment) <= nano_time(moment + later)
     assert len(nano_time(moment)) == 30
     assert len(micro_time(moment)) == 27

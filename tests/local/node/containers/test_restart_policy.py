@@ -5,7 +5,7 @@ from __future__ import annotations
 from muster.local.node.containers.restart_policy import RestartDelays, restarts
 
 
-def test_restarts_follow_the_policy() -> None:
+def test_restarts_follow_the_restart_policy() -> None:
     assert [restarts(policy, code) for policy in ("Never", "OnFailure", "Always") for code in (0, 1)] == [
         False,
         False,
@@ -16,7 +16,7 @@ def test_restarts_follow_the_policy() -> None:
     ]
 
 
-def test_waits_double_from_ten_seconds_to_five_minutes_and_start_over_after_a_long_run() -> None:
+def test_restart_delays_double_from_ten_seconds_to_five_minutes_and_reset_after_a_long_run() -> None:
     delays = RestartDelays()
     assert [delays.after(1) for _ in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
     assert [delays.after(601), delays.after(1)] == [0, 10]

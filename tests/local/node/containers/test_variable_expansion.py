@@ -29,15 +29,15 @@ VARIABLES = {"A": "a", "B": "b", "EMPTY": "", "NESTED": "$(A)"}
         ("cost: 5$", "cost: 5$"),
     ],
 )
-def test_a_reference_becomes_what_kubernetes_makes_of_it(text: str, expected: str) -> None:
+def test_references_are_expanded_as_in_kubernetes(text: str, expected: str) -> None:
     assert expand(text, VARIABLES) == expected
 
 
 @given(st.text())
-def test_a_text_without_dollars_is_left_alone(text: str) -> None:
+def test_a_text_without_dollars_is_unchanged(text: str) -> None:
     assert expand(text.replace("$", ""), VARIABLES) == text.replace("$", "")
 
 
 @given(st.text(alphabet="$()AB x", max_size=40))
-def test_escaping_every_dollar_gives_the_text_back(text: str) -> None:
+def test_a_text_with_escaped_dollars_is_unescaped(text: str) -> None:
     assert expand(text.replace("$", "$$"), VARIABLES) == text

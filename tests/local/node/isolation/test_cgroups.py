@@ -10,7 +10,7 @@ from muster.local.node.isolation.cgroups import Cgroups
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_cgroup_is_made_limited_read_and_removed(tmp_path: Path, version: int) -> None:
+def test_a_cgroup_has_the_limit_and_reports_oom_kills(tmp_path: Path, version: int) -> None:
     if version == 2:
         (tmp_path / "cgroup.controllers").write_text("cpu memory")
     else:
@@ -26,5 +26,5 @@ def test_a_cgroup_is_made_limited_read_and_removed(tmp_path: Path, version: int)
     assert group.out_of_memory()
 
 
-def test_without_a_memory_hierarchy_there_is_no_cgroup_and_no_error(tmp_path: Path) -> None:
+def test_without_a_memory_hierarchy_no_cgroup_is_created(tmp_path: Path) -> None:
     assert Cgroups("muster-1", tmp_path).make("pod-main-0", 1000) is None

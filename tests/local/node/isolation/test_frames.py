@@ -16,25 +16,25 @@ MESSAGES = st.lists(st.dictionaries(st.text(max_size=8), st.text(max_size=20) | 
 
 
 @given(MESSAGES, st.integers(min_value=1, max_value=7))
-def test_messages_survive_any_cutting(messages: list[dict[str, Any]], size: int) -> None:
+def test_messages_are_decoded_from_any_chunks(messages: list[dict[str, Any]], size: int) -> None:
     data = b"".join(map(encode, messages))
     decoder = Decoder()
     out = [message for start in range(0, len(data), size) for message in decoder.feed(data[start : start + size])]
     assert out == messages
 
 
-def test_a_lone_surrogate_survives() -> None:
+def test_lone_surrogates_are_preserved() -> None:
     assert Decoder().feed(encode({"env": "caf\udce9"})) == [{"env": "caf\udce9"}]
 
 
-def test_what_is_no_frame_is_refused() -> None:
+def test_an_invalid_frame_is_refused() -> None:
     with pytest.raises(WireError, match="longer"):
         Decoder().feed(HEADER.pack(MAX_FRAME + 1))
     with pytest.raises(WireError, match="one JSON object"):
         Decoder().feed(HEADER.pack(2) + b"[]")
 
 
-def test_descriptors_come_in_the_order_of_their_messages_and_the_end_is_told() -> None:
+def test_descriptors_arrive_in_order_and_a_closed_socket_is_end_of_file() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
         channel = Channel(theirs)

@@ -21,7 +21,7 @@ from muster.local.node.network.bridge import Bridge
 from muster.local.node.network.pod_network import PodNetwork
 
 
-def test_addresses_are_given_once_and_freed_ones_last() -> None:
+def test_an_address_is_used_once_and_freed_ones_are_reused_last() -> None:
     addresses = AddressPool(ipaddress.IPv4Network("10.0.0.0/29"))
     given = [addresses.take() for _ in range(5)]
     assert given == [f"10.0.0.{number}" for number in range(2, 7)]
@@ -31,7 +31,7 @@ def test_addresses_are_given_once_and_freed_ones_last() -> None:
     assert addresses.take() == "10.0.0.4"
 
 
-def test_a_reserved_address_waits_for_its_pod() -> None:
+def test_a_reserved_address_is_given_to_its_pod_only() -> None:
     addresses = AddressPool(ipaddress.IPv4Network("127.77.0.0/29"), skip=0)
     reserved = addresses.reserve("default/coordinator.exp")
     assert addresses.reserve("default/coordinator.exp") == reserved
@@ -39,7 +39,7 @@ def test_a_reserved_address_waits_for_its_pod() -> None:
     assert addresses.take("default/coordinator.exp") == reserved
 
 
-def test_a_block_is_claimed_once_until_its_holder_ends() -> None:
+def test_a_claimed_block_is_free_again_when_its_socket_closes() -> None:
     held = claim("story", 1)
     assert held is not None
     assert claim("story", 1) is None
@@ -49,7 +49,7 @@ def test_a_block_is_claimed_once_until_its_holder_ends() -> None:
     again.close()
 
 
-async def test_no_two_agents_are_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_networks_of_agents_have_different_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an agent makes on the machine (its cgroups) bears its name, and it removes all that does."""
     networks = [await PodNetwork.make(Isolation.REWRITE) for _ in range(3)]
     try:

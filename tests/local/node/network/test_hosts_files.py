@@ -28,13 +28,13 @@ def test_a_pod_has_the_names_a_headless_service_gives_it(make_pod: MakePod) -> N
     assert line.split()[-1] == "w-0.exp.default"
 
 
-def test_a_pod_without_a_subdomain_has_no_name_for_others_but_one_for_itself(make_pod: MakePod) -> None:
+def test_a_pod_without_a_subdomain_has_a_name_for_itself_only(make_pod: MakePod) -> None:
     alone = member(make_pod, "alone", "10.0.0.2")
     assert lines("default", [alone], []) == []
     assert render(alone, []).splitlines()[0] == "10.0.0.2 alone"
 
 
-def test_its_own_name_comes_first_and_aliases_before_the_others(make_pod: MakePod) -> None:
+def test_a_hosts_file_has_its_own_name_then_aliases_then_other_pods(make_pod: MakePod) -> None:
     own = member(make_pod, "w-1", "10.0.0.3", hostname="rank1", subdomain="exp")
     text = render(own, ["10.0.0.2 w-0.exp"], [{"ip": "10.9.9.9", "hostnames": ["licence", "l"]}]).splitlines()
     assert text[0].startswith("10.0.0.3 ")
@@ -42,7 +42,7 @@ def test_its_own_name_comes_first_and_aliases_before_the_others(make_pod: MakePo
     assert text.index("10.9.9.9 licence l") < text.index("10.0.0.2 w-0.exp")
 
 
-def test_a_service_leads_to_its_ready_pods_or_to_all_if_it_says_so(make_pod: MakePod) -> None:
+def test_a_service_has_the_addresses_of_its_ready_pods_or_of_all_if_published(make_pod: MakePod) -> None:
     pods = [member(make_pod, "a", "10.0.0.2", ready=True), member(make_pod, "b", "10.0.0.3")]
     service: dict[str, Any] = {
         "metadata": {"name": "head", "namespace": "default"},
@@ -55,7 +55,7 @@ def test_a_service_leads_to_its_ready_pods_or_to_all_if_it_says_so(make_pod: Mak
     assert lines("default", pods, [service]) == []
 
 
-async def test_files_change_in_place_as_pods_come_become_ready_and_go(make_pod: MakePod, tmp_path: Path) -> None:
+async def test_hosts_files_are_updated_in_place(make_pod: MakePod, tmp_path: Path) -> None:
     service: dict[str, Any] = {
         "metadata": {"name": "head", "namespace": "default"},
         "spec": {"selector": {"app": "ray"}},

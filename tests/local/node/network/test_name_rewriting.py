@@ -19,5 +19,5 @@ from muster.local.node.network.name_rewriting import rewrite
         ("plain text", "plain text"),
     ],
 )
-def test_names_of_the_own_subdomain_are_replaced_and_nothing_else(text: str, expected: str) -> None:
+def test_only_names_of_the_pods_own_subdomain_are_rewritten(text: str, expected: str) -> None:
     assert rewrite(text, "default", ["exp"], lambda short: f"<{short}>") == expected

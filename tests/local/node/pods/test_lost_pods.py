@@ -21,7 +21,7 @@ def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str | None]]:
     return {each["type"]: (each["status"], each.get("reason")) for each in status["conditions"]}
 
 
-def test_a_lost_pod_was_disrupted_and_keeps_the_ends_that_were_seen(make_pod: MakePod) -> None:
+def test_a_lost_pod_has_disruption_target_and_keeps_terminated_states(make_pod: MakePod) -> None:
     made = make_pod("p")
     assert not was_started(made)
     made["status"] = {

@@ -44,11 +44,11 @@ def test_the_phase_follows_from_the_containers(states: list[Pod], policy: str, e
     assert phase(PodState(containers=[record(state) for state in states]), policy) == expected
 
 
-def test_a_container_that_crashed_before_keeps_the_pod_running() -> None:
+def test_a_pod_with_a_container_in_crash_loop_back_off_is_running() -> None:
     assert phase(PodState(containers=[record(CRASHING, ended(1))]), "Always") == "Running"
 
 
-def test_init_containers_hold_the_pod_back_and_can_fail_it() -> None:
+def test_a_pod_with_running_init_containers_is_pending_and_with_failed_ones_failed() -> None:
     held = PodState(containers=[record(RUNNING, init=True), record(waiting("PodInitializing"))])
     assert phase(held, "Never") == "Pending"
     failed = PodState(containers=[record(ended(1), init=True), record(waiting("PodInitializing"))])
@@ -56,12 +56,12 @@ def test_init_containers_hold_the_pod_back_and_can_fail_it() -> None:
     assert phase(failed, "Always") == "Pending"
 
 
-def test_a_sidecar_need_only_have_started() -> None:
+def test_a_pod_with_a_started_sidecar_is_running() -> None:
     sidecar = record(RUNNING, init=True, sidecar=True, started=True)
     assert phase(PodState(containers=[sidecar, record(RUNNING)]), "Never") == "Running"
 
 
-def test_a_pod_that_is_over_has_an_end_for_every_container() -> None:
+def test_all_containers_of_a_pod_that_has_ended_are_terminated() -> None:
     state = PodState(containers=[record(ended()), record(CRASHING, ended(3)), record(waiting("ContainerCreating"))])
     for each in state.containers:
         each.settle()
@@ -74,7 +74,7 @@ def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str | None]]:
     return {each["type"]: (each["status"], each.get("reason")) for each in status["conditions"]}
 
 
-def test_readiness_waits_for_every_container_and_every_gate(make_pod: MakePod) -> None:
+def test_a_pod_is_ready_when_all_containers_and_readiness_gates_are(make_pod: MakePod) -> None:
     made = make_pod("p", readinessGates=[{"conditionType": "example.com/loaded"}])
     state = PodState(containers=[record(RUNNING, ready=True), record(RUNNING, name="slow")], sandboxed=True)
     status = pod_status(made, state, "now")
@@ -88,7 +88,7 @@ def test_readiness_waits_for_every_container_and_every_gate(make_pod: MakePod) -
     assert conditions(pod_status(made, state, "now"))["Ready"] == ("True", None)
 
 
-def test_conditions_of_others_are_kept_and_times_change_with_the_status_only(make_pod: MakePod) -> None:
+def test_conditions_of_other_writers_are_kept_and_transition_times_change_with_the_status(make_pod: MakePod) -> None:
     made = make_pod("p")
     foreign = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "before"}

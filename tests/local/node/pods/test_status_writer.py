@@ -29,13 +29,13 @@ def reporter(fake_api: FakeApi, make_pod: MakePod) -> StatusWriter:
     return StatusWriter(cast("NodeContext", node), copy.deepcopy(pod), state)
 
 
-async def test_the_same_status_is_written_once(reporter: StatusWriter, fake_api: FakeApi) -> None:
+async def test_an_unchanged_status_is_not_written_again(reporter: StatusWriter, fake_api: FakeApi) -> None:
     await reporter.write()
     await reporter.write()
     assert len(fake_api.patches()) == 1
 
 
-async def test_after_a_conflict_the_conditions_of_others_are_in_the_next_try(
+async def test_a_retry_after_a_conflict_keeps_conditions_of_other_writers(
     reporter: StatusWriter, fake_api: FakeApi
 ) -> None:
     theirs = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
@@ -46,16 +46,14 @@ async def test_after_a_conflict_the_conditions_of_others_are_in_the_next_try(
     assert len(fake_api.patches()) == 2
 
 
-async def test_a_pod_that_is_gone_or_another_of_its_name_is_left_alone(
-    reporter: StatusWriter, fake_api: FakeApi
-) -> None:
+async def test_no_status_is_written_to_a_pod_with_another_uid(reporter: StatusWriter, fake_api: FakeApi) -> None:
     fake_api.objects[PATH]["metadata"] |= {"uid": "another", "resourceVersion": "7"}
     await reporter.write()
     assert reporter.gone
     assert "status" not in fake_api.objects[PATH]
 
 
-async def test_a_refused_status_is_given_up_and_a_lost_one_tried_again(
+async def test_an_invalid_status_is_not_retried_and_a_failed_request_is(
     reporter: StatusWriter, fake_api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("muster.local.node.pods.status_writer.RETRY_SECONDS", 0.001)
@@ -67,7 +65,7 @@ async def test_a_refused_status_is_given_up_and_a_lost_one_tried_again(
     assert len(fake_api.patches()) == 3
 
 
-async def test_the_object_is_deleted_under_its_uid(reporter: StatusWriter, fake_api: FakeApi) -> None:
+async def test_the_object_is_deleted_with_its_uid_as_precondition(reporter: StatusWriter, fake_api: FakeApi) -> None:
     await reporter.delete()
     ((_, path, options),) = [each for each in fake_api.asked if each[0] == "DELETE"]
     assert path == PATH
@@ -76,7 +74,9 @@ async def test_the_object_is_deleted_under_its_uid(reporter: StatusWriter, fake_
 
 
 @pytest.mark.parametrize("error", [NotFound("gone", status=404), Conflict("another uid", status=409)])
-async def test_a_deletion_somebody_else_did_is_done(reporter: StatusWriter, fake_api: FakeApi, error: ApiError) -> None:
+async def test_an_object_that_was_already_deleted_is_not_deleted_again(
+    reporter: StatusWriter, fake_api: FakeApi, error: ApiError
+) -> None:
     fake_api.refuse = [error]
     await reporter.delete()
     assert reporter.gone

@@ -33,7 +33,7 @@ def make(make_pod: MakePod, tmp_path: Path) -> MakeVolumes:
     return made
 
 
-async def test_config_maps_secrets_and_the_pod_itself_become_files(make: MakeVolumes, tmp_path: Path) -> None:
+async def test_config_map_secret_and_downward_api_volumes_hold_files(make: MakeVolumes, tmp_path: Path) -> None:
     await make(
         {"name": "settings", "configMap": {"name": "settings"}},
         {"name": "one", "configMap": {"name": "settings", "items": [{"key": "b", "path": "deep/c"}]}},
@@ -59,17 +59,17 @@ async def test_config_maps_secrets_and_the_pod_itself_become_files(make: MakeVol
         ({"emptyDir": {"medium": "Memory", "sizeLimit": "lots"}}, "sizeLimit"),
     ],
 )
-async def test_what_cannot_be_made_is_explained(make: MakeVolumes, volume: Pod, message: str) -> None:
+async def test_a_volume_that_cannot_be_created_is_an_error(make: MakeVolumes, volume: Pod, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         await make({"name": "v"} | volume)
 
 
-async def test_a_memory_volume_is_a_tmpfs_of_the_size_asked_for(make: MakeVolumes, tmp_path: Path) -> None:
+async def test_a_memory_volume_is_a_tmpfs_of_the_requested_size(make: MakeVolumes, tmp_path: Path) -> None:
     volumes = await make({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}})
     assert memory_volumes(volumes) == [(str(tmp_path / "volumes" / "shm"), 64 * 1024 * 1024)]
 
 
-async def test_mounts_name_their_source_and_paths_cannot_leave_a_volume(make: MakeVolumes, tmp_path: Path) -> None:
+async def test_mounts_have_a_source_and_sub_paths_stay_inside_the_volume(make: MakeVolumes, tmp_path: Path) -> None:
     volumes = await make({"name": "my-data", "emptyDir": {}}, {"name": "settings", "configMap": {"name": "settings"}})
     folder = tmp_path / "volumes"
     mounts = mounts_of(

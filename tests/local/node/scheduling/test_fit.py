@@ -23,7 +23,9 @@ def asks(make_pod: MakePod, make_container: MakePod, name: str = "p", seconds: i
     return made
 
 
-def test_init_containers_count_by_the_largest_and_sidecars_always(make_pod: MakePod, make_container: MakePod) -> None:
+def test_requests_are_those_of_containers_and_sidecars_or_of_the_largest_init_container(
+    make_pod: MakePod, make_container: MakePod
+) -> None:
     def need(cpu: str, **fields: Any) -> Pod:
         return make_container(resources={"requests": {"cpu": cpu}}, **fields)
 
@@ -33,12 +35,12 @@ def test_init_containers_count_by_the_largest_and_sidecars_always(make_pod: Make
     assert requests(made)["cpu"] == Decimal("0.85")
 
 
-def test_limits_stand_in_for_requests(make_pod: MakePod, make_container: MakePod) -> None:
+def test_limits_are_the_default_of_requests(make_pod: MakePod, make_container: MakePod) -> None:
     made = make_pod("p", make_container(resources={"limits": {"nvidia.com/gpu": "1"}}))
     assert requests(made)["nvidia.com/gpu"] == 1
 
 
-def test_all_that_is_short_is_named(make_pod: MakePod, make_container: MakePod) -> None:
+def test_the_message_names_every_insufficient_resource(make_pod: MakePod, make_container: MakePod) -> None:
     wanted: dict[str, Any] = {"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "1"}
     made = asks(make_pod, make_container, **wanted)
     reasons = misfits(made, {}, CAPACITY, amounts({"cpu": "1500m", "pods": "3"}))
@@ -60,7 +62,7 @@ def test_all_that_is_short_is_named(make_pod: MakePod, make_container: MakePod) 
         ({"affinity": [("tape", "DoesNotExist", None), ("disk", "Exists", None)]}, True),
     ],
 )
-def test_a_node_is_chosen_by_its_labels(
+def test_node_selector_and_affinity_match_labels_of_the_node(
     make_pod: MakePod, make_container: MakePod, fields: dict[str, Any], fits: bool
 ) -> None:
     if "affinity" in fields:

@@ -39,7 +39,7 @@ def bound(fake_api: FakeApi) -> list[str]:
     return [path.split("/")[-2] for verb, path, _ in fake_api.asked if verb == "POST"]
 
 
-async def test_the_oldest_come_first_and_a_big_one_does_not_block_the_small(
+async def test_the_oldest_pods_are_bound_first_and_one_that_does_not_fit_blocks_no_other(
     make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
     for name, seconds, cpu in (("young", 9, "1"), ("big", 1, "64"), ("old", 0, "1")):
@@ -50,7 +50,7 @@ async def test_the_oldest_come_first_and_a_big_one_does_not_block_the_small(
     assert patch["status"]["conditions"][0]["reason"] == "Unschedulable"
 
 
-async def test_what_is_bound_counts_before_the_watch_tells_of_it(
+async def test_a_bound_pod_counts_before_the_watch_reports_it(
     make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
     for number in range(4):
@@ -60,7 +60,7 @@ async def test_what_is_bound_counts_before_the_watch_tells_of_it(
     assert bound(fake_api) == ["p0", "p1"]
 
 
-async def test_room_that_is_freed_is_used(
+async def test_resources_of_a_finished_pod_are_free(
     make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
     running = asks(make_pod, make_container, "first", cpu="2")
@@ -74,7 +74,7 @@ async def test_room_that_is_freed_is_used(
     assert bound(fake_api) == ["next"]
 
 
-async def test_the_same_reason_is_written_once(
+async def test_an_unchanged_condition_is_not_written_again(
     make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
     waiting = pods["u-p"] = asks(make_pod, make_container, cpu="64")
@@ -86,7 +86,7 @@ async def test_the_same_reason_is_written_once(
     assert len(fake_api.patches()) == 1
 
 
-async def test_gated_foreign_and_dying_pods_are_left_alone(
+async def test_pods_with_gates_another_scheduler_or_a_deletion_are_not_bound(
     make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
     gated, foreign, dying = (asks(make_pod, make_container, name) for name in ("gated", "foreign", "dying"))
@@ -99,7 +99,7 @@ async def test_gated_foreign_and_dying_pods_are_left_alone(
     assert [patch["status"]["conditions"][0]["reason"] for patch in fake_api.patches()] == ["SchedulingGated"]
 
 
-async def test_one_pod_that_cannot_be_read_delays_no_other(
+async def test_a_pod_with_invalid_requests_blocks_no_other(
     make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
     pods["u-bad"] = asks(make_pod, make_container, "bad", 0, cpu="three")
@@ -109,7 +109,7 @@ async def test_one_pod_that_cannot_be_read_delays_no_other(
     assert "'three'" in fake_api.patches()[0]["status"]["conditions"][0]["message"]
 
 
-async def test_a_lost_race_is_no_reason_to_come_back_but_a_silent_server_is(
+async def test_a_conflict_is_not_retried_and_an_unreachable_server_is(
     make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
     pods["u-p"] = asks(make_pod, make_container, cpu="1")
