@@ -1,4 +1,4 @@
-"""Environments lent to the pods of an experiment."""
+"""The environment of the caller, for the pods of its experiment."""
 
 import stat
 from pathlib import Path

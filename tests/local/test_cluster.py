@@ -1,4 +1,4 @@
-"""The cluster process: what it announces, what it leaves behind, and that nothing survives it."""
+"""The cluster process: announcement, files, and the end of its pods."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class Process:
         )
 
     def ready(self) -> dict[str, Any]:
-        """What it announces."""
+        """Wait for its announcement."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.process.communicate()[1]
@@ -39,7 +39,7 @@ class Process:
         return announced
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
-        """Its exit status after that signal."""
+        """Send a signal; returns the exit status."""
         self.process.send_signal(how)
         self.process.communicate(timeout=30)
         return self.process.returncode

@@ -1,4 +1,4 @@
-"""Who holds a state directory, and what its files promise."""
+"""The state directory: its lock and its files."""
 
 import stat
 import subprocess

@@ -1,4 +1,4 @@
-"""The kubeconfig of a local cluster is an ordinary one, and private."""
+"""The kubeconfig of a local cluster."""
 
 import base64
 import stat

@@ -1,4 +1,4 @@
-"""A tethered program ends with its parent, however that ends."""
+"""Programs that end with their parent."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""TLS of the API server: clients that verify it get through, streams flow, and a broken client harms no other."""
+"""TLS of the API server: verification, streams, and broken clients."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""An API server of its own for each story."""
+"""Fixtures of the API server tests: each test has its own server."""
 
 from __future__ import annotations
 

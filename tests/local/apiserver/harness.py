@@ -1,4 +1,4 @@
-"""What the stories about the API server are told with: a clock, a plain HTTP client, and small objects."""
+"""A clock, a plain HTTP client, and small objects for the tests of the API server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ APPLY = "application/apply-patch+yaml"
 
 
 class Clock:
-    """Wall-clock time that moves only when told."""
+    """A wall clock that tests set."""
 
     def __init__(self) -> None:
         self.now = 1_790_000_000.0
@@ -27,7 +27,7 @@ class Clock:
 
 
 class Stream:
-    """An open watch: events one by one."""
+    """An open watch."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.response = response
@@ -40,7 +40,7 @@ class Stream:
         return event["type"], event["object"]
 
     async def rest(self, seconds: float = 5.0) -> list[tuple[str, Json]]:
-        """Everything until the server ends the stream."""
+        """All events until the server ends the stream."""
         async with asyncio.timeout(seconds):
             return [(e["type"], e["object"]) for e in map(json.loads, (await self.response.read()).splitlines())]
 
@@ -49,7 +49,7 @@ class Stream:
 
 
 class Api:
-    """Requests to one server; every answer is (status, body)."""
+    """Requests to one server; every response is (status, body)."""
 
     def __init__(self, base: str, session: aiohttp.ClientSession) -> None:
         self.base = base
@@ -86,7 +86,7 @@ class Api:
         return Stream(response)
 
     async def gone(self, path: str) -> None:
-        """Waits, by watching, until an object has gone."""
+        """Wait, with a watch, until an object does not exist."""
         collection, _, name = path.rpartition("/")
         stream = await self.watch(f"{collection}?fieldSelector=metadata.name={name}")
         try:

@@ -1,4 +1,4 @@
-"""Objects with random parts replaced by nonsense: whatever is sent, the answer is the client's fault or a success."""
+"""Requests with random values in random places of an object: none of them causes a server error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.local.apiserver.harness import (
     widget,
 )
 
-NONSENSE: list[Any] = [
+VALUES: list[Any] = [
     None,
     True,
     0,
@@ -54,7 +54,7 @@ STATUS = {
 }
 SERVICE = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80, "name": "a"}], "selector": {"a": "b"}}}
 COLUMNS = [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}]
-THINGS: list[tuple[str, dict[str, Any]]] = [
+OBJECTS: list[tuple[str, dict[str, Any]]] = [
     (
         PODS,
         {
@@ -76,47 +76,47 @@ def paths(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from paths(inner, (*above, key))
 
 
-def spoil(obj: Any, chance: random.Random) -> Any:
+def corrupt(obj: Any, rng: random.Random) -> Any:
     """A copy with one or two places replaced or removed."""
-    spoilt = copy.deepcopy(obj)
-    for _ in range(chance.choice([1, 1, 2])):
-        path = chance.choice(list(paths(spoilt)))
+    corrupted = copy.deepcopy(obj)
+    for _ in range(rng.choice([1, 1, 2])):
+        path = rng.choice(list(paths(corrupted)))
         if path:
-            inner = spoilt
+            inner = corrupted
             for key in path[:-1]:
                 inner = inner[key]
-            if chance.random() < 0.8:
-                inner[path[-1]] = copy.deepcopy(chance.choice(NONSENSE))
+            if rng.random() < 0.8:
+                inner[path[-1]] = copy.deepcopy(rng.choice(VALUES))
             else:
                 del inner[path[-1]]
-    return spoilt
+    return corrupted
 
 
-def pointer(obj: Any, chance: random.Random) -> str:
-    return "".join(f"/{part}" for part in chance.choice(list(paths(obj))))
+def pointer(obj: Any, rng: random.Random) -> str:
+    return "".join(f"/{part}" for part in rng.choice(list(paths(obj))))
 
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_values_in_objects_never_cause_a_server_error(server: ApiServer, api: Api, seed: int) -> None:
-    chance = random.Random(seed)
-    for path, obj in THINGS:
+    rng = random.Random(seed)
+    for path, obj in OBJECTS:
         await api.create(path, copy.deepcopy(obj))
     for _ in range(120):
-        path, obj = chance.choice(THINGS)
+        path, obj = rng.choice(OBJECTS)
         one = f"{path}/{obj['metadata']['name']}"
-        part = chance.choice(["", "/status"]) if path in (PODS, WIDGETS) else ""
-        kind = chance.choice(["POST", "PUT", MERGE, STRATEGIC, APPLY, JSON_PATCH])
+        part = rng.choice(["", "/status"]) if path in (PODS, WIDGETS) else ""
+        kind = rng.choice(["POST", "PUT", MERGE, STRATEGIC, APPLY, JSON_PATCH])
         if kind == "POST":
-            status, body = await api.call("POST", path, spoil(obj, chance))
+            status, body = await api.call("POST", path, corrupt(obj, rng))
         elif kind == "PUT":
-            status, body = await api.call("PUT", one + part, spoil((await api.call("GET", one))[1], chance))
+            status, body = await api.call("PUT", one + part, corrupt((await api.call("GET", one))[1], rng))
         elif kind == JSON_PATCH:
             verbs = ["add", "remove", "replace", "copy", "move", "test"]
-            step = {"op": chance.choice(verbs), "path": pointer(obj, chance), "from": pointer(obj, chance)}
-            status, body = await api.call("PATCH", one, [{**step, "value": chance.choice(NONSENSE)}], kind=kind)
+            step = {"op": rng.choice(verbs), "path": pointer(obj, rng), "from": pointer(obj, rng)}
+            status, body = await api.call("PATCH", one, [{**step, "value": rng.choice(VALUES)}], kind=kind)
         else:
             query = "?fieldManager=m&force=true" if kind == APPLY else ""
-            status, body = await api.call("PATCH", one + part + query, spoil(obj, chance), kind=kind)
+            status, body = await api.call("PATCH", one + part + query, corrupt(obj, rng), kind=kind)
         assert status < 500, (kind, one, body)
         assert (await api.call("GET", path, Accept=TABLE))[0] in (200, 404)
     assert server.collector is not None

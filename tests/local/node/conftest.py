@@ -26,5 +26,5 @@ def make_container() -> MakePod:
 
 @pytest.fixture
 def cluster_of(tmp_path: Path) -> ClusterOf:
-    """`async with cluster_of(isolation) as cluster:`; skips where the machine does not permit the isolation."""
+    """`async with cluster_of(isolation) as cluster:`; skips the test if the machine does not permit the isolation."""
     return lambda isolation, **options: running_cluster(isolation, tmp_path / "state", **options)

@@ -1,4 +1,4 @@
-"""What the stories about the local node share: an API server in this process, an agent beside it, and pods."""
+"""A cluster in this process, a fake API, and pods for the tests of the node agent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation, NodeAgent
 from muster.local.node.isolation.levels import refusal
 
-PATIENCE = 40.0
+TIMEOUT_SECONDS = 40.0
 PODS = "/api/v1/namespaces/default/pods"
 Pod = dict[str, Any]
 MakePod = Callable[..., Pod]
@@ -35,7 +35,7 @@ def container(script: str = "", *, name: str = "main", **fields: Any) -> Pod:
 
 
 def pod(name: str, *containers: Pod, labels: Mapping[str, str] | None = None, **spec: Any) -> Pod:
-    """A pod of the namespace `default` that is not restarted and has two seconds to end."""
+    """A pod in namespace `default` with restartPolicy Never and a grace period of 2 s."""
     defaults = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 2}
     return {
         "apiVersion": "v1",
@@ -46,7 +46,7 @@ def pod(name: str, *containers: Pod, labels: Mapping[str, str] | None = None, **
 
 
 class Cluster:
-    """An API server and a node agent, and what a user would do with them."""
+    """An API server and a node agent, with the operations of a user."""
 
     def __init__(self, url: str, agent: NodeAgent, connection: Connection) -> None:
         self.url = url
@@ -63,11 +63,11 @@ class Cluster:
         await self.api.delete(f"{PODS}/{name}", options)
 
     async def until(self, name: str, holds: Callable[[Pod], bool]) -> Pod:
-        """The pod as soon as something holds of it; wakes with the watch."""
+        """Watch a pod until a condition holds for it; returns it."""
         seen: Pod = {}
         stream = changes(self.api.transport, PODS, {"fieldSelector": f"metadata.name={name}"})
         try:
-            async with asyncio.timeout(PATIENCE), contextlib.aclosing(stream):
+            async with asyncio.timeout(TIMEOUT_SECONDS), contextlib.aclosing(stream):
                 async for change in stream:
                     seen = change.object
                     if change.kind != "DELETED" and holds(seen):
@@ -92,7 +92,7 @@ class Cluster:
         )
         following = asyncio.create_task(informer.run(), name=f"until {name} is gone")
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 await informer.synced.wait()
                 while informer.objects:
                     changed.clear()
@@ -131,7 +131,7 @@ async def running_cluster(isolation: Isolation | None, state_dir: Path, **option
 
 
 class FakeApi:
-    """A ``Transport`` over a few dictionaries, for tests in which nothing runs: objects by path, and what was asked."""
+    """A ``Transport`` with objects by path, which records the requests, for tests without processes."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Pod] = {}

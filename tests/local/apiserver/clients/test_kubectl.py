@@ -31,7 +31,7 @@ CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: '1'}\n
 
 
 class Kubectl:
-    """Runs kubectl with a configuration and caches of its own."""
+    """Runs kubectl with its own configuration and caches."""
 
     def __init__(self, home: Path, server: str) -> None:
         self.home = home
@@ -70,13 +70,13 @@ class Kubectl:
         return process.returncode, out.decode(), err.decode()
 
     async def __call__(self, line: str, text: str = "") -> str:
-        """Runs a command line that must succeed; returns what it printed."""
+        """Run a command line that must succeed; returns its output."""
         code, out, err = await self.run(*line.split(" "), text=text)
         assert code == 0, f"kubectl {line}\n{out}\n{err}"
         return out.strip()
 
     async def fails(self, line: str, text: str = "") -> str:
-        """Runs a command line that must fail; returns what it complained of."""
+        """Run a command line that must fail; returns its error output."""
         code, out, err = await self.run(*line.split(" "), text=text)
         assert code != 0, f"kubectl {line} succeeded\n{out}"
         return err.strip()
@@ -129,11 +129,11 @@ async def test_client_side_and_server_side_apply(kubectl: Kubectl) -> None:
     assert await kubectl("get pod p -o jsonpath={.spec.containers[*].image}") == "busybox:2"
     assert await kubectl("apply --server-side -f -", CONFIG) == "configmap/c serverside-applied"
     changed = CONFIG.replace("'1'", "'2'")
-    told = await kubectl.fails("apply --server-side --field-manager=other -f -", changed)
-    assert 'conflict with "kubectl" using v1: .data.a' in told
+    expected = await kubectl.fails("apply --server-side --field-manager=other -f -", changed)
+    assert 'conflict with "kubectl" using v1: .data.a' in expected
     assert await kubectl("apply --server-side --force-conflicts --field-manager=other -f -", changed)
     assert await kubectl("get cm c -o jsonpath={.data.a}") == "2"
-    # From the client's kind of apply to the server's.
+    # From client-side to server-side apply.
     assert await kubectl("apply --server-side --force-conflicts -f -", POD) == "pod/p serverside-applied"
     assert "ConfigMap" in await kubectl("apply -f - --dry-run=server -o yaml", CONFIG.replace("name: c", "name: d"))
     assert "NotFound" in await kubectl.fails("get cm d")
@@ -261,14 +261,14 @@ async def test_describe_events_access_and_logs(kubectl: Kubectl, api: Api, serve
     assert (await kubectl("get nodes")).split()[6] == "Ready"
     assert "laptop" in await kubectl("describe node laptop")
 
-    server.pod_logs = Echo()
+    server.pod_logs = EchoLogs()
     assert await kubectl("logs p") == "main tail=None previous=False follow=False"
     assert await kubectl("logs p -c main --tail=5 -f") == "main tail=5 previous=False follow=True"
     assert await kubectl("logs p --previous") == "main tail=None previous=True follow=False"
 
 
-class Echo:
-    """Container output that says how it was asked for."""
+class EchoLogs:
+    """Container output that consists of the options of the request."""
 
     async def read(
         self,

@@ -96,7 +96,7 @@ async def test_a_client_that_does_not_read_delays_no_other_and_gets_410(server: 
     for number in range(100):
         await api.create(CONFIGS, config(f"c{number:03}", data=big))
         assert (await fast.next())[1]["metadata"]["name"] == f"c{number:03}"
-    # The slow one is far behind the kept history; when it reads on, it is told to list again.
+    # The slow one is behind the kept history; when it continues to read, it gets 410 and has to list again.
     events = []
     async for line in slow.response.content:
         events.append(json.loads(line))

@@ -60,7 +60,7 @@ async def test_scheduling_gates_can_be_removed_but_not_added(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "code", "told"),
+    ("change", "code", "expected"),
     [
         ({"containers": []}, 422, "spec.containers: Required value"),
         ({"containers": [{"image": "i"}]}, 422, "spec.containers[0].name"),
@@ -89,10 +89,12 @@ async def test_scheduling_gates_can_be_removed_but_not_added(api: Api) -> None:
         ({"priorityClassName": "none"}, 403, "no PriorityClass with name none was found"),
     ],
 )
-async def test_an_invalid_pod_is_refused_with_the_field(api: Api, change: dict[str, Any], code: int, told: str) -> None:
+async def test_an_invalid_pod_is_refused_with_the_field(
+    api: Api, change: dict[str, Any], code: int, expected: str
+) -> None:
     status, body = await api.call("POST", PODS, pod("p", **change))
     assert status == code, body
-    assert told in body["message"]
+    assert expected in body["message"]
 
 
 async def test_quantities_may_be_numbers(api: Api) -> None:

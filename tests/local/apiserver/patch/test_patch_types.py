@@ -51,7 +51,7 @@ async def test_a_strategic_merge_patch_merges_lists_by_their_keys(api: Api) -> N
     await api.patch(f"{PODS}/p/status", status, STRATEGIC)
     status = {"status": {"conditions": [{"type": "Other", "status": "True"}]}}
     changed = await api.patch(f"{PODS}/p/status", status, STRATEGIC)
-    # What a patch brings comes first, as the real server has it, unless the two have an order already.
+    # Items of the patch come first, as in kube-apiserver, unless the live list has an order for both.
     assert [c["type"] for c in changed["status"]["conditions"]] == ["Other", "Ready"]
     status = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
     changed = await api.patch(f"{PODS}/p/status", status, STRATEGIC)

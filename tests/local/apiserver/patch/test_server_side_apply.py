@@ -51,7 +51,7 @@ async def test_apply_creates_owns_fields_conflicts_and_removes_them(api: Api) ->
 
     status, forced = await apply(api, path, applied(a="2"), "bob", force=True)
     assert (status, forced["data"]) == (200, {"a": "2", "b": "1"})
-    # What alice no longer applies goes, unless another owns it too.
+    # Fields that alice no longer applies are removed, unless another manager owns them too.
     status, left = await apply(api, path, applied(c="1"), "alice")
     assert (status, left["data"]) == (200, {"a": "2", "c": "1"})
 

@@ -1,4 +1,4 @@
-"""CRDs: installed, validated by schema and CEL, pruned, defaulted, shown and explained."""
+"""CRDs, and the validation, pruning and defaulting of custom resources."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_an_invalid_crd_is_refused_with_the_field(api: Api, path: list[Any
 
 
 @pytest.mark.parametrize(
-    ("spec", "field", "told"),
+    ("spec", "field", "expected"),
     [
         ({"size": None}, "spec.size", "must be of type integer"),
         ({"size": "1"}, "spec.size", 'must be of type integer: "string"'),
@@ -82,13 +82,13 @@ async def test_an_invalid_crd_is_refused_with_the_field(api: Api, path: list[Any
     ],
 )
 async def test_an_invalid_custom_resource_is_refused_with_the_field(
-    api: Api, spec: dict[str, Any], field: str, told: str
+    api: Api, spec: dict[str, Any], field: str, expected: str
 ) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     status, body = await api.call("POST", WIDGETS, widget("w", **spec))
     assert (status, body["reason"], body["details"]["kind"]) == (422, "Invalid", "Widget")
     assert body["details"]["causes"][0]["field"] == field
-    assert told in body["message"]
+    assert expected in body["message"]
 
 
 async def test_unknown_fields_are_pruned_and_defaults_are_set(api: Api) -> None:

@@ -1,4 +1,4 @@
-"""JSONPaths of printer columns: Kubernetes' dialect is read, and no path takes more than one visit per node."""
+"""JSONPaths of printer columns: Kubernetes' dialect, and the paths that are refused."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ async def test_two_jax_processes_initialize_and_gather(
     isolation = (await asyncio.to_thread(choose_isolation)).isolation
     async with cluster_of(isolation) as cluster:
         for rank, name in enumerate(("coordinator-0", "worker-0")):
-            # Where pods share a network, the daemon gives the coordinator an address to bind; here the story does.
+            # If pods share a network, the daemon sets the address that the coordinator binds; here the test does.
             env = [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
             if rank == 0 and isolation is not Isolation.NETNS:
                 env.append({"name": "JAX_COORDINATOR_BIND_ADDRESS", "value": "$(POD_IP):1234"})

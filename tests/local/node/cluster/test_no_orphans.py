@@ -41,8 +41,8 @@ asyncio.run(main())
 """
 
 
-# A process that ignores what it can, and another that leaves its session, its parent and its output behind.
-CLINGING = """
+# A process that ignores signals, and a child in a session of its own with its output closed.
+STUBBORN = """
 import os, signal, sys, time
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     signal.signal(number, signal.SIG_IGN)
@@ -81,7 +81,7 @@ def interfaces() -> set[str]:
 
 
 async def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Processes of others end when the kernel has it: there is no event to wait for."""
+    """Poll until a condition holds: there is no event for the end of a process that is not a child."""
     for _ in range(int(seconds / 0.05)):
         if holds():
             return True
@@ -104,7 +104,7 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_fails_its_pods(
     command = [sys.executable, "-c", AGENT, url, str(tmp_path), isolation.value]
     try:
         with agent_beside(command) as agent:
-            await api.create(PODS, make_pod("clinging", make_container(CLINGING, args=[mark])))
+            await api.create(PODS, make_pod("clinging", make_container(STUBBORN, args=[mark])))
             assert await until(lambda: len(processes_with(mark)) == 2)
             agent.send_signal(signal.SIGKILL)
             agent.wait()
@@ -118,7 +118,7 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_fails_its_pods(
                     if status.get("phase") == "Failed":
                         break
             agent.terminate()
-            assert await asyncio.to_thread(agent.wait) == 0  # its last requests are answered by this loop
+            assert await asyncio.to_thread(agent.wait) == 0  # this event loop serves its last requests
         assert status["reason"] == "Terminated"
         assert status["containerStatuses"][0]["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
         assert {"DisruptionTarget": "True", "Ready": "False"}.items() <= {
@@ -150,7 +150,7 @@ async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(
 ) -> None:
     mark = f"muster-launcher-{uuid.uuid4().hex}"
     async with cluster_of(Isolation.REWRITE) as cluster:
-        await cluster.create(make_pod("clinging", make_container(CLINGING, args=[mark])))
+        await cluster.create(make_pod("clinging", make_container(STUBBORN, args=[mark])))
         assert await until(lambda: len(processes_with(mark)) == 2)
         assert cluster.agent._node is not None
         os.kill(cluster.agent._node.launcher.pid, signal.SIGKILL)
@@ -163,8 +163,8 @@ async def test_links_of_dead_agents_are_removed_at_start_and_own_links_at_stop(
 ) -> None:
     if (reason := await asyncio.to_thread(refusal, Isolation.NETNS)) is not None:
         pytest.skip(f"no netns on this machine: {reason}")
-    abandoned = "muster47"  # the last block of all: no agent of this story takes it
-    pair = ("mv47-1", "mv47-peer")  # a pair whose namespace the kernel has kept
+    abandoned = "muster47"  # the last block, which no agent of this test takes
+    pair = ("mv47-1", "mv47-peer")  # a pair whose namespace still exists
     for link in ((abandoned, "type", "bridge"), (pair[0], "type", "veth", "peer", pair[1])):
         await asyncio.to_thread(subprocess.run, ["ip", "link", "add", *link], check=True)
     async with cluster_of(Isolation.NETNS) as cluster:

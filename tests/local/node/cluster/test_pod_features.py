@@ -33,10 +33,10 @@ async def test_init_containers_run_in_order_and_share_volumes(
     assert cluster.agent.isolation is not None
     if not cluster.agent.isolation.isolation.namespaces:
         pytest.skip("volumes are mounted in a mount namespace only")
-    mount = {"volumeMounts": [{"name": "work", "mountPath": "/story/work"}, {"name": "shm", "mountPath": "/dev/shm"}]}
-    write = "import os; open('/story/work/log', 'a').write('%s ')"
+    mount = {"volumeMounts": [{"name": "work", "mountPath": "/relay/work"}, {"name": "shm", "mountPath": "/dev/shm"}]}
+    write = "import os; open('/relay/work/log', 'a').write('%s ')"
     script = (
-        "import os; shm = os.statvfs('/dev/shm'); print(open('/story/work/log').read(), shm.f_blocks * shm.f_frsize)"
+        "import os; shm = os.statvfs('/dev/shm'); print(open('/relay/work/log').read(), shm.f_blocks * shm.f_frsize)"
     )
     made = make_pod(
         "relay",
@@ -51,7 +51,7 @@ async def test_init_containers_run_in_order_and_share_volumes(
     done = await cluster.phase("relay", "Succeeded")
     assert await cluster.log("relay") == "first second  1048576\n"
     assert [each["ready"] for each in done["status"]["initContainerStatuses"]] == [False, False]
-    assert not (tmp_path.parents[-1] / "story").exists()
+    assert not (tmp_path.parents[-1] / "relay").exists()
 
 
 async def test_a_failed_init_container_fails_the_pod(
@@ -118,7 +118,7 @@ async def test_a_container_over_its_memory_limit_is_killed(
     hungry = make_container("x = bytearray(400_000_000)", resources={"limits": {"memory": "64Mi"}})
     await cluster.create(make_pod("hungry", hungry))
     ended = (await cluster.phase("hungry", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]
-    # Where no cgroup can be made, a resource limit takes its place and Python ends with a MemoryError.
+    # Without a cgroup there is a resource limit, and Python ends with a MemoryError.
     assert (ended["reason"], ended["exitCode"]) in {("OOMKilled", 137), ("Error", 1)}
 
 
@@ -183,7 +183,7 @@ def alive(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/stat") as stat:  # noqa: PTH123
             return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):  # the latter between the opening and the reading
+    except (FileNotFoundError, ProcessLookupError):  # it may end between open and read
         return False
 
 

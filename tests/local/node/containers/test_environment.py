@@ -13,7 +13,7 @@ from muster.local.node.containers.environment import arguments, base_environment
 from tests.local.node.harness import MakePod, Pod
 
 
-class Shelf:
+class FakeSources:
     """ConfigMaps and Secrets of one namespace."""
 
     def __init__(
@@ -42,8 +42,8 @@ def field(name: str, path: str) -> dict[str, Any]:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
-async def environment(container: Pod, place: PodPlacement, shelf: Shelf | None = None) -> dict[str, str]:
-    return await container_environment(container, place, shelf or Shelf(), {})
+async def environment(container: Pod, place: PodPlacement, shelf: FakeSources | None = None) -> dict[str, str]:
+    return await container_environment(container, place, shelf or FakeSources(), {})
 
 
 async def test_a_value_can_refer_to_variables_before_it_only(place: PodPlacement) -> None:
@@ -81,7 +81,7 @@ async def test_env_overrides_env_from_which_may_have_a_prefix(place: PodPlacemen
         "envFrom": [{"prefix": "P_", "configMapRef": {"name": "settings"}}, {"secretRef": {"name": "keys"}}],
         "env": [{"name": "TOKEN", "value": "mine, not $(P_A)"}],
     }
-    made = await environment(container, place, Shelf({"settings": {"A": "1"}}, {"keys": {"TOKEN": b"theirs"}}))
+    made = await environment(container, place, FakeSources({"settings": {"A": "1"}}, {"keys": {"TOKEN": b"theirs"}}))
     assert (made["P_A"], made["TOKEN"]) == ("1", "mine, not 1")
 
 
@@ -97,7 +97,7 @@ async def test_env_overrides_env_from_which_may_have_a_prefix(place: PodPlacemen
 )
 async def test_a_missing_reference_is_an_error(place: PodPlacement, origin: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        await environment({"env": [{"name": "A", "valueFrom": origin}]}, place, Shelf({"settings": {"a": "1"}}))
+        await environment({"env": [{"name": "A", "valueFrom": origin}]}, place, FakeSources({"settings": {"a": "1"}}))
 
 
 async def test_a_missing_optional_reference_sets_no_variable(place: PodPlacement) -> None:

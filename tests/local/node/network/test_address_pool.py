@@ -40,17 +40,17 @@ def test_a_reserved_address_is_given_to_its_pod_only() -> None:
 
 
 def test_a_claimed_block_is_free_again_when_its_socket_closes() -> None:
-    held = claim("story", 1)
+    held = claim("test", 1)
     assert held is not None
-    assert claim("story", 1) is None
+    assert claim("test", 1) is None
     held.close()
-    again = claim("story", 1)
+    again = claim("test", 1)
     assert again is not None
     again.close()
 
 
 async def test_networks_of_agents_have_different_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an agent makes on the machine (its cgroups) bears its name, and it removes all that does."""
+    """Cgroups are named after the network, and an agent removes all cgroups with its name."""
     networks = [await PodNetwork.make(Isolation.REWRITE) for _ in range(3)]
     try:
         number = networks[0].name.removeprefix("loopback")

@@ -16,7 +16,7 @@ from tests.local.node.harness import MakePod, Pod
 MakeVolumes = Callable[..., Awaitable[dict[str, dict[str, Any]]]]
 
 
-class Shelf:
+class FakeSources:
     async def config_map(self, namespace: str, name: str) -> Pod | None:
         return {"data": {"train.yaml": "lr: 1", "b": "2"}} if name == "settings" else None
 
@@ -28,7 +28,9 @@ class Shelf:
 def make(make_pod: MakePod, tmp_path: Path) -> MakeVolumes:
     async def made(*volumes: Pod) -> dict[str, dict[str, Any]]:
         pod = make_pod("p", volumes=list(volumes), labels={"a": "1"})
-        return await make_volumes(tmp_path / "volumes", PodPlacement(pod, "local", "10.0.0.2", "10.0.0.1"), Shelf())
+        return await make_volumes(
+            tmp_path / "volumes", PodPlacement(pod, "local", "10.0.0.2", "10.0.0.1"), FakeSources()
+        )
 
     return made
 
