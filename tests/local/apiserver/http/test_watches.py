@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 from muster.local.apiserver import ApiServer
@@ -108,6 +107,7 @@ async def test_a_client_that_does_not_read_delays_no_other_and_gets_410(server: 
 
 async def test_stopping_the_server_ends_watches(server: ApiServer, api: Api) -> None:
     stream = await api.watch(CONFIGS)
-    await asyncio.sleep(0.05)
+    await api.create(CONFIGS, config("a"))
+    assert (await stream.next())[0] == "ADDED"
     await server.stop()
     assert await stream.rest() == []

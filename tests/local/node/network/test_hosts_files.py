@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from muster.local.node.network.hosts_entries import PodNames, lines, names_of, render
 from muster.local.node.network.hosts_files import HostsFiles
 from tests.local.node.harness import MakePod
@@ -55,7 +57,16 @@ def test_a_service_has_the_addresses_of_its_ready_pods_or_of_all_if_published(ma
     assert lines("default", pods, [service]) == []
 
 
-async def test_hosts_files_are_updated_in_place(make_pod: MakePod, tmp_path: Path) -> None:
+async def written() -> None:
+    """Let `HostsFiles.run` write pending changes."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_hosts_files_are_updated_in_place(
+    make_pod: MakePod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muster.local.node.network.hosts_files.GATHER_SECONDS", 0)
     service: dict[str, Any] = {
         "metadata": {"name": "head", "namespace": "default"},
         "spec": {"selector": {"app": "ray"}},
@@ -68,14 +79,14 @@ async def test_hosts_files_are_updated_in_place(make_pod: MakePod, tmp_path: Pat
     files.keep(member(make_pod, "w-1", "10.0.0.3", subdomain="exp"), second)
     assert "10.0.0.2 w-0.exp" in second.read_text()
     assert files.address_of("default", "w-1.exp") == "10.0.0.3"
-    await asyncio.sleep(0.05)
+    await written()
     assert "10.0.0.3 w-1.exp" in first.read_text()
     assert first.stat().st_ino == inode
     files.note(member(make_pod, "w-1", "10.0.0.3", subdomain="exp", ready=True))
-    await asyncio.sleep(0.05)
+    await written()
     assert "10.0.0.3 head.default" in first.read_text()
     files.drop("u-w-1")
-    await asyncio.sleep(0.05)
+    await written()
     assert "10.0.0.3" not in first.read_text()
     assert files.address_of("default", "w-1.exp") is None
     keeping.cancel()
