@@ -96,7 +96,7 @@ class ApiServer:
                 listener.close()
             raise
         self._runner = runner
-        self._garbage.review()
+        self._garbage.enqueue_leftovers()
         self._collector = asyncio.create_task(self._garbage.run(), name="apiserver-garbage")
         bound_host, bound_port = listener.getsockname()[:2]
         name = f"[{bound_host}]" if ":" in bound_host else bound_host

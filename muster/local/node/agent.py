@@ -120,7 +120,9 @@ class NodeAgent:
         self._stack.push_async_callback(transport.aclose)
         api = ResourceClient(transport)
         report = self._log.info
-        services = Informer(transport, SERVICES, changed=lambda _kind, _service: hosts.touch(), report=report)
+        services = Informer(
+            transport, SERVICES, changed=lambda _kind, _service: hosts.services_changed(), report=report
+        )
         hosts = HostsFiles(services.objects)
         self._node = node = NodeContext(
             api=api,
@@ -151,7 +153,7 @@ class NodeAgent:
         self._pods = pods = AssignedPods(node, folder, lambda: scheduler.wake())
         self._stack.push_async_callback(pods.abandon)
         watched = Informer(
-            transport, PODS, changed=lambda kind, pod: pods.take(pod, deleted=kind == "DELETED"), report=report
+            transport, PODS, changed=lambda kind, pod: pods.handle(pod, deleted=kind == "DELETED"), report=report
         )
         scheduler = Scheduler(
             api,

@@ -43,9 +43,9 @@ class NoScheduler:
 class MembersOnly(AssignedPods):
     """Leaves every other pod alone."""
 
-    def take(self, pod: Object, deleted: bool) -> None:
+    def handle(self, pod: Object, deleted: bool) -> None:
         if LABEL_EXPERIMENT in objects.labels(pod):
-            super().take(pod, deleted)
+            super().handle(pod, deleted)
 
 
 async def serve(kubeconfig: Path, state: Path, workspace: Path) -> None:

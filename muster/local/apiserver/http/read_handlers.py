@@ -9,7 +9,7 @@ from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request, expired
 from muster.local.apiserver.http.query import Query, continue_token, read_continue, too_large
-from muster.local.apiserver.http.representation import Form, accepted_form, list_of, show
+from muster.local.apiserver.http.representation import Form, accepted_form, encode_object, list_of
 from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply
 from muster.local.apiserver.http.watch import Watch, WatchRequest
@@ -50,7 +50,7 @@ class ReadHandlers:
         if form == "table":
             metadata = {"resourceVersion": str(stored.version)}
             return json_reply(encode(self._tables(query).table(info.resource, [stored], metadata)))
-        return json_reply(show(info.resource, stored, form))
+        return json_reply(encode_object(info.resource, stored, form))
 
     def list(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """List objects, or one page of them.
@@ -93,7 +93,9 @@ class ReadHandlers:
         form = accepted_form(request.headers.get("Accept", ""))
         if form == "table":
             return json_reply(encode(self._tables(query).table(info.resource, found, metadata)))
-        return json_reply(list_of(info.resource, [show(info.resource, s, form) for s in found], metadata, form))
+        return json_reply(
+            list_of(info.resource, [encode_object(info.resource, s, form) for s in found], metadata, form)
+        )
 
     async def watch(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Stream changes. A client that reads nothing for 30 s is disconnected."""

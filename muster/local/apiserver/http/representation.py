@@ -30,7 +30,7 @@ def accepted_form(accept: str) -> Form:
     return "json"
 
 
-def whole(resource: Resource, stored: StoredObject) -> Json:
+def converted(resource: Resource, stored: StoredObject) -> Json:
     """The object in the API version of a resource."""
     obj = stored.object()
     if resource.group == "events.k8s.io":
@@ -39,13 +39,13 @@ def whole(resource: Resource, stored: StoredObject) -> Json:
     return obj
 
 
-def show(resource: Resource, stored: StoredObject, form: Form = "json") -> bytes:
+def encode_object(resource: Resource, stored: StoredObject, form: Form = "json") -> bytes:
     """The object as JSON; the stored bytes themselves if they need no conversion."""
     if form == "partial":
         return encode(partial(stored.object()))
     if resource.api_version == resource.storage_version:
         return stored.data
-    return encode(whole(resource, stored))
+    return encode(converted(resource, stored))
 
 
 def partial(obj: Json) -> Json:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from muster.local.apiserver.errors import ApiError, expired
-from muster.local.apiserver.http.representation import Form, show
+from muster.local.apiserver.http.representation import Form, encode_object
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Change, StoredObject, encode
@@ -153,7 +153,7 @@ class Watch:
         request = self._request
         if self._tables is not None:
             return self._line(kind, encode(self._tables.table(request.resource, [stored])))
-        return self._line(kind, show(request.resource, stored, request.form))
+        return self._line(kind, encode_object(request.resource, stored, request.form))
 
     def _bookmark(self, version: int, annotations: dict[str, str]) -> bytes:
         resource = self._request.resource

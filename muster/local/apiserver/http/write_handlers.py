@@ -10,7 +10,7 @@ from muster.local.apiserver.errors import ApiError, bad_request, method_not_allo
 from muster.local.apiserver.http import bodies
 from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.read_handlers import ReadHandlers
-from muster.local.apiserver.http.representation import accepted_form, show, whole
+from muster.local.apiserver.http.representation import accepted_form, converted, encode_object
 from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply, success
 from muster.local.apiserver.kinds.events import from_view
@@ -95,7 +95,7 @@ class WriteHandlers:
         stored, gone = self._store.delete(info.resource, info.namespace, info.name, options)
         if gone and info.resource.kind not in _RETURNED_WHEN_DELETED:
             return json_reply(encode(success(info.resource.qualified, stored.name, stored.uid)))
-        return json_reply(show(info.resource, stored))
+        return json_reply(encode_object(info.resource, stored))
 
     async def delete_all(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Delete all objects of a collection that the selectors match."""
@@ -146,8 +146,8 @@ class WriteHandlers:
     ) -> web.StreamResponse:
         form = accepted_form(request.headers.get("Accept", ""))
         if options.dry_run and status == 201:
-            obj: Json = whole(resource, stored)
+            obj: Json = converted(resource, stored)
             obj["metadata"].pop("resourceVersion", None)
             return json_reply(encode(obj), status, options.warnings)
-        shown = show(resource, stored, "partial" if form == "partial" else "json")
+        shown = encode_object(resource, stored, "partial" if form == "partial" else "json")
         return json_reply(shown, status, options.warnings)

@@ -22,7 +22,7 @@ _FORBIDDEN = (
 )
 
 
-def complete_template(spec: Json) -> None:
+def set_template_defaults(spec: Json) -> None:
     """Set the defaults of a pod spec, in place."""
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("dnsPolicy", "ClusterFirst")
@@ -31,14 +31,14 @@ def complete_template(spec: Json) -> None:
     spec.setdefault("securityContext", {})
     for place in _CONTAINERS:
         for container in spec.get(place) or ():
-            _complete_container(container)
+            _set_container_defaults(container)
     for volume in spec.get("volumes") or ():
         for source in ("configMap", "secret", "projected", "downwardAPI"):
             if isinstance(volume.get(source), dict):
                 volume[source].setdefault("defaultMode", 0o644)
 
 
-def _complete_container(container: Json) -> None:
+def _set_container_defaults(container: Json) -> None:
     container.setdefault("resources", {})
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
@@ -75,11 +75,11 @@ def _complete_container(container: Json) -> None:
             probe["grpc"].setdefault("service", "")
 
 
-def complete(pod: Json) -> None:
+def set_defaults(pod: Json) -> None:
     """Set the defaults of a pod, in place."""
     spec = pod.get("spec")
     if isinstance(spec, dict):
-        complete_template(spec)
+        set_template_defaults(spec)
         spec.setdefault("enableServiceLinks", True)
 
 
@@ -92,14 +92,14 @@ def admit(pod: Json) -> None:
     spec.setdefault("priority", 0)
     spec.setdefault("serviceAccountName", spec.get("serviceAccount") or "default")
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
-    pod["status"] = {"phase": "Pending", "qosClass": _quality(spec)}
+    pod["status"] = {"phase": "Pending", "qosClass": _qos_class(spec)}
     if spec.get("schedulingGates"):
         message = "Scheduling is blocked due to non-empty scheduling gates"
         gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": message}
         pod["status"]["conditions"] = [gated]
 
 
-def _quality(spec: Json) -> str:
+def _qos_class(spec: Json) -> str:
     resources = [c["resources"] for place in _CONTAINERS for c in spec.get(place) or ()]
     if not any(r.get("limits") or r.get("requests") for r in resources):
         return "BestEffort"

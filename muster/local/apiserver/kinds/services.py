@@ -16,7 +16,7 @@ _ALLOCATED = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
-def complete(service: Json) -> None:
+def set_defaults(service: Json) -> None:
     """Set the defaults of a Service, in place."""
     spec = service.setdefault("spec", {})
     spec.setdefault("type", "ClusterIP")

@@ -92,7 +92,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _NAMES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
-def conform(value: Any, shape: Json, path: str = "") -> list[str]:
+def decode_types(value: Any, shape: Json, path: str = "") -> list[str]:
     """Decode as Go does: drop nulls, convert numeric quantities to strings, in place. Returns the type errors."""
     expected = shape.get("type")
     if expected is None:
@@ -114,10 +114,10 @@ def conform(value: Any, shape: Json, path: str = "") -> list[str]:
                 continue
             if inner.get("x-quantity") and isinstance(value[key], int | float) and not isinstance(value[key], bool):
                 value[key] = str(value[key])
-            faults += conform(value[key], inner, f"{path}.{key}")
+            faults += decode_types(value[key], inner, f"{path}.{key}")
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            faults += conform(item, shape["items"], f"{path}[{index}]")
+            faults += decode_types(item, shape["items"], f"{path}[{index}]")
     return faults
 
 

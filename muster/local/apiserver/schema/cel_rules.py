@@ -112,7 +112,7 @@ def _seen(rule: Rule, value: Any) -> Any:
     return {name: value[name] for name in rule.fields if name in value}
 
 
-def _judge(rule: Rule, value: Any, old: Any, path: str) -> Cause | None:
+def _evaluate(rule: Rule, value: Any, old: Any, path: str) -> Cause | None:
     seen, former = _seen(rule, value), _ABSENT if old is _ABSENT else _seen(rule, old)
     if seen == former:
         # Unchanged values were validated when they were written; kube-apiserver skips them too (ratcheting).
@@ -156,7 +156,7 @@ def _walk(node: Node, value: Any, old: Any, path: str) -> list[Cause]:
     causes: list[Cause] = []
     for rule in node.rules:
         if not (rule.transition and old is _ABSENT):
-            cause = _judge(rule, value, old, path)
+            cause = _evaluate(rule, value, old, path)
             causes += [cause] if cause is not None else []
     if isinstance(value, dict):
         former: Json = old if isinstance(old, dict) else {}
@@ -170,7 +170,7 @@ def _walk(node: Node, value: Any, old: Any, path: str) -> list[Cause]:
     return causes
 
 
-def judge(schema: Json) -> Callable[[Json, Json | None], list[Cause]]:
+def make_validator(schema: Json) -> Callable[[Json, Json | None], list[Cause]]:
     """A function that validates an object, given the old one (None on create), by the rules of a schema.
 
     Raises ValueError if a rule does not compile.

@@ -7,7 +7,7 @@ from typing import Any
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong
 from muster.local.apiserver.kinds.resources import CrdVersion, Resource
 from muster.local.apiserver.schema.metadata_validation import label_1035, subdomain
-from muster.local.apiserver.schema.structural_schemas import checker, schema_faults
+from muster.local.apiserver.schema.structural_schemas import make_schema_validator, schema_faults
 from muster.local.apiserver.tables.jsonpath import compile_path
 
 Json = dict[str, Any]
@@ -16,7 +16,7 @@ CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 _OPEN: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def complete(crd: Json) -> None:
+def set_defaults(crd: Json) -> None:
     """Set the defaults of a CRD, in place."""
     spec = crd.get("spec")
     if not isinstance(spec, dict):
@@ -100,12 +100,12 @@ def _check_paths(version: Json, where: str) -> list[Cause]:
 
 
 def _rules(schema: Json) -> Any:
-    from muster.local.apiserver.schema.cel_rules import judge
+    from muster.local.apiserver.schema.cel_rules import make_validator
 
-    return judge(schema)
+    return make_validator(schema)
 
 
-def establish(crd: Json, now: str) -> None:
+def set_accepted_status(crd: Json, now: str) -> None:
     """Set the status of an accepted CRD, in place."""
     spec = crd["spec"]
     stored = next(v["name"] for v in spec["versions"] if v.get("storage"))
@@ -154,7 +154,7 @@ def resources(crd: Json) -> list[Resource]:
                     columns=tuple(version.get("additionalPrinterColumns") or ()),
                     selectable=tuple(paths),
                     crd_name=crd["metadata"]["name"],
-                    check=checker(schema),
+                    check=make_schema_validator(schema),
                     rules=_rules(schema),
                 ),
             )

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong
-from muster.local.apiserver.schema.builtin_schemas import conform
+from muster.local.apiserver.schema.builtin_schemas import decode_types
 from muster.local.apiserver.schema.builtin_schemas import schema as model
 
 Json = dict[str, Any]
@@ -52,7 +52,7 @@ def prune(value: Any, schema: Json, path: str = "", *, embedded: bool = False) -
     return lost
 
 
-def fill(value: Any, schema: Json) -> None:
+def fill_defaults(value: Any, schema: Json) -> None:
     """Set the defaults of fields that are missing (or null where null is not allowed), in place."""
     if isinstance(value, dict):
         for key, inner in (schema.get("properties") or {}).items():
@@ -60,18 +60,18 @@ def fill(value: Any, schema: Json) -> None:
             if absent and "default" in inner:
                 value[key] = copy.deepcopy(inner["default"])
             if key in value:
-                fill(value[key], inner)
+                fill_defaults(value[key], inner)
         additional = schema.get("additionalProperties")
         if isinstance(additional, dict):
             known = schema.get("properties") or {}
             for key, item in value.items():
                 if key not in known:
-                    fill(item, additional)
+                    fill_defaults(item, additional)
     elif isinstance(value, list):
         items = schema.get("items")
         if isinstance(items, dict):
             for item in value:
-                fill(item, items)
+                fill_defaults(item, items)
 
 
 def _plain(schema: Any) -> Any:
@@ -116,7 +116,7 @@ def schema_faults(schema: Any, where: str, *, typed: bool = True) -> list[Cause]
     """
     if not isinstance(schema, dict):
         return [wrong(where, _shown(schema), "must be a schema, which is an object")]
-    causes = [] if typed else [wrong(where, "...", fault) for fault in conform(schema, model("V1JSONSchemaProps"))]
+    causes = [] if typed else [wrong(where, "...", fault) for fault in decode_types(schema, model("V1JSONSchemaProps"))]
     if causes:
         return causes
     kind = schema.get("type")
@@ -185,7 +185,7 @@ def _cause(error: Any) -> Cause:
     return Cause(path, f"Invalid value: {_shown(value)}: {where} breaks the rule {rule}: {_shown(bound)}")
 
 
-def lists(value: Any, schema: Json, path: str = "") -> list[Cause]:
+def check_list_types(value: Any, schema: Json, path: str = "") -> list[Cause]:
     """Duplicate items in lists of type set or map."""
     causes: list[Cause] = []
     if isinstance(value, dict):
@@ -194,7 +194,7 @@ def lists(value: Any, schema: Json, path: str = "") -> list[Cause]:
         for key, item in value.items():
             inner = properties.get(key) or (additional if isinstance(additional, dict) else None)
             if inner:
-                causes += lists(item, inner, f"{path}.{key}" if path else key)
+                causes += check_list_types(item, inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         kind = schema.get("x-kubernetes-list-type")
         seen: set[str] = set()
@@ -208,11 +208,11 @@ def lists(value: Any, schema: Json, path: str = "") -> list[Cause]:
                     causes.append(Cause(where, f"Duplicate value: {text}", "FieldValueDuplicate"))
                 seen.add(text)
             if isinstance(schema.get("items"), dict):
-                causes += lists(item, schema["items"], where)
+                causes += check_list_types(item, schema["items"], where)
     return causes
 
 
-def checker(schema: Json) -> Callable[[Json], list[Cause]]:
+def make_schema_validator(schema: Json) -> Callable[[Json], list[Cause]]:
     """A function that validates an object by a schema. The validator is created at its first use."""
 
     @functools.cache
@@ -227,6 +227,6 @@ def checker(schema: Json) -> Callable[[Json], list[Cause]]:
             causes.append(_cause(error))
             if len(causes) == _CAUSES_SHOWN:
                 break
-        return causes or lists(obj, schema)
+        return causes or check_list_types(obj, schema)
 
     return check

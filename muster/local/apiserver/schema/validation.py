@@ -10,9 +10,9 @@ from muster.local.apiserver.errors import ApiError, Cause, bad_request, invalid,
 from muster.local.apiserver.kinds import pods, services
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.schema import crds
-from muster.local.apiserver.schema.builtin_schemas import conform, missing, model_name, schema
+from muster.local.apiserver.schema.builtin_schemas import decode_types, missing, model_name, schema
 from muster.local.apiserver.schema.metadata_validation import check_metadata, metadata_types
-from muster.local.apiserver.schema.structural_schemas import fill, prune
+from muster.local.apiserver.schema.structural_schemas import fill_defaults, prune
 
 Json = dict[str, Any]
 
@@ -22,7 +22,7 @@ def unreadable(resource: Resource, why: str) -> ApiError:
     return bad_request(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}')
 
 
-def identify(resource: Resource, obj: Any) -> Json:
+def check_type(resource: Resource, obj: Any) -> Json:
     """Check that a body is an object of this kind. Missing apiVersion and kind of a built-in are filled in."""
     if not isinstance(obj, dict):
         raise bad_request("the body must be a JSON or YAML object")
@@ -51,22 +51,22 @@ def prune_unknown(resource: Resource, obj: Json) -> list[str]:
         return prune(obj, resource.custom.schema, embedded=True)
     shape = schema(model_name(resource.group, resource.version, resource.kind))
     lost = prune(obj, shape)
-    faults = conform(obj, shape)
+    faults = decode_types(obj, shape)
     if faults:
         raise unreadable(resource, faults[0])
     return lost
 
 
-def complete(resource: Resource, obj: Json, old: Json | None = None) -> None:
+def set_defaults(resource: Resource, obj: Json, old: Json | None = None) -> None:
     """Set defaults; `old` is the object that an update replaces."""
     if resource.custom is not None:
-        fill(obj, resource.custom.schema)
+        fill_defaults(obj, resource.custom.schema)
         return
     match resource.kind:
         case "Pod":
-            pods.complete(obj)
+            pods.set_defaults(obj)
         case "Service":
-            services.complete(obj)
+            services.set_defaults(obj)
             if old is not None:
                 services.keep_allocated(obj, old)
         case "Namespace":
@@ -80,17 +80,17 @@ def complete(resource: Resource, obj: Json, old: Json | None = None) -> None:
                 data = obj.setdefault("data", {})
                 data.update({k: base64.b64encode(v.encode()).decode() for k, v in plain.items()})
         case "Job":
-            _complete_job(obj)
+            _set_job_defaults(obj)
         case "PersistentVolumeClaim":
             obj.setdefault("status", {}).setdefault("phase", "Pending")
             obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
         case "PriorityClass":
             obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
         case "CustomResourceDefinition":
-            crds.complete(obj)
+            crds.set_defaults(obj)
 
 
-def _complete_job(job: Json) -> None:
+def _set_job_defaults(job: Json) -> None:
     spec = job.get("spec")
     if not isinstance(spec, dict):
         return
@@ -102,7 +102,7 @@ def _complete_job(job: Json) -> None:
     spec.setdefault("suspend", False)
     template = (spec.get("template") or {}).get("spec")
     if isinstance(template, dict):
-        pods.complete_template(template)
+        pods.set_template_defaults(template)
 
 
 def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
@@ -155,7 +155,7 @@ def _check_data(obj: Json, old: Json | None) -> list[Cause]:
     return causes
 
 
-def refuse(resource: Resource, obj: Json, causes: list[Cause]) -> None:
+def raise_if_invalid(resource: Resource, obj: Json, causes: list[Cause]) -> None:
     """ApiError 422 if there are causes."""
     if causes:
         meta = obj["metadata"]

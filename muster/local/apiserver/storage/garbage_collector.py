@@ -37,32 +37,32 @@ class GarbageCollector:
         self._wakeup = asyncio.Event()
         self._clock = clock
         self._events: deque[tuple[float, str]] = deque()
-        store.versions.listeners.append(self.notice)
+        store.versions.listeners.append(self.on_change)
 
-    def notice(self, change: Change) -> None:
+    def on_change(self, change: Change) -> None:
         """Queue the objects that this change may have made garbage."""
         current = change.current
         if current.group_resource == _EVENTS and change.kind == "ADDED":
             self._age_events(current)
         if change.kind == "DELETED":
             for dependent in self._versions.dependents(current.uid):
-                self._push(dependent.uid)
+                self._enqueue(dependent.uid)
             for owner in current.owners:
-                self._push_terminating(self._versions.by_uid(owner))
+                self._enqueue_if_terminating(self._versions.by_uid(owner))
             if current.namespace:
-                self._push_terminating(self._versions.lookup(_NAMESPACES, "", current.namespace))
+                self._enqueue_if_terminating(self._versions.lookup(_NAMESPACES, "", current.namespace))
             home = self._store.registry.home(current.group_resource)
             if home is not None and home.custom is not None:
-                self._push_terminating(self._versions.lookup(CRD_RESOURCE, "", home.custom.crd_name))
+                self._enqueue_if_terminating(self._versions.lookup(CRD_RESOURCE, "", home.custom.crd_name))
         elif current.terminating or (current.owners and (change.kind == "ADDED" or self._owners_changed(change))):
-            self._push(current.uid)
+            self._enqueue(current.uid)
 
-    def review(self) -> None:
+    def enqueue_leftovers(self) -> None:
         """Queue everything that an earlier run of the server may have left to do."""
         for group_resource in self._versions.group_resources():
             for stored in self._versions.scan(group_resource):
                 if stored.terminating or stored.owners:
-                    self._push(stored.uid)
+                    self._enqueue(stored.uid)
         for stored in sorted(self._versions.scan(_EVENTS), key=lambda s: s.version):
             self._age_events(stored)
 
@@ -83,11 +83,11 @@ class GarbageCollector:
             return
         try:
             if stored.terminating:
-                self._finish(stored)
+                self._finish_deletion(stored)
             elif stored.group_resource == _EVENTS:
                 self._delete(stored, "Background")
             elif stored.owners:
-                self._judge(stored)
+                self._collect_dependent(stored)
         except ApiError as failure:
             # A concurrent write won. It queued the object again if there is still something to do.
             _log.warning(
@@ -96,7 +96,7 @@ class GarbageCollector:
                 why=str(failure),
             )
 
-    def _finish(self, stored: StoredObject) -> None:
+    def _finish_deletion(self, stored: StoredObject) -> None:
         obj = stored.object()
         if stored.group_resource == _NAMESPACES:
             self._drain_namespace(stored)
@@ -106,7 +106,7 @@ class GarbageCollector:
             self._drain_definition(stored, obj)
         elif ORPHAN in finalizers:
             for dependent in self._versions.dependents(stored.uid):
-                self._disown(dependent, {stored.uid})
+                self._remove_owner_references(dependent, {stored.uid})
             self._finalize(stored, ORPHAN)
         elif FOREGROUND in finalizers:
             self._drain_owner(stored)
@@ -144,23 +144,23 @@ class GarbageCollector:
         if not self._versions.scan(group_resource):
             self._finalize(definition, CLEANUP)
 
-    def _judge(self, stored: StoredObject) -> None:
+    def _collect_dependent(self, stored: StoredObject) -> None:
         """Delete an object that has no owner left; else remove its references to owners that do not exist."""
         owners = [(uid, self._versions.by_uid(uid)) for uid in stored.owners]
         gone = {uid for uid, owner in owners if owner is None}
         waiting = [o for _, o in owners if o is not None and o.terminating and self._waits(o)]
-        solid = len(owners) - len(gone) - len(waiting)
+        remaining = len(owners) - len(gone) - len(waiting)
         if not gone and not waiting:
             return
-        if solid:
-            self._disown(stored, gone | {o.uid for o in waiting})
+        if remaining:
+            self._remove_owner_references(stored, gone | {o.uid for o in waiting})
         else:
             self._delete(stored, "Background")
 
     def _waits(self, owner: StoredObject) -> bool:
         return FOREGROUND in (owner.object()["metadata"].get("finalizers") or ())
 
-    def _disown(self, stored: StoredObject, uids: set[str]) -> None:
+    def _remove_owner_references(self, stored: StoredObject, uids: set[str]) -> None:
         resource = self._store.registry.home(stored.group_resource)
         if resource is None:
             return
@@ -187,16 +187,16 @@ class GarbageCollector:
         now = self._clock()
         self._events.append((now, newest.uid))
         while self._events[0][0] < now - EVENT_SECONDS:
-            self._push(self._events.popleft()[1])
+            self._enqueue(self._events.popleft()[1])
 
     def _owners_changed(self, change: Change) -> bool:
         return change.previous is None or change.previous.owners != change.current.owners
 
-    def _push_terminating(self, stored: StoredObject | None) -> None:
+    def _enqueue_if_terminating(self, stored: StoredObject | None) -> None:
         if stored is not None and stored.terminating:
-            self._push(stored.uid)
+            self._enqueue(stored.uid)
 
-    def _push(self, uid: str) -> None:
+    def _enqueue(self, uid: str) -> None:
         if uid not in self._queued:
             self._queued.add(uid)
             self._queue.append(uid)

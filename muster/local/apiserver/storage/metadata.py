@@ -22,7 +22,7 @@ def generate_name(base: str, randomness: random.Random) -> str:
     return base[:_GENERATED_BASE] + "".join(randomness.choices(_ALPHABET, k=5))
 
 
-def place(resource: Resource, obj: Json, namespace: str, name: str = "") -> None:
+def set_namespace_and_name(resource: Resource, obj: Json, namespace: str, name: str = "") -> None:
     """Set namespace and name from the path, in place; ApiError 400 if the object has others."""
     meta = obj["metadata"]
     given = meta.get("namespace") or ""
@@ -41,7 +41,7 @@ def place(resource: Resource, obj: Json, namespace: str, name: str = "") -> None
         meta["name"] = name
 
 
-def begin(resource: Resource, obj: Json, now: str, randomness: random.Random) -> None:
+def prepare_for_create(resource: Resource, obj: Json, now: str, randomness: random.Random) -> None:
     """Set the metadata of a new object, in place."""
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
@@ -59,7 +59,7 @@ def begin(resource: Resource, obj: Json, now: str, randomness: random.Random) ->
             del meta[field]
 
 
-def carry_over(resource: Resource, new: Json, old: Json, stored: StoredObject, *, needs_version: bool) -> None:
+def prepare_for_update(resource: Resource, new: Json, old: Json, stored: StoredObject, *, needs_version: bool) -> None:
     """Carry the old metadata over to an updated object, in place; ApiError 409 if uid or resourceVersion differ."""
     meta, held = new["metadata"], old["metadata"]
     if meta.get("uid") and meta["uid"] != stored.uid:

@@ -72,19 +72,19 @@ class ObjectStore:
         self, resource: Resource, namespace: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
     ) -> StoredObject:
         """Create an object; ApiError 400, 403, 404, 409 or 422 if it is refused. The body is modified."""
-        obj = validation.identify(resource, body)
-        metadata.place(resource, obj, namespace)
+        obj = validation.check_type(resource, body)
+        metadata.set_namespace_and_name(resource, obj, namespace)
         self._require_open_namespace(resource, namespace, obj)
         self._read_strictly(resource, obj, options)
         generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
         if resource.has_status and resource.kind != "Node":
             # A kubelet creates its Node with a status. All other objects get theirs through the status subresource.
             obj.pop("status", None)
-        metadata.begin(resource, obj, whole_time(self._clock()), self._randomness)
-        validation.complete(resource, obj)
-        self._own(resource, obj, options)
+        metadata.prepare_for_create(resource, obj, whole_time(self._clock()), self._randomness)
+        validation.set_defaults(resource, obj)
+        self._record_manager(resource, obj, options)
         admit(resource, obj, self.versions)
-        validation.refuse(resource, obj, validation.check(resource, obj, None))
+        validation.raise_if_invalid(resource, obj, validation.check(resource, obj, None))
         for _ in range(_NAME_ATTEMPTS):
             name = obj["metadata"]["name"]
             if self.versions.lookup(resource.group_resource, obj["metadata"].get("namespace") or "", name) is None:
@@ -101,8 +101,8 @@ class ObjectStore:
     ) -> StoredObject:
         """Replace an object or, by `options.subresource`, its status; ApiError 409 if the resourceVersion is stale."""
         stored = self.get(resource, namespace, name)
-        obj = validation.identify(resource, body)
-        metadata.place(resource, obj, namespace, name)
+        obj = validation.check_type(resource, body)
+        metadata.set_namespace_and_name(resource, obj, namespace, name)
         needs_version = not options.subresource
         return self._replace(resource, stored, obj, options, needs_version=needs_version)
 
@@ -116,8 +116,8 @@ class ObjectStore:
     ) -> StoredObject:
         """Replace an object with the result of `change`."""
         stored = self.get(resource, namespace, name)
-        obj = validation.identify(resource, change(self._served(resource, stored)))
-        metadata.place(resource, obj, namespace, name)
+        obj = validation.check_type(resource, change(self._served(resource, stored)))
+        metadata.set_namespace_and_name(resource, obj, namespace, name)
         return self._replace(resource, stored, obj, options, needs_version=False)
 
     def apply(
@@ -128,8 +128,8 @@ class ObjectStore:
             raise invalid_object(
                 "PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")]
             )
-        applied = validation.identify(resource, body)
-        metadata.place(resource, applied, namespace, name)
+        applied = validation.check_type(resource, body)
+        metadata.set_namespace_and_name(resource, applied, namespace, name)
         if applied["metadata"].get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
         self._read_strictly(resource, applied, options)
@@ -195,7 +195,7 @@ class ObjectStore:
     ) -> StoredObject:
         old = self._served(resource, stored)
         self._read_strictly(resource, obj, options)
-        metadata.carry_over(resource, obj, old, stored, needs_version=needs_version)
+        metadata.prepare_for_update(resource, obj, old, stored, needs_version=needs_version)
         given = obj["metadata"].pop("managedFields", None)
         if options.subresource == "status":
             kept = {**old, "metadata": {**old["metadata"]}}
@@ -210,8 +210,8 @@ class ObjectStore:
                 obj["status"] = old["status"]
         if resource.kind == "Namespace" and options.subresource != "finalize":
             obj["spec"] = old["spec"]
-        validation.complete(resource, obj, old)
-        validation.refuse(resource, obj, validation.check(resource, obj, old))
+        validation.set_defaults(resource, obj, old)
+        validation.raise_if_invalid(resource, obj, validation.check(resource, obj, old))
         self._refuse_new_finalizers(resource, obj, old)
         if "generation" in old["metadata"] and metadata.spec_changed(resource, obj, old):
             obj["metadata"]["generation"] = old["metadata"]["generation"] + 1
@@ -239,7 +239,7 @@ class ObjectStore:
         obj["apiVersion"] = resource.storage_version
         is_definition = resource.group_resource == crds.CRD_RESOURCE
         if is_definition:
-            crds.establish(obj, whole_time(self._clock()))
+            crds.set_accepted_status(obj, whole_time(self._clock()))
         if options.dry_run:
             return self.versions.render(resource.group_resource, obj)
         stored = self.versions.put(resource.group_resource, obj)
@@ -294,9 +294,11 @@ class ObjectStore:
             new = set(obj["metadata"].get("finalizers") or ()) - set(old["metadata"].get("finalizers") or ())
             if new:
                 message = f"Forbidden: no new finalizers can be added if the object is being deleted: {sorted(new)}"
-                validation.refuse(resource, obj, [Cause("metadata.finalizers", message, "FieldValueForbidden")])
+                validation.raise_if_invalid(
+                    resource, obj, [Cause("metadata.finalizers", message, "FieldValueForbidden")]
+                )
 
-    def _own(self, resource: Resource, obj: Json, options: WriteOptions) -> None:
+    def _record_manager(self, resource: Resource, obj: Json, options: WriteOptions) -> None:
         """Record the managed fields of a new object. Fields that admission adds later have no manager, as upstream."""
         supplied = obj["metadata"].pop("managedFields", None) or []
         if tracked(resource):

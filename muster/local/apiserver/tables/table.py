@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from muster.local.apiserver.http.representation import partial, whole
+from muster.local.apiserver.http.representation import converted, partial
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.stored_objects import StoredObject, encode
 from muster.local.apiserver.tables.columns import AGE, BUILT_IN, DEFAULT, NAME, Column, age
@@ -72,7 +72,7 @@ class TableBuilder:
         now = self._now()
         rows = []
         for stored in items:
-            obj = whole(resource, stored)
+            obj = converted(resource, stored)
             row: Json = {"cells": [column.cell(obj, now) for column in columns]}
             if self._include == "Object":
                 row["object"] = obj

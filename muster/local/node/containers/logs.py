@@ -82,11 +82,11 @@ class LogStore:
         self._folders: dict[tuple[str, str], Path] = {}
         self._open: dict[Path, LogWriter] = {}
 
-    def know(self, namespace: str, pod: str, folder: Path) -> None:
+    def register(self, namespace: str, pod: str, folder: Path) -> None:
         """Register the folder with a pod's logs, which has one folder per container."""
         self._folders[namespace, pod] = folder
 
-    def forget(self, namespace: str, pod: str, folder: Path) -> None:
+    def unregister(self, namespace: str, pod: str, folder: Path) -> None:
         """Remove a deleted pod, unless another pod of this name was registered."""
         if self._folders.get((namespace, pod)) == folder:
             del self._folders[namespace, pod]

@@ -36,26 +36,26 @@ class HostsFiles:
         self._last: dict[str, list[str]] = {}
         self._changed = asyncio.Event()
 
-    def keep(self, pod: PodNames, path: Path, aliases: Iterable[Object] = ()) -> None:
+    def add(self, pod: PodNames, path: Path, aliases: Iterable[Object] = ()) -> None:
         """Add a pod with its address. Its own file is complete when this returns; the others are updated soon after."""
         self._kept[pod.uid] = kept = _Kept(pod, path, tuple(aliases))
         self._write(kept, self._shared(pod.namespace))
         self._changed.set()
 
-    def note(self, pod: PodNames) -> None:
+    def update(self, pod: PodNames) -> None:
         """Update a pod whose readiness or labels may have changed."""
         kept = self._kept.get(pod.uid)
         if kept is not None and kept.pod != pod:
             self._kept[pod.uid] = _Kept(pod, kept.path, kept.aliases)
             self._changed.set()
 
-    def drop(self, uid: str) -> None:
+    def remove(self, uid: str) -> None:
         """Remove a pod that has ended."""
         if self._kept.pop(uid, None) is not None:
             self._written.pop(uid, None)
             self._changed.set()
 
-    def touch(self) -> None:
+    def services_changed(self) -> None:
         """Schedule an update, because a Service has changed."""
         self._changed.set()
 

@@ -36,7 +36,7 @@ class AssignedPods:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._log = structlog.get_logger("muster.local.node")
 
-    def take(self, pod: Object, deleted: bool) -> None:
+    def handle(self, pod: Object, deleted: bool) -> None:
         """Handle one watch event. A pod with an invalid uid is logged and ignored."""
         uid = objects.uid(pod)
         if not _UID.fullmatch(uid):
@@ -49,13 +49,13 @@ class AssignedPods:
         elif objects.node_name(pod) != self._node.name:
             return
         elif worker := self._workers.get(uid):
-            worker.learn(pod)
+            worker.update(pod)
         elif uid in self._tasks or self._node.draining:
             return
         elif objects.finished(pod):
-            self._node.logs.know(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
+            self._node.logs.register(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
         elif was_started(pod):
-            self._node.logs.know(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
+            self._node.logs.register(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
             self._start_task(uid, self._report_lost(pod))
         else:
             self._start(uid, pod)
@@ -83,9 +83,9 @@ class AssignedPods:
     def _start(self, uid: str, pod: Object) -> None:
         folder = self._folder / uid
         worker = self._workers[uid] = PodWorker(self._node, pod, folder)
-        self._node.logs.know(objects.namespace(pod), objects.name(pod), folder / "logs")
+        self._node.logs.register(objects.namespace(pod), objects.name(pod), folder / "logs")
         if objects.metadata(pod).get("deletionTimestamp"):
-            worker.learn(pod)
+            worker.update(pod)
         self._start_task(uid, worker.run())
 
     def _start_task(self, uid: str, work: Coroutine[Any, Any, None]) -> None:
@@ -102,9 +102,9 @@ class AssignedPods:
     def _remove(self, pod: Object) -> None:
         uid = objects.uid(pod)
         if worker := self._workers.get(uid):
-            worker.vanished()
+            worker.object_deleted()
         folder = self._folder / uid
-        self._node.logs.forget(objects.namespace(pod), objects.name(pod), folder / "logs")
+        self._node.logs.unregister(objects.namespace(pod), objects.name(pod), folder / "logs")
         task = self._tasks.get(uid)
         if task is None:
             shutil.rmtree(folder, ignore_errors=True)

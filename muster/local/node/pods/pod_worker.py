@@ -47,15 +47,15 @@ class PodWorker:
         """The newest known version of the object."""
         return self._status_writer.pod
 
-    def learn(self, pod: Object) -> None:
+    def update(self, pod: Object) -> None:
         """Take a newer version of the object, which may change readiness or request deletion."""
-        self._status_writer.learn(pod)
-        self._node.hosts.note(names_of(self.pod, self._state.address))
+        self._status_writer.update(pod)
+        self._node.hosts.update(names_of(self.pod, self._state.address))
         if objects.metadata(pod).get("deletionTimestamp"):
             self._deleted = True
             self.stop(objects.grace(pod))
 
-    def vanished(self) -> None:
+    def object_deleted(self) -> None:
         """Kill the processes at once, because the object was deleted (a forced deletion)."""
         self._status_writer.gone = True
         self.stop(0)
@@ -179,7 +179,7 @@ class PodWorker:
 
     async def _take_down(self) -> None:
         """Release the sandbox, address and hosts entries of the pod."""
-        self._node.hosts.drop(objects.uid(self.pod))
+        self._node.hosts.remove(objects.uid(self.pod))
         self._state.sandboxed = False
         if self._context.sandbox is not None:
             await self._context.sandbox.destroy()

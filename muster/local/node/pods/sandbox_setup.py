@@ -34,7 +34,7 @@ async def set_up_pod(context: PodContext, state: PodState) -> None:
     context.home.mkdir(parents=True, exist_ok=True)
     context.hosts_file.parent.mkdir(parents=True, exist_ok=True)
     context.volumes = await make_volumes(context.folder / "volumes", context.placement, node.sources)
-    node.hosts.keep(names_of(pod, address), context.hosts_file, objects.spec(pod).get("hostAliases") or ())
+    node.hosts.add(names_of(pod, address), context.hosts_file, objects.spec(pod).get("hostAliases") or ())
     pid = await context.sandbox.created()
     if not on_host:
         await node.network.connect(pid, address)

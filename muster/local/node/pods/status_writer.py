@@ -22,7 +22,7 @@ LAST_RETRY = 10.0
 
 
 class StatusWriter:
-    """Writes the status of one pod. `pod` is its newest known version; the watch passes others to `learn`."""
+    """Writes the status of one pod. `pod` is its newest known version; the watch passes others to `update`."""
 
     def __init__(self, node: NodeContext, pod: Object, state: PodState) -> None:
         self.pod = pod
@@ -36,7 +36,7 @@ class StatusWriter:
         """Write the status again when the writer is free."""
         self._changed.set()
 
-    def learn(self, pod: Object) -> None:
+    def update(self, pod: Object) -> None:
         """Take a version from the watch, unless it is older than the known one."""
         if _version(pod) >= _version(self.pod):
             self.pod = pod
@@ -98,7 +98,7 @@ class StatusWriter:
             version = objects.metadata(self.pod).get("resourceVersion")
             patch = {"metadata": {"resourceVersion": version}, "status": wanted}
             try:
-                self.learn(await self._node.api.merge(pod_path(self.pod, "status"), patch))
+                self.update(await self._node.api.merge(pod_path(self.pod, "status"), patch))
             except Conflict:
                 try:
                     fresh = await self._node.api.get(pod_path(self.pod))

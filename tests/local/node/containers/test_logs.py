@@ -30,7 +30,7 @@ def clock() -> Clock:
 @pytest.fixture
 def store(clock: Clock, tmp_path: Path) -> LogStore:
     made = LogStore(clock)
-    made.know("ns", "pod", tmp_path)
+    made.register("ns", "pod", tmp_path)
     return made
 
 
@@ -99,8 +99,8 @@ async def test_a_missing_log_is_an_error_with_the_reason(store: LogStore) -> Non
 
 
 async def test_forgetting_a_pod_keeps_the_logs_of_a_newer_one_with_its_name(store: LogStore, tmp_path: Path) -> None:
-    store.know("ns", "pod", tmp_path / "new")
-    store.forget("ns", "pod", tmp_path)
+    store.register("ns", "pod", tmp_path / "new")
+    store.unregister("ns", "pod", tmp_path)
     writer = store.writer(tmp_path / "new", "main", 0)
     writer.feed(b"new\n")
     store.finish(writer)

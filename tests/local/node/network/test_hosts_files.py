@@ -74,18 +74,18 @@ async def test_hosts_files_are_updated_in_place(
     files = HostsFiles({"s": service})
     keeping = asyncio.create_task(files.run())
     first, second = tmp_path / "first", tmp_path / "second"
-    files.keep(member(make_pod, "w-0", "10.0.0.2", subdomain="exp"), first)
+    files.add(member(make_pod, "w-0", "10.0.0.2", subdomain="exp"), first)
     inode = first.stat().st_ino
-    files.keep(member(make_pod, "w-1", "10.0.0.3", subdomain="exp"), second)
+    files.add(member(make_pod, "w-1", "10.0.0.3", subdomain="exp"), second)
     assert "10.0.0.2 w-0.exp" in second.read_text()
     assert files.address_of("default", "w-1.exp") == "10.0.0.3"
     await written()
     assert "10.0.0.3 w-1.exp" in first.read_text()
     assert first.stat().st_ino == inode
-    files.note(member(make_pod, "w-1", "10.0.0.3", subdomain="exp", ready=True))
+    files.update(member(make_pod, "w-1", "10.0.0.3", subdomain="exp", ready=True))
     await written()
     assert "10.0.0.3 head.default" in first.read_text()
-    files.drop("u-w-1")
+    files.remove("u-w-1")
     await written()
     assert "10.0.0.3" not in first.read_text()
     assert files.address_of("default", "w-1.exp") is None
