@@ -152,7 +152,7 @@ class Controller:
         if decision.read_first:
             await self._read_live(entry, plan)
             return
-        if decision.write and not await self._persist(entry, decision):
+        if (decision.write or _deletes_newer_pods(decision)) and not await self._persist(entry, decision):
             return
         self._probers.aim(plan.uid, decision.probe)
         if decision.wake_at is not None:
@@ -261,6 +261,15 @@ class Controller:
         if outcome.refusal is not None:
             self._refused(entry, outcome.refusal)
             self._queue.add_in(uid, REFUSED_PAUSE)
+
+
+def _deletes_newer_pods(decision: Decision) -> bool:
+    """Whether pods of a newer epoch than the record's are deleted.
+
+    Such a record may be stale. Writing it under its resourceVersion first shows that it is not: a stale one conflicts.
+    """
+    deletions = (action for action in decision.actions if isinstance(action, DeletePods))
+    return any(pod.epoch > decision.record.epoch for action in deletions for pod in action.pods)
 
 
 def _ref(entry: Entry) -> ExperimentRef:

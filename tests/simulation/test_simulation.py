@@ -191,6 +191,8 @@ def test_a_replay_prints_incidents_and_phases() -> None:
 # Bugs that it has found
 
 FOUND = {
+    "same-name:n=1:delete-pod=9/0:stale=29/9:hold=9/8:seed=4891:shuffle": "a daemon that started on a stale "
+    "record deleted an ended pod of a newer epoch: with nothing to write, no resourceVersion stopped it",
     "happy:n=1:edit-spec=2": "a status write was answered after the watch had delivered a later version, which set the "
     "known version back: every later write met Conflict, for ever",
     "happy:n=4:refuse=3/403": "a refused Service was never created, because all pods existed",

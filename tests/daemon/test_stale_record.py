@@ -1,0 +1,73 @@
+"""A stale record, read from a late watch, never costs a pod of a newer epoch."""
+
+from typing import Any
+from unittest.mock import AsyncMock, Mock
+
+import msgspec
+import pytest
+
+from muster.api.errors import Conflict
+from muster.daemon.controller import Controller
+from muster.daemon.experiments import ExperimentIndex
+from muster.kube.transport import Answer
+from muster.kube.workqueue import WorkQueue
+from muster.metrics.instruments import Instruments
+from muster.reconcilers.result import Outcome
+from muster.state.pod import PodPhase
+from muster.state.status import to_status
+from tests.builders import NOW, pod
+from tests.daemon.test_live_reads import RUNNING, UID, Caches, seen
+
+
+class Server:
+    """Takes status writes, or refuses them because the status is newer than the writer knows."""
+
+    def __init__(self, *, newer: bool) -> None:
+        self.newer = newer
+        self.asked: list[str] = []
+
+    async def request(self, method: str, path: str, **_: Any) -> Answer:
+        self.asked.append(f"{method} {path.rsplit('/', 1)[1]}")
+        if self.newer:
+            raise Conflict("resourceVersion is 28, not 3", status=409)
+        return Answer(200, msgspec.json.encode({"metadata": {"resourceVersion": "4"}}))
+
+
+def controller_of(server: Server) -> tuple[Controller, AsyncMock]:
+    index = ExperimentIndex(wanted=lambda uid: None, gone=lambda uid: None)
+    engine = Mock()
+    engine.carry_out = AsyncMock(return_value=Outcome())
+    controller = Controller(
+        transport=server,  # type: ignore[arg-type]
+        index=index,
+        queue=WorkQueue(lambda _: None),
+        informers=Caches(1_000),
+        engine=engine,
+        probers=Mock(),
+        recorder=Mock(),
+        instruments=Instruments("0", lambda: 0, lambda: 0),
+        clock=lambda: NOW,
+        monotonic=lambda: 0.0,
+    )
+    index.experiment_changed(None, seen(3, to_status(RUNNING)))
+    ended = pod(0, epoch=1, phase=PodPhase.SUCCEEDED)
+    index.pod_changed(None, msgspec.structs.replace(ended, owner=UID))
+    return controller, engine.carry_out
+
+
+async def test_no_pod_of_a_newer_epoch_is_deleted_on_a_stale_record() -> None:
+    server = Server(newer=True)
+    controller, carry_out = controller_of(server)
+    with pytest.raises(Conflict):
+        await controller.step(UID)
+    assert server.asked == ["PUT status"]
+    carry_out.assert_not_called()
+
+
+async def test_a_record_that_can_be_written_is_not_stale_and_its_leftovers_are_deleted() -> None:
+    """As after a status that was removed by hand."""
+    server = Server(newer=False)
+    controller, carry_out = controller_of(server)
+    await controller.step(UID)
+    assert server.asked == ["PUT status"]
+    assert carry_out.await_args_list[0].args[0].pods[0].epoch == 1
