@@ -17,7 +17,7 @@ class Arrivals(NamedTuple):
 def arrivals(plan: Plan, record: Record, view: View) -> Arrivals | None:
     """The counts of the record's epoch, or None where the coordinator speaks of rank 0 only.
 
-    The coordinator's word counts, then the record's (a daemon that has just started has asked nobody yet). Without a
+    The coordinator's answer counts, then the record (a daemon that has just started has no answer yet). Without a
     coordinator that can be asked, a member has arrived when its pod is ready or done, as in the rendezvous policy.
     """
     size = plan.size

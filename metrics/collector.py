@@ -4,7 +4,7 @@ Nothing is stored per experiment, so nothing can leak: a scrape walks what the d
 keep a hostile or merely huge cluster from hurting the scrape. At most ``cap`` series are made, unfinished experiments
 first, and an experiment has all of its series or none. Label values are made printable, and an experiment whose labels
 then equal another's is left out, because Prometheus rejects duplicates. An experiment that cannot be read is left out
-alone. Whoever is left out is counted by reason in ``muster_experiments_unreported``.
+alone. Experiments that are left out are counted by reason in ``muster_experiments_unreported``.
 """
 
 from collections import Counter

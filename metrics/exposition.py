@@ -7,7 +7,7 @@ From rows of the catalogue to the families and samples of one scrape.
 
 Label values fit for a scrape.
 
-One lone surrogate in one label value breaks the encoding of the whole scrape, and NUL or ESC reach whoever reads it
+One lone surrogate in one label value breaks the encoding of the whole scrape, and NUL or ESC reach every reader
 raw. So every value passes through `label`. Where values are not known beforehand (the reason of a cause, say),
 `Bounded` limits how many label sets a metric may have, because each one lives as long as the process.
 """
@@ -51,7 +51,7 @@ def look(registry: Collector) -> Seen:
 
 
 def write(seen: Seen, accept: str) -> tuple[bytes, str]:
-    """The body and its content type: OpenMetrics for whoever names it in the Accept header, else the text format."""
+    """The body and its content type: OpenMetrics where the Accept header names it, else the text format."""
     if any(choice.split(";")[0].strip().lower() == OPENMETRICS for choice in accept.split(",")):
         # Our names need no escaping; saying that any would be allowed spares the writer a look at each letter of each.
         body: bytes = openmetrics.generate_latest(seen, escaping=openmetrics.ALLOWUTF8)

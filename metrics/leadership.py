@@ -13,7 +13,7 @@ _ROWS = (catalogue.LEADER, catalogue.LEADER_TRANSITIONS, catalogue.LEASE_RENEWAL
 
 
 class Leadership(Protocol):
-    """What an elector tells of itself. Numbers of transitions only ever grow."""
+    """The state of an elector. The counts of transitions only grow."""
 
     @property
     def identity(self) -> str:
@@ -40,10 +40,10 @@ class LeadershipCollector(Collector):
 
     def collect(self) -> Iterable[Family]:
         """This daemon's part in the election."""
-        told, families = self._leadership, Families(_ROWS)
-        families.add(catalogue.LEADER, {"identity": label(told.identity)}, float(told.leading))
-        for event, count in told.transitions.items():
+        elector, families = self._leadership, Families(_ROWS)
+        families.add(catalogue.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
+        for event, count in elector.transitions.items():
             families.add(catalogue.LEADER_TRANSITIONS, {"event": label(event)}, count)
-        if (age := told.renewal_age) is not None:
+        if (age := elector.renewal_age) is not None:
             families.add(catalogue.LEASE_RENEWAL_AGE, {}, age)
         return families.collected()

@@ -21,7 +21,7 @@ _ROWS = (
 
 
 class WatchStats(Protocol):
-    """What a reflector tells about its watch. Numbers only ever grow."""
+    """The state of a reflector's watch. Counts only grow."""
 
     @property
     def synced(self) -> bool:

@@ -25,7 +25,7 @@ class NotAMember(MusterError):
 
 
 def arguments(environ: Mapping[str, str]) -> dict[str, Any]:
-    """What ``jax.distributed.initialize`` has to be told in that environment. Raises ``NotAMember``."""
+    """The arguments of ``jax.distributed.initialize`` in that environment. Raises ``NotAMember``."""
     missing = [name for name in (ADDRESS, PROCESSES, PROCESS) if not environ.get(name)]
     if missing:
         raise NotAMember(
@@ -44,9 +44,9 @@ def initialize(**options: Any) -> None:
 
     Returns when every rank has arrived. Raises ``NotAMember`` outside of an experiment, and what jax raises.
     """
-    told = arguments(os.environ)
+    found = arguments(os.environ)
     import jax
 
     if "cluster_detection_method" in inspect.signature(jax.distributed.initialize).parameters:  # since jax 0.4.36
-        told["cluster_detection_method"] = "deactivate"
-    jax.distributed.initialize(**{**told, **options})
+        found["cluster_detection_method"] = "deactivate"
+    jax.distributed.initialize(**{**found, **options})
