@@ -103,7 +103,7 @@ def test_success_ends_it() -> None:
     assert (over.actions, over.wake_at, over.probe) == ((), None, None)
 
 
-def test_all_have_arrived_who_have_succeeded() -> None:
+def test_succeeded_members_count_as_arrived() -> None:
     assert look(view(*gang(phase=PodPhase.SUCCEEDED))).record.ready == 4
 
 
@@ -118,7 +118,7 @@ def test_one_step_takes_one_turn() -> None:
     assert resumed.record.phase is Phase.PENDING
 
 
-def test_where_nobody_gathers_nobody_is_missing() -> None:
+def test_no_rank_is_missing_while_the_gang_is_not_wanted() -> None:
     stages: tuple[tuple[Plan, dict[str, Any]], ...] = (
         (plan(suspend=True), {"phase": Phase.SUSPENDED}),
         (plan(), {"phase": Phase.FAILED}),
@@ -226,7 +226,7 @@ def test_no_clock_runs_out_over_what_has_come_by_then() -> None:
     assert (kept.phase, kept.scheduled_at, kept.assembled_at) == (Phase.RUNNING, NOW + 100, NOW + 100)
 
 
-def test_no_clock_runs_out_over_old_pods_that_ended_while_nobody_looked() -> None:
+def test_no_clock_runs_out_over_old_pods_that_have_ended_meanwhile() -> None:
     clocks = {ClockName.TERMINATING: Clock(5, FAIL)}
     kept = look(run=plan(clocks=clocks), phase=Phase.RESTARTING, epoch=1, ending_at=NOW).record
     assert (kept.phase, kept.ending_at) == (Phase.PENDING, None)
@@ -240,7 +240,7 @@ def test_while_it_restarts_nothing_of_the_new_epoch_can_fail() -> None:
     assert (kept.phase, kept.epoch) == (Phase.RESTARTING, 3)
 
 
-def test_a_final_refusal_ends_it_and_another_one_is_only_told() -> None:
+def test_a_final_refusal_ends_the_experiment_and_another_one_makes_it_stuck() -> None:
     seen = view()
     seen.engine.refusal = Refusal("Invalid", "no such field", final=True)
     over = look(seen).record
@@ -414,7 +414,7 @@ def test_the_coordinators_process_is_asked_by_its_address() -> None:
         {"epoch": 5},
     ],
 )
-def test_whoever_cannot_answer_is_not_asked(changes: dict[str, Any]) -> None:
+def test_a_coordinator_without_a_running_pod_is_not_probed(changes: dict[str, Any]) -> None:
     assert probed(pod(0, **changes)) is None
     assert probed(pod(1)) is None
 
@@ -425,7 +425,7 @@ def test_who_has_nothing_to_say_is_not_asked(run: Plan) -> None:
 
 
 @pytest.mark.parametrize("phase", [Phase.FAILED, Phase.SUCCEEDED, Phase.RESTARTING])
-def test_nobody_is_asked_when_nobody_gathers(phase: Phase) -> None:
+def test_no_coordinator_is_probed_while_the_gang_is_not_wanted(phase: Phase) -> None:
     assert probed(pod(0), phase=phase, resume_at=NOW + 999) is None
 
 

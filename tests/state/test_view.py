@@ -111,7 +111,7 @@ def test_step_by_step_it_comes_to_the_same_counts_as_all_at_once(steps: list[tup
 
 
 @pytest.mark.parametrize("field", [name for name in Pod.__struct_fields__ if name != "resource_version"])
-def test_whatever_is_kept_of_a_pod_is_news_when_it_changes_and_its_version_is_not(field: str) -> None:
+def test_a_change_of_any_tracked_field_but_the_version_is_reported(field: str) -> None:
     before = pod(0)
     same = msgspec.structs.replace(before, resource_version=99)
     other = msgspec.structs.replace(same, **{field: object()})
@@ -119,7 +119,7 @@ def test_whatever_is_kept_of_a_pod_is_news_when_it_changes_and_its_version_is_no
     assert not before.same_content(other)
 
 
-def test_what_same_content_is_no_news_but_kept() -> None:
+def test_a_newer_record_with_the_same_content_is_kept_and_not_reported() -> None:
     before, twin = pod(1), pod(1, uid="twin")
     seen = view(before, twin)
     after = msgspec.structs.replace(before, resource_version=99)
@@ -191,7 +191,7 @@ def test_the_same_roll_again_keeps_its_time() -> None:
         RollAnswer(at=NOW + 9, coordinator=CoordinatorState.TIMEOUT),
     ],
 )
-def test_another_roll_another_life_or_a_silence_is_news(other: RollAnswer) -> None:
+def test_a_changed_roll_incarnation_or_silence_is_reported(other: RollAnswer) -> None:
     assert probe_result(other, 0, probe_result(answer(ARRIVED, MISSING), 0, None)).since == NOW + 9
 
 
@@ -233,7 +233,7 @@ def test_the_number_of_named_ranks_is_bounded() -> None:
     assert SHOWN_RANKS == 64
 
 
-def test_only_news_of_this_epoch_is_news() -> None:
+def test_only_changes_of_this_epoch_are_reported() -> None:
     seen = View()
     said = answer(ARRIVED, MISSING)
     assert seen.observe_probe(said, 0)
@@ -261,7 +261,7 @@ def test_a_new_view_has_confirmed_nothing() -> None:
     [((0, 1), (2, 3), True), ((0, 1), (2,), False), ((0, 1), (1, 2), False), ((), (0, 1, 2, 3), True),
      ((0, 1, 2, 3), (), True), ((0, 1), (1, 2, 3), True)],
 )  # fmt: skip
-def test_an_epoch_is_launched_once_all_who_run_together_were_made(
+def test_an_epoch_is_launched_once_all_pods_that_run_together_exist(
     seen: tuple[int, ...], made: tuple[int, ...], launched: bool
 ) -> None:
     here = view(*(pod(rank, epoch=2) for rank in seen), pod(0, epoch=1))

@@ -135,7 +135,7 @@ def test_restart_means_force_for_pods_that_do_not_end_so_it_is_an_alert_and_no_v
     assert [reason for reason, _ in deadline.alerts(here)] == ["TerminatingDeadlineExceeded"]
 
 
-def test_the_assembly_clock_names_who_is_missing() -> None:
+def test_the_assembly_clock_names_the_missing_ranks() -> None:
     ranks = (RankState.ARRIVED, RankState.MISSING, RankState.ARRIVED, RankState.MISSING)
     seen = view(pod(1), heard=answer(*ranks))
     seen.engine.live_read = LATELY

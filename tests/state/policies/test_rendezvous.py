@@ -60,7 +60,7 @@ def test_one_that_is_not_ready_is_named_with_its_reason() -> None:
     assert assess(view(unready, *gang(2)), run=PASSIVE).message == "3/4 members are ready"
 
 
-def test_nobody_idle_is_named_once_the_gang_is_there() -> None:
+def test_no_idle_pod_is_named_once_the_gang_is_there() -> None:
     spare = pod(9, ready=False, started=False)
     assert assess(view(spare, *gang()), run=PASSIVE).message == "4/4 members are ready"
     crowd = view(*gang(), pod(7), pod(8))
@@ -231,7 +231,7 @@ def test_a_refusal_is_reported_before_any_clock() -> None:
     )  # fmt: skip
 
 
-def test_at_rest_nobody_gathers() -> None:
+def test_a_gang_at_rest_has_no_arrivals() -> None:
     quiet = rendezvous.at_rest(Context(RUN, record(), view(), NOW))
     assert quiet == Assembly(False, False, 0, (), "", None, None)
     clocks = {ClockName.TERMINATING: Clock(5, ClockAction.ALERT)}

@@ -44,7 +44,7 @@ def test_a_restart_names_its_cause_and_says_whether_it_counts(disruption: bool, 
     assert lines(before, after) == [("GangRestart", f"epoch 1 ended, {kind}: rank 2 (p-2) exited 1: boom", True)]
 
 
-def test_a_restart_out_of_a_restart_is_told_too() -> None:
+def test_a_restart_during_a_restart_has_a_story_line() -> None:
     cause = Cause(1, "NodeLost", "", NOW, disruption=True)
     before = record(phase=Phase.RESTARTING, epoch=1)
     after = record(phase=Phase.RESTARTING, epoch=2, cause=cause)
@@ -79,13 +79,13 @@ def test_a_step_back_to_pending_has_no_words() -> None:
     assert lines(record(phase=Phase.ASSEMBLING), record(phase=Phase.PENDING)) == []
 
 
-def test_an_end_is_told_once() -> None:
+def test_an_end_has_one_story_line() -> None:
     over = record(phase=Phase.FAILED, reason="Cancelled", message="x")
     assert lines(over, over) == []
 
 
 @pytest.mark.parametrize("kind", [ConditionType.SCHEDULED, ConditionType.COORDINATOR_READY])
-def test_a_condition_that_becomes_true_is_told_once(kind: ConditionType) -> None:
+def test_a_condition_that_becomes_true_has_one_story_line(kind: ConditionType) -> None:
     off, on = record(conditions=(condition(kind, False),)), record(conditions=(condition(kind, True),))
     assert lines(record(), on) == [(kind.value, "so", False)]
     assert lines(off, on) == [(kind.value, "so", False)]
@@ -95,7 +95,7 @@ def test_a_condition_that_becomes_true_is_told_once(kind: ConditionType) -> None
     assert lines(on, renamed) == []
 
 
-def test_stuck_is_told_with_its_reason_and_so_is_its_end() -> None:
+def test_stuck_and_its_end_have_story_lines_with_the_reason() -> None:
     stuck = record(conditions=(condition(ConditionType.STUCK, True, "RanksMissing", "rank 2"),))
     other = record(conditions=(condition(ConditionType.STUCK, True, "CoordinatorUnreachable", "gone"),))
     free = record(conditions=(condition(ConditionType.STUCK, False, "NotStuck", ""),))
@@ -107,7 +107,7 @@ def test_stuck_is_told_with_its_reason_and_so_is_its_end() -> None:
     assert lines(free, record(conditions=(condition(ConditionType.STUCK, False, "Fine"),))) == []
 
 
-def test_other_conditions_are_not_told() -> None:
+def test_other_conditions_add_no_story_line() -> None:
     assert lines(record(), record(conditions=(condition(ConditionType.ASSEMBLED, True),))) == []
 
 
@@ -121,7 +121,7 @@ def test_one_step_may_turn_several_things_in_a_fixed_order() -> None:
     assert [reason for reason, _, _ in told] == ["Assembling", "Scheduled", "CoordinatorReady", "Stuck"]
 
 
-def test_what_flips_as_it_ends_is_not_told() -> None:
+def test_conditions_that_change_at_the_end_add_no_story_line() -> None:
     on = (condition(ConditionType.STUCK, True),)
     after = record(phase=Phase.FAILED, reason="Cancelled", message="x", conditions=on)
     assert lines(record(), after) == [("Cancelled", "x", True)]

@@ -47,7 +47,7 @@ def test_a_disruption_goes_before_the_exit_it_brought_about() -> None:
     assert (cause.reason, cause.message, cause.disruption, cause.exit_code) == ("Evicted", "low on disk", True, 137)
 
 
-def test_a_pod_that_somebody_deletes_is_disrupted() -> None:
+def test_a_deleted_pod_is_a_disruption() -> None:
     cause = cause_of(pod(terminating=True), 0, NOW)
     assert cause == Cause(
         epoch=0, reason="PodDeleted", message="the pod was deleted while its gang was at work", at=NOW,

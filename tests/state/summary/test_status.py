@@ -51,7 +51,7 @@ def test_elsewhere_ready_and_done_members_do(run: Plan) -> None:
     assert (here.ready, here.roll) == (2, None)
 
 
-def test_where_nobody_gathers_the_last_roll_stays() -> None:
+def test_the_last_roll_stays_while_the_gang_is_not_wanted() -> None:
     here = painted(REST, pod(0), roll=RollCall(4, 4), phase=Phase.SUSPENDED)
     assert (here.ready, here.roll) == (1, RollCall(4, 4))
 
@@ -106,7 +106,7 @@ def test_old_pods_are_waited_for_by_name() -> None:
     assert words(REST, old, epoch=1, phase=Phase.RESTARTING, cause=CAUSE) == ("AwaitingOldPods", after)
 
 
-def test_the_backoff_is_told_with_its_cause() -> None:
+def test_the_message_of_a_backoff_names_its_cause() -> None:
     told = "epoch 1 starts after the back-off"
     assert words(REST, epoch=1, phase=Phase.RESTARTING) == ("BackingOff", told)
     assert words(REST, epoch=1, phase=Phase.RESTARTING, cause=CAUSE)[1] == f"{told}; rank 2 (p-2) exited 1: boom"
