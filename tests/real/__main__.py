@@ -3,6 +3,7 @@
 Exit status: 0 if every row is as it should be, 1 if one is not, 3 without Go (and without a KUBECONFIG).
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -12,9 +13,10 @@ from pathlib import Path
 from rich.console import Console
 
 from muster.local import tether
-from tests.real import rows
+from tests.real import rights, rows
 from tests.real.binaries import NO_GO, GoMissing
-from tests.real.ground import ROOT, ground
+from tests.real.ground import ROOT, Ground, ground
+from tests.real.stopping import REVOKED
 
 WORKERS = 4
 """Situations at the same time: most of them wait for clocks."""
@@ -35,8 +37,11 @@ def main(arguments: list[str]) -> int:
             rows.show(found, console)
             for text in supervisor.unexpected:
                 say(text)
+            proper = _rights(built)
             bad = [row for row in found if row["verdict"] == "FAILED"]
-            ended_well = not supervisor.unexpected and all(status in (0, NOTHING_COLLECTED) for status in statuses)
+            ended_well = (
+                proper and not supervisor.unexpected and all(status in (0, NOTHING_COLLECTED) for status in statuses)
+            )
             say(f"{len(found)} situations, {len(bad)} not as they should be, {time.monotonic() - began:.0f} s")
             return 0 if ended_well and found else 1
     except GoMissing as missing:
@@ -44,10 +49,24 @@ def main(arguments: list[str]) -> int:
         return NO_GO
 
 
+def _rights(built: Ground) -> bool:
+    """Print what the audit log says of musterd's rights; True if none was missing."""
+    if not built.own:
+        say("rights: not measured, the audit log is that of another cluster")
+        return True
+    file = Path(built.folder) / REVOKED
+    revoked = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    measured = rights.measure(Path(built.audit_log), revoked)
+    for line in rights.lines(measured):
+        say(line)
+    return not measured.missing
+
+
 def tests(marks: str, options: tuple[str, ...], arguments: list[str]) -> int:
     """Run the tests with, or without, the mark `alone`."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", marks, *options]
-    whole = tether.command([*command, *(arguments or [str(ROOT / "tests/real")])])  # it ends when this process does
+    where = [] if any(each.startswith("tests/real/") for each in arguments) else ["tests/real"]
+    whole = tether.command([*command, *arguments, *where])  # it ends when this process does
     return subprocess.run(whole, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False).returncode
 
 

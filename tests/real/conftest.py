@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import AsyncIterator, Generator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,17 @@ def row(request: pytest.FixtureRequest) -> Row:
 
 
 @pytest.fixture
+def our_servers() -> None:
+    """The control plane is ours to stop."""
+    if not Ground.read().own:
+        pytest.skip("the cluster of KUBECONFIG is not stopped")
+
+
+@pytest.fixture
 async def here(request: pytest.FixtureRequest, row: Row) -> AsyncIterator[Site]:
     """A site in a namespace named after the test; the mark `labels` labels it."""
-    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower()).strip("-")[:55].rstrip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
+    name = f"{words[:24].strip('-')}-{sha256(request.node.nodeid.encode()).hexdigest()[:4]}"
     mark = request.node.get_closest_marker("labels")
     async with site(Ground.read(), name, row, mark.args[0] if mark else {}) as made:
         yield made

@@ -35,6 +35,8 @@ VARIABLE = "MUSTER_REAL_GROUND"
 """The environment variable that names the description for test processes."""
 SYSTEM = "muster-system"
 STAND_IN = {"muster.dev/stand-in": "plenty"}
+TAINT = {"key": "muster.dev/real-tests", "effect": "NoSchedule"}
+"""On every node of ours: nothing else of a cluster that is given lands there."""
 PRETENDED_NODES = 3
 READY_SECONDS = 60.0
 PREFIX = "muster-real-"
@@ -185,12 +187,26 @@ def _given(folder: Path) -> Ground:
 def install(kubectl: Kubectl) -> None:
     """Apply deploy/ as a person would; of the Deployment no replica, for musterd runs beside the cluster here."""
     kubectl("apply", "--filename", str(ROOT / "deploy/crds/experiments.muster.dev.yaml"))
-    kubectl("wait", "--for=condition=Established", "crd/experiments.muster.dev", "--timeout=30s")
+    _until_established(kubectl)
     items = [each for each in yaml.safe_load_all((ROOT / "deploy/musterd.yaml").read_text()) if each]
     for each in items:
         if each["kind"] == "Deployment":
             each["spec"]["replicas"] = 0
     kubectl("apply", "--filename", "-", body={"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def _until_established(kubectl: Kubectl) -> None:
+    """kubectl wait fails on an object that has no conditions yet, so it is asked again."""
+    deadline = time.monotonic() + READY_SECONDS
+    while True:
+        try:
+            kubectl("wait", "--for=condition=Established", "crd/experiments.muster.dev", "--timeout=30s")
+        except ProgramFailed:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+        else:
+            return
 
 
 def _account(kubectl: Kubectl, built: Ground) -> None:
@@ -211,7 +227,8 @@ def _nodes(kubectl: Kubectl, built: Ground, supervisor: Supervisor) -> None:
     supervisor.add(standin)
     names = [f"pretended-{number}" for number in range(PRETENDED_NODES)]
     for name in names:
-        body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": STAND_IN}}
+        metadata = {"name": name, "labels": STAND_IN}
+        body = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [TAINT]}}
         kubectl("apply", "--filename", "-", body=body)
     if built.processes:
         options = ("--state", str(folder / "node"), "--workspace", str(ROOT))
@@ -224,6 +241,7 @@ def _nodes(kubectl: Kubectl, built: Ground, supervisor: Supervisor) -> None:
         )
         supervisor.add(agent)
         _until_line(agent, "ready")
+        kubectl("taint", "node", "processes", f"{TAINT['key']}=:{TAINT['effect']}")
         names.append("processes")
     kubectl("wait", "--for=condition=Ready", *(f"node/{name}" for name in names), "--timeout=60s")
 

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from muster.api.values.printable import printable
 
-FINDING = re.compile(r"finding \S+")
+FINDING = re.compile(r"finding \w+")
 COLOURS = {"ok": "green", "FAILED": "bold red", "skipped": "dim"}
 
 
@@ -40,15 +40,9 @@ class Row:
         self._began = time.monotonic()
 
     def says(self, sentence: str) -> None:
-        """Muster's sentence. The last one stands in the table, the first one's time."""
-        if self.seconds is None:
-            self.seconds = time.monotonic() - self._began
+        """Muster's sentence, now. The last one stands in the table."""
+        self.seconds = time.monotonic() - self._began
         self.said = sentence
-
-    def says_again(self, sentence: str) -> None:
-        """A later sentence, which the row is about."""
-        self.seconds = None
-        self.says(sentence)
 
 
 def save(path: Path, row: Row, verdict: str, test: str) -> None:

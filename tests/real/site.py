@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+import os
 import re
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -16,8 +18,10 @@ from muster.api.errors import ApiError, NotFound
 from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT
 from muster.client import Client, Snapshot
 from muster.kube.paths import core
-from tests.real.ground import ROOT, STAND_IN, Ground
+from tests.real.ground import ROOT, STAND_IN, TAINT, Ground
+from tests.real.nodes.standin import CUT_OFF, LABEL, PODS_LABEL
 from tests.real.rows import NotSaid, Row
+from tests.real.screen import Screen, screen
 
 PROCESSES = {"muster.dev/local": "true"}
 """Selects the node whose pods are real processes."""
@@ -35,9 +39,10 @@ class Refused(Exception):
 class Site:
     """One namespace on the ground."""
 
-    def __init__(self, ground: Ground, client: Client, namespace: str, row: Row) -> None:
+    def __init__(self, ground: Ground, client: Client, screen: Screen, namespace: str, row: Row) -> None:
         self.ground = ground
         self.client = client
+        self.screen = screen
         self.namespace = namespace
         self.row = row
 
@@ -79,6 +84,34 @@ class Site:
         found: list[Object] = msgspec.json.decode(answer.body, type=dict)["items"]
         return found
 
+    @contextlib.asynccontextmanager
+    async def node(self, *names: str, pods: int = 100) -> AsyncIterator[dict[str, str]]:
+        """Stand-in nodes for this test alone; the selector that chooses them."""
+        selector = {LABEL: self.namespace}
+        labels = {**selector, PODS_LABEL: str(pods)}
+        made = [f"{self.namespace}-{name}"[-63:].strip("-") for name in names or ("node",)]
+        for name in made:
+            metadata = {"name": name, "labels": labels}
+            body = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [TAINT]}}
+            await self.request("POST", "/api/v1/nodes", body)
+        try:
+            await self.kubectl("wait", "--for=condition=Ready", *(f"node/{name}" for name in made), "--timeout=30s")
+            yield selector
+        finally:
+            for name in made:
+                with contextlib.suppress(ApiError):
+                    await self.request("DELETE", f"/api/v1/nodes/{name}")
+
+    async def cut_off(self, node: str, *, cut: bool = True) -> None:
+        """A stand-in node loses its network, or has it again."""
+        annotations = {"metadata": {"annotations": {LABEL: CUT_OFF if cut else None}}}
+        await self.request("PATCH", f"/api/v1/nodes/{self.namespace}-{node}", annotations, MERGE)
+
+    def kill(self, pod: Object, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to the processes of a pod on the node `processes`: the shell and what it runs."""
+        container = pod["status"]["containerStatuses"][0]["containerID"]
+        os.killpg(int(container.removeprefix("process://")), number)
+
     # Experiments, as a person
 
     def experiment(
@@ -94,6 +127,9 @@ class Site:
         **spec: Any,
     ) -> Object:
         """An Experiment. Without more words it has two pretended members that run until they are deleted."""
+        count = {"count": members} if operator == "jax" else {"completions": members, "parallelisms": members}
+        tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
+        resources = {"cpus": cpus, "ramRatio": 2, "extraSelectors": dict(on), "extraTolerations": tolerations}
         return {
             "apiVersion": API_VERSION,
             "kind": KIND,
@@ -102,16 +138,7 @@ class Site:
                 "operator": operator,
                 "image": "registry.example/train:1",
                 "command": command,
-                "types": {
-                    "worker": {
-                        **(
-                            {"count": members}
-                            if operator == "jax"
-                            else {"completions": members, "parallelisms": members}
-                        ),
-                        "resources": {"cpus": cpus, "ramRatio": 2, "extraSelectors": dict(on)},
-                    }
-                },
+                "types": {"worker": {**count, "resources": resources}},
                 **spec,
             },
         }
@@ -144,8 +171,10 @@ class Site:
         raise AssertionError("a watch never ends by itself")
 
     async def phase(self, name: str, phase: str, seconds: float = SLOW) -> Snapshot:
-        """The experiment once it is in a phase."""
-        return await self.until(name, lambda seen: seen.phase == phase, seconds)
+        """The experiment once it is in a phase, and once a person who watches sees it."""
+        found = await self.until(name, lambda seen: seen.phase == phase, seconds)
+        await self.screen.shows(name, "", seconds)
+        return found
 
     async def muster(self, *arguments: str) -> str:
         """The `muster` command; its output."""
@@ -165,39 +194,59 @@ class Site:
         return output
 
     async def says(self, name: str, pattern: str, seconds: float = SLOW) -> str:
-        """Wait until the experiment's message matches, then read it with `muster get` as a person would.
+        """Wait for a sentence (phase, reason, message) that matches, and see it in `muster get`; it goes into the row.
 
-        The sentence goes into the table.
+        The row's time is that of the status, without the start of the command that shows it.
         """
-        expected = re.compile(pattern)
-        seen = await self.until(name, lambda seen: bool(expected.search(spoken(seen))), seconds)
-        self.row.says(spoken(seen))
-        shown = await self.shown(name)
-        assert expected.search(shown), f"`muster get` shows {shown!r}, not {pattern!r}"
-        return spoken(seen)
 
-    async def shown(self, name: str) -> str:
-        """Phase, reason and message of an experiment in the table that `muster get` prints."""
-        table = await self.muster("get")
-        line = next((line for line in table.splitlines() if line.startswith(f"{name} ")), "")
-        cells = [*re.split(r"\s{2,}", line), *[""] * 8]
-        return " ".join(cell for cell in (cells[1], cells[2], cells[7]) if cell not in ("", "-"))
+        async def written() -> None:
+            await self.until(name, lambda seen: bool(re.search(pattern, sentence_of(seen))), seconds)
+            self.row.says("")
+
+        timing = asyncio.create_task(written(), name="row's time")
+        try:
+            sentence = await self.screen.shows(name, pattern, seconds)
+            await timing
+        finally:
+            timing.cancel()
+            await asyncio.gather(timing, return_exceptions=True)
+        self.row.said = sentence
+        return sentence
+
+    async def says_in_the_end(self, name: str, pattern: str, cause: str, seconds: float = SLOW) -> None:
+        """Wait for a sentence, and find its cause in `muster explain`: for the time after the API server was away,
+        when a watch that was open may not show what has passed."""
+        seen = await self.until(name, lambda seen: bool(re.search(pattern, sentence_of(seen))), seconds)
+        self.row.says(sentence_of(seen))
+        explained = await self.muster("explain", name)
+        assert re.search(cause, explained), f"`muster explain` does not say {cause!r}:\n{explained}"
 
     async def should_say(self, name: str, pattern: str, seconds: float) -> str:
         """What Muster ought to say, and does not yet: the test is marked with its finding. Raises NotSaid."""
-        expected = re.compile(pattern)
         try:
-            seen = await self.until(name, lambda seen: bool(expected.search(spoken(seen))), seconds)
+            return await self.says(name, pattern, seconds)
         except AssertionError as error:
-            seen = await self.client.get(name, namespace=self.namespace)
-            self.row.says(spoken(seen))
+            self.row.says((self.screen.sentences(name) or ["nothing"])[-1])
             raise NotSaid(str(error)) from None
-        self.row.says(spoken(seen))
-        return spoken(seen)
+
+    async def should_be_stuck(self, name: str, reason: str, seconds: float) -> None:
+        """The condition Stuck ought to be true with that reason, and is not yet. Raises NotSaid."""
+
+        def stuck(seen: Snapshot) -> bool:
+            found = seen.condition("Stuck")
+            return found is not None and found.status == "True" and bool(re.search(reason, found.reason or ""))
+
+        try:
+            seen = await self.until(name, stuck, seconds)
+        except AssertionError as error:
+            last = (self.screen.sentences(name) or ["nothing"])[-1]
+            self.row.says(f"{last}; Stuck False")
+            raise NotSaid(str(error)) from None
+        self.row.says(f"Stuck {seen.condition('Stuck')}")
 
 
-def spoken(seen: Snapshot) -> str:
-    """Phase, reason and message: the words of `muster get`'s line."""
+def sentence_of(seen: Snapshot) -> str:
+    """Phase, reason and message of a status."""
     return " ".join(word for word in (seen.phase, seen.reason, seen.message) if word)
 
 
@@ -232,13 +281,13 @@ async def _run(command: list[str], body: Any, cwd: Path | None = None) -> tuple[
 @contextlib.asynccontextmanager
 async def site(ground: Ground, namespace: str, row: Row, labels: Mapping[str, str]) -> AsyncIterator[Site]:
     """A site on a new namespace, which is deleted with all that is in it."""
-    async with Client(Path(ground.admin)) as client:
-        made = Site(ground, client, namespace, row)
+    async with Client(Path(ground.admin)) as client, screen(ground, namespace) as opened:
+        made = Site(ground, client, opened, namespace, row)
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": dict(labels)}}
         await made.request("POST", "/api/v1/namespaces", body)
         try:
             account = core(namespace, "serviceaccounts", "default")
-            await eventually(lambda: made.get(account), 20)
+            await eventually(lambda: made.get(account), 120)  # the controller manager may just have lost its server
             yield made
         finally:
             with contextlib.suppress(ApiError):

@@ -36,6 +36,8 @@ from muster.local.node.pods.pod_status import PodState, pod_status
 from tests.real.nodes.script import Step, steps
 
 LABEL = "muster.dev/stand-in"
+PODS_LABEL = "muster.dev/stand-in-pods"
+"""How many pods the node takes."""
 CUT_OFF = "cut-off"
 RENEW_SECONDS = 3.0
 STARTED = 0.2
@@ -130,7 +132,7 @@ class StandIn:
     async def _keep(self, node: Object) -> None:
         """Report the node Ready, then renew its Lease for as long as it exists."""
         name = objects.name(node)
-        capacity = dict(objects.status(node).get("allocatable") or {}) or DEFAULT_CAPACITY
+        capacity = DEFAULT_CAPACITY | {"pods": objects.labels(node).get(PODS_LABEL, DEFAULT_CAPACITY["pods"])}
         for count in itertools.count():
             if name not in self._cut_off:
                 try:

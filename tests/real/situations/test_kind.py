@@ -1,0 +1,108 @@
+"""The kind Experiment on a real API server: served, printed, explained, and refused where a CEL rule is broken."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.real.ground import ROOT
+from tests.real.site import Object, Refused, Site
+
+pytestmark = pytest.mark.timeout(120)
+Break = Callable[[Object], Any]
+
+
+def spec(**changes: Any) -> Break:
+    """Change fields of the spec."""
+    return lambda body: body["spec"].update(changes)
+
+
+def worker(**changes: Any) -> Break:
+    """Change fields of the type `worker`."""
+    return lambda body: body["spec"]["types"]["worker"].update(changes)
+
+
+RESOURCES = {"resources": {"cpus": 1, "ramRatio": 2}}
+RAY = {"Head": RESOURCES, "Workers": [{"name": "w", **RESOURCES}]}
+
+CHANGES: dict[str, Break] = {
+    "operator cannot change": spec(operator="pytorch"),
+    "image cannot change": spec(image="other:1"),
+    "command cannot change": spec(command="other"),
+    "types cannot change": worker(count=3),
+    "template cannot change": spec(template={"metadata": {"labels": {"team": "other"}}}),
+}
+"""What breaks each transition rule: the change of an object that is there."""
+
+BREAKS: dict[str, Break] = {
+    "give exactly one of ramRatio and memory": worker(resources={"cpus": 1}),
+    "operator kuberay needs types.Head and types.Workers": spec(operator="kuberay"),
+    "types.Head and types.Workers are only for operator kuberay": spec(types={"worker": RESOURCES, **RAY}),
+    "need types.worker, in lower case": spec(types={"Worker": RESOURCES}),
+    "operator kuberay has the types Head and Workers only": spec(
+        operator="kuberay", types={**RAY, "worker": RESOURCES}
+    ),
+    "operator jax has the type worker only": spec(types={"worker": RESOURCES, "master": RESOURCES}),
+    "completions and parallelisms are only for operator jobset": worker(completions=2),
+    "rayVersion is only for operator kuberay": spec(rayVersion="2.40.0"),
+    "debug.jupyter is only for operator kuberay": spec(debug={"jupyter": {"enabled": True}}),
+    "the name has at most 51 characters": lambda body: body["metadata"].update(name="n" * 52),
+}
+"""What breaks each rule of a new object."""
+
+
+def rules(node: Any) -> Iterator[str]:
+    """The message of every CEL rule in a schema."""
+    if isinstance(node, dict):
+        for rule in node.get("x-kubernetes-validations", ()):
+            yield rule["message"]
+        for child in node.values():
+            yield from rules(child)
+    if isinstance(node, list):
+        for child in node:
+            yield from rules(child)
+
+
+async def test_every_cel_rule_refuses_through_kubectl_what_it_should(here: Site) -> None:
+    crd = yaml.safe_load((ROOT / "deploy/crds/experiments.muster.dev.yaml").read_text())
+    broken = {**CHANGES, **BREAKS}
+    for message in set(rules(crd)):
+        assert any(start in message for start in broken), f"no manifest here breaks the rule {message!r}"
+
+    here.row.happens(f"kubectl apply of {len(broken)} manifests, each breaking one CEL rule")
+    sound = here.experiment("sound", operator="jax", template={"metadata": {"labels": {"team": "vision"}}})
+    await here.apply(sound)
+    for message, do_break in broken.items():
+        body = copy.deepcopy(sound)
+        if do_break in BREAKS.values():
+            body["metadata"]["name"] = "new"
+        do_break(body)
+        with pytest.raises(Refused, match="is invalid") as refused:
+            await here.apply(body)
+        assert message in str(refused.value), f"{message!r} is not in {refused.value}"
+    here.row.says("each refused with its rule's message")
+
+
+async def test_kubectl_prints_and_explains_experiments(here: Site) -> None:
+    here.row.happens("kubectl get, explain and describe on the kind")
+    await here.submit("run")
+    await here.phase("run", "Running")
+    heading, line = (await here.kubectl("get", "exp")).splitlines()
+    assert heading.split() == ["NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE"]
+    assert line.split()[:5] == ["run", "Running", "RollComplete", "2/2", "0"]
+    wide = (await here.kubectl("get", "experiments", "-o", "wide")).splitlines()[0]
+    assert wide.split()[-3:] == ["OPERATOR", "COORDINATOR", "MESSAGE"]
+    assert "The framework that runs the experiment." in await here.kubectl("explain", "experiments.spec.operator")
+    assert "Assembled" in await here.kubectl("describe", "experiment", "run")
+    await here.kubectl("wait", "--for=condition=Assembled", "experiment/run", "--timeout=10s")
+    here.row.says(" ".join(line.split()[:5]))
+
+
+async def test_a_status_cannot_be_written_through_the_spec(here: Site) -> None:
+    body = here.experiment("run")
+    body["status"] = {"phase": "Succeeded", "reason": "Forged"}
+    here.row.happens("kubectl apply of an Experiment with a forged status")
+    await here.apply(body)
+    await here.says("run", "^Running ")

@@ -1,0 +1,176 @@
+"""What nodes do to members: no node, no image, a node lost with the real eviction, preemption, drain, scale-down."""
+
+import pytest
+
+from muster.api.names import LABEL_RANK
+from muster.kube.paths import core
+from tests.real.rows import NotSaid
+from tests.real.site import MERGE, Site, eventually
+
+pytestmark = pytest.mark.timeout(150)
+ONCE = {"backoffLimit": 0}
+
+
+async def test_an_unschedulable_member_is_said_in_the_schedulers_words(here: Site) -> None:
+    here.row.happens("no node has the label that the members select")
+    await here.submit("run", on={"muster.dev/nowhere": "true"}, clocks={"pending": {"after": "8s", "action": "Fail"}})
+    await here.says("run", r"^Pending .*rank [01] .*Unschedulable, 0/\d+ nodes are available")
+    await here.says("run", "^Failed PendingDeadlineExceeded 0/2 members got a node within 8 s")
+
+
+@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 15: Unschedulable without a clock is never Stuck")
+async def test_an_unschedulable_member_without_a_clock_is_stuck(here: Site) -> None:
+    here.row.happens("no node has the label that the members select, and no clock runs")
+    await here.submit("run", on={"muster.dev/nowhere": "true"})
+    await here.should_be_stuck("run", "Unschedulable", 25)
+
+
+@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 15: an image typo is never said")
+async def test_an_image_that_cannot_be_pulled_is_said(here: Site) -> None:
+    here.row.happens("the image does not exist (ErrImagePull, ImagePullBackOff)")
+    await here.submit("run", "*: wait ErrImagePull")
+    await here.should_say("run", "ImagePull", 12)
+
+
+@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 15: an image typo is never Stuck")
+async def test_an_image_that_cannot_be_pulled_is_stuck(here: Site) -> None:
+    here.row.happens("the image does not exist; condition Stuck")
+    await here.submit("run", "*: wait ErrImagePull")
+    await here.should_be_stuck("run", "ImagePull", 25)
+
+
+@pytest.mark.xfail(
+    raises=NotSaid, strict=True, reason="finding 15: a container that cannot be configured is never said"
+)
+async def test_a_container_that_cannot_be_configured_is_said(here: Site) -> None:
+    here.row.happens("the container cannot be configured (CreateContainerConfigError)")
+    await here.submit("run", "*: wait CreateContainerConfigError")
+    await here.should_say("run", "CreateContainerConfigError", 12)
+
+
+async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(here: Site) -> None:
+    async with here.node("a", "b", pods=2) as selector:
+        await here.submit("run", members=4, on=selector)
+        await here.phase("run", "Running")
+        here.row.happens("a node loses its network: NotReady, tainted, its pods evicted by the real controllers")
+        await here.cut_off("b")
+        await here.says("run", r"^Restarting \S+ .*(DeletionByTaintManager|NodeNotReady|evict)", 90)
+        await here.cut_off("b", cut=False)
+        seen = await here.phase("run", "Running", 90)
+        assert (seen.status.restarts, seen.status.epoch) == (0, 1)
+
+
+@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 17: a node that is NotReady is not named")
+async def test_a_node_that_is_not_ready_is_named(here: Site) -> None:
+    async with here.node("a", "b", pods=2) as selector:
+        await here.submit("run", members=4, on=selector)
+        await here.phase("run", "Running")
+        here.row.happens("a node is NotReady, before its pods are evicted")
+        await here.cut_off("b")
+
+        async def not_ready() -> bool:
+            node = await here.get(f"/api/v1/nodes/{here.namespace}-b")
+            conditions = {each["type"]: each["status"] for each in node["status"]["conditions"]} if node else {}
+            return conditions.get("Ready") == "Unknown"
+
+        try:
+            await eventually(not_ready)
+            await here.should_say("run", f"{here.namespace}-b", 6)
+        finally:
+            await here.cut_off("b", cut=False)
+
+
+async def test_an_evicted_pod_is_a_disruption(here: Site) -> None:
+    await here.submit("run")
+    await here.phase("run", "Running")
+    pod = (await here.pods("run"))[1]["metadata"]["name"]
+    here.row.happens("a pod is evicted by the eviction API, as kubectl drain does")
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": here.namespace}}
+    await here.request("POST", core(here.namespace, "pods", pod) + "/eviction", eviction)
+    await here.says("run", rf"^Restarting \S+ .*rank 1 \({pod}\) .*EvictionByEvictionAPI")
+    seen = await here.phase("run", "Running")
+    assert (seen.status.restarts, seen.status.disruptions, seen.status.epoch) == (0, 1, 1)
+
+
+async def test_a_deleted_pod_is_a_disruption(here: Site) -> None:
+    await here.submit("run")
+    await here.phase("run", "Running")
+    pod = (await here.pods("run"))[0]["metadata"]["name"]
+    here.row.happens("kubectl delete pod of a running member")
+    await here.kubectl("delete", "pod", pod, "--wait=false")
+    await here.says("run", rf"^Restarting \S+ .*rank 0 \({pod}\) .*deleted")
+    seen = await here.phase("run", "Running")
+    assert (seen.status.restarts, seen.status.epoch) == (0, 1)
+
+
+async def test_a_preempted_member_is_a_disruption(here: Site) -> None:
+    name = here.namespace
+    priority = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": 1000,
+    }
+    await here.apply(priority)
+    async with here.node(pods=2) as selector:
+        await here.submit("run", on=selector)
+        await here.phase("run", "Running")
+        here.row.happens("the scheduler preempts a member for a pod of higher priority")
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "important"},
+            "spec": {
+                "priorityClassName": name,
+                "nodeSelector": selector,
+                "tolerations": [{"operator": "Exists"}],
+                "containers": [{"name": "main", "image": "b", "command": ["sh", "-c", "*: run 600"]}],
+            },
+        }
+        await here.request("POST", core(here.namespace, "pods"), pod)
+        await here.says("run", r"^Restarting \S+ .*PreemptionByScheduler")
+        await here.kubectl("delete", "pod", "important", "--wait=false")
+        await here.kubectl("delete", "priorityclass", name)
+        seen = await here.phase("run", "Running")
+        assert (seen.status.restarts, seen.status.epoch) == (0, 1)
+
+
+async def test_an_evicting_kubelet_is_said(here: Site) -> None:
+    await here.submit("run", "rank=1 epoch=0: run 4, evicted\n*: run 600")
+    await here.phase("run", "Running")
+    here.row.happens("the kubelet evicts rank 1 for its ephemeral storage")
+    await here.says("run", r"^Restarting \S+ .*rank 1 .*low on resource: ephemeral-storage")
+
+
+@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 2: a finished rank whose pod is removed runs again")
+async def test_a_finished_rank_whose_pod_is_removed_does_not_run_again(here: Site) -> None:
+    await here.submit("run", "rank=1: run 1, exit 0\n*: run 12, exit 0")
+    finished = None
+
+    async def done() -> bool:
+        nonlocal finished
+        finished = next((p for p in await here.pods("run") if p["status"].get("phase") == "Succeeded"), None)
+        return finished is not None
+
+    await eventually(done)
+    assert finished is not None
+    assert finished["metadata"]["labels"][LABEL_RANK] == "1"
+    here.row.happens("rank 1 has ended well and its pod is removed, while rank 0 works")
+    await here.kubectl("delete", "pod", finished["metadata"]["name"], "--wait=false")
+    seen = await here.until("run", lambda seen: seen.finished)
+    here.row.says(f"{seen.phase} after {seen.status.epoch} restarts of the gang")
+    if seen.status.epoch:
+        raise NotSaid("the gang was restarted")
+
+
+async def test_a_pod_with_a_finalizer_holds_the_restart_and_is_named(here: Site) -> None:
+    await here.submit("run", "rank=1 epoch=0: run 3, exit 1\n*: run 600")
+    await here.phase("run", "Running")
+    pod = (await here.pods("run"))[0]["metadata"]["name"]
+    path = core(here.namespace, "pods", pod)
+    await here.request("PATCH", path, {"metadata": {"finalizers": ["example.test/hold"]}}, MERGE)
+    here.row.happens("a finalizer holds a pod of the old epoch after its process has ended")
+    await here.until("run", lambda seen: seen.status.epoch == 1)
+    seen = await here.phase("run", "Running")
+    here.row.says(f"{seen.phase} {seen.reason} {seen.message}")
+    await here.request("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)

@@ -1,0 +1,200 @@
+"""Stop and start what the tests stand on: the servers, musterd, the rights and the token of its service account.
+
+Only for tests with the mark `alone`.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from muster.api.errors import ApiError
+from muster.cli.processes.stack import free_port
+from tests.real.ground import SYSTEM, Ground, daemon_program
+from tests.real.plane import kubeconfig
+from tests.real.plane.programs import Program
+from tests.real.site import MERGE, SLOW, Object, Site, eventually
+
+ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/musterd"
+BINDING = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/musterd"
+REVOKED = "revoked.jsonl"
+"""In the folder of the run: the times at which rights were missing on purpose."""
+
+
+@contextlib.asynccontextmanager
+async def held(ground: Ground, name: str, number: signal.Signals = signal.SIGTERM) -> AsyncIterator[None]:
+    """A program of the ground is down; it is started again afterwards."""
+    run = Path(ground.run)
+    hold, expected, pid = run / f"{name}.hold", run / f"{name}.expected", int((run / f"{name}.pid").read_text())
+    hold.touch()
+    os.kill(pid, number)
+    try:
+
+        async def seen() -> bool:
+            return expected.exists()
+
+        await eventually(seen)
+        yield
+    finally:
+        hold.unlink()
+
+    async def back() -> bool:
+        return (run / f"{name}.pid").read_text() != str(pid)
+
+    await eventually(back)
+
+
+@contextlib.asynccontextmanager
+async def api_server_down(here: Site) -> AsyncIterator[None]:
+    """The API server is killed (asked to end it waits a minute for its watchers), and ready again afterwards."""
+    began = time.time()
+    async with held(here.ground, "kube-apiserver", signal.SIGKILL):
+        yield
+
+    async def ready() -> bool:
+        with contextlib.suppress(ApiError):
+            await here.client.transport.request("GET", "/readyz", timeout=5)
+            return True
+        return False
+
+    await eventually(ready, 90)
+    _note_revoked(here.ground, began)  # a server that has just begun refuses what its authorizer does not know yet
+
+
+class Musterd:
+    """A musterd of a test's own; the one of the ground is down meanwhile."""
+
+    def __init__(self, here: Site, name: str, *, config: Path | None = None) -> None:
+        self.url = f"http://127.0.0.1:{free_port()}"
+        text = "" if config is None else str(config)
+        self.program: Program = daemon_program(name, here.ground, self.url, config=text)
+
+    async def says(self, path: str) -> tuple[int, str]:
+        """HTTP status and text of an answer; 0 where there is none."""
+        return await asyncio.to_thread(ask, self.url + path)
+
+    async def until_leading(self, seconds: float = SLOW) -> None:
+        """Wait until it leads by its own account."""
+
+        async def leads() -> bool:
+            status, text = await self.says("/readyz")
+            return status == 200 and "leading" in text
+
+        await eventually(leads, seconds)
+
+
+@contextlib.asynccontextmanager
+async def musterds(here: Site, *configs: Path | None, leading: bool = True) -> AsyncIterator[list[Musterd]]:
+    """As many daemons as there are kubeconfigs (None: the ground's); returns when the first one is `leading`."""
+    async with held(here.ground, "musterd"):
+        daemons: list[Musterd] = []
+        try:
+            for number, config in enumerate(configs):
+                daemons.append(Musterd(here, f"{here.namespace}-{number}", config=config))
+                if number == 0 and leading:
+                    await daemons[0].until_leading()
+            yield daemons
+        finally:
+            for daemon in daemons:
+                await asyncio.to_thread(daemon.program.end)
+
+
+def ask(url: str) -> tuple[int, str]:
+    """GET, as a kubelet's probe does."""
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except (urllib.error.URLError, OSError):
+        return 0, ""
+
+
+@contextlib.asynccontextmanager
+async def without_rights(here: Site, resource: str = "", *verbs: str) -> AsyncIterator[None]:
+    """musterd may not do that to the resource (verbs: all if none is named); without a resource, nothing at all."""
+    role, binding = await here.request("GET", ROLE), await here.request("GET", BINDING)
+    began = time.time()
+    try:
+        if resource:
+            await here.request(
+                "PATCH", ROLE, {"rules": [_without(each, resource, verbs) for each in role["rules"]]}, MERGE
+            )
+        else:
+            await here.request("DELETE", BINDING)
+        yield
+    finally:
+        if resource:
+            await here.request("PATCH", ROLE, {"rules": role["rules"]}, MERGE)
+        else:
+            body = {**binding, "metadata": {"name": binding["metadata"]["name"]}}
+            await here.request("POST", BINDING.rpartition("/")[0], body)
+        await asyncio.sleep(1)  # the authorizer learns of it by a watch
+        _note_revoked(here.ground, began)
+
+
+def _note_revoked(ground: Ground, began: float) -> None:
+    with (Path(ground.folder) / REVOKED).open("a") as file:
+        file.write(json.dumps([began, time.time()]) + "\n")
+
+
+def _without(rule: Object, resource: str, verbs: tuple[str, ...]) -> Object:
+    if rule["resources"] != [resource]:
+        return rule
+    return {**rule, "verbs": [verb for verb in rule["verbs"] if verbs and verb not in verbs] or ["nothing"]}
+
+
+class Ticket:
+    """A token of musterd's service account that lives as long as a Secret does, and a kubeconfig that uses it."""
+
+    def __init__(self, here: Site) -> None:
+        folder = Path(here.ground.folder)
+        self._here = here
+        self._path = f"/api/v1/namespaces/{SYSTEM}/secrets"
+        self.token = folder / f"{here.namespace}.token"
+        document = json.loads(Path(here.ground.musterd).read_text())
+        document["users"][0]["user"] = {"tokenFile": str(self.token)}
+        self.kubeconfig = folder / f"{here.namespace}.kubeconfig"
+        kubeconfig.replace(self.kubeconfig, json.dumps(document))
+
+    async def issue(self) -> None:
+        """Make the Secret and a token bound to it; the file is replaced in one step, as the kubelet does."""
+        secret = await self._here.request("POST", self._path, {"metadata": {"name": self._here.namespace}})
+        metadata = secret["metadata"]
+        bound = {"kind": "Secret", "apiVersion": "v1", "name": metadata["name"], "uid": metadata["uid"]}
+        body = {"spec": {"boundObjectRef": bound, "expirationSeconds": 3600}}
+        path = f"/api/v1/namespaces/{SYSTEM}/serviceaccounts/musterd/token"
+        answer = await self._here.request("POST", path, body)
+        kubeconfig.replace(self.token, answer["status"]["token"])
+
+    async def revoke(self) -> None:
+        """Delete the Secret: the API server refuses the token from then on (401), at the latest 10 s later."""
+        await self._here.request("DELETE", f"{self._path}/{self._here.namespace}")
+
+
+async def compact(ground: Ground) -> int:
+    """Have etcd forget everything but the present, as the API server does every five minutes; the revision."""
+    return await asyncio.to_thread(_compact, ground)
+
+
+def _compact(ground: Ground) -> int:
+    revision = int(_etcd(ground, "/v3/kv/range", {"key": "AA=="})["header"]["revision"])
+    _etcd(ground, "/v3/kv/compaction", {"revision": str(revision), "physical": True})
+    return revision
+
+
+def _etcd(ground: Ground, path: str, body: Object) -> Any:
+    authority, certificate, key = ground.etcd_pair
+    tls = ssl.create_default_context(cafile=authority)
+    tls.load_cert_chain(certificate, key)
+    request = urllib.request.Request(ground.etcd_url + path, data=json.dumps(body).encode(), method="POST")
+    with urllib.request.urlopen(request, context=tls, timeout=10) as answer:
+        return json.loads(answer.read())
