@@ -153,6 +153,7 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
         "command": shell(group.pod.command),
         "env": environment(plan, group, epoch, place),
         "resources": {"requests": dict(group.pod.requests), "limits": dict(group.pod.limits)},
+        "terminationMessagePolicy": "FallbackToLogsOnError",  # the cause of a restart quotes the program's last lines
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "privileged": False,

@@ -17,6 +17,7 @@ from muster.api.values.printable import MESSAGE, clean, word
 from muster.api.values.timestamps import seconds_of
 from muster.state.pod import Exit, PodPhase
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
+from muster.watchers.pods.termination_message import gist
 
 _PATIENT = frozenset(("ContainerCreating", "PodInitializing", ""))
 """Reasons for waiting in a normal start."""
@@ -144,7 +145,7 @@ def _exit(container: str, ended: Terminated) -> Exit:
         code=_code(ended),
         signal=_bounded(ended.signal),
         reason=word(ended.reason),
-        message=clean(ended.message, MESSAGE),
+        message=gist(ended.message),
         finished_at=seconds_of(ended.finishedAt),
     )
 

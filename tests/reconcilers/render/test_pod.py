@@ -139,6 +139,12 @@ def test_the_default_security_context_drops_every_privilege() -> None:
     assert security["seccompProfile"] == {"type": "RuntimeDefault"}
 
 
+def test_the_kubelet_takes_the_termination_message_from_the_log_of_a_failed_member() -> None:
+    plan = gang()
+    main = container_of(render_pod(plan, member_of(plan, 0), 0))
+    assert main["terminationMessagePolicy"] == "FallbackToLogsOnError"
+
+
 def test_ptrace_adds_one_capability() -> None:
     plan = gang(ptrace=True)
     security = container_of(render_pod(plan, member_of(plan, 0), 0))["securityContext"]
@@ -191,6 +197,7 @@ def test_without_a_template_no_field_that_could_reach_the_node_is_there() -> Non
         "command",
         "env",
         "resources",
+        "terminationMessagePolicy",
         "securityContext",
         "volumeMounts",
         "lifecycle",

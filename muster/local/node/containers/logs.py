@@ -15,6 +15,8 @@ from muster.local.node.timestamps import Clock, nano_time
 
 MAX_LINE = 64 * 1024
 BLOCK = 64 * 1024
+MESSAGE_LINES, MESSAGE_BYTES = 80, 2048
+"""How much of a log becomes a termination message (pkg/kubelet/container/runtime.go)."""
 _RUN = re.compile(r"(\d+)\.log")
 
 
@@ -154,6 +156,14 @@ def runs(folder: Path) -> list[int]:
     if not folder.is_dir():
         return []
     return sorted(int(match.group(1)) for entry in folder.iterdir() if (match := _RUN.fullmatch(entry.name)))
+
+
+def termination_message(path: Path) -> str:
+    """The end of a log, without its timestamps, for ``terminationMessagePolicy: FallbackToLogsOnError``."""
+    with path.open("rb") as file:
+        file.seek(_tail_offset(path, MESSAGE_LINES))
+        lines = [line.partition(b" ")[2] for line in file]
+    return b"".join(lines)[-MESSAGE_BYTES:].decode(errors="replace")
 
 
 def _tail_offset(path: Path, lines: int) -> int:

@@ -13,7 +13,7 @@ from muster.kube.backoff import Backoff
 from muster.local.node import objects
 from muster.local.node.containers import images, states
 from muster.local.node.containers.config_sources import ConfigError
-from muster.local.node.containers.logs import LogPipe, LogWriter
+from muster.local.node.containers.logs import LogPipe, LogWriter, termination_message
 from muster.local.node.containers.probes import watch_container
 from muster.local.node.containers.process_spec import limit_memory, prepare
 from muster.local.node.containers.restart_policy import LONGEST, RestartDelays, restarts
@@ -190,7 +190,11 @@ class ContainerRunner:
             code, number = states.exit_of(await self._attended(process))
             killed = group is not None and code != 0 and group.out_of_memory()
             reason = states.OUT_OF_MEMORY if killed else ("Completed" if code == 0 else "Error")
-            self._ended(code, number, began, reason)
+            await _drain(pipe)
+            context.node.logs.finish(writer)
+            falls_back = self._container.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+            message = await asyncio.to_thread(termination_message, writer.path) if code and falls_back else ""
+            self._ended(code, number, began, reason, message)
         finally:
             self._process = None
             await _drain(pipe)

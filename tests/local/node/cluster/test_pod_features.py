@@ -122,6 +122,17 @@ async def test_a_container_over_its_memory_limit_is_killed(
     assert (ended["reason"], ended["exitCode"]) in {("OOMKilled", 137), ("Error", 1)}
 
 
+@pytest.mark.parametrize(("policy", "message"), [("FallbackToLogsOnError", "ValueError: loss is NaN"), ("File", "")])
+async def test_a_failed_container_shows_the_end_of_its_log_where_its_policy_says_so(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod, policy: str, message: str
+) -> None:
+    script = "print('step 1'); raise ValueError('loss is NaN')"
+    await cluster.create(make_pod("broken", make_container(script, terminationMessagePolicy=policy)))
+    ended = (await cluster.phase("broken", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert ended.get("message", "").strip().endswith(message)
+    assert bool(ended.get("message")) is bool(message)
+
+
 async def test_missing_images_references_and_resources_are_reported(
     cluster: Cluster, make_pod: MakePod, make_container: MakePod
 ) -> None:

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.node.containers.logs import MAX_LINE, LogStore, LogWriter
+from muster.local.node.containers.logs import (
+    MAX_LINE,
+    MESSAGE_BYTES,
+    MESSAGE_LINES,
+    LogStore,
+    LogWriter,
+    termination_message,
+)
 from muster.local.node.timestamps import SECOND, micro_time, nano_time
 
 
@@ -120,3 +127,20 @@ def test_timestamps_sort_as_text(moment: int, later: int) -> None:
     assert nano_time(moment) <= nano_time(moment + later)
     assert len(nano_time(moment)) == 30
     assert len(micro_time(moment)) == 27
+
+
+def test_a_termination_message_is_the_end_of_the_log_without_timestamps(store: LogStore, tmp_path: Path) -> None:
+    writer = store.writer(tmp_path, "main", 0)
+    writer.feed(b"".join(b"line %d\n" % number for number in range(200)) + b"ValueError: \xff")
+    store.finish(writer)
+    lines = termination_message(writer.path).splitlines()
+    assert (len(lines), lines[0], lines[-1]) == (MESSAGE_LINES, "line 121", "ValueError: \N{REPLACEMENT CHARACTER}")
+
+
+def test_a_termination_message_is_at_most_two_kilobytes(store: LogStore, tmp_path: Path) -> None:
+    writer = store.writer(tmp_path, "main", 0)
+    writer.feed(b"x" * 10_000 + b" the end")
+    store.finish(writer)
+    message = termination_message(writer.path)
+    assert len(message) == MESSAGE_BYTES
+    assert message.endswith(" the end\n")
