@@ -20,5 +20,5 @@ COPY --from=build /opt/muster /opt/muster
 ENV PATH=/opt/muster/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MUSTER_LOG_FORMAT=json
 # A number, because Kubernetes can only check runAsNonRoot against one.
 USER 65532:65532
-EXPOSE 8080
+EXPOSE 8080 8081
 ENTRYPOINT ["musterd"]

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
@@ -21,6 +21,8 @@ from muster.api.errors import ApiError
 from muster.daemon import logs
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings, from_command_line
+from muster.daemon.web.connections import Listener
+from muster.daemon.web.health import HealthServer
 from muster.daemon.web.server import HttpServer
 from muster.kube.connection import Connection
 from muster.kube.kubeconfig import SERVICE_ACCOUNT
@@ -71,23 +73,40 @@ async def serve(settings: Settings) -> int:
         clock=time.time,
         leadership=daemon.leadership,
     )
-    try:
-        port = await http.start()
-    except OSError as error:
-        log.critical("cannot listen; choose another --http-port", port=settings.http_port, error=str(error))
+    listeners: list[tuple[str, Listener]] = [("http", http)]
+    if settings.health_port is not None:
+        health = HealthServer(daemon.health, daemon.leadership, settings.health_host, settings.health_port)
+        listeners.append(("health", health))
+    ports = await _listen(listeners)
+    if ports is None:
         await connection.aclose()
         return UNUSABLE
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stop)
-    log.info("musterd runs", http=f"http://{settings.http_host}:{port}", namespace=settings.namespace or "all")
+    log.info("musterd runs", http=f"http://{settings.http_host}:{ports[0]}", namespace=settings.namespace or "all")
     try:
         clean = await daemon.run()
     finally:
-        await http.stop()
+        for _, listener in listeners:
+            await listener.stop()
         await connection.aclose()
     log.info("musterd has ended", clean=clean)
     return 0 if clean else 1
+
+
+async def _listen(listeners: Sequence[tuple[str, Listener]]) -> list[int] | None:
+    """Start them all. Their ports; None, with all of them stopped, if an address cannot be bound."""
+    ports = []
+    for name, listener in listeners:
+        try:
+            ports.append(await listener.start())
+        except OSError as error:
+            log.critical(f"cannot listen; choose another --{name}-host or --{name}-port", error=str(error))
+            for _, each in listeners:
+                await each.stop()
+            return None
+    return ports
 
 
 def uninterrupted() -> float:

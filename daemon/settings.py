@@ -43,8 +43,15 @@ class Settings(BaseSettings):
     )
     context: str | None = Field(None, description="context of the kubeconfig; its current one by default")
     namespace: str = Field("", description="look after this namespace only; empty for all")
-    http_host: str = Field("0.0.0.0", description="address of the metrics, health and roll-call server")  # noqa: S104
+    http_host: str = Field("0.0.0.0", description="address of the server of metrics and the roll-call page")  # noqa: S104
     http_port: int = Field(8080, ge=0, le=65535, description="its port; 0 picks a free one")
+    health_host: str = Field("0.0.0.0", description="address of the listener for the kubelet's probes")  # noqa: S104
+    health_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="its port: /livez and /readyz apart from all other readers; without one http-port alone has them",
+    )
     log_format: Literal["auto", "json", "pretty"] = Field(
         "auto", description="auto is pretty on a terminal and JSON elsewhere"
     )

@@ -1,7 +1,8 @@
 """The daemon's HTTP server: metrics, health, and the roll call for people and for programs.
 
-It only reads: GET and HEAD, no bodies, no cookies, no files. What a stranger can make it do is bounded: connections,
-the length of a request, the time to send it, the time to answer it, and one scrape at a time.
+It only reads: GET and HEAD, no bodies, no cookies, no files. What a stranger can make it do is bounded: connections
+and their time (see ``connections``), the length of a request, the time to answer it, and one scrape at a time. In a
+pod the kubelet's probes do not come here but to a listener of their own (``health``).
 
 ======================================  =====================================================================
 ``/metrics``                            OpenMetrics for those who ask for it, else the Prometheus text format
@@ -19,12 +20,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
-import structlog
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 from prometheus_client.registry import Collector
 
 from muster.daemon.web import page, rollcall
+from muster.daemon.web.connections import Limits, Listener
+from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.schemas import Listing
 from muster.metrics.collector import Subject
 from muster.metrics.exposition import look, write
@@ -32,16 +33,11 @@ from muster.state.plan import Plan
 from muster.state.record import Record
 from muster.state.rules import ClockName
 
-log = structlog.get_logger()
-
 ANSWER_WITHIN = 10.0
 """Seconds a request may take."""
 
-IDLE = 15.0
-"""Seconds a connection may stay silent: before its first request is complete, and between two."""
-
-CONNECTIONS = 64
-"""Connections at a time; the next one is closed at once."""
+READERS = Limits()
+"""Of the listener for people, programs and scrapers."""
 
 SHOWN = 500
 """Experiments on the page, and in a listing that names no limit."""
@@ -59,16 +55,6 @@ _HEADERS = {
 }
 
 
-class Health(Protocol):
-    """The daemon's own health: a mapping of parts to problems, empty when it is healthy."""
-
-    def dead(self) -> Mapping[str, str]:
-        """Problems that need a restart of the process."""
-
-    def unready(self) -> Mapping[str, str]:
-        """Problems that keep the daemon from deciding: watches that are not synced or are stale."""
-
-
 class ExperimentIndex(Protocol):
     """The experiments as they are at this moment."""
 
@@ -82,8 +68,8 @@ class ExperimentIndex(Protocol):
         """The running clocks of an experiment and the wall second each runs out."""
 
 
-class HttpServer:
-    """Owns the listening socket. ``port`` 0 takes a free one; ``clock`` gives wall seconds."""
+class HttpServer(Listener):
+    """Serves pages, documents and metrics. ``clock`` gives wall seconds."""
 
     def __init__(
         self,
@@ -95,46 +81,18 @@ class HttpServer:
         *,
         clock: Callable[[], float],
         leadership: Callable[[], str] = lambda: "ok",
+        limits: Limits = READERS,
     ) -> None:
         """``leadership`` gives the text of ``/readyz`` for a daemon that is ready."""
+        super().__init__(self._respond, host, port, limits)
         self._registry = registry
         self._health = health
         self._index = index
-        self._host = host
-        self._port = port
         self._clock = clock
         self._leadership = leadership
         self._scrape = asyncio.Lock()
-        self._runner: web.ServerRunner | None = None
 
-    async def start(self) -> int:
-        """Listen. Returns the port. Raises ``OSError`` where the address cannot be bound."""
-        server = _Server(
-            self._answer,
-            access_log=None,
-            logger=_Complaints(),
-            keepalive_timeout=IDLE,
-            lingering_time=1.0,
-            max_line_size=4096,
-            max_field_size=4096,
-            max_headers=64,
-        )
-        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, self._host, self._port).start()
-        except OSError:
-            await self.stop()
-            raise
-        return int(self._runner.addresses[0][1])
-
-    async def stop(self) -> None:
-        """Stop listening and close every connection. May be called at any time, and twice."""
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            await runner.cleanup()
-
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method not in ("GET", "HEAD"):
             response = _text("Only GET and HEAD are answered here.", 405)
             response.headers["Allow"] = "GET, HEAD"
@@ -151,15 +109,13 @@ class HttpServer:
         return response
 
     async def _route(self, request: web.BaseRequest) -> web.Response:
+        if probe := probe_answer(request.path, self._health, self._leadership):
+            return probe
         match request.path.split("/")[1:]:
             case [""]:
                 return _html(page.overview(self._listing(SHOWN, urgent_first=True), _refresh(request)))
             case ["metrics"]:
                 return await self._metrics(request)
-            case ["livez"]:
-                return _condition(self._health.dead())
-            case ["readyz"]:
-                return _condition(self._health.unready(), self._leadership())
             case ["experiments.json"]:
                 return self._list(request)
             case ["experiments", namespace, name]:
@@ -202,35 +158,8 @@ class HttpServer:
         return _json(document) if as_json else _html(page.story(document, refresh))
 
 
-class _Server(web.Server):
-    """Closes the connections beyond the limit."""
-
-    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
-        super().connection_made(handler, transport)
-        if len(self.connections) > CONNECTIONS:
-            transport.abort()
-
-
-class _Complaints:
-    """A logger for aiohttp. It drops malformed requests, with which any peer could fill the log."""
-
-    def debug(self, *_: object, **__: object) -> None:
-        """Dropped."""
-
-    def exception(self, message: str, *args: object, exc_info: BaseException | None = None) -> None:
-        """A request was answered with an error."""
-        if not isinstance(exc_info, HttpProcessingError):
-            log.error("a request could not be answered", detail=message % args, exc_info=exc_info)
-
-
 def _refresh(request: web.BaseRequest) -> bool:
     return request.query.get("refresh") != "no"
-
-
-def _condition(problems: Mapping[str, str], well: str = "ok") -> web.Response:
-    if not problems:
-        return _text(well, 200)
-    return _text("\n".join(f"{part}: {problem}" for part, problem in problems.items()), 503)
 
 
 def _text(text: str, status: int) -> web.Response:

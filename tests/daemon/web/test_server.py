@@ -236,28 +236,6 @@ async def test_strangers_cannot_fill_the_log_but_our_own_faults_are_told(server:
         assert [entry["event"] for entry in logs] == ["a request could not be answered"]
 
 
-async def test_who_sends_half_a_request_is_hung_up_on(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "IDLE", 0.1)
-    registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
-    one = HttpServer(registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW)
-    port = await one.start()
-    assert await raw(f":{port}", b"") == b""
-    assert await raw(f":{port}", b"GET / HTT") == b""
-    await one.stop()
-
-
-async def test_connections_beyond_the_limit_are_closed_at_once(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "CONNECTIONS", 2)
-    port = int(server.rsplit(":", 1)[1])
-    held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
-    request = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-    assert await raw(server, request) == b""
-    held[0][1].write(request)
-    assert b"200 OK" in await held[0][0].read()
-    for _, writer in held:
-        writer.close()
-
-
 async def test_an_answer_that_takes_too_long_is_given_up(
     daemon: Daemon, client: ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,180 @@
+"""Limits on the connections of a listening socket, so that no peer can keep the others out.
+
+A peer costs nothing to a listener until it connects; from then on it holds a socket, a parser and a task. What it can
+hold is bounded in number (``Limits.connections``, ``Limits.per_peer``) and in time: the first request must be complete
+within ``first_request``, however slowly its bytes come; a connection may be idle for ``idle``; and an answer must be
+computed and read within ``answer``.
+
+When a limit is reached, a new connection is not turned away. It takes the place of the oldest idle one: of its own peer
+if that has its share, else of the peer that has most. A kubelet sends its probe at once and so is never the oldest idle
+one, while an attacker that holds connections open loses them.
+
+aiohttp bounds the rest: the length of a line and of a header field, the number of header fields, and the number of
+pipelined requests that wait for their turn (it stops reading).
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+log = structlog.get_logger()
+
+Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Numbers of connections, and seconds."""
+
+    connections: int = 128
+    per_peer: int = 32
+    """Of one address. All readers behind a port-forward or a proxy share it."""
+    first_request: float = 5.0
+    """From the accepted connection to a complete request."""
+    idle: float = 15.0
+    """Between the end of an answer and the next complete request."""
+    answer: float = 30.0
+    """From a complete request until the peer has read the whole answer."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """One connection. ``busy`` while a request of it is being answered."""
+
+    transport: asyncio.Transport
+    peer: str
+    deadline: asyncio.TimerHandle
+    busy: bool = False
+
+
+class Listener:
+    """Owns one listening socket; ``answer`` is called for each complete request. ``port`` 0 takes a free one."""
+
+    def __init__(self, answer: Answer, host: str, port: int, limits: Limits) -> None:
+        self._answer = answer
+        self._host = host
+        self._port = port
+        self._limits = limits
+        self._runner: web.ServerRunner | None = None
+
+    async def start(self) -> int:
+        """Listen. Returns the port. Raises ``OSError`` where the address cannot be bound."""
+        server = _LimitedServer(
+            self._answer,
+            self._limits,
+            access_log=None,
+            logger=_Complaints(),
+            keepalive_timeout=self._limits.idle,
+            lingering_time=1.0,
+            max_line_size=4096,
+            max_field_size=8190,
+            max_headers=64,
+        )
+        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, self._host, self._port).start()
+        except OSError:
+            await self.stop()
+            raise
+        return int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Stop listening and close every connection. May be called at any time, and twice."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+
+class _LimitedServer(web.Server):
+    """Counts connections by peer, makes room for new ones, and aborts those whose time is over."""
+
+    def __init__(self, answer: Answer, limits: Limits, **options: Any) -> None:
+        super().__init__(self._serve, **options)
+        self._reply = answer
+        self._limits = limits
+        self._held: dict[web.RequestHandler, _Held] = {}
+        """In the order of their last answer, or else of their arrival."""
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        address = transport.get_extra_info("peername")
+        peer = str(address[0]) if address else ""
+        if self._make_room(peer):
+            deadline = asyncio.get_running_loop().call_later(self._limits.first_request, transport.abort)
+            self._held[handler] = _Held(transport, peer, deadline)
+        else:
+            transport.abort()
+
+    def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
+        super().connection_lost(handler, exc)
+        self._release(handler)
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        handler = request.protocol
+        held = self._held.get(handler)
+        if held is None:  # aborted while the request was on its way to this task
+            return web.Response(status=503)
+        held.busy = True
+        held.deadline.cancel()
+        held.deadline = asyncio.get_running_loop().call_later(self._limits.answer, held.transport.abort)
+        try:
+            return await self._reply(request)
+        finally:
+            held.busy = False
+            if self._held.pop(handler, None) is not None:
+                self._held[handler] = held
+
+    def _make_room(self, peer: str) -> bool:
+        """Whether one more connection of ``peer`` may stay; closes an idle one where a limit is reached."""
+        counts = Counter(held.peer for held in self._held.values())
+        if counts[peer] >= self._limits.per_peer:
+            return self._close_oldest(peer)
+        if len(self._held) < self._limits.connections:
+            return True
+        (most, _), *_ = counts.most_common(1)
+        return self._close_oldest(most) or self._close_oldest()
+
+    def _close_oldest(self, peer: str | None = None) -> bool:
+        """Abort the oldest idle connection (of ``peer``), or else the oldest whose peer does not read its answer."""
+        candidates = [
+            (handler, held)
+            for handler, held in self._held.items()
+            if not held.busy and (peer is None or held.peer == peer)
+        ]
+        chosen = _first(candidates, lambda held: not held.transport.get_write_buffer_size())
+        chosen = chosen or _first(candidates, lambda _: True)
+        if chosen is None:
+            return False
+        self._held[chosen].transport.abort()
+        self._release(chosen)
+        return True
+
+    def _release(self, handler: web.RequestHandler) -> None:
+        held = self._held.pop(handler, None)
+        if held is not None:
+            held.deadline.cancel()
+
+
+def _first(
+    candidates: Iterable[tuple[web.RequestHandler, _Held]], fits: Callable[[_Held], bool]
+) -> web.RequestHandler | None:
+    return next((handler for handler, held in candidates if fits(held)), None)
+
+
+class _Complaints:
+    """A logger for aiohttp. It drops malformed requests, with which any peer could fill the log."""
+
+    def debug(self, *_: object, **__: object) -> None:
+        """Dropped."""
+
+    def exception(self, message: str, *args: object, exc_info: BaseException | None = None) -> None:
+        """A request was answered with an error."""
+        if not isinstance(exc_info, HttpProcessingError):
+            log.error("a request could not be answered", detail=message % args, exc_info=exc_info)

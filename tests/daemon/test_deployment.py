@@ -1,0 +1,47 @@
+"""deploy/musterd.yaml fits the program: its flags, its ports, and the probes of the kubelet."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.api.names import LABEL_UID
+from muster.daemon.settings import from_command_line
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+@pytest.fixture(scope="module")
+def objects() -> dict[str, dict[str, Any]]:
+    """By kind; for kinds that come twice, the last."""
+    documents = yaml.safe_load_all((DEPLOY / "musterd.yaml").read_text(encoding="utf-8"))
+    return {each["kind"]: each for each in documents if each}
+
+
+def container(objects: dict[str, dict[str, Any]]) -> Any:
+    return objects["Deployment"]["spec"]["template"]["spec"]["containers"][0]
+
+
+def test_its_flags_are_settings_and_name_its_ports(objects: dict[str, dict[str, Any]]) -> None:
+    settings = from_command_line(container(objects)["args"])
+    ports = {port["name"]: port["containerPort"] for port in container(objects)["ports"]}
+    assert settings.leader_elect
+    assert ports == {"http": settings.http_port, "health": settings.health_port}
+
+
+def test_the_kubelets_probes_go_to_the_port_that_no_reader_uses(objects: dict[str, dict[str, Any]]) -> None:
+    for probe, path in (("livenessProbe", "/livez"), ("readinessProbe", "/readyz")):
+        assert container(objects)[probe]["httpGet"] == {"path": path, "port": "health"}
+
+
+def test_the_network_policy_selects_its_pods_and_admits_no_one_to_the_health_port(
+    objects: dict[str, dict[str, Any]],
+) -> None:
+    policy = objects["NetworkPolicy"]["spec"]
+    assert policy["podSelector"] == objects["Deployment"]["spec"]["selector"]
+    (rule,) = policy["ingress"]
+    assert [port["port"] for port in rule["ports"]] == [from_command_line(container(objects)["args"]).http_port]
+    assert rule["from"]
+    coordinators = policy["egress"][-1]["to"][0]["podSelector"]["matchExpressions"]
+    assert coordinators == [{"key": LABEL_UID, "operator": "Exists"}]
