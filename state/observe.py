@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from muster.state.actions import ProbeTarget
 from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict
-from muster.state.policies import barrier, deadline, failure, rendezvous, success, suspension
+from muster.state.policies import barrier, deadline, disruptions, failure, rendezvous, success, suspension
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.summary.history import append, new_lines
@@ -41,7 +41,10 @@ def observe(context: Context, before: Record | None) -> Observation | None:
     context = context.with_record(_await_ends(context))  # first, so that no clock runs out over pods that ended unseen
     assembly = _assess(context)
     if not context.record.finished:
-        context = context.with_record(_progress(context, assembly))  # nor over progress that the record does not show
+        progressed = _progress(context, assembly)  # nor over progress that the record does not show
+        if progressed is not context.record:
+            context = context.with_record(progressed)
+            assembly = _assess(context)
         verdict = _judge(context)
         if isinstance(verdict, ReadFirst):
             return None
@@ -100,16 +103,18 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resum
                 record, Phase.FAILED, now, finished_at=now, reason=reason, message=message, cause=cause or record.cause
             )
         case Restart(cause, counted):
-            restarts = record.restarts + counted
+            restarts, row = record.restarts + counted, record.consecutive_disruptions + (not counted)
+            wait = context.plan.backoff.delay(restarts) if counted else disruptions.pause(context.plan, row)
             return replace(
                 _next_epoch(record, Phase.RESTARTING, now),
                 restarts=restarts,
                 disruptions=record.disruptions + cause.disruption,
+                consecutive_disruptions=row,
                 cause=cause,
-                resume_at=now + (context.plan.backoff.delay(restarts) if counted else 0.0),
+                resume_at=now + wait,
             )
         case Suspend():
-            return replace(_next_epoch(record, Phase.SUSPENDED, now), started_at=None)
+            return replace(_next_epoch(record, Phase.SUSPENDED, now), started_at=None, consecutive_disruptions=0)
         case Resume():
             return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now)
 
@@ -148,6 +153,9 @@ def _progress(context: Context, assembly: Assembly) -> Record:
         record = enter(record, Phase.ASSEMBLING, now, assembling_at=now)
     if record.phase is Phase.ASSEMBLING and assembly.complete:
         record = enter(record, Phase.RUNNING, now, assembled_at=now)
+    progressed = disruptions.progress_at(record)
+    if progressed is not None and now >= progressed:
+        record = replace(record, consecutive_disruptions=0)
     return record
 
 
@@ -165,7 +173,7 @@ def _wake(context: Context, assembly: Assembly, refresh_at: float | None) -> flo
     """The next instant at which time alone changes the decision."""
     record = context.record
     ends = deadline.ends(context.plan, record).values()
-    times = [*ends, record.resume_at, refresh_at, assembly.look_again]
+    times = [*ends, record.resume_at, disruptions.progress_at(record), refresh_at, assembly.look_again]
     return min((at for at in times if at is not None and at > context.now), default=None)
 
 

@@ -142,6 +142,8 @@ class Plan:
     survivor_exits: frozenset[int] = frozenset()
     """Exit codes with which members end because another member was lost: a consequence and not a cause."""
     limit: int = 3
+    max_disruptions: int | None = None
+    """Disruptions in a row, without progress between them, that the experiment survives; None: any number."""
     backoff: Backoff = DEFAULT_BACKOFF
     clocks: tuple[ClockRule, ...] = ()
     restart_grace: int | None = None

@@ -140,6 +140,9 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     epoch: Annotated[Counter, Wire("Number of this life of the gang, from 0.")] = 0
     restarts: Annotated[Counter, Wire("Gang restarts counted against restartPolicy.backoffLimit.")] = 0
     disruptions: Annotated[Counter, Wire("Gang restarts that the platform caused; they are not counted.")] = 0
+    consecutive_disruptions: Annotated[
+        Counter, Wire("Disruptions since the gang last made progress: it was assembled and ran for 5 minutes.")
+    ] = 0
     ready: Annotated[
         Counter, Wire("Arrived ranks (or ready members) of those expected, such as 3/4.", summary=True, of="size")
     ] = 0

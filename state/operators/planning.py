@@ -49,6 +49,7 @@ def plan_of(experiment: Experiment) -> Plan:
         failures=operator.failures,
         survivor_exits=operator.survivor_exits,
         limit=spec.restart_policy.backoff_limit,
+        max_disruptions=spec.restart_policy.max_disruptions,
         backoff=Backoff(backoff.initial_seconds, backoff.max_seconds, backoff.factor),
         clocks=tuple(_clocks(spec)),
         restart_grace=None if stated else operator.restart_grace,

@@ -15,6 +15,7 @@
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
 from muster.state.pod import Pod
+from muster.state.policies import disruptions
 from muster.state.record import Cause
 from muster.state.rules import FailureAction, FailureRule
 from muster.state.summary.messages import cause_of, sentence
@@ -72,12 +73,20 @@ def _gone(context: Context) -> Cause | None:
 
 
 def spend(context: Context, cause: Cause) -> Restart | Fail:
-    """What the plan's rules say of that cause. A counted restart needs one unit of the budget."""
+    """What the plan's rules say of that cause. A counted restart needs one unit of the budget.
+
+    One that is not counted needs the row of disruptions to be shorter than the plan allows.
+    """
     rule = _rule_for(context, cause)
     if rule.action is FailureAction.FAIL_EXPERIMENT:
         return Fail("FailureRule", f"a failure rule ends the experiment; {sentence(cause)}", cause)
-    if not rule.counted or context.record.restarts < context.plan.limit:
-        return Restart(cause, rule.counted)
+    if not rule.counted:
+        if disruptions.exhausted(context.plan, context.record):
+            allowed = f"no more than {context.plan.max_disruptions} disruptions in a row are allowed"
+            return Fail("MaxDisruptionsExceeded", f"{allowed}; {sentence(cause)}", cause)
+        return Restart(cause, counted=False)
+    if context.record.restarts < context.plan.limit:
+        return Restart(cause, counted=True)
     return Fail("BackoffLimitExceeded", f"{_used(context.plan.limit)}; {sentence(cause)}", cause)
 
 

@@ -11,6 +11,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``CoordinatorUnreachable``: it served and does not any more, though its pod runs and no rank has left in good order;
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
+- ``DisruptionLoop``: the platform ends epoch after epoch before the gang makes progress (``policies.disruptions``);
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.
 
 Facts about what a JAX coordinator shows in which situation: openxla/xla
@@ -21,6 +22,7 @@ import msgspec
 
 from muster.state.context import Context
 from muster.state.plan import Completeness, Coordinator
+from muster.state.policies import disruptions
 from muster.state.policies.deadline import alerts
 from muster.state.record import ConditionType
 from muster.state.summary.messages import enumerate_missing, why_idle
@@ -161,6 +163,8 @@ def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
     """A refusal or a passed clock is as stuck as a missing rank, and more definite."""
     refusal = context.view.engine.refusal
     others = [(refusal.reason, refusal.message)] if refusal else alerts(context)
+    if not others and (loop := disruptions.loop(context)):
+        others = [loop]
     if not others:
         return gathered
     return Assembly(

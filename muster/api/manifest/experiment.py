@@ -1,8 +1,8 @@
 """The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec and Muster's own fields.
 
-Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy.backoff``, ``clocks`` and ``template``. An
-object read from the API server was checked by its schema, but the schema may be older or newer than this program:
-``parse_experiment`` checks everything again.
+Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy.backoff``, ``.maxDisruptions``, ``clocks``
+and ``template``. An object read from the API server was checked by its schema, but the schema may be older or newer
+than this program: ``parse_experiment`` checks everything again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ from muster.api.manifest.template.merge import merge
 from muster.api.manifest.template.pod import Template
 from muster.api.naming import check_name
 from muster.api.values.durations import parse_duration
-from muster.api.values.fields import Duration, Number, Shape, null_is_empty
+from muster.api.values.fields import Count, Duration, Number, Shape, null_is_empty
 from muster.api.wire.kinds import MAX_COUNTER
 
 ClockAction = Literal["Fail", "Restart", "Alert"]
@@ -67,6 +67,11 @@ class RestartPolicy(BackoffLimit):
 
     backoff: Annotated[Backoff, BeforeValidator(null_is_empty)] = Field(
         Backoff(), description="Waits between restarts."
+    )
+    max_disruptions: Count | None = Field(
+        None,
+        description="Disruptions in a row, without 5 minutes of work between them, before the experiment fails. "
+        "Absent: any number, with growing waits.",
     )
 
 

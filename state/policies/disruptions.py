@@ -1,0 +1,48 @@
+"""Disruptions in a row: what the platform does to a gang costs no restart, but it is not repeated without end.
+
+A single preemption is normal, and the gang starts again at once. But a platform that disrupts every epoch before the
+gang gets anywhere (a node that kills its pods, a controller that deletes them) would restart it several times a second.
+So the gang waits from the second disruption in a row, as long as for counted restarts, is called stuck from the third,
+and fails after ``maxDisruptions`` of them where the spec says so.
+
+Progress ends the row: the gang was assembled and then ran for ``PROGRESS`` seconds.
+"""
+
+from muster.state.context import Context
+from muster.state.plan import Plan
+from muster.state.record import Phase, Record
+from muster.state.summary.messages import sentence
+
+PROGRESS = 300.0
+"""Seconds of an assembled gang that count as progress: as long as the longest default back-off, so that a gang in a
+loop spends less time at work than it may have to wait."""
+LOOP = 3
+"""Disruptions in a row from which the gang is called stuck."""
+REASON = "DisruptionLoop"
+
+
+def progress_at(record: Record) -> float | None:
+    """When the row of disruptions will have ended, if the gang goes on running."""
+    if not record.consecutive_disruptions or record.phase is not Phase.RUNNING or record.assembled_at is None:
+        return None
+    return record.assembled_at + PROGRESS
+
+
+def exhausted(plan: Plan, record: Record) -> bool:
+    """One more disruption is more than the spec allows."""
+    return plan.max_disruptions is not None and record.consecutive_disruptions >= plan.max_disruptions
+
+
+def pause(plan: Plan, row: int) -> float:
+    """Seconds to wait after the ``row``-th disruption in a row: none after the first, then the plan's back-off."""
+    return plan.backoff.delay(row - 1) if row > 1 else 0.0
+
+
+def loop(context: Context) -> tuple[str, str] | None:
+    """Reason and message of Stuck while the gang is disrupted again and again."""
+    record = context.record
+    if record.consecutive_disruptions < LOOP or record.finished or record.phase is Phase.SUSPENDED:
+        return None
+    last = f"; the last restart: {sentence(record.cause)}" if record.cause else ""
+    row = f"{record.consecutive_disruptions} disruptions in a row without {PROGRESS:g} s of work between them"
+    return REASON, f"{row}{last}"
