@@ -24,7 +24,7 @@ Traceback (most recent call last):
     ^^^^^^
 app.errors.DiskFull: no space left on /ckpt
 """
-ABORTED = f"""{TRACEBACK}E1122 04:42:45 client.cc:80] Terminating process because the JAX distributed service detected errors
+ABORTED = f"""{TRACEBACK}E1122 04:42:45 client.cc:80] Terminating process because the JAX service detected errors
 *** Check failure stack trace: ***
     @     0x7f2 absl::log_internal::LogMessage::Die()
 """
