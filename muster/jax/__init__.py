@@ -14,10 +14,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.api.errors import MusterError
+from muster.jax.excepthook import exit_on_exception
 
 ADDRESS = "JAXOPERATOR_COORDINATOR_ADDRESS"
 PROCESSES = "JAXOPERATOR_NUM_PROCESSES"
 PROCESS = "JAXOPERATOR_PROCESS_ID"
+
+DETECTION_CAN_BE_OFF = (0, 4, 36)
+"""jax 0.4.35 has the argument, and raises AttributeError for every value of it."""
+SHUTDOWN_SECONDS = 60
+"""How long ranks that end wait for the others (jax's default: 300 s). When it has passed, jax aborts every rank."""
 
 
 class NotAMember(MusterError):
@@ -43,10 +49,16 @@ def initialize(**options: Any) -> None:
     """Join the gang: ``jax.distributed.initialize`` with everything Muster knows; ``options`` go to it as they are.
 
     Returns when every rank has arrived. Raises ``NotAMember`` outside of an experiment, and what jax raises.
+
+    From then on an uncaught exception prints its traceback and ends the process at once, and a rank that ends waits
+    ``SHUTDOWN_SECONDS`` for the others; where ranks end further apart, pass ``shutdown_timeout_seconds``.
     """
     found = arguments(os.environ)
     import jax
 
-    if "cluster_detection_method" in inspect.signature(jax.distributed.initialize).parameters:  # since jax 0.4.36
+    if jax.__version_info__ >= DETECTION_CAN_BE_OFF:
         found["cluster_detection_method"] = "deactivate"
+    if "shutdown_timeout_seconds" in inspect.signature(jax.distributed.initialize).parameters:  # not in jax 0.7.0
+        found["shutdown_timeout_seconds"] = SHUTDOWN_SECONDS
+    exit_on_exception()  # before the rendezvous: it may raise, too
     jax.distributed.initialize(**{**found, **options})

@@ -28,6 +28,15 @@ ABORTED = f"""{TRACEBACK}E1122 04:42:45 client.cc:80] Terminating process becaus
 *** Check failure stack trace: ***
     @     0x7f2 absl::log_internal::LogMessage::Die()
 """
+STACK = """*** Check failure stack trace: ***
+    @     0x7fcba6440634  absl::lts_20260107::log_internal::LogMessage::SendToLog()
+    @     0x7fcbad8a71f5  (unknown)
+"""
+BARRIER = f"""E1122 04:48:57.736623   27271 agent.cc:289] Polled an error from coordination service.
+F1122 04:48:57.736753   27271 client.h:80] Terminating process. absl::Status: INTERNAL: Shutdown barrier has failed.
+# of tasks that reached the barrier: 1/4.
+The first task at the barrier: 1. Some timed out task names:{" x" * 300}
+{STACK}"""
 
 
 @pytest.mark.parametrize(
@@ -53,6 +62,17 @@ def test_of_a_long_text_without_a_traceback_the_end_is_kept() -> None:
     assert kept.startswith("…x")
     assert kept.endswith("x F: out of space")
     assert len(kept) == MESSAGE
+
+
+def test_of_a_fatal_error_of_native_code_the_status_is_kept() -> None:
+    kept = gist(BARRIER)
+    assert kept.startswith("INTERNAL: Shutdown barrier has failed. # of tasks that reached the barrier: 1/4.")
+    assert "The first task at the barrier: 1." in kept
+
+
+def test_the_stack_of_native_code_is_not_kept() -> None:
+    assert gist(f"out of room\n{STACK}") == "out of room"
+    assert gist(f"out of room\n{STACK.partition(chr(10))[2]}aborted") == "out of room aborted"
 
 
 def test_frames_without_an_exception_line_are_no_traceback() -> None:

@@ -2,9 +2,12 @@
 
 Members have ``terminationMessagePolicy: FallbackToLogsOnError``: of a container that failed and wrote no message file,
 the kubelet takes the end of the log, at most 80 lines and 2,048 bytes (kubernetes: pkg/kubelet/kuberuntime/
-kuberuntime_manager.go, pkg/kubelet/container/runtime.go). A decision keeps 512 characters of it: the last line of a
-Python traceback where there is one, because what a program prints after its traceback comes from other threads and from
-libraries that notice the end; otherwise the end of the text.
+kuberuntime_manager.go, pkg/kubelet/container/runtime.go). A decision keeps 512 characters of it:
+
+- the exception of the last Python traceback, where there is one. What a program prints after it comes from other
+  threads and from libraries that notice the end;
+- of a fatal error of C++ code (absl's log, which jax's coordination client uses) the status that it quotes;
+- otherwise the end of the text, without the stack trace of C++ code.
 """
 
 import re
@@ -13,16 +16,20 @@ from muster.api.values.printable import MESSAGE, clean
 
 _LINES = re.compile(r"[\r\n]+")
 _FRAME = re.compile(r'\s+File ".*", line \d+')
+_NATIVE_STACK = re.compile(r"\*\*\* Check failure stack trace: \*\*\*.*|(\n +@ +0x[^\n]*)+", re.DOTALL)
+_STATUS = re.compile(r"\bF\d{4} [^\n]*?absl::Status: ")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(: |:?$)")
 
 
 def gist(text: str | None) -> str:
-    """The exception of the last Python traceback in the text, else the end of the text: one printable line."""
+    """The line or lines of the text that say why the program ended: one printable line."""
     if not text:
         return ""
     if exception := _exception(_LINES.split(text)):
         return clean(exception, MESSAGE)
-    text = text.strip()
+    if status := _STATUS.search(text):
+        return clean(text[status.end() :], MESSAGE)
+    text = _NATIVE_STACK.sub("", text).strip()
     return clean(text if len(text) <= MESSAGE else f"…{text[1 - MESSAGE :]}", MESSAGE)
 
 
