@@ -23,6 +23,7 @@ from typing import Any
 import structlog
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
+from muster.api.names import CONTAINER
 from muster.kube.connection import Connection
 from muster.kube.kubeconfig import KubeConfig
 from muster.kube.listwatch.informer import Informer
@@ -62,9 +63,14 @@ class Pod:
     object: Object
     state: PodState
     record: ContainerRecord
+    """Of the container `main`, which follows the script."""
+    others: list[ContainerRecord]
+    """Of every other container: an init container is done at once, any other runs until the pod ends."""
     script: list[Step]
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started: int = 0
+    limit: int | None = None
+    """The activeDeadlineSeconds that is heeded."""
     gone: bool = False
 
     def step(self, word: str) -> Step | None:
@@ -177,6 +183,10 @@ class StandIn:
             task = self._do(self._live(pod), f"pod {objects.key(value)}")
             task.add_done_callback(lambda _: self._pods.pop(uid, None))
         pod.object = value
+        limit = objects.spec(value).get("activeDeadlineSeconds")
+        if limit is not None and limit != pod.limit:
+            pod.limit = limit
+            self._do(self._expire(pod, float(limit)), f"deadline of {objects.key(value)}")
         if objects.metadata(value).get("deletionTimestamp"):
             pod.stopping.set()
 
@@ -184,10 +194,22 @@ class StandIn:
         """A pod's whole life on its node, until its object is gone."""
         if not objects.finished(pod.object):
             await self._work(pod)
-        await pod.stopping.wait()
-        if not objects.finished(pod.object):
-            await self._terminate(pod)
-        await self._delete(pod)
+        while True:
+            await pod.stopping.wait()
+            if not objects.finished(pod.object):
+                await self._terminate(pod)
+            if pod.gone or objects.metadata(pod.object).get("deletionTimestamp"):
+                await self._delete(pod)
+                return
+            pod.stopping.clear()  # its deadline has passed: the containers have ended, the object stays
+
+    async def _expire(self, pod: Pod, seconds: float) -> None:
+        """activeDeadlineSeconds: the kubelet ends the containers, and keeps the pod with its log."""
+        await asyncio.sleep(max(0.0, pod.started / 1e9 + seconds - time.time()))
+        if not pod.state.over:
+            pod.state.reason = "DeadlineExceeded"
+            pod.state.message = "Pod was active on the node longer than the specified deadline"
+            pod.stopping.set()
 
     async def _work(self, pod: Pod) -> None:
         """Follow the script to its end, or to SIGTERM."""
@@ -209,6 +231,9 @@ class StandIn:
         pod.record.started = True
         pod.record.ready = pod.step("unready") is None
         pod.record.container_id = f"stand-in://{objects.uid(pod.object)}"
+        for other in pod.others:
+            other.state = _ended(pod, 0) if other.init and not other.sidecar else states.running(pod.started)
+            other.started = other.ready = "running" in other.state
         await self._report(pod)
         for step in pod.script:
             if pod.record.exit_code is not None or pod.stopping.is_set():
@@ -224,7 +249,7 @@ class StandIn:
                     pod.state.reason, pod.state.over = "Evicted", True
                     pod.state.message = "The node was low on resource: ephemeral-storage."
                     pod.state.disrupted = pod.state.message
-                    await self._end(pod, 137)
+                    await self._end(pod, 137, whole=True)
 
     async def _wait(self, pod: Pod, reason: str) -> None:
         """A container that cannot start. A pull that fails alternates between the error and its back-off."""
@@ -238,23 +263,23 @@ class StandIn:
 
     async def _terminate(self, pod: Pod) -> None:
         """SIGTERM: obey after a while, or be killed when the grace is over."""
-        if pod.record.exit_code is None and pod.started and not pod.gone:
+        if not pod.state.over and pod.started and not pod.gone:
             grace = objects.grace(pod.object)
             gone = pod.step("gone")
             obey = grace if pod.step("deaf") else min(grace, gone.seconds if gone else OBEY)
             await asyncio.sleep(obey)
-            await self._end(pod, 137 if obey >= grace else 143)
+            await self._end(pod, 137 if obey >= grace else 143, whole=True)
 
-    async def _end(self, pod: Pod, code: int, reason: str = "") -> None:
-        pod.record.state = states.terminated(
-            code,
-            started=pod.started or time.time_ns(),
-            finished=time.time_ns(),
-            container_id=pod.record.container_id,
-            reason=reason or ("Error" if code else "Completed"),
-        )
+    async def _end(self, pod: Pod, code: int, reason: str = "", *, whole: bool = False) -> None:
+        """The program ends. Containers beside it go on, unless the `whole` pod ends; native sidecars end after it."""
+        if pod.record.exit_code is None:
+            pod.record.state = _ended(pod, code, reason)
         pod.record.ready = pod.record.started = False
-        pod.state.over = True
+        pod.state.over = whole or pod.state.over or all(other.init for other in pod.others)
+        for other in pod.others if pod.state.over else ():
+            if other.exit_code is None:
+                other.state = _ended(pod, 143)
+            other.ready = other.started = False
         await self._report(pod)
 
     async def _sleep(self, pod: Pod, seconds: float) -> bool:
@@ -301,13 +326,31 @@ class StandIn:
                 return
 
 
-def _pod(value: Object) -> Pod:
-    container = objects.spec(value)["containers"][0]
-    record = ContainerRecord(str(container["name"]), str(container.get("image") or ""))
-    command = (container.get("command") or [""])[-1]
-    return Pod(
-        value, PodState(containers=[record], host_address="10.0.0.1"), record, steps(command, objects.labels(value))
+def _ended(pod: Pod, code: int, reason: str = "") -> dict[str, Any]:
+    return states.terminated(
+        code,
+        started=pod.started or time.time_ns(),
+        finished=time.time_ns(),
+        container_id=pod.record.container_id,
+        reason=reason or ("Error" if code else "Completed"),
     )
+
+
+def _pod(value: Object) -> Pod:
+    spec = objects.spec(value)
+    mains = spec["containers"]
+    container = next((each for each in mains if each["name"] == CONTAINER), mains[0])
+    record = _record(container)
+    others = [_record(each, init=True) for each in spec.get("initContainers") or ()]
+    others += [_record(each) for each in mains if each is not container]
+    command = (container.get("command") or [""])[-1]
+    state = PodState(containers=[record, *others], host_address="10.0.0.1")
+    return Pod(value, state, record, others, steps(command, objects.labels(value)))
+
+
+def _record(container: Object, *, init: bool = False) -> ContainerRecord:
+    sidecar = container.get("restartPolicy") == "Always"
+    return ContainerRecord(str(container["name"]), str(container.get("image") or ""), init=init, sidecar=sidecar)
 
 
 def _node_status(name: str, capacity: dict[str, str]) -> dict[str, Any]:
