@@ -20,6 +20,7 @@ from muster.client import Client, Snapshot
 from muster.kube.paths import core
 from tests.real.ground import ROOT, STAND_IN, TAINT, Ground
 from tests.real.nodes.standin import CUT_OFF, LABEL, PODS_LABEL
+from tests.real.plane import kubeconfig
 from tests.real.rows import NotSaid, Row
 from tests.real.screen import Screen, screen
 
@@ -48,10 +49,18 @@ class Site:
 
     # Kubernetes, as an administrator
 
-    async def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Object:
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        content_type: str = "application/json",
+        params: Mapping[str, str] | None = None,
+    ) -> Object:
         """One request to the API server. Raises ApiError."""
         data = None if body is None else msgspec.json.encode(body)
-        answer = await self.client.transport.request(method, path, body=data, content_type=content_type)
+        send = self.client.transport.request
+        answer = await send(method, path, params=params, body=data, content_type=content_type)
         return msgspec.json.decode(answer.body, type=dict)
 
     async def get(self, path: str) -> Object | None:
@@ -74,15 +83,9 @@ class Site:
 
     async def pods(self, experiment: str = "") -> list[Object]:
         """The pods of one experiment, or all of the namespace, by name."""
-        selector = f"?labelSelector={LABEL_EXPERIMENT}%3D{experiment}" if experiment else ""
-        answer = await self._list(core(self.namespace, "pods"), selector)
-        return sorted(answer, key=lambda pod: str(pod["metadata"]["name"]))
-
-    async def _list(self, path: str, selector: str) -> list[Object]:
-        params = {"labelSelector": selector.partition("=")[2].replace("%3D", "=")} if selector else None
-        answer = await self.client.transport.request("GET", path, params=params)
-        found: list[Object] = msgspec.json.decode(answer.body, type=dict)["items"]
-        return found
+        params = {"labelSelector": f"{LABEL_EXPERIMENT}={experiment}"} if experiment else None
+        answer = await self.request("GET", core(self.namespace, "pods"), params=params)
+        return sorted(answer["items"], key=lambda pod: str(pod["metadata"]["name"]))
 
     @contextlib.asynccontextmanager
     async def node(self, *names: str, pods: int = 100) -> AsyncIterator[dict[str, str]]:
@@ -176,22 +179,24 @@ class Site:
         await self.screen.shows(name, "", seconds)
         return found
 
-    async def muster(self, *arguments: str) -> str:
-        """The `muster` command; its output."""
-        command = [
-            sys.executable,
-            "-m",
-            "muster.cli",
-            *arguments,
-            "--kubeconfig",
-            self.ground.admin,
-            "-n",
-            self.namespace,
-        ]
+    async def muster(self, *arguments: str, config: str = "") -> str:
+        """The `muster` command, as an administrator or with another kubeconfig; its output."""
+        options = ("--kubeconfig", config or self.ground.admin, "--namespace", self.namespace)
+        command = [sys.executable, "-m", "muster.cli", *arguments, *options]
         status, output, errors = await _run(command, None, cwd=ROOT)
         if status != 0:
             raise Refused(errors.strip() or output.strip())
         return output
+
+    async def account(self, name: str) -> str:
+        """A kubeconfig of a service account in the test's namespace."""
+        folder = Path(self.ground.folder)
+        token = await self.kubectl("create", "token", name)
+        document = json.loads(await asyncio.to_thread(Path(self.ground.musterd).read_text))  # the same server
+        document["users"][0]["user"] = {"token": token.strip()}
+        config = folder / f"{self.namespace}-{name}.kubeconfig"
+        kubeconfig.replace(config, json.dumps(document))
+        return str(config)
 
     async def says(self, name: str, pattern: str, seconds: float = SLOW) -> str:
         """Wait for a sentence (phase, reason, message) that matches, and see it in `muster get`; it goes into the row.
