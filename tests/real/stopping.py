@@ -54,10 +54,11 @@ async def held(ground: Ground, name: str, number: signal.Signals = signal.SIGTER
 
 @contextlib.asynccontextmanager
 async def api_server_down(here: Site) -> AsyncIterator[None]:
-    """The API server is killed (asked to end it waits a minute for its watchers), and ready again afterwards."""
+    """The API server is killed (asked to end it waits a minute for its watchers), and ready again afterwards.
+
+    Controller manager and scheduler begin anew with it: their watches would wait out back-offs of up to a minute.
+    """
     began = time.time()
-    async with held(here.ground, "kube-apiserver", signal.SIGKILL):
-        yield
 
     async def ready() -> bool:
         with contextlib.suppress(ApiError):
@@ -65,7 +66,12 @@ async def api_server_down(here: Site) -> AsyncIterator[None]:
             return True
         return False
 
-    await eventually(ready, 90)
+    async with contextlib.AsyncExitStack() as others:
+        for name in ("kube-controller-manager", "kube-scheduler"):
+            await others.enter_async_context(held(here.ground, name, signal.SIGKILL))
+        async with held(here.ground, "kube-apiserver", signal.SIGKILL):
+            yield
+        await eventually(ready, 90)
     _note_revoked(here.ground, began)  # a server that has just begun refuses what its authorizer does not know yet
 
 

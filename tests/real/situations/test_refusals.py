@@ -182,7 +182,6 @@ async def test_once_a_webhook_is_up_again_the_gang_starts(here: Site) -> None:
     await here.says("run", "^Running")
 
 
-@pytest.mark.alone
 @pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 16: a webhook that times out is only logged")
 async def test_a_webhook_that_times_out_is_said(here: Site) -> None:
     async with webhook(here, "slow"):
