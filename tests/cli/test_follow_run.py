@@ -182,6 +182,32 @@ async def test_a_script_that_is_not_there_is_not_restarted(run: Run) -> None:
     assert not any("cancelling" in words for words in run.said.words)
 
 
+TRACEBACK = ["Traceback (most recent call last):", '  File "train.py", line 1, in <module>', "ValueError: loss is NaN"]
+
+
+async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run: Run) -> None:
+    await run.start()
+    await run.on_server(lambda: run.server.print("pod-1", "step 3", *TRACEBACK, "waiting for the others"))
+    for line in TRACEBACK:
+        await run.said.heard(f"[1] {line}")
+    assert not any("[1] step 3" in words for words in run.said.words)
+    cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 134, "reason": "Error"}
+    await run.status(phase="Failed", reason="BackoffLimitExceeded", message="no restarts allowed", cause=cause)
+    await run.last()
+    await run.said.heard("[1] waiting for the others")
+    assert sum(words == f"[1] {TRACEBACK[-1]}" for words in run.said.words) == 1, "the last lines repeat no traceback"
+    assert run.follower.traceback() == ["the traceback of rank 1 was:", *(f"  {line}" for line in TRACEBACK)]
+
+
+async def test_a_success_shows_no_traceback_at_the_end(run: Run) -> None:
+    await run.start()
+    await run.on_server(lambda: run.server.print("pod-1", *TRACEBACK))
+    await run.said.heard(f"[1] {TRACEBACK[-1]}")
+    await run.status(phase="Succeeded", message="all 2 members succeeded")
+    await run.last()
+    assert run.follower.traceback() == []
+
+
 async def test_other_failures_are_restarted(run: Run) -> None:
     await run.start()
     await fail(run, 1, "RuntimeError: peer lost")

@@ -108,6 +108,8 @@ async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, 
                     supervise=cluster.supervise,
                 )
                 last = await follower.to_the_end(interrupts)
+            for line in follower.traceback():
+                say(line)
             say(follower.outcome())
         return INTERRUPTED if interrupts.count else status_of(last)
 

@@ -5,7 +5,7 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 
@@ -16,6 +16,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.explain import cause_sentence
 from muster.cli.processes.futile import futile
 from muster.cli.processes.interrupts import Interrupts
+from muster.cli.processes.tracebacks import Tracebacks
 from muster.cli.terminal.colours import plain
 from muster.cli.terminal.display import Display
 from muster.cli.terminal.rollcall import fetch_roll
@@ -33,6 +34,11 @@ FOLLOWED = 32
 """The largest gang of which the log of every rank is followed; of a larger one only rank 0."""
 REMEMBERED = 20
 """Last lines kept of each rank; those of a rank that is not shown are printed if it is the one that fails."""
+
+
+class _Line(NamedTuple):
+    text: str
+    shown: bool
 
 
 class RunFollower:
@@ -61,7 +67,8 @@ class RunFollower:
         self._daemon_url = daemon_url
         self._supervise = supervise
         self._shown = {0}
-        self._recent: dict[int, deque[str]] = {}
+        self._recent: dict[int, deque[_Line]] = {}
+        self._tracebacks = Tracebacks()
         self._epoch = 0
         self._cause: Cause | None = None
         self._futile = ""
@@ -117,6 +124,14 @@ class RunFollower:
             why = f"{cause_sentence(self._cause)}; not restarted: {self._futile}"
         return printable(f"{seen.name} {seen.phase} after {age(took)}{restarts}: {why}")
 
+    def traceback(self) -> list[str]:
+        """The traceback behind a failure, once more: later lines may have scrolled it away."""
+        if not self._seen.finished or self._seen.outcome == "Succeeded":
+            return []
+        cause = self._cause if self._cause is not None and self._cause.epoch == self._epoch else None
+        rank, lines = self._tracebacks.of(cause.rank if cause is not None else None)
+        return [f"the traceback of rank {rank} was:", *(f"  {printable(line)}" for line in lines)] if lines else []
+
     @property
     def _graceful(self) -> bool:
         """Whether pods of the ended experiment may still have something to save: it was stopped, it did not break."""
@@ -167,6 +182,7 @@ class RunFollower:
             if seen.status.epoch != self._epoch:
                 self._epoch = seen.status.epoch
                 self._recent.clear()
+                self._tracebacks = Tracebacks()
         cause = seen.status.cause
         if cause is not None and cause != self._cause:
             self._cause = cause
@@ -174,7 +190,8 @@ class RunFollower:
             if cause.rank is not None and cause.rank not in self._shown:
                 self._shown.add(cause.rank)
                 for line in self._recent.get(cause.rank, ()):
-                    self._display.log(cause.rank, line)
+                    if not line.shown:
+                        self._display.log(cause.rank, line.text)
             self._consider_restart()
 
     def _consider_restart(self) -> None:
@@ -184,7 +201,7 @@ class RunFollower:
             return
         followed = not self._ranks or cause.rank in self._ranks
         printed = self._recent.get(cause.rank if followed and cause.rank is not None else 0)
-        self._futile = futile(cause.exit_code, printed[-1] if printed else "")
+        self._futile = futile(cause.exit_code, printed[-1].text if printed else "")
         if self._futile:
             self._display.say(printable(f"not restarted, as it would end in the same way: {self._futile}"))
             self._stop.set()
@@ -194,8 +211,9 @@ class RunFollower:
         try:
             async with contextlib.aclosing(lines) as stream:
                 async for rank, line in stream:
-                    self._recent.setdefault(rank, deque(maxlen=REMEMBERED)).append(line)
-                    if rank in self._shown:
+                    shown = self._tracebacks.take(rank, line) or rank in self._shown
+                    self._recent.setdefault(rank, deque(maxlen=REMEMBERED)).append(_Line(line, shown))
+                    if shown:
                         self._display.log(rank, line)
                     self._consider_restart()
         except MusterError as error:
