@@ -118,7 +118,9 @@ class Daemon:
         self.instruments.registry.register(
             ExperimentCollector(lambda: self.subjects() if self.leading else (), clock, deadlines=deadline.ends)
         )
-        self.instruments.registry.register(WatchCollector(lambda: self.informers.reflectors.items(), monotonic))
+        self.instruments.registry.register(
+            WatchCollector(lambda: self.informers.reflectors.items(), monotonic, self.index.foreign_pods)
+        )
         if self.elector is not None:
             self.instruments.registry.register(LeadershipCollector(self.elector))
         self._writing = writing

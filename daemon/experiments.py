@@ -1,11 +1,13 @@
 """The index: every experiment the daemon knows, with its plan, its record and its view.
 
 The watch stores report each change here. A change of a tracked field requeues the owning experiment. Pods may be seen
-before the Experiment that owns them (the streams are independent), so views are keyed by the owner's uid and wait for
-their Experiment.
+before the Experiment that owns them (the streams are independent), so views are keyed by namespace and owner's uid, and
+wait for their Experiment. An owner reference holds within one namespace only: a pod of another namespace that names the
+uid of an Experiment has a view of its own, which no decision reads.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -17,9 +19,13 @@ from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.record import Record, StoryLine
 from muster.state.status import from_status
+from muster.state.view.membership import Membership
 from muster.state.view.view import View
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.services import ServiceRecord
+
+Key = tuple[str, str]
+"""Namespace and uid of an owner."""
 
 MICROSECOND = 1e-6
 """Seconds. The resolution of times in a status: two times that differ by less are the same."""
@@ -74,7 +80,7 @@ class Entry:
     """One experiment. ``record`` is what is persisted, as far as this daemon knows."""
 
     seen: ExperimentRecord
-    view: View
+    members: Membership
     plan: Plan | None = None
     problem: str = ""
     """Why there is no plan for the latest spec; empty if there is one."""
@@ -85,6 +91,11 @@ class Entry:
     unanswered: list[Unanswered] = field(default_factory=list)
     """Our status writes since ``freshness.version`` whose outcome is unknown."""
 
+    @property
+    def view(self) -> View:
+        """What is seen of the members."""
+        return self.members.view
+
 
 @dataclass(slots=True)
 class ExperimentIndex:
@@ -93,18 +104,23 @@ class ExperimentIndex:
     wanted: Callable[[str], None]
     gone: Callable[[str], None]
     entries: dict[str, Entry] = field(default_factory=dict)
-    views: dict[str, View] = field(default_factory=dict)
+    members: dict[Key, Membership] = field(default_factory=dict)
+    """Of every owner of pods and Services, whether its Experiment is known or not."""
     pods: int = 0
 
     def experiment_changed(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
         """An experiment came, changed or went."""
         if new is None:
             if old is not None:
-                self._forget(old.uid)
+                self._forget(old)
             return
+        if old is not None and old.namespace != new.namespace:
+            self._forget(old)
         entry = self.entries.get(new.uid)
         if entry is None:
-            entry = self.entries[new.uid] = Entry(seen=new, view=self._view(new.uid))
+            members = self._members((new.namespace, new.uid))
+            members.view.engine.service = new.name in members.services
+            entry = self.entries[new.uid] = Entry(seen=new, members=members)
         entry.seen = new
         if new.resource_version != entry.freshness.version or entry.plan is None:
             self._take(entry, read(new, entry.plan))
@@ -113,18 +129,29 @@ class ExperimentIndex:
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """A pod came, changed or went. Pods that no Experiment controls are ignored."""
         self.pods += (new is not None) - (old is not None)
-        if old is not None and new is not None and old.owner != new.owner:
-            self._pod(old.owner, old, None)
-            self._pod(new.owner, None, new)
+        if old is not None and new is not None and (old.owner, old.namespace) != (new.owner, new.namespace):
+            self._pod(old, old, None)
+            self._pod(new, None, new)
         elif either := new or old:
-            self._pod(either.owner, old, new)
+            self._pod(either, old, new)
 
     def service_changed(self, old: ServiceRecord | None, new: ServiceRecord | None) -> None:
         """An experiment's headless Service came or went. One that changes hands is gone for its first owner."""
-        if old is not None and (new is None or new.owner != old.owner):
-            self._service(old.owner, there=False)
+        if old is not None and (new is None or _names(new) != _names(old)):
+            self._service(old, there=False)
         if new is not None:
-            self._service(new.owner, there=True)
+            self._service(new, there=True)
+
+    def foreign_pods(self) -> Counter[str]:
+        """How many pods name a known Experiment as their owner and are not its members, by what gives them away."""
+        found: Counter[str] = Counter({"namespace": 0, "identity": 0})
+        for (namespace, uid), members in self.members.items():
+            entry = self.entries.get(uid)
+            if entry is not None and entry.seen.namespace == namespace:
+                found["identity"] += members.foreign
+            elif entry is not None:
+                found["namespace"] += len(members.others)
+        return found
 
     def get(self, uid: str) -> Entry | None:
         """The entry of that experiment, if it still exists."""
@@ -144,48 +171,68 @@ class ExperimentIndex:
         """Take over the object, except a status that is older than our own last write."""
         if reading.plan is not None or reading.unreadable:
             entry.plan = reading.plan  # None for an unreadable status: a decision without its record would start over
+        if entry.plan is not None:
+            entry.members.follow(entry.plan)
         entry.problem, entry.unreadable = reading.problem, reading.unreadable
         if entry.seen.resource_version > entry.freshness.version:
             if _written(entry.record, reading.record):
                 entry.freshness.foreign_version = entry.seen.resource_version
             entry.record, entry.freshness.version = reading.record, entry.seen.resource_version
 
-    def _pod(self, owner: str, old: Pod | None, new: Pod | None) -> None:
-        if not owner:
+    def _pod(self, pod: Pod, old: Pod | None, new: Pod | None) -> None:
+        """Replace the record of a pod; ``pod`` is one of its records, with the owner that is meant."""
+        if not pod.owner:
             return
-        view = self._view(owner)
-        if view.change(old, new):
-            self._touched(owner, view)
+        key = (pod.namespace, pod.owner)
+        members = self._members(key)
+        if members.change(old, new):
+            self._touched(key)
+        elif members.empty:
+            self._drop(key)
 
-    def _service(self, owner: str, *, there: bool) -> None:
-        if not owner:
+    def _service(self, service: ServiceRecord, *, there: bool) -> None:
+        if not service.owner:
             return
-        view = self._view(owner)
-        view.engine.service = there
-        if not there:
-            view.engine.confirmed = -1  # the garbage collector may follow a deletion: confirm before it is made again
-        self._touched(owner, view)
+        key = (service.namespace, service.owner)
+        members = self._members(key)
+        (members.services.add if there else members.services.discard)(service.name)
+        entry = self._owner(key)
+        if entry is not None and entry.seen.name == service.name:
+            entry.view.engine.service = there
+            if not there:  # the garbage collector may follow a deletion: confirm before it is made again
+                entry.view.engine.confirmed = -1
+        self._touched(key)
 
-    def _touched(self, owner: str, view: View) -> None:
-        """Requeue the owning experiment; drop the view if there is none and the view is empty."""
-        if owner in self.entries:
-            self.wanted(owner)
-        elif not view.epochs and not view.engine.service:
-            del self.views[owner]
+    def _touched(self, key: Key) -> None:
+        """Requeue the owning experiment; drop what is known of its pods if there is none and no pod is left."""
+        if self._owner(key) is not None:
+            self.wanted(key[1])
+        else:
+            self._drop(key)
 
-    def _view(self, uid: str) -> View:
-        view = self.views.get(uid)
-        if view is None:
-            view = self.views[uid] = View()
-        return view
+    def _owner(self, key: Key) -> Entry | None:
+        """The entry of the Experiment of that uid, if it is in that namespace."""
+        entry = self.entries.get(key[1])
+        return entry if entry is not None and entry.seen.namespace == key[0] else None
 
-    def _forget(self, uid: str) -> None:
-        self.entries.pop(uid, None)
-        if view := self.views.get(uid):
-            view.engine.service = False  # where only our own create was seen, no watch event says that it is gone
-            if not view.epochs:
-                del self.views[uid]
-        self.gone(uid)
+    def _members(self, key: Key) -> Membership:
+        members = self.members.get(key)
+        if members is None:
+            members = self.members[key] = Membership()
+        return members
+
+    def _drop(self, key: Key) -> None:
+        if self._owner(key) is None and (members := self.members.get(key)) and members.empty:
+            del self.members[key]
+
+    def _forget(self, gone: ExperimentRecord) -> None:
+        self.entries.pop(gone.uid, None)
+        self._drop((gone.namespace, gone.uid))
+        self.gone(gone.uid)
+
+
+def _names(service: ServiceRecord) -> tuple[str, str, str]:
+    return service.owner, service.namespace, service.name
 
 
 def _written(before: Record | None, after: Record | None) -> bool:

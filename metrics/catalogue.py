@@ -139,6 +139,13 @@ WATCH_DECODE_ERRORS = Metric(
     ("resource",),
 )
 TRACKED_PODS = Metric("muster_tracked_pods", Type.GAUGE, "Pods in the cache.")
+FOREIGN_PODS = Metric(
+    "muster_foreign_pods",
+    Type.GAUGE,
+    "Pods in the cache that name an Experiment as their controller and are not members of it: they are in another "
+    "namespace, or their name and labels (identity) are not those of a member. They are ignored.",
+    ("reason",),
+)
 
 QUEUE_DEPTH = Metric("muster_queue_depth", Type.GAUGE, "Experiments waiting for a decision.")
 QUEUE_WAIT = Metric(
@@ -245,6 +252,7 @@ SECTIONS = (
             WATCH_EVENTS,
             WATCH_DECODE_ERRORS,
             TRACKED_PODS,
+            FOREIGN_PODS,
         ),
     ),
     Section(

@@ -17,6 +17,7 @@ _ROWS = (
     catalogue.WATCH_RELISTS,
     catalogue.WATCH_EVENTS,
     catalogue.WATCH_DECODE_ERRORS,
+    catalogue.FOREIGN_PODS,
 )
 
 
@@ -48,11 +49,20 @@ class WatchStats(Protocol):
 
 
 class WatchCollector(Collector):
-    """``reflectors`` yields each watch's resource and figures; ``clock`` is the reflectors' own."""
+    """``reflectors`` yields each watch's resource and figures; ``clock`` is the reflectors' own.
 
-    def __init__(self, reflectors: Callable[[], Iterable[tuple[str, WatchStats]]], clock: Callable[[], float]) -> None:
+    ``foreign_pods`` counts the pods that are ignored, by reason.
+    """
+
+    def __init__(
+        self,
+        reflectors: Callable[[], Iterable[tuple[str, WatchStats]]],
+        clock: Callable[[], float],
+        foreign_pods: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
         self._reflectors = reflectors
         self._clock = clock
+        self._foreign_pods = foreign_pods
 
     def collect(self) -> Iterable[Family]:
         """One set of series per resource: the stalest watch, synced when all are, and the sum of their counts."""
@@ -71,6 +81,8 @@ class WatchCollector(Collector):
                 families.add(catalogue.WATCH_RECONNECTS, {**one, "reason": reason}, count)
             for kind, count in _sum(watch.events for watch in watches).items():
                 families.add(catalogue.WATCH_EVENTS, {**one, "type": kind}, count)
+        for reason, pods in self._foreign_pods().items():
+            families.add(catalogue.FOREIGN_PODS, {"reason": label(reason)}, pods)
         return families.collected()
 
 

@@ -9,7 +9,7 @@ Ranks are dense: groups in order, within a group jobs in order, within a job pod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -27,6 +27,9 @@ from muster.state.rules import (
     SuccessRule,
     clock_named,
 )
+
+MAX_EPOCH: Final = 10**8
+"""No gang was ever restarted so often, and the labels of its pods have nine digits for it."""
 
 
 class ProbeKind(StrEnum):
@@ -197,6 +200,11 @@ class Plan:
     def pod_name(self, member: Member, epoch: int, attempt: int = 0) -> str:
         """The name of the member's pod in that epoch and attempt."""
         return pod_name(self.name, member.group, member.job, member.pod, name_suffix(self.uid, epoch, attempt))
+
+    def named(self, name: str, rank: int, epoch: int) -> Member | None:
+        """The member with that rank if ``name`` is the name of its pod in that epoch, else None."""
+        member = self.member(rank) if 0 <= epoch <= MAX_EPOCH else None
+        return member if member is not None and name == self.pod_name(member, epoch) else None
 
     def hostname(self, member: Member, epoch: int) -> str:
         """The member's host name in that epoch, inside the subdomain that bears the experiment's name.

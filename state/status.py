@@ -12,10 +12,9 @@ from msgspec.structs import asdict
 from muster.api.errors import MusterError
 from muster.api.status import ConditionType, ExperimentStatus, Phase
 from muster.api.wire.kinds import WireError
+from muster.state.plan import MAX_EPOCH
 from muster.state.record import Record
 
-MAX_EPOCH: Final = 10**8
-"""No gang was ever restarted so often, and the labels of its pods have nine digits for it."""
 HINT: Final = "if it was edited by hand, remove the status to start over"
 
 

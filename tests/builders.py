@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from muster.api.names import name_suffix, pod_name
 from muster.state.clocks import CLOCKS
 from muster.state.context import Context
 from muster.state.operators.jax import JAX
@@ -74,7 +75,7 @@ def pod(rank: int = 0, **overrides: Any) -> Pod:
     epoch = overrides.get("epoch", 0)
     usual: dict[str, Any] = {
         "uid": f"pod-{rank}-{epoch}",
-        "name": f"run-worker-0-{rank}-{epoch}",
+        "name": pod_name("run", "worker", 0, rank, name_suffix("uid-1", epoch)),
         "namespace": "team",
         "resource_version": 1,
         "owner": "uid-1",

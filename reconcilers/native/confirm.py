@@ -17,7 +17,8 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from muster.api.errors import NotFound
-from muster.api.names import LABEL_EPOCH, LABEL_UID
+from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
+from muster.api.values.printable import small_number
 from muster.kube.metadata import Metadata, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Calls
@@ -65,8 +66,8 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Out
     blocking: list[str] = []
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
-        present += sum(pod.of(action.epoch) for pod in page)
-        blocking += [pod.metadata.name for pod in page if pod.live and not pod.of(action.epoch)]
+        present += sum(pod.epoch == action.epoch for pod in page)
+        blocking += [pod.metadata.name for pod in page if pod.live and pod.epoch != action.epoch]
     return Outcome(
         version=version,
         confirmed=not blocking,
@@ -81,7 +82,7 @@ async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan) -> Outcome
     version = present = 0
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
-        present += sum(pod.of(action.epoch) for pod in page)
+        present += sum(pod.epoch == action.epoch for pod in page)
     return Outcome(version=version, lost=present < plan.together)
 
 
@@ -91,6 +92,7 @@ PAGE = 500
 
 class _Labels(msgspec.Struct, frozen=True, gc=False):
     epoch: str = msgspec.field(name=LABEL_EPOCH, default="")
+    rank: str = msgspec.field(name=LABEL_RANK, default="")
 
 
 class _Metadata(Metadata, frozen=True, gc=False):
@@ -107,9 +109,20 @@ class LivePod(msgspec.Struct, frozen=True, gc=False):
     metadata: _Metadata
     status: _PodStatus = _PodStatus()
 
-    def of(self, epoch: int) -> bool:
-        """Whether the pod has the label of that epoch."""
-        return self.metadata.labels is not None and self.metadata.labels.epoch == str(epoch)
+    @property
+    def epoch(self) -> int:
+        """The epoch that the pod is labelled with; -1 for nonsense."""
+        return small_number(self.metadata.labels.epoch) if self.metadata.labels else -1
+
+    def member_of(self, plan: Plan) -> bool:
+        """Whether the pod is controlled by the plan's Experiment, and named as one of its members.
+
+        Labels and owner references are what the pod's creator wrote (``muster.state.view.membership``).
+        """
+        owner, labels = self.metadata.controller, self.metadata.labels
+        if owner is None or owner.uid != plan.uid or labels is None:
+            return False
+        return plan.named(self.metadata.name, small_number(labels.rank), self.epoch) is not None
 
     @property
     def live(self) -> bool:
@@ -127,7 +140,7 @@ class _Pods(msgspec.Struct, frozen=True, gc=False):
 
 
 async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
-    """The pods of every epoch that the plan's Experiment controls, page by page. The label alone is not enough.
+    """The members' pods of every epoch, page by page.
 
     Raises ``ApiError``; ``Expired`` when the API server has compacted the revision of the first page.
     """
@@ -137,7 +150,7 @@ async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
         if token:
             params["continue"] = token
         page = read(await calls.do("GET", path, params=params), _Pods, f"GET {path}")
-        yield [pod for pod in page.items or () if (owner := pod.metadata.controller) and owner.uid == plan.uid]
+        yield [pod for pod in page.items or () if pod.member_of(plan)]
         token = page.metadata.token
         if not token:
             return

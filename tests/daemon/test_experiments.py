@@ -53,7 +53,7 @@ def test_nothing_is_kept_of_what_is_gone(index: ExperimentIndex, order: tuple[st
     }
     for name in order:
         goes[name]()
-    assert (index.entries, index.views, index.pods) == ({}, {}, 0)
+    assert (index.entries, index.members, index.pods) == ({}, {}, 0)
 
 
 def test_a_service_that_only_we_know_of_is_forgotten_with_its_experiment(index: ExperimentIndex) -> None:
@@ -64,7 +64,7 @@ def test_a_service_that_only_we_know_of_is_forgotten_with_its_experiment(index: 
     index.entries[UID].view.engine.service = True
     index.experiment_changed(seen, None)
     index.pod_changed(POD, None)
-    assert index.views == {}
+    assert index.members == {}
 
 
 def test_a_service_that_changes_hands_is_gone_for_its_first_owner(index: ExperimentIndex) -> None:
@@ -74,7 +74,7 @@ def test_a_service_that_changes_hands_is_gone_for_its_first_owner(index: Experim
     index.service_changed(SERVICE, taken)
     assert not index.entries[UID].view.engine.service
     index.service_changed(taken, None)
-    assert list(index.views) == [UID]
+    assert list(index.members) == [("team", UID)]
 
 
 def test_only_news_asks_for_a_turn() -> None:

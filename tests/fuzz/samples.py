@@ -4,7 +4,7 @@ import marshal
 from typing import Any
 from zlib import crc32
 
-from muster.api.names import API_VERSION
+from muster.api.names import API_VERSION, name_suffix, pod_name
 from tests.fakes.objects import container, pod, terminated
 
 VICTIM = "uid-victim"
@@ -124,9 +124,15 @@ def experiment(uid: str, name: str, spec: dict[str, Any], version: int, status: 
     return sent if status is None else {**sent, "status": marshal.loads(marshal.dumps(status))}
 
 
+def name_of(owner: str) -> str:
+    """The name of the Experiment of that uid."""
+    return owner.removeprefix("uid-")
+
+
 def member(owner: str, rank: int, version: int, epoch: int = 1, **status: Any) -> dict[str, Any]:
     """The running, ready pod of a member, with every field that Muster reads."""
     sent = pod(f"{owner}-pod-{rank}", version, **status)
+    sent["metadata"]["name"] = pod_name(name_of(owner), "worker", 0, rank, name_suffix(owner, epoch))
     labels = sent["metadata"]["labels"]
     labels |= {"muster.dev/rank": str(rank), "muster.dev/pod-index": str(rank), "muster.dev/epoch": str(epoch)}
     sent["metadata"]["ownerReferences"][0]["uid"] = owner
@@ -164,7 +170,7 @@ def service(owner: str, version: int) -> dict[str, Any]:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {
-            "uid": f"{owner}-service", "name": "run", "namespace": "team", "resourceVersion": str(version),
+            "uid": f"{owner}-service", "name": name_of(owner), "namespace": "team", "resourceVersion": str(version),
             "ownerReferences": [{"uid": owner, "controller": True, "kind": "Experiment"}],
         },
         "spec": {"clusterIP": "None"},

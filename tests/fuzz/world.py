@@ -188,7 +188,7 @@ class World:
                 store.drop(obj.uid, obj, store.version)
         require(self.entry.view == self._view, "the neighbour's view has changed when a victim was deleted")
         require(list(self.index.entries) == [NEIGHBOUR], "entries of victims are left")
-        require(list(self.index.views) == [NEIGHBOUR], "views of victims are left")
+        require([uid for _, uid in self.index.members] == [NEIGHBOUR], "views of victims are left")
         require(self.index.pods == len(self.trees["pod"]), "the index counts the wrong number of pods")
         self.wanted.clear()
         self.gone.clear()

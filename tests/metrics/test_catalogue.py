@@ -69,7 +69,7 @@ def everything() -> Instruments:
     now = record(phase=Phase.ASSEMBLING, started_at=NOW)
     subject = Subject(plan(clocks=clocks), now, view(pod(), heard=answer(*[RankState.ARRIVED] * 4)))
     instruments.registry.register(ExperimentCollector(lambda: [subject], lambda: NOW, ends))
-    instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW))
+    instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW, lambda: {"identity": 1}))
     instruments.registry.register(LeadershipCollector(Leader()))
     return instruments
 

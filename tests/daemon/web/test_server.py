@@ -134,7 +134,7 @@ async def test_the_roll_call_names_the_missing_rank_its_pod_and_why(daemon: Daem
     assert told["ranks"] == {"arrived": "0-1,3", "missing": "2"}
     assert told["clocks"] == {"total": 3540.0}
     (missed,) = told["missingRanks"]
-    assert (missed["rank"], missed["group"], missed["pod"]) == (2, "worker", "run-worker-0-2-0")
+    assert (missed["rank"], missed["group"], missed["pod"]) == (2, "worker", pod(2).name)
     assert "Unschedulable" in missed["why"]
     assert told["coordinator"]["state"] == "serving"
     assert told["cause"]["exitCode"] == 137

@@ -71,12 +71,34 @@ async def test_an_ended_pod_does_not_prevent_a_launch(phase: str) -> None:
     assert (await confirm(bench, plan, 1)).confirmed is True
 
 
-async def test_a_pod_without_an_epoch_label_counts_as_another_epochs() -> None:
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {},
+        {"muster.dev/epoch": "0"},
+        {"muster.dev/epoch": "0", "muster.dev/rank": "1"},
+        {"muster.dev/epoch": "-1", "muster.dev/rank": "0"},
+        {"muster.dev/epoch": "1000000000", "muster.dev/rank": "0"},
+    ],
+)
+async def test_a_pod_that_names_the_experiment_but_is_none_of_its_members_prevents_no_launch(
+    labels: dict[str, str],
+) -> None:
     plan = gang(1)
     bench = await launched(plan, 0)
-    submitted(bench.api, plan)
-    edit(bench, pod_path(plan, 0), metadata={"labels": {"muster.dev/experiment-uid": plan.uid}})
-    assert (await confirm(bench, plan, 0)).confirmed is False
+    submitted(bench.api, plan, epoch=1)
+    edit(bench, pod_path(plan, 0), metadata={"labels": {"muster.dev/experiment-uid": plan.uid, **labels}})
+    assert (await confirm(bench, plan, 1)).confirmed is True
+
+
+async def test_a_forged_pod_does_not_hide_the_loss_of_a_member() -> None:
+    plan = gang(2)
+    bench = await launched(plan, 0)
+    forged = bench.api.objects[pod_path(plan, 0)] | {}
+    del bench.api.objects[pod_path(plan, 1)]
+    bench.api.put(core("lab", "pods", "forged"), {**forged, "metadata": {**forged["metadata"], "name": "forged"}})
+    outcome = await bench.engine.carry_out(ConfirmLoss(0), plan, record(0))
+    assert outcome.lost is True
 
 
 async def test_a_foreign_pod_with_our_label_does_not_prevent_a_launch() -> None:
@@ -115,10 +137,10 @@ async def test_every_page_of_a_large_gang_is_read() -> None:
     plan = gang(1201)
     bench = await launched(plan, 1)
     submitted(bench.api, plan, epoch=1)
-    last = max(path for path in bench.api.objects if "/pods/" in path)
-    edit(bench, last, metadata={"labels": {"muster.dev/experiment-uid": plan.uid, "muster.dev/epoch": "0"}})
+    old = await launched(plan, 0)
+    bench.api.put(last_of_old := pod_path(plan, 1200), old.api.objects[last_of_old])
     outcome = await confirm(bench, plan, 1)
-    assert outcome.blocking == (last.rsplit("/", 1)[1],)
+    assert outcome.blocking == (last_of_old.rsplit("/", 1)[1],)
     assert len([request for request in bench.api.requests if "limit" in request.params]) == 3
 
 

@@ -281,8 +281,9 @@ def _forgotten(world: World) -> Iterator[str]:
     daemon = world.runs[-1].daemon
     assert daemon is not None
     existing = {obj["metadata"]["uid"] for obj in world.experiments()}
-    for what, kept in (("entries", daemon.index.entries), ("views", daemon.index.views)):
-        if left := kept.keys() - existing:
+    views = {uid for _, uid in daemon.index.members}
+    for what, kept in (("entries", set(daemon.index.entries)), ("views", views)):
+        if left := kept - existing:
             yield f"{what} of {len(left)} experiments that are gone are kept"
 
 

@@ -1,0 +1,97 @@
+"""Which pods are members of an experiment.
+
+Whoever may create pods in any namespace writes their labels and owner references as they like: the API server does not
+check that an owner exists in the pod's namespace, and the uid of an Experiment is no secret. So a pod counts only if it
+is what the plan makes of that member: its namespace is the experiment's and its controller is the experiment (views are
+keyed by both), rank, group, job and index are those of one member, and its name is the one of that member in that
+epoch. A namespace holds one pod of a name, so each rank has one pod in an epoch.
+
+Pods that are not members are held apart: they are never counted, probed, awaited or deleted. Pods that arrive before
+their Experiment are held in the same way until there is a plan to judge them by.
+"""
+
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from muster.state.plan import Plan
+from muster.state.pod import Pod
+from muster.state.view.view import View
+
+Shape = tuple[str, str, tuple[tuple[str, int, int, int], ...]]
+"""What decides which pods are members: uid, name, and of each group name, jobs, pods per job and first rank."""
+
+
+@dataclass(slots=True)
+class Membership:
+    """The pods that one namespace holds of one owner: members, which ``view`` counts, and others."""
+
+    view: View = field(default_factory=View)
+    others: dict[str, Pod] = field(default_factory=dict)
+    """By uid: the pods that are not members, or that wait for the plan."""
+    edited: dict[str, Pod] = field(default_factory=dict)
+    """By uid: members whose labels were changed, as the view counts them."""
+    services: set[str] = field(default_factory=set)
+    """Names of the Services that the owner controls."""
+    _plan: Plan | None = None
+    _shape: Shape | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Nothing of that owner exists."""
+        return not (self.view.epochs or self.others or self.services)
+
+    @property
+    def foreign(self) -> int:
+        """How many pods name the experiment as their owner and are not its members; 0 while there is no plan."""
+        return len(self.others) if self._plan is not None else 0
+
+    def change(self, old: Pod | None, new: Pod | None) -> bool:
+        """Replace one pod's record (None: was not there, or is gone). True if a tracked field of a member changed."""
+        if old is not None and self.others.pop(old.uid, None) is not None:
+            old = None
+        if old is not None:
+            old = self.edited.pop(old.uid, old)
+            if new is not None and _place(new) != _place(old):
+                # The name says which member a pod is and cannot change, whatever becomes of the labels.
+                new = self.edited[new.uid] = _in_place_of(old, new)
+        elif new is None:
+            return False
+        elif not self._admits(new):
+            self.others[new.uid] = new
+            return False
+        return self.view.change(old, new)
+
+    def follow(self, plan: Plan) -> bool:
+        """Judge the pods by that plan. True if a pod became, or ceased to be, a member."""
+        groups = tuple((group.name, group.replicas, group.completions, group.first_rank) for group in plan.groups)
+        shape = plan.uid, plan.name, groups
+        self._plan = plan
+        if shape == self._shape:
+            return False
+        self._shape = shape
+        leaving = [pod for pod in self.view.pods() if not self._admits(pod)]
+        joining = [pod for pod in self.others.values() if self._admits(pod)]
+        for pod in leaving:
+            self.view.change(pod, None)
+            self.edited.pop(pod.uid, None)
+            self.others[pod.uid] = pod
+        for pod in joining:
+            del self.others[pod.uid]
+            self.view.change(None, pod)
+        return bool(leaving or joining)
+
+    def _admits(self, pod: Pod) -> bool:
+        if self._plan is None:
+            return False
+        member = self._plan.named(pod.name, pod.rank, pod.epoch)
+        return member is not None and (member.group, member.job, member.pod) == (pod.group, pod.job, pod.index)
+
+
+def _place(pod: Pod) -> tuple[int, int, str, int, int]:
+    return pod.rank, pod.epoch, pod.group, pod.job, pod.index
+
+
+def _in_place_of(old: Pod, new: Pod) -> Pod:
+    """The newer record with the older one's place."""
+    return replace(new, rank=old.rank, epoch=old.epoch, group=old.group, job=old.job, index=old.index)
