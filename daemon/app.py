@@ -76,6 +76,8 @@ class Daemon:
         self.settings = settings
         self.instruments = Instruments(version, lambda: self.index.pods, lambda: len(self.queue))
         transport = MeasuredTransport(transport, self.instruments.request, monotonic)
+        self.unfenced = transport
+        """For requests that change nothing, such as reviews of readers: a standby sends them too."""
         self.elector: Elector | None = None
         writing: Transport = transport
         if settings.leader_elect:

@@ -22,7 +22,9 @@ from muster.daemon import logs
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.connections import Listener
+from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
 from muster.daemon.web.health import HealthServer
+from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
 from muster.kube.connection import Connection
 from muster.kube.kubeconfig import SERVICE_ACCOUNT
@@ -64,6 +66,7 @@ async def serve(settings: Settings) -> int:
         settle=settle_memory,
     )
     connection.retried = daemon.retried
+    trusted = settings.http_authentication == "auto" and is_loopback(settings.http_host)
     http = HttpServer(
         daemon.instruments.registry,
         daemon.health,
@@ -72,6 +75,8 @@ async def serve(settings: Settings) -> int:
         settings.http_port,
         clock=time.time,
         leadership=daemon.leadership,
+        authenticator=Anyone() if trusted else TokenAuthenticator(Reviews(daemon.unfenced, uninterrupted)),
+        names={name.strip().lower() for name in settings.http_names.split(",")} - {""},
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]
     if settings.health_port is not None:

@@ -43,8 +43,16 @@ class Settings(BaseSettings):
     )
     context: str | None = Field(None, description="context of the kubeconfig; its current one by default")
     namespace: str = Field("", description="look after this namespace only; empty for all")
-    http_host: str = Field("0.0.0.0", description="address of the server of metrics and the roll-call page")  # noqa: S104
+    http_host: str = Field(
+        "127.0.0.1", description="address of the server of metrics and the roll-call page; 0.0.0.0 in a pod"
+    )
     http_port: int = Field(8080, ge=0, le=65535, description="its port; 0 picks a free one")
+    http_authentication: Literal["auto", "always"] = Field(
+        "auto", description="auto asks readers for a token of the cluster unless http-host is a loopback address"
+    )
+    http_names: str = Field(
+        "", description="Host names it is reached by (a Service, an Ingress), separated by commas; addresses are known"
+    )
     health_host: str = Field("0.0.0.0", description="address of the listener for the kubelet's probes")  # noqa: S104
     health_port: int | None = Field(
         None,

@@ -64,12 +64,14 @@ def join(children: Iterable[Child]) -> Html:
     return Html("".join(child if isinstance(child, Html) else escape(child) for child in children))
 
 
-def overview(listing: Listing, refresh: bool) -> str:
-    """All experiments (or as many as the listing holds)."""
+def overview(listing: Listing, scope: str, refresh: bool) -> str:
+    """All experiments (or as many as the listing holds). ``scope`` says which ones a reader with few rights sees."""
     counts = ", ".join(f"{count} {phase}" for phase, count in listing.phases.items() if count)
     caption = f"{listing.total} experiments: {counts}" if listing.total else "No experiments."
     if listing.after:
         caption += f". The first {len(listing.experiments)} are shown; experiments.json?after= has the rest."
+    if scope:
+        caption += f" {scope}"
     heads = ("Experiment", "Operator", "Phase", "Arrived", "Ready", "Restarts", "Next deadline", "What it waits for")
     rows = [element("tr", *(_cells(one))) for one in listing.experiments]
     body = _table(caption, heads, rows)

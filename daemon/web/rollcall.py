@@ -90,7 +90,6 @@ def detail(subject: Subject, clocks: Clocks, now: float) -> Detail:
     probe = case.probe
     return Detail(
         **_row(subject, clocks, now),
-        uid=_word(subject.plan.uid),
         coordinator=_coordinator(case, probe) if probe else None,
         ranks=_by_state(probe.answer.states) if probe else {},
         missing_ranks=[_missing_rank(case, rank) for rank in _missing(case)],

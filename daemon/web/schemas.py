@@ -101,7 +101,6 @@ class StoryReport(Struct, frozen=True, kw_only=True, rename="camel"):
 class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
     """Everything about one experiment. ``ranks`` has the ranks in each state, as ``0-3,7``."""
 
-    uid: str
     coordinator: CoordinatorReport | None
     ranks: dict[str, str]
     missing_ranks: list[MissingRank]

@@ -1,5 +1,7 @@
 """The daemon's HTTP server: metrics, health, and the roll call for people and for programs.
 
+Apart from health, every answer is for a reader that ``readers`` knows, and holds what that reader may see.
+
 It only reads: GET and HEAD, no bodies, no cookies, no files. What a stranger can make it do is bounded: connections
 and their time (see ``connections``), the length of a request, the time to answer it, and one scrape at a time. In a
 pod the kubelet's probes do not come here but to a listener of their own (``health``).
@@ -16,7 +18,7 @@ pod the kubelet's probes do not come here but to a listener of their own (``heal
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -25,6 +27,7 @@ from prometheus_client.registry import Collector
 
 from muster.daemon.web import page, rollcall
 from muster.daemon.web.connections import Limits, Listener
+from muster.daemon.web.readers import Anyone, Authenticator, Reader, Refused, check_host
 from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.schemas import Listing
 from muster.metrics.collector import Subject
@@ -54,6 +57,9 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 
+_CHALLENGES = (("WWW-Authenticate", 'Bearer realm="musterd"'), ("WWW-Authenticate", 'Basic realm="musterd: a token"'))
+"""A browser takes the second and asks its user (see ``readers``)."""
+
 
 class ExperimentIndex(Protocol):
     """The experiments as they are at this moment."""
@@ -81,15 +87,22 @@ class HttpServer(Listener):
         *,
         clock: Callable[[], float],
         leadership: Callable[[], str] = lambda: "ok",
+        authenticator: Authenticator | None = None,
+        names: Collection[str] = (),
         limits: Limits = READERS,
     ) -> None:
-        """``leadership`` gives the text of ``/readyz`` for a daemon that is ready."""
+        """``leadership`` gives the text of ``/readyz`` for a daemon that is ready.
+
+        ``readers`` decides who may read (None: everyone); ``names`` are Host names beside addresses and ``localhost``.
+        """
         super().__init__(self._respond, host, port, limits)
         self._registry = registry
         self._health = health
         self._index = index
         self._clock = clock
         self._leadership = leadership
+        self._authenticator = authenticator or Anyone()
+        self._names = names
         self._scrape = asyncio.Lock()
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -105,20 +118,29 @@ class HttpServer(Listener):
                     response = await self._route(request)
             except TimeoutError:
                 response = _text(f"No answer within {ANSWER_WITHIN:g} s: the daemon is busy.", 503)
+            except Refused as refused:
+                response = _text(refused.text, refused.status)
+                if refused.status == 401:
+                    response.headers.extend(_CHALLENGES)
         response.headers.update(_HEADERS)
         return response
 
     async def _route(self, request: web.BaseRequest) -> web.Response:
+        check_host(request.headers.getall("Host", []), self._names)
         if probe := probe_answer(request.path, self._health, self._leadership):
             return probe
+        reader = await self._authenticator.reader(request.headers.getall("Authorization", []), request.remote or "")
         match request.path.split("/")[1:]:
             case [""]:
-                return _html(page.overview(self._listing(SHOWN, urgent_first=True), _refresh(request)))
+                listing, scope = await self._listing(reader, SHOWN, urgent_first=True)
+                return _html(page.overview(listing, scope, _refresh(request)))
             case ["metrics"]:
+                await reader.check_metrics()
                 return await self._metrics(request)
             case ["experiments.json"]:
-                return self._list(request)
+                return await self._list(reader, request)
             case ["experiments", namespace, name]:
+                await reader.check_experiment(namespace, name.removesuffix(".json"))
                 return self._one(namespace, name, _refresh(request))
             case _:
                 return _text("Nothing here. Try /, /experiments.json, /metrics, /livez or /readyz.", 404)
@@ -132,21 +154,29 @@ class HttpServer(Listener):
         response.enable_compression()
         return response
 
-    def _listing(self, limit: int, after: str = "", urgent_first: bool = False) -> Listing:
-        return rollcall.listing(
-            self._index.subjects(),
+    async def _listing(
+        self, reader: Reader, limit: int, after: str = "", urgent_first: bool = False
+    ) -> tuple[Listing, str]:
+        """What the reader may list, and a sentence that says so where it is not everything."""
+        namespaces: Collection[str] | None = None
+        if not await reader.sees_all():
+            namespaces = await reader.namespaces(subject.plan.namespace for subject in self._index.subjects())
+        listing = rollcall.listing(
+            (one for one in self._index.subjects() if namespaces is None or one.plan.namespace in namespaces),
             self._index.clocks,
             self._clock(),
             limit=limit,
             after=after,
             urgent_first=urgent_first,
         )
+        return listing, "" if namespaces is None else f"Those in namespaces where {reader.name} may list experiments."
 
-    def _list(self, request: web.BaseRequest) -> web.Response:
+    async def _list(self, reader: Reader, request: web.BaseRequest) -> web.Response:
         asked = request.query.get("limit", str(SHOWN))
         if not (asked.isascii() and asked.isdigit() and len(asked) <= 4 and 1 <= int(asked) <= MOST):
             return _text(f"limit is a number from 1 to {MOST}.", 400)
-        return _json(self._listing(int(asked), request.query.get("after", "")))
+        listing, _ = await self._listing(reader, int(asked), request.query.get("after", ""))
+        return _json(listing)
 
     def _one(self, namespace: str, name: str, refresh: bool) -> web.Response:
         as_json = name.endswith(".json")

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.api.names import LABEL_UID
-from muster.daemon.settings import from_command_line
+from muster.api.names import GROUP, LABEL_UID, PLURAL
+from muster.daemon.settings import Settings, from_command_line
+from muster.daemon.web.readers import is_loopback
+from muster.daemon.web.reviews import ACCESS_REVIEWS, METRICS, TOKEN_REVIEWS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -28,6 +30,29 @@ def test_its_flags_are_settings_and_name_its_ports(objects: dict[str, dict[str, 
     ports = {port["name"]: port["containerPort"] for port in container(objects)["ports"]}
     assert settings.leader_elect
     assert ports == {"http": settings.http_port, "health": settings.health_port}
+
+
+def test_it_asks_its_readers_for_tokens_and_has_the_rights_to_review_them(objects: dict[str, dict[str, Any]]) -> None:
+    settings = from_command_line(container(objects)["args"])
+    assert not is_loopback(settings.http_host)
+    assert settings.http_authentication == "auto"
+    granted = [(rule["apiGroups"], rule["resources"], rule["verbs"]) for rule in objects["ClusterRole"]["rules"]]
+    for path in (TOKEN_REVIEWS, ACCESS_REVIEWS):
+        _, _, group, _, resource = path.split("/")
+        assert ([group], [resource], ["create"]) in granted
+
+
+def test_without_flags_only_this_machine_can_read() -> None:
+    assert is_loopback(Settings().http_host)
+    assert Settings().health_port is None
+
+
+def test_the_readers_roles_grant_what_the_server_asks_for() -> None:
+    metrics, experiments = yaml.safe_load_all((DEPLOY / "readers.yaml").read_text(encoding="utf-8"))
+    assert metrics["rules"] == [{"nonResourceURLs": [METRICS.path], "verbs": [METRICS.verb]}]
+    assert experiments["rules"] == [
+        {"apiGroups": [GROUP], "resources": [PLURAL], "verbs": ["get", "list", "watch"]},
+    ]
 
 
 def test_the_kubelets_probes_go_to_the_port_that_no_reader_uses(objects: dict[str, dict[str, Any]]) -> None:

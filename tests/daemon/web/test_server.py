@@ -232,7 +232,7 @@ async def test_strangers_cannot_fill_the_log_but_our_own_faults_are_told(server:
         assert b" 400 " in await raw(server, b"GET / HTTP/1.1\r\nContent-Length: many\r\n\r\n")
         assert logs == []
         daemon.here = None  # type: ignore[assignment]
-        assert b" 500 " in await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b" 500 " in await raw(server, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert [entry["event"] for entry in logs] == ["a request could not be answered"]
 
 

@@ -1,0 +1,195 @@
+"""Asks the API server who a bearer token belongs to (TokenReview) and what that user may do (SubjectAccessReview).
+
+As in controller-runtime (pkg/metrics/filters), nothing is decided here: whoever may list Experiments of a namespace
+with kubectl may read them on the page, and ``/metrics`` needs ``get`` on that non-resource URL.
+
+Answers are kept for a short time: ``USER`` and ``ALLOWED`` bound for how long a revoked token or right still works,
+``DENIED`` for how long a new right is not seen. Whatever keeps a review from being answered denies (fail closed).
+A peer that sends many tokens that are refused waits, so that it cannot use the daemon to load the API server.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Generic, TypeVar
+
+import msgspec
+import structlog
+
+from muster.api.errors import ApiError, Forbidden
+from muster.api.names import GROUP, PLURAL
+from muster.kube.transport import Transport
+
+log = structlog.get_logger()
+
+TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
+ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+USER = 60.0
+"""Seconds for which a token is known to belong to a user."""
+ALLOWED = 60.0
+"""Seconds for which an allowed access is not asked for again."""
+DENIED = 30.0
+"""Seconds for which a refused token or access is not asked for again."""
+
+TIMEOUT = 5.0
+"""Seconds for one review."""
+AT_ONCE = 8
+"""Reviews that wait for the API server at the same time."""
+REMEMBERED = 8192
+"""Answers of each kind that are kept; the oldest is dropped."""
+REFUSALS = 20
+"""Tokens of one peer that may be refused within ``DENIED`` seconds before it has to wait."""
+COMPLAIN = 60.0
+"""Seconds between two log lines about reviews that fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user as the API server knows it; ``extra`` is what its authenticator added, passed on unread."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What is to be read: Experiments (of all namespaces where ``namespace`` is empty), or a ``path``."""
+
+    verb: str
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+
+METRICS = Access("get", path="/metrics")
+
+
+class TooManyTokens(Exception):
+    """The peer sent too many tokens that were refused."""
+
+
+class ReviewFailed(Exception):
+    """The API server did not answer a review."""
+
+
+class _UserInfo(msgspec.Struct):
+    username: str = ""
+    uid: str = ""
+    groups: list[str] | None = None
+    extra: dict[str, list[str]] | None = None
+
+
+class _TokenStatus(msgspec.Struct):
+    authenticated: bool = False
+    user: _UserInfo | None = None
+
+
+class _AccessStatus(msgspec.Struct):
+    allowed: bool = False
+
+
+S = TypeVar("S")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Review(msgspec.Struct, Generic[S]):
+    status: S
+
+
+_TOKEN_REVIEW = msgspec.json.Decoder(_Review[_TokenStatus])
+_ACCESS_REVIEW = msgspec.json.Decoder(_Review[_AccessStatus])
+
+
+class Reviews:
+    """Sends reviews and remembers the answers; ``clock`` is monotonic."""
+
+    def __init__(self, transport: Transport, clock: Callable[[], float]) -> None:
+        self._transport = transport
+        self._clock = clock
+        self._users = _Remembered[bytes, User](clock)
+        self._strangers = _Remembered[bytes, bool](clock)
+        self._accesses = _Remembered[tuple[User, Access], bool](clock)
+        self._refusals = _Remembered[str, int](clock)
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._complained_at = -COMPLAIN
+
+    async def user(self, token: str, peer: str) -> User | None:
+        """Whose token it is; None if the API server refuses it. Raises ``ReviewFailed`` and ``TooManyTokens``."""
+        key = sha256(token.encode()).digest()
+        if user := self._users.get(key):
+            return user
+        if self._strangers.get(key):
+            return None
+        refused = self._refusals.get(peer) or 0
+        if refused >= REFUSALS:
+            raise TooManyTokens
+        # No audiences: the API server then takes only tokens that were made for itself.
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+        status = (await self._ask(TOKEN_REVIEWS, body, _TOKEN_REVIEW)).status
+        if not status.authenticated or status.user is None or not status.user.username:
+            self._strangers.put(key, True, DENIED)
+            self._refusals.put(peer, (self._refusals.get(peer) or 0) + 1, DENIED)
+            return None
+        user = _user(status.user)
+        self._users.put(key, user, USER)
+        return user
+
+    async def allowed(self, user: User, access: Access) -> bool:
+        """Whether the user may. Raises ``ReviewFailed``."""
+        known = self._accesses.get((user, access))
+        if known is not None:
+            return known
+        spec: dict[str, object] = {"user": user.name, "uid": user.uid, "groups": user.groups, "extra": dict(user.extra)}
+        if access.path:
+            spec["nonResourceAttributes"] = {"path": access.path, "verb": access.verb}
+        else:
+            asked = {"namespace": access.namespace, "name": access.name, "verb": access.verb}
+            spec["resourceAttributes"] = asked | {"group": GROUP, "resource": PLURAL}
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        allowed = (await self._ask(ACCESS_REVIEWS, body, _ACCESS_REVIEW)).status.allowed
+        self._accesses.put((user, access), allowed, ALLOWED if allowed else DENIED)
+        return allowed
+
+    async def _ask(
+        self, path: str, body: Mapping[str, object], decoder: "msgspec.json.Decoder[_Review[S]]"
+    ) -> _Review[S]:
+        try:
+            async with self._turns:
+                answer = await self._transport.request("POST", path, body=msgspec.json.encode(body), timeout=TIMEOUT)
+            return decoder.decode(answer.body)
+        except (ApiError, msgspec.MsgspecError) as error:
+            if self._clock() - self._complained_at >= COMPLAIN:
+                self._complained_at = self._clock()
+                hint = "kubectl apply -f deploy/musterd.yaml" if isinstance(error, Forbidden) else None
+                log.warning("readers cannot be checked and are refused", problem=str(error), hint=hint)
+            raise ReviewFailed from error
+
+
+class _Remembered(Generic[K, V]):
+    """Values that are forgotten after a time, at most ``REMEMBERED`` of them."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._values: dict[K, tuple[float, V]] = {}
+
+    def get(self, key: K) -> V | None:
+        """The value, unless its time is over."""
+        found = self._values.get(key)
+        return found[1] if found is not None and self._clock() < found[0] else None
+
+    def put(self, key: K, value: V, seconds: float) -> None:
+        """Remember the value for that long."""
+        self._values.pop(key, None)
+        self._values[key] = (self._clock() + seconds, value)
+        if len(self._values) > REMEMBERED:
+            del self._values[next(iter(self._values))]
+
+
+def _user(info: _UserInfo) -> User:
+    extra = ((key, tuple(values)) for key, values in sorted((info.extra or {}).items()))
+    return User(info.username, info.uid, tuple(info.groups or ()), tuple(extra))

@@ -1,0 +1,66 @@
+"""Who may read musterd's pages and metrics, by the API server's own reviews of tokens and rights."""
+
+import asyncio
+import urllib.error
+import urllib.request
+
+from muster.cli.processes.stack import free_port
+from tests.real.ground import ROOT, daemon_program
+from tests.real.site import Site, eventually
+
+PATHS = ("/metrics", "/experiments.json", "/experiments/{namespace}/run.json")
+
+
+def read(url: str, token: str = "") -> tuple[int, str]:
+    """GET with a bearer token; 0 where there is no answer."""
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except (urllib.error.URLError, OSError):
+        return 0, ""
+
+
+async def account(here: Site, name: str) -> str:
+    """A token of a new service account."""
+    await here.kubectl("create", "serviceaccount", name)
+    return (await here.kubectl("create", "token", name)).strip()
+
+
+async def test_pages_and_metrics_are_for_readers_with_the_rights(here: Site) -> None:
+    await here.kubectl("apply", "-f", str(ROOT / "deploy/readers.yaml"))
+    stranger, viewer, scraper = [await account(here, name) for name in ("stranger", "viewer", "scraper")]
+    of_viewer, of_scraper = (f"--serviceaccount={here.namespace}:{name}" for name in ("viewer", "scraper"))
+    binding = f"{here.namespace}-scraper"
+    await here.kubectl("create", "rolebinding", "viewer", "--clusterrole=muster-experiments-reader", of_viewer)
+    await here.kubectl("create", "clusterrolebinding", binding, "--clusterrole=muster-metrics-reader", of_scraper)
+    await here.submit("run")
+    await here.phase("run", "Running")
+    url = f"http://127.0.0.1:{free_port()}"
+    standby = daemon_program(f"{here.namespace}-readers", here.ground, url, "--http-authentication", "always")
+    try:
+
+        async def ready() -> bool:
+            return (await asyncio.to_thread(read, f"{url}/readyz"))[0] == 200
+
+        async def answers(token: str = "") -> list[int]:
+            paths = [path.format(namespace=here.namespace) for path in PATHS]
+            return [(await asyncio.to_thread(read, url + path, token))[0] for path in paths]
+
+        await eventually(ready)
+        here.row.happens("readers without a token, without rights, with the right to read one namespace, to scrape")
+        assert await answers() == [401, 401, 401]
+        assert await answers("x.y.z") == [401, 401, 401]
+        assert await answers(stranger) == [403, 200, 403]
+        assert await answers(viewer) == [403, 200, 200]
+        assert await answers(scraper) == [200, 200, 403]
+        _, of_stranger = await asyncio.to_thread(read, f"{url}/experiments.json", stranger)
+        _, seen = await asyncio.to_thread(read, f"{url}/experiments.json", viewer)
+        assert '"total":0' in of_stranger
+        assert f'"namespace":"{here.namespace}"' in seen
+        here.row.says((await asyncio.to_thread(read, f"{url}/metrics", viewer))[1].strip())
+    finally:
+        await asyncio.to_thread(standby.end)
+        await here.kubectl("delete", "clusterrolebinding", binding)
