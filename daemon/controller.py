@@ -19,12 +19,14 @@ from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.native.engine import NativeEngine
+from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
 from muster.state.actions import CreatePods, DeletePods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
+from muster.state.policies.refusal import READ_PODS
 from muster.state.record import Record, StoryLine
 from muster.state.roll import RollAnswer
 from muster.state.status import to_status
@@ -34,8 +36,6 @@ from muster.state.view.view import View
 
 log = structlog.get_logger()
 
-REFUSED_PAUSE = 5.0
-"""Seconds before a request that the API server refused (quota, admission) is repeated."""
 LIVE_READ_PAUSE = 1.0
 """Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""
 MOST_UNANSWERED = 8
@@ -121,14 +121,14 @@ class Controller:
     def failed(self, uid: str, error: Exception) -> float | None:
         """Log a step that was not finished. The seconds to wait before it is tried again, if the error says."""
         entry = self._index.get(uid)
-        name = entry.seen.name if entry else uid
+        which = {"namespace": entry.seen.namespace, "experiment": entry.seen.name} if entry else {"uid": uid}
         match error:
             case Conflict():
-                log.info("status conflict, retrying", experiment=name, error=str(error))
+                log.info("status conflict, retrying", **which, error=str(error))
             case ApiError():
-                log.warning("step not finished", experiment=name, error=str(error))
+                log.warning("step not finished", **which, error=str(error))
             case _:
-                log.error("step failed", experiment=name, exc_info=error)
+                log.error("step failed", **which, exc_info=error)
         return error.retry_after if isinstance(error, Throttled) else None
 
     def _readiness(self, entry: Entry) -> Readiness:
@@ -149,7 +149,7 @@ class Controller:
         return decision
 
     async def _follow(self, entry: Entry, plan: Plan, decision: Decision) -> None:
-        if decision.read_first:
+        if decision.read_first and not decision.write:
             await self._read_live(entry, plan)
             return
         if (decision.write or _deletes_newer_pods(decision)) and not await self._persist(entry, decision):
@@ -157,7 +157,11 @@ class Controller:
         self._probers.aim(plan.uid, decision.probe)
         if decision.wake_at is not None:
             self._queue.add_in(plan.uid, decision.wake_at - self._clock())
+        if decision.read_first:
+            await self._read_live(entry, plan)
+            return
         for action in decision.actions:
+            began = self._clock()
             outcome = await self._engine.carry_out(action, plan, decision.record)
             self._fold(entry, outcome, decision.record.epoch)
             if isinstance(action, CreatePods) and outcome.refusal is None and outcome.error is None:
@@ -167,13 +171,26 @@ class Controller:
             if outcome.error is not None:
                 raise outcome.error
             if outcome.refusal is not None:
+                self._refused(entry, outcome.refusal, type(action).__name__, began)
                 return  # actions build on each other: no member starts without the Service that names it
-        self._refused(entry, None)
+        if not decision.held:
+            self._accepted(entry)
 
     async def _read_live(self, entry: Entry, plan: Plan) -> None:
         """Read the pods past the cache and requeue: at once, or after a pause where the last read was not enough."""
-        at, last = self._clock(), entry.view.engine.live_read
-        entry.view.engine.live_read = LiveRead(at, await self._informers.read_live(plan, entry.view))
+        at, last, refused = self._clock(), entry.view.engine.live_read, entry.view.engine.refused
+        if refused is not None and refused.action == READ_PODS and at < refused.retry_at:
+            self._queue.add_in(plan.uid, refused.retry_at - at)
+            return
+        try:
+            version = await self._informers.read_live(plan, entry.view)
+        except ApiError as error:
+            if refusal := refusal_of(error, "list", "Pod", "", plan):
+                self._refused(entry, refusal, READ_PODS, at)
+                return
+            raise
+        entry.view.engine.live_read = LiveRead(at, version)
+        self._accepted(entry)
         again = last is not None and abs(at - last.at) < 2 * LIVE_READ_PAUSE  # twice: the last read may have paused too
         self._queue.add_in(plan.uid, LIVE_READ_PAUSE if again else 0.0)
 
@@ -232,11 +249,26 @@ class Controller:
             _log_story(entry.plan, written.after, written.story)
         self._recorder.record(_ref(entry), written.story)
 
-    def _refused(self, entry: Entry, refusal: Refusal | None) -> None:
-        """Keep what the API server refused in this step (None: nothing) for the next decision."""
-        if refusal != entry.view.engine.refusal:
-            entry.view.engine.refusal = refusal
+    def _refused(self, entry: Entry, refusal: Refusal, action: str, began: float) -> None:
+        """Keep what the API server refused, for the next decision, and try again after its pause."""
+        engine, now = entry.view.engine, self._clock()
+        before = engine.refusal
+        engine.refuse(refusal, action, began, now)
+        self._instruments.refused(refusal.reason)
+        if before is None or engine.refusal is None or before.reason != engine.refusal.reason:
+            which = {"namespace": entry.seen.namespace, "experiment": entry.seen.name}
+            log.warning("request refused", **which, reason=refusal.reason, problem=refusal.message)
+        if engine.refusal != before:
             self._queue.add(entry.seen.uid)
+        if engine.refused is not None:
+            self._queue.add_in(entry.seen.uid, engine.refused.retry_at - now)
+
+    def _accepted(self, entry: Entry) -> None:
+        """Nothing that is wanted is refused any more."""
+        engine = entry.view.engine
+        if engine.refusal is not None:
+            self._queue.add(entry.seen.uid)
+        engine.accept()
 
     def _fold(self, entry: Entry, outcome: Outcome, epoch: int) -> None:
         """Put the result of an action into the view, and requeue the experiment if it changes the next decision.
@@ -258,9 +290,6 @@ class Controller:
             self._queue.add(uid)
         if outcome.service:
             view.engine.service = True
-        if outcome.refusal is not None:
-            self._refused(entry, outcome.refusal)
-            self._queue.add_in(uid, REFUSED_PAUSE)
 
 
 def _deletes_newer_pods(decision: Decision) -> bool:

@@ -58,6 +58,13 @@ OUTCOMES = Metric(
     "Experiments that ended, by how (outcome is the final phase) and why.",
     ("operator", "outcome", "reason"),
 )
+REFUSALS = Metric(
+    "muster_refusals_total",
+    Type.COUNTER,
+    "Requests for an experiment that the API server refused (quota, admission, rights, errors), by reason. "
+    "muster_experiment_stuck names the experiment.",
+    ("reason",),
+)
 
 INFO = Metric(
     "muster_experiment_info",
@@ -219,7 +226,7 @@ SECTIONS = (
     Section(
         "All experiments",
         "Sums that stay small however many experiments there are.",
-        (EXPERIMENTS, PHASE_DURATION, GANG_RESTARTS, DISRUPTIONS, OUTCOMES),
+        (EXPERIMENTS, PHASE_DURATION, GANG_RESTARTS, DISRUPTIONS, OUTCOMES, REFUSALS),
     ),
     Section(
         "Each experiment",

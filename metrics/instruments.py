@@ -27,6 +27,7 @@ class Instruments:
         self._restarts = self._bounded_counter(catalogue.GANG_RESTARTS)
         self._disruptions = self._bounded_counter(catalogue.DISRUPTIONS)
         self._outcomes = self._bounded_counter(catalogue.OUTCOMES)
+        self._refusals = self._bounded_counter(catalogue.REFUSALS)
         self._requests = self._bounded_histogram(catalogue.API_REQUEST_DURATION)
         self._retries = self._bounded_counter(catalogue.API_RETRIES)
         self._probes = self._bounded_counter(catalogue.PROBE_REQUESTS)
@@ -54,6 +55,10 @@ class Instruments:
             self._restarts.at(plan.operator, reason).inc(restarts)
         if disruptions:
             self._disruptions.at(plan.operator, reason).inc(disruptions)
+
+    def refused(self, reason: str) -> None:
+        """The API server refused what an experiment needs."""
+        self._refusals.at(reason).inc()
 
     def request(self, verb: str, resource: str, outcome: str, seconds: float) -> None:
         """A request to the API server was answered or given up."""

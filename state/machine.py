@@ -47,6 +47,7 @@ from muster.state.actions import Action, ProbeTarget
 from muster.state.context import Context
 from muster.state.observe import observe
 from muster.state.plan import Plan
+from muster.state.policies import refusal
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.view.view import ReadOnlyView
 
@@ -62,6 +63,8 @@ class Decision(msgspec.Struct, frozen=True):
     probe: ProbeTarget | None = None
     read_first: bool = False
     """Nothing follows before the view holds the pods as the live API has them now."""
+    held: bool = False
+    """Actions wait until what the API server refused is tried again."""
 
 
 def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float) -> Decision:
@@ -72,13 +75,16 @@ def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float) ->
     seen = observe(context, record)
     if seen is None:
         return Decision(context.record, write=False, read_first=True)
+    actions, held = refusal.hold(seen.context, () if seen.read_first else act(seen.context))
     return Decision(
         record=seen.record,
         write=seen.write,
-        actions=act(seen.context),
+        actions=actions,
         wake_at=seen.wake_at,
         story=seen.story,
         probe=seen.probe,
+        read_first=seen.read_first,
+        held=held,
     )
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from muster.state.actions import ProbeTarget
 from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict
-from muster.state.policies import barrier, deadline, disruptions, failure, rendezvous, success, suspension
+from muster.state.policies import barrier, deadline, disruptions, failure, refusal, rendezvous, success, suspension
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.summary.history import append, new_lines
@@ -30,6 +30,8 @@ class Observation(msgspec.Struct, frozen=True):
     wake_at: float | None
     story: tuple[StoryLine, ...]
     probe: ProbeTarget | None
+    read_first: bool = False
+    """A verdict waits for a live read that the API server refuses."""
 
 
 def observe(context: Context, before: Record | None) -> Observation | None:
@@ -37,7 +39,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
 
     None: a verdict depends on what a late cache may hide, so the pods must be read from the live API first.
     """
-    now = context.now
+    now, read_first = context.now, False
     context = context.with_record(_await_ends(context))  # first, so that no clock runs out over pods that ended unseen
     assembly = _assess(context)
     if not context.record.finished:
@@ -47,8 +49,10 @@ def observe(context: Context, before: Record | None) -> Observation | None:
             assembly = _assess(context)
         verdict = _judge(context)
         if isinstance(verdict, ReadFirst):
-            return None
-        if verdict:
+            if not refusal.reading_refused(context):
+                return None
+            read_first = True
+        elif verdict:
             context = context.with_record(_apply(context, verdict))
             assembly = _assess(context)
     context = context.with_record(_await_ends(context))
@@ -64,6 +68,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
         wake_at=_wake(context, assembly, refresh_at),
         story=lines,
         probe=_probe(context),
+        read_first=read_first,
     )
 
 
@@ -80,8 +85,7 @@ def _judge(context: Context) -> Verdict | None:
         return over
     if context.record.phase is not Phase.RESTARTING and (broken := failure.judge(context)):
         return broken
-    refusal = context.view.engine.refusal
-    return Fail(refusal.reason, refusal.message) if refusal and refusal.final else None
+    return refusal.judge(context)
 
 
 def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resume) -> Record:
@@ -174,6 +178,7 @@ def _wake(context: Context, assembly: Assembly, refresh_at: float | None) -> flo
     record = context.record
     ends = deadline.ends(context.plan, record).values()
     times = [*ends, record.resume_at, disruptions.progress_at(record), refresh_at, assembly.look_again]
+    times.append(refusal.retry_at(context))
     return min((at for at in times if at is not None and at > context.now), default=None)
 
 

@@ -21,11 +21,18 @@ class ApiError(MusterError):
     """A request to the API server failed.
 
     ``status`` is the HTTP status (0 if there was no answer), ``reason`` the machine-readable reason in the Status body,
-    ``retry_after`` the seconds the server asked to wait, if it did.
+    ``retry_after`` the seconds the server asked to wait, if it did, ``causes`` the reasons in the Status's details.
     """
 
     def __init__(
-        self, message: str, *, status: int = 0, reason: str = "", retry_after: float | None = None, request: str = ""
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        reason: str = "",
+        retry_after: float | None = None,
+        request: str = "",
+        causes: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -33,6 +40,7 @@ class ApiError(MusterError):
         self.reason = reason
         self.retry_after = retry_after
         self.request = request
+        self.causes = causes
 
     def __str__(self) -> str:
         what = " ".join(part for part in (str(self.status) if self.status else "", self.reason) if part)
@@ -72,7 +80,13 @@ class Throttled(ApiError):
 
 
 def error_of(
-    status: int, reason: str, message: str, *, retry_after: float | None = None, request: str = ""
+    status: int,
+    reason: str,
+    message: str,
+    *,
+    retry_after: float | None = None,
+    request: str = "",
+    causes: tuple[str, ...] = (),
 ) -> ApiError:
     """The error for an HTTP status and the reason in a Status body."""
     kind: type[ApiError] = ApiError
@@ -88,4 +102,4 @@ def error_of(
         kind = Forbidden
     elif status in (400, 422):
         kind = Invalid
-    return kind(message, status=status, reason=reason, retry_after=retry_after, request=request)
+    return kind(message, status=status, reason=reason, retry_after=retry_after, request=request, causes=causes)

@@ -11,6 +11,7 @@ LONGEST_STATUS = 65_536
 """Bytes of an error body worth reading."""
 
 LONGEST_MESSAGE = 1024
+MOST_CAUSES = 16
 LONGEST_WAIT = 3600.0
 """Seconds: a longer Retry-After is cut to this."""
 
@@ -56,11 +57,12 @@ def error_from_status(
     if retry_after is None and details.retryAfterSeconds is not None and details.retryAfterSeconds > 0:
         retry_after = float(min(details.retryAfterSeconds, LONGEST_WAIT))
     reason = clean(status.reason, WORD)
-    if any(cause.reason == TOO_LARGE for cause in details.causes or ()):
+    causes = tuple(clean(cause.reason, WORD) for cause in (details.causes or ())[:MOST_CAUSES])
+    if TOO_LARGE in causes:
         reason = TOO_LARGE
     code = http or (status.code if status.code is not None and 100 <= status.code <= 599 else 500)
     message = clean(status.message, LONGEST_MESSAGE) or "the server gave no message"
-    return error_of(code, reason, message, retry_after=retry_after, request=request)
+    return error_of(code, reason, message, retry_after=retry_after, request=request, causes=causes)
 
 
 def error_from_answer(http: int, headers: Mapping[str, str], body: bytes, request: str) -> ApiError:

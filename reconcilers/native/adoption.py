@@ -1,9 +1,6 @@
-"""Decides whether an object that exists already is our own, and turns errors of a create into refusals.
+"""Decides whether an object that exists already is our own."""
 
-A refusal is an answer that a retry does not change by itself; its message says what to do.
-"""
-
-from muster.api.errors import ApiError, Conflict, Forbidden, Invalid, MusterError, NotFound
+from muster.api.errors import Conflict, NotFound
 from muster.api.names import API_VERSION, KIND
 from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
@@ -34,41 +31,6 @@ async def recognise(calls: Calls, plan: Plan, kind: str, name: str) -> int | Ref
     if owner is not None and owner.uid == plan.uid:
         return found.version
     return name_taken(kind, found, plan)
-
-
-SAID = 600
-"""How many characters of the API server's message are kept: an admission webhook can send any number."""
-
-
-def refusal_of(error: ApiError, kind: str, name: str, plan: Plan) -> Refusal | None:
-    """The refusal for an error of the create of ``kind`` ``name``, or None where a retry may help."""
-    what, said = f"{kind} {plan.namespace}/{name}", error.message[:SAID]
-    match error:
-        case Forbidden():
-            return Refusal(
-                f"{kind}sForbidden",
-                f"The API server forbids {what}: {said}. Free or raise the quota, let the namespace's admission "
-                "(Pod Security, a policy) admit it, or give Muster the right, whichever is named. Muster retries.",
-                final=False,
-            )
-        case Invalid():
-            return Refusal(
-                f"{kind}Rejected",
-                f"The API server rejects {what}: {said}. Correct the experiment's spec and start it anew.",
-                final=True,
-            )
-        case NotFound():
-            return Refusal(
-                "NamespaceGone",
-                f"{what} cannot be created: {said}. The namespace {plan.namespace} is gone or going.",
-                final=True,
-            )
-    return None
-
-
-def rejected(error: MusterError, kind: str) -> Refusal:
-    """The refusal for an object that cannot be encoded."""
-    return Refusal(f"{kind}Rejected", str(error), final=True)
 
 
 def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:

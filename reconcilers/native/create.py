@@ -3,8 +3,9 @@
 from muster.api.errors import AlreadyExists, ApiError
 from muster.kube.metadata import Object, read
 from muster.kube.paths import core
-from muster.reconcilers.native.adoption import recognise, refusal_of, rejected
+from muster.reconcilers.native.adoption import recognise
 from muster.reconcilers.native.batch import Batch, Calls
+from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.render.encode import Unrenderable
 from muster.reconcilers.render.pod import PodTemplate
 from muster.reconcilers.result import Outcome
@@ -35,7 +36,7 @@ async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
         except AlreadyExists:
             return await recognise(calls, plan, "Pod", name)
         except ApiError as error:
-            if refusal := refusal_of(error, "Pod", name, plan):
+            if refusal := refusal_of(error, "create", "Pod", name, plan):
                 return refusal
             raise
         return read(answer, Object, f"POST {path}").metadata.version

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import msgspec
 
-from muster.api.errors import Conflict, Forbidden, NotFound
+from muster.api.errors import ApiError, Conflict, NotFound
 from muster.kube.metadata import Object, read
 from muster.kube.paths import core
-from muster.reconcilers.native.adoption import SAID
 from muster.reconcilers.native.batch import Batch, Calls
+from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.actions import DeletePods
 from muster.state.plan import Plan
@@ -30,13 +30,10 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
         except Conflict:
             # Usually another pod has the name by now; it may also be a conflict in the API server's storage.
             return None
-        except Forbidden as error:
-            return Refusal(
-                "PodsForbidden",
-                f"The API server forbids deleting Pod {pod.namespace}/{pod.name} ({action.why}): "
-                f"{error.message[:SAID]}. Let Muster delete pods in this namespace. Muster retries.",
-                final=False,
-            )
+        except ApiError as error:
+            if refusal := refusal_of(error, "delete", "Pod", f"{pod.name} ({action.why})", plan):
+                return replace(refusal, final=False)
+            raise
         return read(answer, Object, f"DELETE {path}").metadata.version
 
     batch = Batch[Pod]()

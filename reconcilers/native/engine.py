@@ -7,12 +7,13 @@ returns what it learnt. Every action may be carried out twice.
 from collections.abc import Callable
 from typing import assert_never
 
-from muster.api.errors import MusterError
+from muster.api.errors import ApiError, MusterError
 from muster.kube.transport import Transport
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.confirm import confirm_launch, confirm_loss
 from muster.reconcilers.native.create import create_pods
 from muster.reconcilers.native.delete import delete_pods
+from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.native.service import ensure_service
 from muster.reconcilers.result import Outcome
 from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
@@ -32,10 +33,19 @@ class NativeEngine:
     async def carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
         """Carry out one action. ``record`` is the one just persisted.
 
-        Raises ``ApiError`` when the API server is unreachable or busy; where a part was done, the error is in the
-        outcome instead. Retry with back-off, and not before ``retry_after`` where it is set. Raises ``MusterError`` for
-        a launch of an epoch that is not the persisted one. When the call is cancelled, its requests are too.
+        What the API server refuses is in the outcome. Raises ``ApiError`` where only the next attempt can tell (the
+        connection broke, another write came first); where a part was done, the error is in the outcome instead. Raises
+        ``MusterError`` for a launch of an epoch that is not the persisted one. When the call is cancelled, its
+        requests are too.
         """
+        try:
+            return await self._carry_out(action, plan, record)
+        except ApiError as error:
+            if refusal := refusal_of(error, "list", "Pod", "", plan):  # every other request has its own
+                return Outcome(refusal=refusal)
+            raise
+
+    async def _carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
         match action:
             case ConfirmLaunch() | CreatePods() if action.epoch != record.epoch:
                 raise MusterError(

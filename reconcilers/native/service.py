@@ -2,8 +2,9 @@
 
 from muster.api.errors import AlreadyExists, ApiError
 from muster.kube.paths import core
-from muster.reconcilers.native.adoption import recognise, refusal_of, rejected
+from muster.reconcilers.native.adoption import recognise
 from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.render.service import render_service
 from muster.reconcilers.result import Outcome
@@ -23,7 +24,7 @@ async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
         found = await recognise(calls, plan, "Service", plan.name)
         return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)
     except ApiError as error:
-        if refusal := refusal_of(error, "Service", plan.name, plan):
+        if refusal := refusal_of(error, "create", "Service", plan.name, plan):
             return Outcome(refusal=refusal)
         raise
     return Outcome(service=True)

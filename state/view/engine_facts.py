@@ -14,6 +14,41 @@ class Refusal:
     reason: str
     message: str
     final: bool
+    passing: bool = False
+    """It is often over within a second (5xx, 429, a timeout): it counts only once it has lasted ``SAID_AFTER``."""
+    retry_after: float = 0.0
+    """Seconds that the API server asked to wait."""
+
+
+SAID_AFTER = 2.0
+"""Seconds after which a passing refusal is said on the experiment."""
+FIRST_RETRY, LAST_RETRY = 5.0, 30.0
+"""Seconds before a refused request is repeated; they double."""
+QUICK_RETRY, LAST_QUICK_RETRY = 0.1, 1.0
+"""The same for a passing refusal that is not said yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A standing refusal: the action of that name, and those after it, wait until ``retry_at``."""
+
+    refusal: Refusal
+    action: str
+    since: float
+    """The wall second at which the action was first tried in vain."""
+    said: bool
+    pause: float
+    retry_at: float
+
+
+def refused(before: Refused | None, refusal: Refusal, action: str, began: float, now: float) -> Refused:
+    """The standing refusal after one more, of an attempt that began at ``began``."""
+    again = before is not None and before.action == action
+    since = before.since if before and again else began
+    said = not refusal.passing or now - since >= SAID_AFTER
+    first, last = (FIRST_RETRY, LAST_RETRY) if said else (QUICK_RETRY, LAST_QUICK_RETRY)
+    pause = max(first, min(last, 2 * before.pause)) if before and again else first
+    return Refused(refusal, action, since, said, pause, now + max(pause, refusal.retry_after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +78,19 @@ class EngineFacts:
     service: bool = False
     """The headless Service exists."""
     refusal: Refusal | None = None
+    """What the API server refuses, once it counts."""
+    refused: Refused | None = None
+    """The same with its times, from the first attempt on."""
+
+    def refuse(self, refusal: Refusal, action: str, began: float, now: float) -> None:
+        """The API server refused that action."""
+        self.refused = refused(self.refused, refusal, action, began, now)
+        if self.refused.said:
+            self.refusal = refusal
+
+    def accept(self) -> None:
+        """What was refused has been done, or is not wanted any more."""
+        self.refused = self.refusal = None
 
     def reset(self) -> None:
         """Forget what the live API said to an earlier leadership: it must be asked again.
@@ -50,7 +98,8 @@ class EngineFacts:
         ``launched`` and ``deleting`` hold for every leader, and ``service`` is kept by a watch.
         """
         self.confirmed = self.lost = -1
-        self.live_read = self.refusal = None
+        self.live_read = None
+        self.accept()
 
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool:
         """The API server has accepted the deletion of that pod within that grace (None: the pod's own) already."""

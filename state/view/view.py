@@ -11,7 +11,7 @@ from typing import Protocol
 
 from muster.state.pod import Pod
 from muster.state.roll import RollAnswer
-from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal
+from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.tally import NO_TALLY, Tally
 
@@ -31,6 +31,8 @@ class ReadOnlyFacts(Protocol):
     def service(self) -> bool: ...
     @property
     def refusal(self) -> Refusal | None: ...
+    @property
+    def refused(self) -> Refused | None: ...
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool: ...
 
 

@@ -73,9 +73,13 @@ class FakeApi:
 
     # For tests
 
-    def fail(self, where: str, error: ApiError, *, after: bool = False, times: int = 1) -> None:
-        """Script a fault; ``after``: the request is carried out first, and only its answer is lost."""
+    def fail(self, where: str, error: ApiError, *, after: bool = False, times: int = 1) -> Fault:
+        """Script a fault; ``after``: the request is carried out first, and only its answer is lost.
+
+        Set ``times`` of what is returned to 0 to end it.
+        """
         self._faults.append(Fault(where, error, after, times))
+        return self._faults[-1]
 
     def put(self, path: str, obj: Object) -> Object:
         """Create or replace an object as another client would; returns the stored object.

@@ -61,6 +61,7 @@ def everything() -> Instruments:
     for n in range(300):
         instruments.probed("jax", f"state-{n}", 0.01)
     instruments.request("create", "pods", "ok", 0.02)
+    instruments.refused("QuotaExceeded")
     instruments.retried("create", "pods")
     instruments.decision(0.0002)
     instruments.queued(0.01)

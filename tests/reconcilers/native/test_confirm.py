@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.errors import ApiError, Expired, MusterError
+from muster.api.errors import ApiError, Expired, Forbidden, MusterError, Unreachable
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
 from muster.reconcilers.result import Outcome
@@ -144,7 +144,17 @@ async def test_every_page_of_a_large_gang_is_read() -> None:
     assert len([request for request in bench.api.requests if "limit" in request.params]) == 3
 
 
-@pytest.mark.parametrize("error", [Expired("continue token", status=410), ApiError("etcd", status=500)])
+async def test_missing_rights_to_list_pods_are_a_refusal() -> None:
+    bench, plan = Bench(), gang()
+    submitted(bench.api, plan)
+    cannot = 'pods is forbidden: User "musterd" cannot list resource "pods"'
+    bench.api.fail("GET /api/v1/namespaces/lab/pods", Forbidden(cannot, status=403))
+    refusal = (await confirm(bench, plan, 0)).refusal
+    assert refusal is not None
+    assert refusal.reason == "RightsMissing"
+
+
+@pytest.mark.parametrize("error", [Expired("continue token", status=410), Unreachable("reset")])
 async def test_an_error_of_the_list_is_raised(error: ApiError) -> None:
     bench, plan = Bench(), gang()
     submitted(bench.api, plan)

@@ -42,7 +42,7 @@ async def test_a_repeated_create_finds_its_own_pods() -> None:
 
 async def test_a_lost_answer_makes_no_second_pod() -> None:
     bench, plan = Bench(), gang(4)
-    lost = Unreachable("Gateway Timeout", status=504)
+    lost = Unreachable("the connection broke")
     bench.api.fail(POST, lost, after=True)
     with pytest.raises(Unreachable):
         await create(bench, plan)
@@ -94,7 +94,7 @@ async def test_a_foreign_pod_that_is_terminating_is_a_passing_refusal() -> None:
 @pytest.mark.parametrize(
     ("error", "reason", "final"),
     [
-        (Forbidden("exceeded quota: gpus", status=403), "PodsForbidden", False),
+        (Forbidden("exceeded quota: gpus", status=403), "QuotaExceeded", False),
         (Invalid("spec.hostname: too long", status=422), "PodRejected", True),
         (NotFound('namespaces "lab" not found', status=404), "NamespaceGone", True),
     ],
@@ -129,17 +129,12 @@ async def test_a_long_message_of_a_webhook_is_cut_and_the_advice_kept() -> None:
     bench.api.fail(POST, Forbidden("no " * 100_000, status=403))
     message = refusal(await create(bench, plan)).message
     assert len(message) < 1024
-    assert message.endswith("Muster retries.")
+    assert message.endswith("Muster tries again.")
 
 
 @pytest.mark.parametrize(
     "error",
-    [
-        Unreachable("connection reset"),
-        Throttled("too many requests", status=429, retry_after=3.0),
-        ApiError("etcd leader changed", status=500),
-        Conflict("the quota was modified", status=409),
-    ],
+    [Unreachable("connection reset"), Conflict("the quota was modified", status=409)],
 )
 async def test_an_error_is_raised_after_the_requests_under_way_have_ended(error: ApiError) -> None:
     bench, plan = Bench(concurrency=4), gang(64)
@@ -149,6 +144,18 @@ async def test_an_error_is_raised_after_the_requests_under_way_have_ended(error:
     assert raised.value is error
     assert bench.api.under_way == 0
     assert len(bench.api.asked(POST)) < 8, "a busy server is left alone"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Throttled("too many requests", status=429, retry_after=3.0), ApiError("etcd leader changed", status=500)],
+)
+async def test_a_busy_server_is_a_passing_refusal_that_stops_the_batch(error: ApiError) -> None:
+    bench, plan = Bench(concurrency=4), gang(64)
+    bench.api.fail(POST, error)
+    refused = refusal(await create(bench, plan))
+    assert (refused.passing, refused.retry_after) == (True, error.retry_after or 0.0)
+    assert len(bench.api.asked(POST)) < 8
 
 
 async def test_a_pod_deleted_between_create_and_get_is_a_conflict() -> None:

@@ -1,0 +1,161 @@
+"""Turns the API server's error for a request into a refusal: a reason of its own, and what to do about it.
+
+A refusal keeps an experiment from going on, so it is said on the experiment. What refused is read from the structured
+answer first (status, ``details.causes``) and then from the text, whose beginnings are fixed in the API server's source.
+Texts of webhooks and policies come after such a beginning, so they cannot pass for another refusal.
+
+Three classes
+    final     the object itself is wrong, or its namespace is going: sending it again cannot help
+    retried   quota, admission and rights change while the experiment waits: sent again after a pause (said at once)
+    passing   5xx, 429, no answer in time: often over within a second, so it is said only once it has lasted
+
+Sources of the texts: k8s.io/apiserver pkg/admission/errors.go ("is forbidden"), pkg/admission/plugin/webhook
+("admission webhook … denied the request", "failed calling webhook"), plugin/policy/validating,
+plugin/namespace/lifecycle; k8s.io/kubernetes plugin/pkg/admission (limitranger, serviceaccount, priority, gc);
+k8s.io/apiserver pkg/admission/plugin/resourcequota; k8s.io/pod-security-admission.
+"""
+
+import re
+from dataclasses import dataclass
+
+from muster.api.errors import ApiError, Forbidden, Invalid, MusterError, Throttled, Unreachable
+from muster.state.plan import Plan
+from muster.state.view.engine_facts import Refusal
+
+SAID = 600
+"""How many characters of the API server's message are kept: an admission webhook can send any number."""
+
+NAMESPACE_TERMINATING = "NamespaceTerminating"
+"""Cause in the details of a 403 (core/v1 NamespaceTerminatingCause)."""
+
+_FORBIDDEN = re.compile(r'^[\w.]+(?: "[^"]*")? is forbidden: \[?')
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    reason: str
+    text: re.Pattern[str]
+    advice: str
+    final: bool = False
+    passing: bool = False
+
+
+def _row(reason: str, text: str, advice: str, *, final: bool = False, passing: bool = False) -> _Row:
+    return _Row(reason, re.compile(text), advice, final, passing)
+
+
+_ROWS = (
+    _row(
+        "WebhookDenied",
+        r'admission webhook "[^"]*" denied the request',
+        "Change the experiment so that this webhook admits it, or change the webhook's rules.",
+    ),
+    _row(
+        "WebhookFailed",
+        r"(?:Internal error occurred: )?failed (?:calling|to call) (?:the )?(?:admission )?webhook",
+        "The admission webhook does not answer: restore its Service, or ask its owner to remove its configuration.",
+        passing=True,
+    ),
+    _row(
+        "PolicyDenied",
+        r"(?:Validating|Mutating)AdmissionPolicy '|image policy webhook backend denied",
+        "Change the experiment so that this policy admits it, or change the policy.",
+    ),
+    _row(
+        "PodSecurityViolated",
+        r'violates PodSecurity "',
+        "Set the fields it names under spec.template.spec (securityContext), or lower the namespace's "
+        "pod-security.kubernetes.io/enforce label.",
+    ),
+    _row(
+        "QuotaExceeded",
+        r"exceeded quota: |failed quota: |status unknown for quota: |insufficient quota to ",
+        "Free or raise the ResourceQuota that it names.",
+    ),
+    _row(
+        "LimitRangeViolated",
+        r"(?:minimum|maximum) \S+ (?:usage|limit|request) per |\S+ max limit to request ratio per ",
+        "Change the resources of the experiment, or the LimitRange of the namespace.",
+    ),
+    _row(
+        "PriorityClassMissing",
+        r"no PriorityClass with name ",
+        "Create that PriorityClass, or name another in spec.template.spec.priorityClassName.",
+    ),
+    _row(
+        "ServiceAccountMissing",
+        r"error looking up service account ",
+        "Create that ServiceAccount in the namespace, or name another in spec.template.spec.serviceAccountName.",
+    ),
+    _row(
+        "RuntimeClassMissing",
+        r"pod rejected: RuntimeClass ",
+        "Create that RuntimeClass, or name another in spec.template.spec.runtimeClassName.",
+    ),
+    _row(
+        "RightsMissing",
+        r'User "[^"]*" cannot |cannot set blockOwnerDeletion ',
+        "Give Muster's service account that right: deploy/ has the roles it needs.",
+    ),
+    _row(
+        "NamespaceGone",
+        r'unable to create new content in namespace |namespaces? "[^"]*" not found',
+        "Nothing can be created in the namespace any more.",
+        final=True,
+    ),
+)
+
+
+def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) -> Refusal | None:
+    """The refusal for the error of a request, or None where only the next attempt can tell.
+
+    ``request`` is the verb in words (``create``, ``delete``, ``list``), ``kind`` and ``name`` the object's; an empty
+    name stands for all objects of that kind. None: the connection broke, or another write came first.
+    """
+    what = f"{request} {kind} {plan.namespace}/{name}" if name else f"{request} {kind}s in namespace {plan.namespace}"
+    row = _row_of(error, request, kind)
+    if row is None:
+        return None
+    again = "Correct that and start the experiment anew." if row.final else "Muster tries again."
+    return Refusal(
+        row.reason,
+        f"The API server refuses to {what}: {error.message[:SAID]}. {row.advice} {again}",
+        final=row.final,
+        passing=row.passing,
+        retry_after=error.retry_after or 0.0,
+    )
+
+
+def rejected(error: MusterError, kind: str) -> Refusal:
+    """The refusal for an object that cannot be encoded."""
+    return Refusal(f"{kind}Rejected", str(error), final=True)
+
+
+def _row_of(error: ApiError, request: str, kind: str) -> _Row | None:
+    if NAMESPACE_TERMINATING in error.causes:
+        return _ROWS[-1]
+    text = _FORBIDDEN.sub("", error.message, count=1)
+    if row := next((row for row in _ROWS if row.text.match(text)), None):
+        return row
+    return _by_status(error, request, kind)
+
+
+def _by_status(error: ApiError, request: str, kind: str) -> _Row | None:
+    """The row for a text that is not known."""
+    match error:
+        case Forbidden(status=401):
+            return _row("CredentialsRejected", "", "Renew the credentials of musterd.")
+        case Forbidden():
+            return _row(f"{kind}sForbidden", "", "Its message names what forbids it: change that, or the experiment.")
+        case Invalid() if request == "create":
+            return _row(f"{kind}Rejected", "", "The object itself is not valid.", final=True)
+        case Throttled():
+            return _row("ApiServerBusy", "", "The API server is overloaded.", passing=True)
+        case Unreachable(reason="Timeout"):
+            advice = "No answer in time: an admission webhook that hangs is the usual cause."
+            return _row("ApiServerSilent", "", advice, passing=True)
+        case _ if error.status >= 500:
+            return _row("ApiServerErrors", "", "See the log of the API server.", passing=True)
+        case _ if 400 <= error.status < 500 and error.status not in (404, 409, 410):
+            return _row(f"{kind}sRefused", "", "Its message says why.")
+    return None

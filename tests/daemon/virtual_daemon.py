@@ -1,0 +1,167 @@
+"""One whole daemon on an API server in memory, in virtual time, with a cluster that the test plays itself."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
+from random import Random
+from typing import Any
+
+from muster.api.names import API_VERSION, KIND, LABEL_RANK
+from muster.daemon.app import Daemon
+from muster.daemon.settings import Settings
+from muster.kube.transport import Answer
+from muster.metrics.exposition import look, write
+from muster.reconcilers.refs import experiment_path
+from muster.state.actions import ProbeTarget
+from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from tests.fakes.api import FakeApi
+from tests.fakes.watching import Prompt
+from tests.simulation.world.virtual_loop import VirtualLoop
+
+RUN = experiment_path("team", "run")
+LATENCY = 0.01
+
+Roll = Callable[[float], RollAnswer]
+"""What the coordinator answers at that second."""
+
+
+class Cluster(Prompt):
+    """The way to the API server, which takes ``LATENCY`` seconds, and the coordinators of all gangs."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.api = FakeApi(loop.time, nodes=True)
+        self.roll: Roll = lambda now: RollAnswer(at=now, coordinator=CoordinatorState.REFUSED)
+        self.times: list[tuple[float, str]] = []
+        """When which write was asked for."""
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float | None = None,
+    ) -> Answer:
+        if method != "GET":
+            self.times.append((self.loop.time(), f"{method} {path.rsplit('/', 1)[1]}"))
+        await asyncio.sleep(LATENCY)
+        return await self.api.request(method, path, params=params, body=body)
+
+    def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self.api.lines(path, params=params, silence=silence, courier=self)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """The experiment's status."""
+        return self.api.objects[RUN].get("status") or {}
+
+    def condition(self, kind: str) -> dict[str, Any]:
+        found: dict[str, Any] = next(each for each in self.status["conditions"] if each["type"] == kind)
+        return found
+
+    def events(self, reason: str = "") -> list[dict[str, Any]]:
+        """The Events with that reason."""
+        found = [obj for path, obj in self.api.objects.items() if path.split("/")[-2] == "events"]
+        return [event for event in found if reason in ("", event["reason"])]
+
+    def writes(self, what: str, since: float = 0.0) -> int:
+        """How often that was asked for since a second of the loop."""
+        return sum(at >= since and which == what for at, which in self.times)
+
+    def play(self, rank: int, **status: Any) -> None:
+        """Set fields of the status of a rank's pod, which has a node from now on."""
+        path, found = next(
+            (path, obj)
+            for path, obj in self.api.objects.items()
+            if path.split("/")[-2] == "pods" and obj["metadata"]["labels"][LABEL_RANK] == str(rank)
+        )
+        spec = {**found["spec"], "nodeName": f"node-{rank}"}
+        self.api.put(path, {**found, "spec": spec, "status": {**found.get("status", {}), **status}})
+
+    def start(self, rank: int, *, ready: bool = True) -> None:
+        """The program of a rank runs."""
+        state = {"name": "main", "ready": ready, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}
+        self.play(
+            rank,
+            phase="Running",
+            podIP=f"10.0.0.{rank + 1}",
+            containerStatuses=[state],
+            conditions=[
+                {"type": "PodScheduled", "status": "True"},
+                {"type": "Ready", "status": "True" if ready else "False"},
+            ],
+        )
+
+    def arrived(self, *ranks: int, size: int) -> Roll:
+        """A coordinator that serves, and at which these ranks have arrived."""
+        whole = len(ranks) == size
+        states = tuple(
+            (RankState.CONNECTED if whole else RankState.ARRIVED) if rank in ranks else RankState.MISSING
+            for rank in range(size)
+        )
+        return lambda now: RollAnswer(at=now, coordinator=CoordinatorState.SERVING, states=states)
+
+
+class Prober:
+    """Asks the cluster's coordinator."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    async def snapshot(self) -> RollAnswer:
+        return self._cluster.roll(self._cluster.loop.time())
+
+    async def changes(self) -> AsyncIterator[RollAnswer]:
+        await asyncio.Event().wait()
+        yield RollAnswer(at=0.0, coordinator=CoordinatorState.REFUSED)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def experiment(size: int = 4, **spec: Any) -> dict[str, Any]:
+    """An experiment of so many members."""
+    worker = {"count": size, "resources": {"cpus": 1, "ramRatio": 2}}
+    usual = {"operator": "jobset", "image": "x", "command": "train", "types": {"worker": worker}}
+    metadata = {"name": "run", "namespace": "team"}
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {**usual, **spec}}
+
+
+def virtually(story: Callable[[Cluster, Daemon], Coroutine[Any, Any, None]]) -> None:
+    """Run a story beside a daemon, in virtual time."""
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        cluster = Cluster(loop)
+
+        def prober(_target: ProbeTarget) -> Prober:
+            return Prober(cluster)
+
+        daemon = Daemon(
+            cluster,
+            Settings(),
+            clock=loop.time,
+            monotonic=loop.time,
+            random=Random(1),
+            instance="one",
+            version="0",
+            make_prober=prober,
+        )
+        running = asyncio.create_task(daemon.run(), name="daemon")
+        await asyncio.sleep(1)
+        await story(cluster, daemon)
+        daemon.stop()
+        assert await running, "the daemon did not end cleanly"
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(run())
+
+
+def scraped(daemon: Daemon) -> str:
+    """All metrics."""
+    return write(look(daemon.instruments.registry), "")[0].decode()

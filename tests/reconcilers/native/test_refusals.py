@@ -1,0 +1,117 @@
+"""Each refusal of the API server has a reason and an advice of its own."""
+
+import pytest
+
+from muster.api.errors import ApiError, Unreachable, error_of
+from muster.kube.status_errors import error_from_answer
+from muster.reconcilers.native.refusals import refusal_of
+from muster.state.view.engine_facts import Refusal
+from tests.fakes.plans import gang
+
+PODS = 'pods "moe-worker-0-0-abcde" is forbidden: '
+SA = 'User "system:serviceaccount:muster-system:musterd" cannot create resource "pods" in API group "" in the namespace'
+
+
+def refused(status: int, message: str, request: str = "create", causes: tuple[str, ...] = ()) -> Refusal | None:
+    return refusal_of(error_of(status, "", message, causes=causes), request, "Pod", "moe-worker-0-0-abcde", gang())
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "reason", "advice"),
+    [
+        (403, PODS + "exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1", "QuotaExceeded",
+         "raise the ResourceQuota"),
+        (403, PODS + "failed quota: small: must specify limits.cpu for: main", "QuotaExceeded", "ResourceQuota"),
+        (403, PODS + "maximum cpu usage per Container is 50m, but limit is 100m", "LimitRangeViolated", "LimitRange"),
+        (403, PODS + "[minimum memory usage per Pod is 1Gi, but request is 1Mi, maximum cpu usage per Pod is 1]",
+         "LimitRangeViolated", "LimitRange"),
+        (403, PODS + 'violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false',
+         "PodSecurityViolated", "securityContext"),
+        (422, PODS + "ValidatingAdmissionPolicy 'teams' with binding 'all' denied request: every pod names its team",
+         "PolicyDenied", "policy"),
+        (403, 'admission webhook "pods.real.test" denied the request: exceeded quota: of patience', "WebhookDenied",
+         "this webhook"),
+        (400, 'admission webhook "pods.real.test" denied the request: not on Sundays', "WebhookDenied", "this webhook"),
+        (404, 'admission webhook "pods.real.test" denied the request: namespaces "x" not found', "WebhookDenied",
+         "this webhook"),
+        (500, 'Internal error occurred: failed calling webhook "pods.real.test": failed to call webhook: Post "https://x"',
+         "WebhookFailed", "Service"),
+        (500, 'Internal error occurred: failed calling webhook "a": context deadline exceeded', "WebhookFailed",
+         "Service"),
+        (403, PODS + "no PriorityClass with name nowhere was found", "PriorityClassMissing", "priorityClassName"),
+        (403, PODS + 'error looking up service account lab/x: serviceaccount "x" not found', "ServiceAccountMissing",
+         "serviceAccountName"),
+        (403, PODS + 'pod rejected: RuntimeClass "gvisor" not found', "RuntimeClassMissing", "runtimeClassName"),
+        (403, f'pods is forbidden: {SA} "lab"', "RightsMissing", "deploy/"),
+        (403, PODS + "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers",
+         "RightsMissing", "deploy/"),
+        (403, PODS + "the moon is full", "PodsForbidden", "names what forbids it"),
+        (401, "Unauthorized", "CredentialsRejected", "credentials"),
+        (405, "the server does not allow this method", "PodsRefused", "says why"),
+        (500, "etcdserver: leader changed", "ApiServerErrors", "log of the API server"),
+        (504, "Timeout: request did not complete within requested timeout", "ApiServerErrors", "API server"),
+        (429, "too many requests", "ApiServerBusy", "overloaded"),
+    ],
+)  # fmt: skip
+def test_a_refusal_has_its_own_reason_and_advice_and_is_tried_again(
+    status: int, message: str, reason: str, advice: str
+) -> None:
+    found = refused(status, message)
+    assert found is not None
+    assert (found.reason, found.final) == (reason, False)
+    for part in (message, advice, "create Pod lab/moe-worker-0-0-abcde", "Muster tries again."):
+        assert part in found.message
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "reason"),
+    [
+        (422, 'Pod "x" is invalid: spec.containers[0].image: Required value', "PodRejected"),
+        (400, 'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field', "PodRejected"),
+        (404, 'namespaces "lab" not found', "NamespaceGone"),
+        (403, PODS + "unable to create new content in namespace lab because it is being terminated", "NamespaceGone"),
+    ],
+)
+def test_what_no_change_beside_the_object_mends_is_final(status: int, message: str, reason: str) -> None:
+    found = refused(status, message)
+    assert found is not None
+    assert (found.reason, found.final) == (reason, True)
+
+
+def test_a_terminating_namespace_is_known_by_its_cause_whatever_the_text_says() -> None:
+    body = (
+        b'{"kind":"Status","status":"Failure","message":"pods is forbidden: exceeded quota: x","reason":"Forbidden",'
+        b'"details":{"causes":[{"reason":"NamespaceTerminating","message":"it is being terminated"}]},"code":403}'
+    )
+    error = error_from_answer(403, {}, body, "POST /api/v1/namespaces/lab/pods")
+    found = refusal_of(error, "create", "Pod", "x", gang())
+    assert found is not None
+    assert (found.reason, found.final) == ("NamespaceGone", True)
+
+
+@pytest.mark.parametrize("status", [500, 503, 504, 429])
+def test_what_often_passes_within_a_second_is_a_passing_refusal(status: int) -> None:
+    found = refused(status, "no")
+    assert found is not None
+    assert found.passing
+
+
+def test_a_request_that_is_not_answered_in_time_is_a_passing_refusal() -> None:
+    found = refusal_of(Unreachable("no answer within 30 s", reason="Timeout"), "create", "Pod", "x", gang())
+    assert found is not None
+    assert (found.reason, found.passing) == ("ApiServerSilent", True)
+    assert refusal_of(Unreachable("connection refused"), "create", "Pod", "x", gang()) is None
+
+
+@pytest.mark.parametrize(("status", "reason"), [(409, "Conflict"), (409, "AlreadyExists"), (410, "Expired")])
+def test_a_conflict_is_no_refusal(status: int, reason: str) -> None:
+    error: ApiError = error_of(status, reason, "the object has been modified")
+    assert refusal_of(error, "create", "Pod", "x", gang()) is None
+
+
+def test_missing_rights_to_list_pods_are_named() -> None:
+    message = 'pods is forbidden: User "musterd" cannot list resource "pods" in API group "" in the namespace "lab"'
+    found = refusal_of(error_of(403, "Forbidden", message), "list", "Pod", "", gang())
+    assert found is not None
+    assert (found.reason, found.final) == ("RightsMissing", False)
+    assert found.message.startswith("The API server refuses to list Pods in namespace lab: pods is forbidden")
