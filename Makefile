@@ -46,8 +46,8 @@ lint: $(READY)
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
 
-simulate: $(READY) ## Prove decisions under faults: every plan (of those that are the same, one), and RUNS random ones (nightly: RUNS=100000, and FULL=1 for all)
-	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212 $(if $(FULL),--full)
+simulate: $(READY) ## Prove decisions under faults, at the boundaries of phases and in RUNS random plans (nightly: RUNS=100000 FULL=1)
+	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212 $(if $(FULL),--everywhere)
 
 real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20 minutes), or on the cluster of KUBECONFIG
 	@$(BIN)/python -m tests.real $(REAL)

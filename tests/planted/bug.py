@@ -14,6 +14,7 @@ class Hunt:
     family: str
     scenario: str
     size: int = 4
+    operator: str = "jax"
     most: int = 60
 
 

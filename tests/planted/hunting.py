@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.planted.bug import Bug, Hunt, planted
-from tests.planted.scenarios_extra import extra_scenarios
 from tests.simulation import runner
 from tests.simulation.plans import families
 from tests.simulation.plans.plan import parse
-from tests.simulation.scenarios.catalogue import scenarios
 
 ENOUGH = 3
 """Violated plans after which a hunt ends."""
@@ -35,9 +33,8 @@ def lines(hunt: Hunt) -> list[str]:
 
     Call it while no bug is planted: plans are derived from the clean run.
     """
-    with extra_scenarios():
-        clean = runner.reference(hunt.scenario, hunt.size)
-        every = [str(each) for each in families.plans(hunt.family, scenarios()[hunt.scenario], clean, full=True)]
+    clean = runner.reference(hunt.scenario, hunt.size, hunt.operator)
+    every = [str(each) for each in families.plans(hunt.family, clean, everywhere=True)]
     return Random(f"{hunt.family}/{hunt.scenario}").sample(every, min(hunt.most, len(every)))
 
 
@@ -57,10 +54,9 @@ def play_until_caught(bugs: Sequence[Bug], hunt: Hunt, chosen: Sequence[str], en
 def violations_of(bugs: Sequence[Bug], line: str) -> tuple[str, ...]:
     """The violations of one plan that count as catching these bugs. Raises ``Misfit`` for a bug that fails itself."""
     plan = parse(line)
-    with extra_scenarios():
-        runner.reference(plan.scenario, plan.size)  # cached before anything is planted
-        with planted(bugs):
-            found = runner.judge(plan).violations
+    runner.reference(plan.scenario, plan.size, plan.operator)  # cached before anything is planted
+    with planted(bugs):
+        found = runner.judge(plan).violations
     for each in found if bugs else ():
         if any(exception in each for exception in MISFITS):
             raise Misfit(f"{' + '.join(bug.name for bug in bugs)} does not fit the product any more: {each}")

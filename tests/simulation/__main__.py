@@ -12,6 +12,7 @@ from tests.simulation.plans.families import FAMILIES, RANDOM
 from tests.simulation.plans.plan import parse
 from tests.simulation.real import real
 from tests.simulation.runner import Tally, exhaustive, judge, random, run
+from tests.simulation.scenarios.operators import OPERATORS
 from tests.simulation.soak import soak
 from tests.simulation.world.world import World
 
@@ -35,7 +36,13 @@ def main() -> int:
     named = [family for family in families if family != RANDOM]
     soaking = partial(_soak, arguments.soak) if arguments.soak else None
     with real(arguments.real, _say) as real_runs:
-        fixed = exhaustive(named, arguments.size, arguments.scenario or (), full=arguments.full)
+        fixed = exhaustive(
+            named,
+            arguments.scenario or (),
+            operators=arguments.operator or (),
+            sizes=arguments.size or (),
+            everywhere=arguments.everywhere,
+        )
         drawn = random(arguments.runs, arguments.seed) if RANDOM in families else ()
         tasks = [*islice(fixed, 0, None, arguments.every), *drawn]
         played = partial(_progress, len(tasks))
@@ -53,18 +60,17 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--runs", type=int, default=5000, help="random plans (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first random plan (default: %(default)s)")
-    parser.add_argument("--full", action="store_true", help="play equivalent plans and all variants, too")
+    parser.add_argument("--everywhere", action="store_true", help="faults at every step, not at the phases' boundaries")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth plan that is not random")
     parser.add_argument("--family", action="append", choices=[*FAMILIES, RANDOM], help="only this family; repeatable")
     parser.add_argument("--scenario", action="append", help="only this scenario; repeatable")
+    parser.add_argument("--operator", action="append", choices=OPERATORS, help="only this operator; repeatable")
     parser.add_argument("--size", type=int, action="append", help="only gangs of this size; repeatable")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: one per processor")
     parser.add_argument("--soak", type=int, default=0, metavar="N", help="also create and delete N experiments")
     parser.add_argument("--real", type=int, default=0, metavar="N", help="also play N plans of tests.faults")
     parser.add_argument("--replay", metavar="PLAN", help="play one plan and print what happens")
-    arguments = parser.parse_args()
-    arguments.size = arguments.size or [1, 4, 16]
-    return arguments
+    return parser.parse_args()
 
 
 def _soak(experiments: int) -> list[str]:

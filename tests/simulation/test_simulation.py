@@ -14,7 +14,7 @@ from weakref import ref
 import pytest
 
 from tests.simulation import runner
-from tests.simulation.oracles.final import play
+from tests.simulation.oracles.judge import play
 from tests.simulation.plans.families import FAMILIES, random_plan
 from tests.simulation.plans.plan import KINDS, Fault, Plan, parse
 from tests.simulation.scenarios.catalogue import scenarios
@@ -101,11 +101,14 @@ def test_the_order_of_a_shuffled_loop_depends_on_its_seed_alone() -> None:
 
 def test_a_plan_and_its_line_convert_into_each_other() -> None:
     faults = tuple(Fault(kind, number, "3") for number, kind in enumerate(KINDS, 1))
-    for plan in (Plan("happy", 4), Plan("happy", 16, faults, 7, shuffle=True)):
+    for plan in (Plan("happy", 4), Plan("happy", 16, faults, 7, shuffle=True, operator="xgboost")):
         assert parse(str(plan)) == plan
-    assert str(parse("happy:n=4:crash-after=17")) == "happy:n=4:crash-after=17"
+    for line in ("happy:n=4:crash-after=17", "happy:op=jobset-sequential:n=4:crash-after=17"):
+        assert str(parse(line)) == line
     with pytest.raises(ValueError, match="not a fault"):
         parse("happy:n=4:crashafter=17")
+    with pytest.raises(ValueError, match="not a fault"):
+        parse("happy:op=kubeflow:n=4")
     for never in ("crash-after=0", "drop=0", "double=-1"):
         with pytest.raises(ValueError, match="never happens"):
             parse(f"happy:n=4:{never}")
@@ -114,7 +117,7 @@ def test_a_plan_and_its_line_convert_into_each_other() -> None:
 def test_every_family_has_plans_and_every_kind_of_fault_has_a_family() -> None:
     kinds = set()
     for family in FAMILIES:
-        tasks = [line for _, line in runner.exhaustive([family], [4], CORE)]
+        tasks = [line for _, line in runner.exhaustive([family], CORE, sizes=[4])]
         assert tasks
         kinds |= {fault.kind for line in tasks for fault in parse(line).faults}
     assert kinds == set(KINDS)
@@ -142,7 +145,7 @@ def test_another_seed_has_another_history() -> None:
 
 def test_histories_do_not_depend_on_the_order_of_sets() -> None:
     code = (
-        "from tests.simulation.oracles.final import play; from tests.simulation.plans.plan import parse;"
+        "from tests.simulation.oracles.judge import play; from tests.simulation.plans.plan import parse;"
         "print(play(parse('side-by-side:n=4:crash-after=9:hold=20/8:seed=5:shuffle')).history.digest)"
     )
     digests = {
@@ -223,7 +226,7 @@ FOUND = {
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nothing_outlives_its_world(family: str) -> None:
     """Not even a frame of the daemon's: what keeps one alive here would leak one in production."""
-    tasks = [line for _, line in runner.exhaustive([family], [1, 4], ["happy"])]
+    tasks = [line for _, line in runner.exhaustive([family], ["happy"], sizes=[1, 4])]
     world = World(parse(tasks[len(tasks) // 2]))
     world.play()
     gone = ref(world)
@@ -243,7 +246,7 @@ def test_a_bug_that_was_found_once_does_not_return(line: str) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("scenario", scenarios())
 def test_a_part_of_all_plans_holds(scenario: str) -> None:
-    tasks = [line for _, line in runner.exhaustive(FAMILIES, [1, 4], [scenario])][::EVERY]
+    tasks = [line for _, line in runner.exhaustive(FAMILIES, [scenario], sizes=[1, 4])][::EVERY]
     broken = {line: found for line in tasks if (found := runner.judge(parse(line)).violations)}
     assert not broken, _replays(broken)
 

@@ -1,1 +1,1 @@
-"""Plans: one line of text each, the families of plans, and which plans are equivalent to others."""
+"""Plans: one line of text each, the families of plans, and the boundaries at which faults are injected."""

@@ -1,107 +1,76 @@
-"""All plans, by family, without those that are equivalent to another one (``docs/adr/0022``).
+"""The plans, by family: each kind of fault, at the boundaries of the phases of the run without faults."""
 
-They are derived from the run without faults.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from operator import attrgetter
 from random import Random
 
-from tests.simulation.oracles.final import Result, play
-from tests.simulation.plans.fault_points import LARGE, FaultPoints, changes_seen, recorded
+from tests.simulation.oracles.judge import play
+from tests.simulation.oracles.result import Result
+from tests.simulation.plans.boundaries import Boundaries, changes_seen, recorded
 from tests.simulation.plans.plan import EVERY, LOSSES, REFUSALS, Fault, Plan
-from tests.simulation.plans.shared_prefixes import effect_seconds
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.scenario import Scenario
 
-Family = Callable[[FaultPoints], Iterator[tuple[Fault, ...]]]
+LARGE = 16
+"""Members from which on a gang is large: a run costs several times as much as that of a gang of four."""
 
-Strikes = Sequence[tuple[str, str]]
-"""Kinds of faults, each with its ``how``."""
-
-
-def _each(points_of: Callable[[FaultPoints], Sequence[int]], always: Strikes, varied: Strikes = ()) -> Family:
-    """The ``always`` faults at each place, and the ``varied`` ones where faults are varied."""
-
-    def family(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
-        for at in points_of(points):
-            for kind, how in (*always, *varied) if points.varied else always:
-                yield (Fault(kind, at, how),)
-
-    return family
+Family = Callable[[Boundaries], Iterator[tuple[Fault, ...]]]
 
 
-def _crashes(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
-    """A crash before every write, and after it."""
-    yield from ((Fault("crash-before", at),) for at in points.writes)
-    yield from ((Fault("crash-after", at),) for at in points.turns_of_writes)
+def _at_writes(*strikes: tuple[str, str]) -> Family:
+    """Each of these faults (kind and ``how``) at each write."""
+    return lambda places: ((Fault(kind, at, how),) for at in places.writes for kind, how in strikes)
 
 
-def _errors(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
-    """Every distinct error at every write."""
-    for at in points.writes:
-        for kind, how in points.failures_of(at):
-            yield (Fault(kind, at, how),)
+def _at_changes(*strikes: tuple[str, str]) -> Family:
+    """Each of these faults (kind and ``how``) at each change."""
+    return lambda places: ((Fault(kind, at, how),) for at in places.versions for kind, how in strikes)
 
 
-def _stale(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
-    """Every earlier list, as the first list of a daemon that is started again."""
-    for version in points.versions:
-        for number in _restarts(points, points.after(version)):
+def _stale(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
+    """Every earlier list, as the first list of a daemon that is started again soon afterwards, or some writes later."""
+    for version in places.versions:
+        later = places.after(version)
+        for number in later if places.everywhere else dict.fromkeys([*later[:1], *later[5:6]]):
             yield (Fault("stale", number, str(version)),)
 
 
-def _restarts(points: FaultPoints, later: Sequence[int]) -> Sequence[int]:
-    """The writes after which that daemon is started: in core scenarios every fourth (with a single member each),
-    elsewhere the sixth, and where faults are varied the first, too."""
-    if points.scenario.core and points.size < LARGE:
-        return later[:: min(points.size, 4)]
-    few = list(dict.fromkeys([*later[:6][-1:], *later[:1]]))
-    return few if points.varied else few[:1]
-
-
-def _foreign_changes(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
-    """A user edits the first pod or deletes the last one; or (varied) deletes the first one, or edits the spec."""
-    every = [("edit-pod", 0), ("delete-pod", points.size - 1), *[("delete-pod", 0)] * points.varied]
-    for version in points.turns_of_changes:
-        for kind, rank in dict.fromkeys(every):
-            if points.pod(rank, version):
+def _foreign_changes(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
+    """A user edits the first pod, deletes the first or the last one, or edits the spec."""
+    for version in places.versions:
+        for kind, rank in (("edit-pod", 0), *(("delete-pod", rank) for rank in places.ranks)):
+            if places.pod(rank, version):
                 yield (Fault(kind, version, str(rank)),)
-        if points.varied:
-            yield (Fault("edit-spec", version),)
+        yield (Fault("edit-spec", version),)
 
 
-def _doubled(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
-    """All events come twice. Nothing may change, so no event is doubled alone unless ``full``."""
+def _doubled(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
+    """All events come twice, or one does. Nothing may change."""
     yield (Fault("double", EVERY),)
-    if points.full:
-        yield from ((Fault("double", version),) for version in points.versions)
+    if places.everywhere:
+        yield from ((Fault("double", version),) for version in places.versions)
 
 
-def _pairs(points: FaultPoints) -> Iterator[tuple[Fault, ...]]:
-    """Core scenarios: a crash after a write, and a second one anywhere in the run that follows from the first."""
-    if points.scenario.core:
-        for at in points.turns_of_writes:
+def _pairs(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
+    """Core scenarios: a crash after a write, and a second one in the run that follows from the first."""
+    if places.scenario.core:
+        for at in places.writes:
             first = Fault("crash-after", at)
-            crashed = FaultPoints(points.scenario, play(replace(points.plan, faults=(first,))), full=points.full)
-            yield from ((first, Fault("crash-after", later)) for later in crashed.turns_of_writes if later > at)
+            crashed = Boundaries(play(replace(places.plan, faults=(first,))), everywhere=places.everywhere)
+            yield from ((first, Fault("crash-after", later)) for later in crashed.writes if later > at)
 
-
-WRITES: Callable[[FaultPoints], Sequence[int]] = attrgetter("writes")
-EVENTS: Callable[[FaultPoints], Sequence[int]] = attrgetter("versions")
 
 FAMILIES: dict[str, Family] = {
-    "clean": lambda points: iter([()]),
-    "crash": _crashes,
-    "error": _errors,
-    "late-write": _each(WRITES, [("late", "20")], [("late", "2")]),
-    "slow-answer": _each(WRITES, [("slow-answer", "5")]),
-    "hold": _each(EVENTS, [("hold", "120")], [("hold", "8")]),
-    "reorder": _each(EVENTS, [("hold", "0.3")]),
-    "drop": _each(EVENTS, [("drop", "")]),
+    "clean": lambda places: iter([()]),
+    "crash": _at_writes(("crash-before", ""), ("crash-after", "")),
+    "error": _at_writes(*(("refuse", how) for how in (*REFUSALS, "reset")), *(("lose", how) for how in LOSSES)),
+    "late-write": _at_writes(("late", "20")),
+    "slow-answer": _at_writes(("slow-answer", "5")),
+    "hold": _at_changes(("hold", "120"), ("hold", "8")),
+    "reorder": _at_changes(("hold", "0.3")),
+    "drop": _at_changes(("drop", "")),
     "double": _doubled,
-    "relist": _each(EVENTS, [("expire", "")]),
+    "relist": _at_changes(("expire", "")),
     "stale": _stale,
     "stranger": _foreign_changes,
     "two-crashes": _pairs,
@@ -109,31 +78,35 @@ FAMILIES: dict[str, Family] = {
 RANDOM = "random"
 
 
-def clean(scenario: Scenario, size: int) -> Result:
+def clean(scenario: str, size: int, operator: str) -> Result:
     """Play the run without faults."""
-    return play(Plan(scenario.name, size))
+    return play(Plan(scenario, size, operator=operator))
 
 
-def plans(
-    family: str, scenario: Scenario, reference: Result, *, until: float = 0.0, full: bool = False
-) -> Iterator[Plan]:
-    """The plans of a family for one scenario at one size.
-
-    Plans whose faults are over at the wall-clock second ``until`` are left out: another scenario has the same ones.
-    """
-    points = FaultPoints(scenario, reference, full=full)
-    for faults in FAMILIES[family](points):
-        if until and faults and max(points.second(fault) + effect_seconds(fault) for fault in faults) < until:
-            continue
+def plans(family: str, reference: Result, *, everywhere: bool = False) -> Iterator[Plan]:
+    """The plans of a family for the scenario, operator and size of that clean run."""
+    for faults in FAMILIES[family](Boundaries(reference, everywhere=everywhere)):
         yield replace(reference.plan, faults=faults)
 
 
-def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:
+def gangs(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """The gangs, by size and operator, whose plans are played: core scenarios with every size and every operator, the
+    others with one size and one operator. Random plans draw from all of them."""
+    usual = 4 if 4 in scenario.sizes else scenario.sizes[0]
+    first, *others = scenario.operators
+    yield usual, first
+    if scenario.core:
+        yield from ((size, first) for size in scenario.sizes if size != usual)
+        yield from ((usual, operator) for operator in others)
+
+
+def random_plan(seed: int, reference: Callable[[str, int, str], Result]) -> Plan:
     """Two to four faults of any kind, anywhere, with a shuffled loop."""
     random = Random(f"plan/{seed}")
     scenario = random.choice(list(scenarios().values()))
     size = random.choice([size for size in scenario.sizes if size < LARGE] or list(scenario.sizes))
-    run = recorded(reference(scenario.name, size))
+    operator = random.choice(scenario.operators)
+    run = recorded(reference(scenario.name, size, operator))
     faults = []
     for _ in range(random.randint(2, 4)):
         write, version = random.randint(1, len(run.writes)), random.choice(changes_seen(run)).version
@@ -158,4 +131,4 @@ def random_plan(seed: int, reference: Callable[[str, int], Result]) -> Plan:
                 ]
             )
         )
-    return Plan(scenario.name, size, tuple(faults), seed, shuffle=True)
+    return Plan(scenario.name, size, tuple(faults), seed, shuffle=True, operator=operator)

@@ -4,6 +4,7 @@ from muster.state.summary.status import SUMMARY_GROWTH
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import CRASHES, Plan
 from tests.simulation.scenarios.catalogue import scenarios
+from tests.simulation.scenarios.operators import OPERATORS
 from tests.simulation.scenarios.scenario import NodeLost, Preempted, path_of
 from tests.simulation.world.user_actions import SUBMITTED
 from tests.simulation.world.world import World
@@ -28,10 +29,12 @@ def incident_averted(world: World, name: str) -> bool:
 def cause_may_differ(plan: Plan) -> bool:
     """The first failure and its reason can be unknown to a daemon that was not running, and so can a pod that was taken
     away, if its event came late or not at all. And kubelets that differ in speed can report the end of a survivor
-    before that of the member whose failure ended it."""
+    before that of the member whose failure ended it. Where survivors are not known by their exit code, one of them may
+    be taken for the cause whenever its end is seen together with that of the member it ended for."""
     late = any(fault.kind in ("hold", "drop") and fault.seconds > PROMPT for fault in plan.faults)
     taken = any(isinstance(event, Preempted | NodeLost) for event in scenarios()[plan.scenario].incidents)
-    return plan.shuffle or plan.has(*CRASHES) or (late and taken)
+    alike = bool(plan.faults) and not OPERATORS[plan.operator].survivors_known
+    return plan.shuffle or plan.has(*CRASHES) or (late and taken) or alike
 
 
 def extra_refresh_delay(world: World) -> float:
@@ -60,9 +63,19 @@ def unrecorded_epochs(world: World, name: str) -> set[int]:
     """
     if _stalled(world):
         return set(range(MOST_EPOCHS))
+    charged = _charged_as_failures(world, name)
     if not world.plan.has(*CRASHES):
+        return charged
+    return charged | {epoch for experiment, epoch in world.unrecorded if experiment == name}
+
+
+def _charged_as_failures(world: World, name: str) -> set[int]:
+    """Epochs that ended by a disruption which the daemon saw late, together with the ends of its survivors, where these
+    are not known by their exit code."""
+    late = any(fault.seconds > PROMPT for fault in world.plan.faults)
+    if world.operator.survivors_known or not late:
         return set()
-    return {epoch for experiment, epoch in world.unrecorded if experiment == name}
+    return {epoch for _, kind, experiment, epoch, _ in world.incident_log if experiment == name and kind != "failure"}
 
 
 def _stalled(world: World) -> bool:

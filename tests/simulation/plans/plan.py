@@ -1,13 +1,14 @@
-"""A plan: a scenario, a gang size and the faults to inject, as one line of text that replays it.
+"""A plan: a scenario, an operator, a gang size and the faults to inject, as one line of text that replays it.
 
-``member-fails:n=4:crash-after=17`` is the scenario ``member-fails`` with a gang of 4, in which the daemon is killed
-right after its 17th write. Faults are placed by what does not depend on time: the number of a write of the daemon
-(from 1, over all its runs), or a resourceVersion.
+``member-fails:op=pytorch:n=4:crash-after=17`` is the scenario ``member-fails`` with a PyTorch gang of 4, in which the
+daemon is killed right after its 17th write. Faults are placed by what does not depend on time: the number
+of a write of the daemon (from 1, over all its runs), or a resourceVersion.
 """
 
 from dataclasses import dataclass, replace
 
 from muster.api.errors import ApiError, Unreachable, error_of
+from tests.simulation.scenarios.operators import JAX, OPERATORS
 
 RESTART_DELAY = 5.0
 """Seconds between a crash and the next start."""
@@ -80,18 +81,28 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``seed`` feeds the daemon's random numbers and, with ``shuffle``, the loop and every delay."""
+    """``seed`` feeds the daemon's random numbers and, with ``shuffle``, the loop and every delay.
+
+    ``operator`` is a name of ``scenarios.operators``.
+    """
 
     scenario: str
     size: int
     faults: tuple[Fault, ...] = ()
     seed: int = 0
     shuffle: bool = False
+    operator: str = JAX.name
 
     def __str__(self) -> str:
-        parts = [self.scenario, f"n={self.size}", *map(str, self.faults)]
+        parts = [self.scenario, *[f"op={self.operator}"] * (self.operator != JAX.name), f"n={self.size}"]
+        parts += map(str, self.faults)
         parts += [f"seed={self.seed}"] * bool(self.seed) + ["shuffle"] * self.shuffle
         return ":".join(parts)
+
+    @property
+    def clean(self) -> "Plan":
+        """The run without faults that this plan is compared with."""
+        return Plan(self.scenario, self.size, operator=self.operator)
 
     def has(self, *kinds: str) -> bool:
         """Whether it has a fault of one of these kinds."""
@@ -111,6 +122,8 @@ def parse(text: str) -> Plan:
         match key:
             case "n":
                 plan = replace(plan, size=int(value))
+            case "op" if value in OPERATORS:
+                plan = replace(plan, operator=value)
             case "seed":
                 plan = replace(plan, seed=int(value))
             case "shuffle":
@@ -121,7 +134,7 @@ def parse(text: str) -> Plan:
                     raise ValueError(f"{part!r} in {text!r} never happens: writes and resourceVersions begin at 1")
                 plan = replace(plan, faults=(*plan.faults, Fault(key, int(at), how)))
             case _:
-                raise ValueError(f"{part!r} in {text!r} is not a fault; use n, seed, shuffle, {', '.join(KINDS)}")
+                raise ValueError(f"{part!r} in {text!r} is not a fault; use op, n, seed, shuffle, {', '.join(KINDS)}")
     return plan
 
 

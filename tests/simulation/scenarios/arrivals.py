@@ -1,5 +1,6 @@
 """Gangs that assemble, late or not at all, while no clock ends them."""
 
+from tests.simulation.scenarios.operators import MEETING, PROBED
 from tests.simulation.scenarios.scenario import End, Fails, NeverArrives, Scenario, SlowImage
 
 SCENARIOS = (
@@ -10,6 +11,7 @@ SCENARIOS = (
         "coordinator-first",
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
         sizes=(4,),
+        operators=MEETING,
         spec={"startup": {"order": "CoordinatorFirst"}},
         incidents=(Fails(rank=-1),),
     ),
@@ -18,6 +20,7 @@ SCENARIOS = (
         "coordinator-never-serves",
         End("Assembling", "CoordinatorNotServing"),
         sizes=(4,),
+        operators=PROBED,
         incidents=(NeverArrives(rank=0),),
         settle_within=400.0,  # status.message is refreshed at growing intervals, the last time after minutes
     ),
@@ -26,6 +29,7 @@ SCENARIOS = (
         "never-arrives-alerts",
         End("Assembling", "AssemblyDeadlineExceeded"),
         sizes=(4,),
+        operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Alert"}}},
         incidents=(NeverArrives(rank=-1),),
         settle_within=400.0,  # as in coordinator-never-serves

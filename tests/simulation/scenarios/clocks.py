@@ -1,5 +1,6 @@
 """Clocks that expire and restart the gang or end the experiment."""
 
+from tests.simulation.scenarios.operators import PROBED, TOGETHER
 from tests.simulation.scenarios.scenario import End, NeverArrives, Scenario, Unschedulable
 
 SCENARIOS = (
@@ -8,6 +9,7 @@ SCENARIOS = (
         "never-arrives-fails",
         End("Failed", "AssemblyDeadlineExceeded", clock=60.0, since="assemblingTime"),
         sizes=(4, 16),
+        operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Fail"}}},
         incidents=(NeverArrives(rank=-1),),
         settle_within=130.0,
@@ -24,6 +26,7 @@ SCENARIOS = (
             other_ends=1,
         ),
         sizes=(4, 16),
+        operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Restart"}}},
         incidents=(NeverArrives(rank=-1, epochs=range(1)),),
         settle_within=130.0,
@@ -42,6 +45,7 @@ SCENARIOS = (
         "unschedulable-fails",
         End("Failed", "PendingDeadlineExceeded", clock=60.0, since="epochTime"),
         sizes=(1, 4),
+        operators=TOGETHER,  # where one member runs at a time, the first one's node stops the clock
         spec={"clocks": {"pending": {"after": "60s", "action": "Fail"}}},
         incidents=(Unschedulable(rank=-1),),
         settle_within=130.0,
@@ -58,6 +62,7 @@ SCENARIOS = (
             other_ends=1,
         ),
         sizes=(4,),
+        operators=TOGETHER,  # where one member runs at a time, the first one's node stops the clock
         spec={"clocks": {"pending": {"after": "60s", "action": "Restart"}}},
         incidents=(Unschedulable(rank=-1, epochs=range(1)),),
         settle_within=130.0,

@@ -34,5 +34,6 @@ SCENARIOS = (
         "preempted",
         End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("PreemptionByScheduler", -1)),
         incidents=(Preempted(rank=-1),),
+        core=True,
     ),
 )

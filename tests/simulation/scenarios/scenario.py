@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.reconcilers.refs import experiment_path
+from tests.simulation.scenarios.operators import OPERATORS
 
 NAMESPACE = "team"
 """Where experiments are, unless their name says ``namespace/name``."""
@@ -93,6 +94,11 @@ class UserAction:
 
 
 @dataclass(frozen=True, slots=True)
+class TakesName(UserAction):
+    """A user creates a Service of the experiment's name."""
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """How one experiment must end. An empty phase: the Experiment no longer exists."""
 
@@ -117,17 +123,20 @@ class Scenario:
     name: str
     end: End
     sizes: tuple[int, ...] = (1, 4, 16)
+    operators: tuple[str, ...] = tuple(OPERATORS)
+    """The operators under which the scenario makes sense."""
     spec: Mapping[str, Any] = field(default_factory=dict)
     incidents: tuple[Incident, ...] = ()
     user_actions: tuple[UserAction, ...] = ()
     run: float = 20.0
     """Seconds from an assembled gang to its success."""
     survivors: str = "abort"
-    """What members do when another one is gone: ``abort`` (exit code 134 within milliseconds) or ``hang``."""
+    """What members do when another one is gone: ``abort`` (within milliseconds) or ``hang``. Where the members of an
+    operator do not meet, they go on."""
     ignores_sigterm: bool = False
     """Programs ignore SIGTERM and end only with the grace period."""
     core: bool = False
-    """Pairs of crashes, and every stale list after every write, are played."""
+    """All kinds of faults are played with every operator and size, and pairs of crashes."""
     settle_within: float = 60.0
     """Seconds from the last event in the world to the daemon's last write: longer where a clock still runs."""
     others: Mapping[str, End] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """Users who edit, suspend, cancel or delete their Experiment."""
 
-from tests.simulation.scenarios.scenario import End, Fails, Scenario, UserAction
+from tests.simulation.scenarios.scenario import End, Fails, Scenario, TakesName, UserAction
 
 SCENARIOS = (
     # Cancelled in the middle of the run: it ends at once and for good.
@@ -27,6 +27,8 @@ SCENARIOS = (
         incidents=(Fails(rank=-1),),
         user_actions=(UserAction(8.0, {"command": "python better.py"}),),
     ),
+    # A Service of the experiment's name exists already and has another owner: the experiment fails and says so.
+    Scenario("name-taken", End("Failed", "NameTaken"), sizes=(4,), user_actions=(TakesName(0.5),)),
     # Suspended in the middle of the run and resumed minutes later: a new epoch that is charged to no budget.
     Scenario(
         "suspended",
@@ -34,5 +36,6 @@ SCENARIOS = (
         user_actions=(UserAction(15.0, {"suspend": True}), UserAction(240.0, {"suspend": False})),
         run=150.0,
         settle_within=240.0,
+        core=True,
     ),
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from muster.state.actions import ProbeTarget
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from tests.simulation.scenarios.operators import SIGABRT
 from tests.simulation.scenarios.scenario import Fails, NeverArrives, NodeLost, Preempted
 from tests.simulation.world.process import Process
 
@@ -22,7 +23,6 @@ ABORT = 0.03
 LEAVE = 0.2
 PROBE = 0.005
 """Seconds that a probe takes."""
-SIGABRT = 134
 
 
 class Gang:
@@ -48,17 +48,20 @@ class Gang:
             # process 0 killed during the rendezvous and started again; a waiting rank stays alive and joins).
             waiting = (other for other in process.arrived.values() if other is not process and other.running)
             self._callers += waiting
-        if process.left or not process.assembled or self.world.scenario.survivors == "hang":
+        alone = not process.coordinator_host
+        if alone or process.left or not process.assembled or self.world.scenario.survivors == "hang":
             return
+        code = self.world.operator.survivor_exit
+        signal = 6 if code == SIGABRT else 0
         for other in self.world.kubelet.processes.values():
             same = (other.experiment, other.epoch) == (process.experiment, process.epoch)
             if same and other.running and other.assembled and not other.left:
-                self.world.later(ABORT + other.rank * 0.003, self.world.kubelet.exit, other, SIGABRT, 6)
+                self.world.later(ABORT + other.rank * 0.003, self.world.kubelet.exit, other, code, signal)
 
     def _call(self, process: Process) -> None:
         if not process.running or self.world.incidents_of(process, NeverArrives):
             return
-        if process.size == 1:
+        if process.size == 1 or not process.coordinator_host:
             self._assemble({process.rank: process})
         elif process.host == process.coordinator_host:
             process.serving = True

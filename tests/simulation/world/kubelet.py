@@ -39,7 +39,7 @@ class Kubelet:
             return
         metadata = change.after["metadata"]
         if change.kind == "ADDED":
-            process = self.processes[metadata["uid"]] = process_of(change.path, change.after)
+            process = self.processes[metadata["uid"]] = self._process(change)
             self.world.later(SCHEDULE + process.rank * 0.01, self._schedule, process)
             return
         process = self.processes[metadata["uid"]]
@@ -47,6 +47,9 @@ class Kubelet:
             self.world.later(REMOVE, self._kill, process, 137)
         elif metadata.get("deletionGracePeriodSeconds") != _grace(change.before):
             self._end(process, metadata["deletionGracePeriodSeconds"])
+
+    def _process(self, change: Change) -> Process:
+        return process_of(change.path, change.after, self.world.operator, self.world.plan.size)
 
     # From creation to start
 

@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Any
 
 from muster.api.names import JAX_PORT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK, LABEL_UID
+from tests.simulation.scenarios.operators import Operator
 from tests.simulation.scenarios.scenario import name_of
 
 
@@ -31,6 +32,7 @@ class Process:
     epoch: int
     host: str
     coordinator_host: str
+    """Empty: members do not meet."""
     size: int
     stage: Stage = Stage.WAITING
     node: str = ""
@@ -60,7 +62,7 @@ class Process:
         return f"{self.ip}:{JAX_PORT}"
 
 
-def process_of(path: str, pod: dict[str, Any]) -> Process:
+def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int) -> Process:
     """The process that a new pod describes."""
     metadata, spec = pod["metadata"], pod["spec"]
     labels = metadata["labels"]
@@ -74,6 +76,6 @@ def process_of(path: str, pod: dict[str, Any]) -> Process:
         rank=int(labels[LABEL_RANK]),
         epoch=int(labels[LABEL_EPOCH]),
         host=f"{spec['hostname']}.{spec['subdomain']}",
-        coordinator_host=variables["JAXOPERATOR_COORDINATOR_HOST"],
-        size=int(variables["JAXOPERATOR_NUM_PROCESSES"]),
+        coordinator_host=variables.get(operator.host_variable, ""),
+        size=size,
     )

@@ -4,9 +4,10 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
+from muster.kube.paths import core
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import Fault
-from tests.simulation.scenarios.scenario import UserAction, path_of
+from tests.simulation.scenarios.scenario import NAMESPACE, TakesName, UserAction, path_of
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -35,10 +36,10 @@ class Users:
     def submit(self, name: str) -> None:
         """Submit an experiment of that name with the scenario's spec."""
         spec = {
-            "operator": "jax",
+            "operator": self.world.operator.operator,
             "image": "demo",
             "command": "python main.py",
-            "types": {"worker": {"count": self.world.plan.size, "resources": {"cpus": 1, "ramRatio": 2}}},
+            "types": self.world.operator.types(self.world.plan.size),
             **deepcopy(dict(self.world.scenario.spec)),
         }
         path = path_of(name)
@@ -47,6 +48,11 @@ class Users:
 
     def step(self, step: UserAction) -> None:
         """Carry out one action of the scenario."""
+        if isinstance(step, TakesName):
+            path = core(NAMESPACE, "services", step.experiment)
+            metadata = {"namespace": NAMESPACE, "name": step.experiment}
+            self.world.api.put(path, {"kind": "Service", "metadata": metadata})
+            return
         path = path_of(step.experiment)
         obj = self.world.api.objects.get(path)
         if obj is None:

@@ -14,6 +14,7 @@ from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import Invariants
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, FOREIGN_CHANGES, RESTART_DELAY, Fault, Plan
 from tests.simulation.scenarios.catalogue import scenarios
+from tests.simulation.scenarios.operators import OPERATORS
 from tests.simulation.scenarios.scenario import Scenario, path_of
 from tests.simulation.world.daemon_run import CURRENT_RUN, DaemonRun, task_factory
 from tests.simulation.world.error_log import error_log
@@ -55,6 +56,7 @@ class World:
         self.plan = plan
         self.say = say
         self.scenario: Scenario = scenarios()[plan.scenario]
+        self.operator = OPERATORS[plan.operator]
         self.random = Random(plan.seed)
         self.loop = VirtualLoop(Random(f"{plan.seed}/loop") if plan.shuffle else None)
         self.loop.set_task_factory(task_factory)  # type: ignore[arg-type]
@@ -70,8 +72,6 @@ class World:
         self.spent: set[Fault] = set()
         self.created_late: set[str] = set()
         """Paths of objects that a dead daemon's late write created."""
-        self.turns: list[int] = []
-        """For each change, by resourceVersion from 1: the loop's iteration within that instant."""
         self.last_change = 0.0
         """When an object last changed, whoever changed it."""
         self.runs: list[DaemonRun] = []
@@ -227,7 +227,6 @@ class World:
     def _changed(self, change: Change) -> None:
         """An object changed: inject the faults that name its resourceVersion."""
         self.last_change = self.loop.time()
-        self.turns.append(self.loop.turns)
         if self.say:
             status = change.after.get("status", {})
             self.say(f"{self.last_change:9.3f}  {change.version:4} {change.kind:8} {change.path.split('/', 5)[-1]}"

@@ -1,0 +1,84 @@
+"""Each experiment ends as its scenario states, and each of its epochs for one reason."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from muster.api.values.timestamps import seconds_of
+from tests.simulation.plans.masks import (
+    PROMPT,
+    acted_on_before_seen,
+    cause_may_differ,
+    incident_averted,
+    unrecorded_epochs,
+)
+from tests.simulation.plans.plan import FOREIGN_CHANGES
+from tests.simulation.scenarios.scenario import End
+from tests.simulation.world.world import EPOCH, World
+
+DISRUPTIONS = ("disruption", "deletion")
+
+
+def ends_as_stated(world: World, name: str, end: End, status: dict[str, Any] | None) -> Iterator[str]:
+    """The experiment ends as its scenario states."""
+    if status is None:
+        if end.phase:
+            yield f"{name} no longer exists; it should be {end.phase}"
+        return
+    plan = world.plan
+    wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
+    if incident_averted(world, name):
+        wanted = {"phase": "Succeeded", "reason": "AllMembersSucceeded"}
+    # A deleted pod ends an epoch: then only accounted_for can say what is right.
+    if not (plan.has(*FOREIGN_CHANGES) or unrecorded_epochs(world, name)):
+        wanted |= {"restarts": end.restarts, "disruptions": end.disruptions}
+        if not acted_on_before_seen(world, name):  # the daemon cannot end an epoch that it was never asked to begin
+            wanted["epoch"] = end.epoch
+        if not cause_may_differ(plan):
+            rank = end.cause[1] if end.cause else None
+            rank = rank % plan.size if rank is not None else None
+            wanted["cause"] = (end.cause[0], rank) if end.cause else None
+    got = {key: status[key] for key in wanted}
+    if got != wanted:
+        yield f"{name} ends as {got}; it should be {wanted}"
+    if end.clock is not None:
+        yield from _clock(world, name, end)
+
+
+def _clock(world: World, name: str, end: End) -> Iterator[str]:
+    obj = world.experiment_named(name)
+    status = obj["status"] if obj else {}
+    late = seconds_of(status.get("finishTime")) - seconds_of(status.get(end.since)) - (end.clock or 0.0)
+    allowed = PROMPT + sum(fault.seconds for fault in world.plan.faults)
+    if not -0.001 <= late <= allowed:
+        yield f"{name} ends {late:.3f} s after its clock expired"
+
+
+def accounted_for(world: World, name: str, status: dict[str, Any] | None) -> Iterator[str]:
+    """Each epoch ended for one reason, and is counted once under that reason."""
+    if status is None or not status["phase"]:
+        return
+    doubtful = unrecorded_epochs(world, name)
+    incidents = [(kind, epoch) for _, kind, experiment, epoch, _ in world.incident_log if experiment == name]
+    failed = doubtful | {epoch for kind, epoch in incidents if kind == "failure"}
+    disrupted = doubtful | {epoch for kind, epoch in incidents if kind in DISRUPTIONS}
+    others = world.scenario.ends[name].other_ends
+    ended = range(status["epoch"])
+    causeless = [epoch for epoch in ended if epoch not in failed | disrupted]
+    if len(causeless) > others:
+        yield f"{name}: epochs {causeless} ended without a reason"
+    sure = sum(epoch in failed and epoch not in disrupted for epoch in ended)
+    most = sum(epoch in failed for epoch in ended)
+    if not sure - others <= status["restarts"] <= most + others:  # a clock may have expired first
+        yield f"{name}: {status['restarts']} restarts are counted, {most} failures were injected"
+    free = sum(epoch in disrupted and epoch not in failed for epoch in ended)
+    most = sum(epoch in disrupted for epoch in ended)
+    if not free - others <= status["disruptions"] <= most:
+        yield f"{name}: {status['disruptions']} disruptions are counted, {most} were injected"
+
+
+def ended(world: World) -> float:
+    """When the last experiment was finished, in seconds from the beginning."""
+    latest = 0.0
+    for obj in world.experiments():
+        latest = max(latest, seconds_of((obj.get("status") or {}).get("finishTime")) - EPOCH)
+    return latest

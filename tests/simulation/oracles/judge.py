@@ -1,0 +1,41 @@
+"""Play a plan, and judge it.
+
+Each plan is compared with the end that its scenario states, and with the run of the same scenario without faults (the
+oracle of Sieve: the same end state, the same objects created and deleted). Where a fault may rightly change something,
+a mask says why (``plans/masks.py``).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.simulation.oracles.departures import lingering
+from tests.simulation.oracles.ends import accounted_for, ended, ends_as_stated
+from tests.simulation.oracles.histories import history
+from tests.simulation.oracles.objects import same_objects
+from tests.simulation.oracles.rest import at_rest, findable, nothing_kept, repeated
+from tests.simulation.oracles.result import Result, summarize
+from tests.simulation.oracles.stories import told_once
+from tests.simulation.plans.plan import Plan
+from tests.simulation.world.world import World
+
+
+def play(plan: Plan, clean: Result | None = None) -> Result:
+    """Play a plan and judge it; without ``clean``, by what its scenario states alone."""
+    world = World(plan)
+    world.play()
+    summary = summarize(world)
+    violations = (*world.violations, *_judge(world, summary, clean))
+    return Result(plan, violations, summary, ended(world), history(world) if clean is None else None)
+
+
+def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Iterator[str]:
+    for name, end in world.scenario.ends.items():
+        yield from ends_as_stated(world, name, end, summary["experiments"][name])
+        yield from accounted_for(world, name, summary["experiments"][name])
+    yield from same_objects(world, summary, clean)
+    yield from lingering(world)
+    yield from at_rest(world, clean)
+    yield from nothing_kept(world)
+    yield from findable(world)
+    yield from told_once(world)
+    yield from repeated(world, clean)

@@ -1,0 +1,51 @@
+"""The outcome of a plan, and what of it is compared with the clean run."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from tests.simulation.oracles.histories import History
+from tests.simulation.plans.plan import Plan
+from tests.simulation.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome of a plan. ``summary`` is what is compared with the clean run."""
+
+    plan: Plan
+    violations: tuple[str, ...]
+    summary: dict[str, Any]
+    ended: float
+    history: History | None = None
+    """Every step, if this is the clean run or was not compared with one."""
+
+
+def summarize(world: World) -> dict[str, Any]:
+    """What is compared: how each experiment stands, and which objects were created, deleted and left."""
+    changes = world.api.history.changes
+    made = Counter(change.path for change in changes if change.kind == "ADDED" and change.resource != "events")
+    gone = Counter(change.path for change in changes if change.kind == "DELETED" and change.resource != "events")
+    return {
+        "experiments": {name: _status(world, name) for name in world.scenario.ends},
+        "created": dict(sorted(made.items())),
+        "deleted": dict(sorted(gone.items())),
+        "left": {pod["metadata"]["name"]: pod["status"]["phase"] for pod in world.objects("pods")},
+    }
+
+
+def _status(world: World, name: str) -> dict[str, Any] | None:
+    obj = world.experiment_named(name)
+    if obj is None:
+        return None
+    status = obj.get("status") or {}
+    cause = status.get("cause")
+    return {
+        "phase": status.get("phase"),
+        "reason": status.get("reason"),
+        "epoch": status.get("epoch"),
+        "restarts": status.get("restarts"),
+        "disruptions": status.get("disruptions"),
+        "cause": (cause.get("reason"), cause.get("rank")) if cause else None,
+        "conditions": {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions", ())},
+    }

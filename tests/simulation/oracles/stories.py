@@ -1,0 +1,50 @@
+"""Each line of the story is said once: in the status, as an Event, and in the counters."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES
+from tests.simulation.world.world import World
+
+ONCE = ("Started", "GangRestart", "Restarted", "Scheduled", "Assembling", "CoordinatorReady", "Running")
+"""Reasons that the story may contain once per epoch."""
+
+
+def told_once(world: World) -> Iterator[str]:
+    """Each line of the story appears once and has its Event, unless the write of an Event failed."""
+    plan = world.plan
+    events = [change.after for change in world.api.history.changes if change.resource == "events"]
+    written = Counter((event["involvedObject"]["uid"], event["reason"], event["message"]) for event in events)
+    lines = {(uid, reason, message) for (uid, _, reason, message) in world.invariants.story_lines}
+    for obj in world.experiments():
+        story = (obj.get("status") or {}).get("story", ())
+        turns = Counter((line.get("epoch", 0), line["reason"]) for line in story)
+        twice = [turn for turn, times in turns.items() if times > 1 and turn[1] in ONCE]
+        if twice:
+            yield f"{obj['metadata']['name']}: the story has these lines twice: {twice}"
+    hit = [fault for fault in plan.faults if fault.kind in COUNTED_IN_WRITES and _is_event(world, fault.at)]
+    if not hit and not plan.has(*CRASHES):
+        there = {obj["metadata"]["uid"] for obj in world.experiments()}  # a deleted Experiment needs no Events
+        for uid, reason, message in sorted(line for line in lines - set(written) if line[0] in there):
+            yield f"there is no Event for {reason}: {message} ({uid[-4:]})"
+    yield from _counters(world)
+
+
+def _is_event(world: World, number: int) -> bool:
+    return number <= len(world.writes) and world.writes[number - 1].resource == "events"
+
+
+def _counters(world: World) -> Iterator[str]:
+    """Restarts and outcomes are counted once each; a crash may lose a count but never double it."""
+    restarts = outcomes = ended = finished = 0.0
+    for run in world.runs:
+        restarts += run.count("muster_gang_restarts")
+        outcomes += run.count("muster_outcomes")
+    for status in world.statuses():
+        ended += status["restarts"] + status["disruptions"]
+        finished += status["phase"] in ("Succeeded", "Failed")
+    exact = not world.plan.has(*CRASHES)
+    if restarts > ended or (exact and restarts < ended):
+        yield f"{restarts:g} gang restarts are counted, {ended:g} happened"
+    if outcomes > finished or (exact and outcomes < finished):
+        yield f"{outcomes:g} outcomes are counted, {finished:g} experiments are finished"

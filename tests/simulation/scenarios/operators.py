@@ -1,0 +1,63 @@
+"""The operators of the simulated world: how a gang of each is declared, how its members meet, and how they end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+RESOURCES = {"cpus": 1, "ramRatio": 2}
+SIGABRT = 134
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator. ``types`` makes ``spec.types`` of a gang's size."""
+
+    name: str
+    operator: str
+    types: Callable[[int], dict[str, Any]]
+    host_variable: str = ""
+    """The variable that holds the coordinator's host; empty: members do not meet."""
+    probed: bool = False
+    """Muster asks the coordinator who has arrived; elsewhere the readiness of pods must do."""
+    survivor_exit: int = SIGABRT
+    """The exit code of a member whose peer is lost."""
+    survivors_known: bool = True
+    """The operator states that exit code as a survivor's. Elsewhere nothing but its time sets a survivor apart from a
+    member that failed by itself."""
+    sequential: bool = False
+    """One member runs at a time."""
+
+    @property
+    def meets(self) -> bool:
+        """The members of a gang meet at rank 0, and cannot go on without each other."""
+        return bool(self.host_variable)
+
+
+def _workers(size: int) -> dict[str, Any]:
+    return {"worker": {"count": size, "resources": RESOURCES}}
+
+
+def _jobs(size: int) -> dict[str, Any]:
+    """One job per member: all of them run together."""
+    return {"worker": {"count": size, "completions": 1, "resources": RESOURCES}}
+
+
+def _completions(size: int) -> dict[str, Any]:
+    """One job with JobSet's default parallelism of 1: its members run one after another."""
+    return {"worker": {"count": 1, "completions": size, "resources": RESOURCES}}
+
+
+JAX = Operator("jax", "jax", _workers, "JAXOPERATOR_COORDINATOR_HOST", probed=True)
+OPERATORS = {
+    each.name: each
+    for each in (
+        JAX,
+        Operator("pytorch", "pytorch", _workers, "MASTER_ADDR"),
+        Operator("xgboost", "xgboost", _workers, "MASTER_ADDR", survivor_exit=255, survivors_known=False),
+        Operator("jobset", "jobset", _jobs),
+        Operator("jobset-sequential", "jobset", _completions, sequential=True),
+    )
+}
+MEETING = tuple(each.name for each in OPERATORS.values() if each.meets)
+TOGETHER = tuple(each.name for each in OPERATORS.values() if not each.sequential)
+PROBED = tuple(each.name for each in OPERATORS.values() if each.probed)
