@@ -5,6 +5,7 @@ clock                   runs from                                until
 ======================  =======================================  ==========================================
 ``total``               the start (again after a suspension)     the experiment finished; restarts do not stop it
 ``pending``             the epoch's launch                       every member has a node
+``starting``            every member has a node                  the first process of the epoch runs
 ``assembly``            the first process of the epoch runs      the roll is complete
 ``terminating``         pods that must go are asked to           they are gone
 ======================  =======================================  ==========================================
@@ -31,6 +32,14 @@ CLOCKS = (
         "PendingDeadlineExceeded",
         "{scheduled}/{size} members got a node",
     ),
+    ClockRule(
+        ClockName.STARTING,
+        Moment.SCHEDULED,
+        Moment.ASSEMBLING,
+        "StartingDeadlineExceeded",
+        "no program runs: {idle}",
+        after=600.0,
+    ),
     ClockRule(ClockName.ASSEMBLY, Moment.ASSEMBLING, Moment.ASSEMBLED, "AssemblyDeadlineExceeded", "{roll}"),
     ClockRule(
         ClockName.TERMINATING,
@@ -42,4 +51,5 @@ CLOCKS = (
         while_idle=True,
     ),
 )
-"""``terminating`` has a default of 120 s and Alert: old pods that take this long to end block the next epoch."""
+"""Two rows have a default, with the action Alert. ``terminating``, 120 s: old pods that take this long to end block the
+next epoch. ``starting``, 600 s: a volume that cannot be mounted shows nowhere else, and few images take as long."""

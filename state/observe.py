@@ -9,7 +9,17 @@ from msgspec.structs import replace
 
 from muster.state.actions import ProbeTarget
 from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict
-from muster.state.policies import barrier, deadline, disruptions, failure, refusal, rendezvous, success, suspension
+from muster.state.policies import (
+    barrier,
+    blocked,
+    deadline,
+    disruptions,
+    failure,
+    refusal,
+    rendezvous,
+    success,
+    suspension,
+)
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.summary.history import append, new_lines
@@ -54,6 +64,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
             read_first = True
         elif verdict:
             context = context.with_record(_apply(context, verdict))
+            context = context.with_record(blocked.track(context, blocked.current(context)))
             assembly = _assess(context)
     context = context.with_record(_await_ends(context))
     after = summarize(context, assembly)
@@ -160,7 +171,7 @@ def _progress(context: Context, assembly: Assembly) -> Record:
     progressed = disruptions.progress_at(record)
     if progressed is not None and now >= progressed:
         record = replace(record, consecutive_disruptions=0)
-    return record
+    return blocked.track(context.with_record(record), assembly.obstacle)
 
 
 def _await_ends(context: Context) -> Record:

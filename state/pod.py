@@ -19,6 +19,11 @@ class PodPhase(StrEnum):
     UNKNOWN = "Unknown"
 
 
+PATIENT = frozenset(("ContainerCreating", "PodInitializing", ""))
+"""Reasons for waiting in a normal start (kubernetes: pkg/kubelet)."""
+SCHEDULING_GATED = "SchedulingGated"
+"""Reason of a false PodScheduled condition while ``spec.schedulingGates`` is not empty (core/v1)."""
+
 _ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 

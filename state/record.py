@@ -5,6 +5,7 @@ Every field is declared in ``muster.api.status``; here is what decisions ask of 
 
 from muster.api.status import (
     STORY_LINES,
+    Blocked,
     Cause,
     Condition,
     ConditionType,
@@ -18,6 +19,7 @@ from muster.api.wire.structs import facts_of
 __all__ = [
     "FINISHED",
     "STORY_LINES",
+    "Blocked",
     "Cause",
     "Condition",
     "ConditionType",

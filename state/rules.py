@@ -95,6 +95,7 @@ class ClockName(StrEnum):
 
     TOTAL = "total"
     PENDING = "pending"
+    STARTING = "starting"
     ASSEMBLY = "assembly"
     TERMINATING = "terminating"
 

@@ -114,6 +114,13 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
         return "Unknown" if self.status is None else str(self.status)
 
 
+class Blocked(msgspec.Struct, frozen=True, gc=False):
+    """What keeps a member of this epoch from starting or working."""
+
+    reason: Annotated[Reason, Wire("The obstacle in one word, such as ImagePullBackOff.")]
+    since: Annotated[Time, Wire("Since when there is an obstacle of this kind.", name="time")]
+
+
 class StoryLine(msgspec.Struct, frozen=True, gc=False):
     """An event in the life of the experiment."""
 
@@ -165,6 +172,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     updated_at: Annotated[Time, Wire("When this status was written.", name="updateTime", summary=True)] = 0.0
     deadline: Annotated[WholeTime | None, Wire("When the total clock (timeout) runs out.")] = None
     roll: Annotated[RollCall | None, Wire("The last roll call.", summary=True)] = None
+    blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None
     conditions: Annotated[
         tuple[Condition, ...], Wire("Conditions of the experiment; kubectl wait works on each.", most=MAX_CONDITIONS)

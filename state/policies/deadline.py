@@ -14,7 +14,7 @@ from muster.state.plan import Plan
 from muster.state.policies.failure import spend
 from muster.state.record import Cause, Phase, Record
 from muster.state.rules import ClockAction, ClockName, ClockRule
-from muster.state.summary.messages import enumerate_missing, of_lingering
+from muster.state.summary.messages import enumerate_missing, of_idle, of_lingering
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
@@ -97,6 +97,7 @@ def _roll(context: Context) -> str:
 PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
     "scheduled": lambda context: context.tally.scheduled,
     "size": lambda context: context.plan.size,
+    "idle": of_idle,
     "roll": _roll,
     "lingering": of_lingering,
 }

@@ -11,6 +11,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``CoordinatorUnreachable``: it served and does not any more, though its pod runs and no rank has left in good order;
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
+- the reason of an obstacle that lasts: no node, no image, no container (``policies.blocked``);
 - ``DisruptionLoop``: the platform ends epoch after epoch before the gang makes progress (``policies.disruptions``);
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.
 
@@ -19,10 +20,12 @@ xla/pjrt/distributed/coordination/coordination_service.cc, and measurements with
 """
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.plan import Completeness, Coordinator
-from muster.state.policies import disruptions
+from muster.state.policies import blocked, disruptions
+from muster.state.policies.blocked import Obstacle
 from muster.state.policies.deadline import alerts
 from muster.state.record import ConditionType
 from muster.state.summary.messages import enumerate_missing, why_idle
@@ -41,6 +44,8 @@ class Assembly(msgspec.Struct, frozen=True):
     """Reason and message."""
     look_again: float | None
     """When the answer may change by the mere passing of time, in wall seconds."""
+    obstacle: Obstacle | None = None
+    """What keeps a member from going on, from its first moment."""
 
 
 def assess(context: Context) -> Assembly:
@@ -160,19 +165,24 @@ def _unreachable(probe: ProbeResult) -> tuple[str, str]:
 
 
 def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
-    """A refusal or a passed clock is as stuck as a missing rank, and more definite."""
+    """A refusal, a passed clock or a lasting obstacle is as stuck as a missing rank, and more definite."""
+    obstacle = blocked.current(context)
+    due = blocked.due(context.record, obstacle)
+    if obstacle:
+        soon = [at for at in (gathered.look_again, due) if at is not None and at > context.now]
+        message = _joined(obstacle, gathered.message)
+        gathered = replace(gathered, message=message, look_again=min(soon, default=None), obstacle=obstacle)
     refusal = context.view.engine.refusal
-    others = [(refusal.reason, refusal.message)] if refusal else alerts(context)
-    if not others and (loop := disruptions.loop(context)):
-        others = [loop]
-    if not others:
+    alarm = (refusal.reason, refusal.message) if refusal else next(iter(alerts(context)), None)
+    if alarm is None and obstacle and due is not None and due <= context.now:
+        alarm = obstacle.reason, obstacle.message
+    alarm = alarm or disruptions.loop(context)
+    if alarm is None:
         return gathered
-    return Assembly(
-        complete=gathered.complete,
-        coordinator_ready=gathered.coordinator_ready,
-        arrived=gathered.arrived,
-        missing=gathered.missing,
-        message="; ".join(filter(None, (others[0][1], gathered.message.removeprefix(f"{others[0][1]}; ")))),
-        stuck=others[0],
-        look_again=gathered.look_again,
-    )
+    rest = gathered.message.removeprefix(alarm[1]).removeprefix("; ")
+    return replace(gathered, message="; ".join(filter(None, (alarm[1], rest))), stuck=alarm)
+
+
+def _joined(obstacle: Obstacle, roll: str) -> str:
+    """The obstacle's sentence and then the roll's, unless it has nothing to add: it names the same pod."""
+    return obstacle.message if not roll or obstacle.pod in roll else f"{obstacle.message}; {roll}"

@@ -93,6 +93,16 @@ def why_missing(context: Context, rank: int) -> str:
     return f"rank {rank} ({name}, {why})"
 
 
+def of_idle(context: Context) -> str:
+    """``rank 2 (run-worker-0-2-x7k2p, Pending: ContainerCreating) and 3 more``."""
+    idle = context.tally.idle
+    pod = next(iter(idle.values()), None)
+    if pod is None:
+        return "no pod is there"
+    more = f" and {len(idle) - 1} more" if len(idle) > 1 else ""
+    return f"rank {pod.rank} ({pod.name}, {why_idle(pod)}){more}"
+
+
 def of_lingering(context: Context) -> str:
     """``2 pods of older epochs (first: run-worker-0-1-x7k2p on node a)``."""
     pods = context.lingering

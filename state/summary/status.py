@@ -70,6 +70,9 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to end{_after(record)}"
     if record.phase is Phase.RESTARTING:
         return "BackingOff", f"epoch {record.epoch} starts after the back-off{_after(record)}"
+    if assembly.obstacle:
+        pending = record.phase is Phase.PENDING
+        return assembly.obstacle.reason, assembly.obstacle.message if pending else assembly.message
     if record.phase is Phase.PENDING:
         if tally.pods < size and tally.scheduled == tally.pods:
             return "CreatingPods", f"{tally.pods}/{size} pods are there"

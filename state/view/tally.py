@@ -5,7 +5,7 @@ Each change of a pod costs O(1), so that a decision reads counts and a few notab
 
 from dataclasses import dataclass, field
 
-from muster.state.pod import Pod
+from muster.state.pod import PATIENT, SCHEDULING_GATED, Pod
 
 
 @dataclass(slots=True)
@@ -44,6 +44,12 @@ class Tally(Counts):
     failed: dict[str, Pod] = field(default_factory=dict)
     idle: dict[str, Pod] = field(default_factory=dict)
     """Live, but the main container has not started."""
+    held: dict[str, Pod] = field(default_factory=dict)
+    """Idle on a node, because a container of it cannot be made."""
+    unplaced: dict[str, Pod] = field(default_factory=dict)
+    """Idle without a node, because the scheduler found none."""
+    gated: dict[str, Pod] = field(default_factory=dict)
+    """Idle without a node, because a scheduling gate is on the pod."""
     leaving: dict[str, Pod] = field(default_factory=dict)
     """Live and terminating, and not done."""
     disrupted: dict[str, Pod] = field(default_factory=dict)
@@ -78,7 +84,8 @@ class Tally(Counts):
         """Replace a pod's record by a newer one with the same content in every place that holds it."""
         if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
             self.members[pod.rank] = pod
-        for held in (self.alive, self.failed, self.idle, self.leaving, self.disrupted):
+        lists = self.alive, self.failed, self.idle, self.held, self.unplaced, self.gated, self.disrupted
+        for held in (*lists, self.leaving):
             if pod.uid in held:
                 held[pod.uid] = pod
 
@@ -107,6 +114,8 @@ class Tally(Counts):
         if pod.live:
             if not pod.started:
                 held.append(self.idle)
+                if pod.waiting_reason not in PATIENT and not pod.terminating:
+                    held.append(self._waiting_place(pod))
             if pod.terminating:
                 held.append(self.leaving)
         if pod.failed:
@@ -114,6 +123,11 @@ class Tally(Counts):
         if pod.disruption:
             held.append(self.disrupted)
         return held
+
+    def _waiting_place(self, pod: Pod) -> dict[str, Pod]:
+        if pod.scheduled:
+            return self.held
+        return self.gated if pod.waiting_reason == SCHEDULING_GATED else self.unplaced
 
 
 NO_TALLY = Tally()

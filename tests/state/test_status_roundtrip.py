@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from muster.state.record import Cause, Condition, ConditionType, Phase, Record, RollCall, StoryLine
+from muster.state.record import Blocked, Cause, Condition, ConditionType, Phase, Record, RollCall, StoryLine
 from muster.state.status import StatusError, from_status, to_status
 
 TIMES = st.integers(1, 2**51 // 10**3).map(lambda micros: micros * 1000 / 10**6)
@@ -22,7 +22,8 @@ CAUSES = st.builds(
 RECORDS = st.builds(
     Record,
     generation=COUNTS, phase=st.sampled_from(Phase), phase_at=TIMES, reason=WORDS, message=WORDS, epoch=COUNTS,
-    restarts=COUNTS, disruptions=COUNTS, consecutive_disruptions=COUNTS, started_at=st.none() | TIMES, epoch_at=st.none() | TIMES,
+    restarts=COUNTS, disruptions=COUNTS, consecutive_disruptions=COUNTS, started_at=st.none() | TIMES,
+    epoch_at=st.none() | TIMES,
     scheduled_at=st.none() | TIMES, assembling_at=st.none() | TIMES, assembled_at=st.none() | TIMES,
     ending_at=st.none() | TIMES, resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
     deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
@@ -40,7 +41,8 @@ RECORDS = st.builds(
 
 FULL = Record(
     generation=3, phase=Phase.RESTARTING, phase_at=11.0, reason="BackingOff", message="soon", epoch=2, restarts=1,
-    disruptions=1, consecutive_disruptions=1, started_at=1.5, epoch_at=2.0, scheduled_at=3.0, assembling_at=4.0, assembled_at=5.0, ending_at=6.0,
+    disruptions=1, consecutive_disruptions=1, started_at=1.5, epoch_at=2.0, scheduled_at=3.0, assembling_at=4.0,
+    assembled_at=5.0, ending_at=6.0, blocked=Blocked("ImagePullBackOff", 3.5),
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4, coordinator="w-0.run:1234",
     roll=RollCall(4, 3, (2,)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
@@ -65,6 +67,7 @@ WIRE: dict[str, Any] = {
     "scheduledTime": "1970-01-01T00:00:03.000000Z",
     "assemblingTime": "1970-01-01T00:00:04.000000Z",
     "assembledTime": "1970-01-01T00:00:05.000000Z",
+    "blocked": {"reason": "ImagePullBackOff", "time": "1970-01-01T00:00:03.500000Z"},
     "endingTime": "1970-01-01T00:00:06.000000Z",
     "resumeTime": "1970-01-01T00:00:07.000000Z",
     "finishTime": "1970-01-01T00:00:08.000000Z",
@@ -111,7 +114,8 @@ def test_absent_values_are_not_written() -> None:
     bare = Record(generation=1, phase=Phase.PENDING, phase_at=5.0)
     assert to_status(bare) == {
         "phase": "Pending", "phaseTime": "1970-01-01T00:00:05.000000Z", "observedGeneration": 1, "epoch": 0,
-        "restarts": 0, "disruptions": 0, "consecutiveDisruptions": 0, "ready": "0/0", "updateTime": "1970-01-01T00:00:00.000000Z",
+        "restarts": 0, "disruptions": 0, "consecutiveDisruptions": 0, "ready": "0/0",
+        "updateTime": "1970-01-01T00:00:00.000000Z",
         "conditions": [], "story": [],
     }  # fmt: skip
     assert from_status(to_status(bare)) == bare

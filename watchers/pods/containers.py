@@ -15,12 +15,9 @@ import msgspec
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, word
 from muster.api.values.timestamps import seconds_of
-from muster.state.pod import Exit, PodPhase
+from muster.state.pod import PATIENT, Exit, PodPhase
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
 from muster.watchers.pods.termination_message import gist
-
-_PATIENT = frozenset(("ContainerCreating", "PodInitializing", ""))
-"""Reasons for waiting in a normal start."""
 
 _RETRIED = frozenset(("Always", "OnFailure"))
 """Restart policies of an init container that the kubelet starts again after a failure; Always makes it a sidecar."""
@@ -77,7 +74,7 @@ def waiting_of(status: Status) -> tuple[str, str]:
         if waiting is None:
             continue
         reason = waiting.reason or ""
-        if reason not in _PATIENT:
+        if reason not in PATIENT:
             return word(reason), clean(waiting.message, MESSAGE)
         if not found[0]:
             found = word(reason), clean(waiting.message, MESSAGE)

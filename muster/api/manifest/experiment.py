@@ -93,6 +93,11 @@ class Clocks(Shape):
     """Deadlines of the stages; a clock that is absent does not run. The total is spec.timeout."""
 
     pending: Clock | None = Field(None, description="From an epoch's start until every member has a node.")
+    starting: Clock | None = Field(
+        None,
+        description="From the moment every member has a node until the first program runs. 10 minutes and Alert if "
+        "absent.",
+    )
     assembly: Clock | None = Field(None, description="From the first process of an epoch until no rank is missing.")
     terminating: Clock | None = Field(
         None,

@@ -159,8 +159,9 @@ def test_a_plain_spec_is_a_plain_plan() -> None:
         uid="uid-1", namespace="team", name="run", generation=3, operator="jax", groups=(group,),
         coordinator=Coordinator(0, 1234, ProbeKind.JAX), success=SuccessRule(), failures=GANG_FAILURE_RULES,
         survivor_exits=frozenset({134}), limit=run.limit, backoff=Backoff(5.0, 300.0, 2.0),
-        clocks=clock_rules({ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT)}), restart_grace=2, suspend=False,
-        cancel=False, deleting=False, engine=Engine.NATIVE,
+        clocks=clock_rules({
+            ClockName.STARTING: Clock(600.0, ClockAction.ALERT), ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT),
+        }), restart_grace=2, suspend=False, cancel=False, deleting=False, engine=Engine.NATIVE,
     )  # fmt: skip
     pod = group.pod
     assert (pod.image, pod.command) == ("example.org/train:1", "python train.py")
@@ -180,6 +181,7 @@ def test_everything_that_can_be_said_is_in_the_plan() -> None:
         timeout="1h",
         clocks={
             "pending": {"after": "10m", "action": "Restart"},
+            "starting": {"after": "20m", "action": "Fail"},
             "assembly": {"after": "5m", "action": "Fail"},
             "terminating": {"after": "30s", "action": "Restart"},
         },
@@ -194,6 +196,7 @@ def test_everything_that_can_be_said_is_in_the_plan() -> None:
     stated = {
         ClockName.TOTAL: Clock(3600, ClockAction.FAIL),
         ClockName.PENDING: Clock(600, ClockAction.RESTART),
+        ClockName.STARTING: Clock(1200, ClockAction.FAIL),
         ClockName.ASSEMBLY: Clock(300, ClockAction.FAIL),
         ClockName.TERMINATING: Clock(30, ClockAction.RESTART),
     }

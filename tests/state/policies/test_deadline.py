@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
-from muster.state.pod import Pod
+from muster.state.pod import Pod, PodPhase
 from muster.state.policies import deadline
 from muster.state.record import Cause, Phase
 from muster.state.roll import RankState
@@ -13,7 +13,7 @@ from muster.state.rules import ClockAction, ClockName
 from muster.state.view.engine_facts import LiveRead
 from tests.builders import NOW, Clock, answer, clock_rules, plan, pod, record, view, view_of
 
-TOTAL, PENDING, ASSEMBLY, TERMINATING = ClockName
+TOTAL, PENDING, STARTING, ASSEMBLY, TERMINATING = ClockName
 FAIL, RESTART, ALERT = ClockAction
 ALL = {TOTAL: Clock(100, FAIL), PENDING: Clock(10, ALERT), ASSEMBLY: Clock(20, ALERT), TERMINATING: Clock(30, ALERT)}
 
@@ -62,6 +62,17 @@ def test_each_clock_runs_from_its_own_time_until_its_own_end(
 
 def test_a_clock_that_is_not_asked_for_does_not_run() -> None:
     assert deadline.ends(plan(), record(**STARTED)) == {}
+
+
+def test_the_starting_clock_runs_from_the_last_node_until_the_first_program() -> None:
+    clocks = {STARTING: Clock(600, ALERT)}
+    assert deadline.ends(plan(clocks=clocks), record(epoch_at=NOW)) == {}
+    assert deadline.ends(plan(clocks=clocks), record(scheduled_at=NOW)) == {STARTING: NOW + 600}
+    assert deadline.ends(plan(clocks=clocks), record(scheduled_at=NOW, assembling_at=NOW)) == {}
+    creating = [pod(rank, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating") for rank in (0, 1)]
+    here = case(*creating, clocks=clocks, now=NOW + 600, scheduled_at=NOW)
+    why = f"no program runs: rank 0 ({creating[0].name}, Pending: ContainerCreating) and 1 more within 600 s"
+    assert deadline.alerts(here) == [("StartingDeadlineExceeded", why)]
 
 
 def test_clocks_run_out_on_the_second_and_in_the_order_of_the_table() -> None:

@@ -53,8 +53,12 @@ def test_a_member_that_is_done_has_arrived_too() -> None:
 
 def test_one_that_is_not_ready_is_named_with_its_reason() -> None:
     idle = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_reason="ImagePullBackOff")
-    assert assess(view(idle, *gang(2)), run=PASSIVE) == Assembly(
-        False, True, 3, (), f"3/4 members are ready; rank 2 ({idle.name}, Pending: ImagePullBackOff)", None, None
+    here = assess(view(idle, *gang(2)), run=PASSIVE)
+    assert (here.complete, here.arrived, here.stuck) == (False, 3, None)
+    assert here.message == f"3/4 programs run; rank 2 ({idle.name}, Pending: ImagePullBackOff)"
+    creating = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating")
+    assert assess(view(creating, *gang(2)), run=PASSIVE) == Assembly(
+        False, True, 3, (), f"3/4 members are ready; rank 2 ({creating.name}, Pending: ContainerCreating)", None, None
     )
     unready = pod(2, ready=False)
     assert assess(view(unready, *gang(2)), run=PASSIVE).message == "3/4 members are ready"
@@ -79,8 +83,8 @@ def test_a_gang_that_runs_in_turn_is_there_when_all_places_are_taken() -> None:
 def test_no_pod_no_process() -> None:
     wait = "waiting for the coordinator's process: rank 0 "
     assert assess(view(pod(1))) == Assembly(False, False, 0, (), f"{wait}(no pod yet)", None, None)
-    pulling = pod(0, started=False, phase=PodPhase.PENDING, waiting_reason="ErrImagePull")
-    told = f"{wait}({pulling.name}, Pending: ErrImagePull)"
+    pulling = pod(0, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating")
+    told = f"{wait}({pulling.name}, Pending: ContainerCreating)"
     assert assess(view(pulling), after=999, assembling_at=NOW) == Assembly(False, False, 0, (), told, None, None)
 
 

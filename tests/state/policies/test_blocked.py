@@ -1,0 +1,203 @@
+"""What keeps a member from starting is said at once, and called Stuck once it has lasted."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.pod import PodPhase
+from muster.state.policies import blocked
+from muster.state.record import ConditionType, Phase
+from muster.state.rules import ClockAction, ClockName
+from tests.builders import Clock, plan
+from tests.state.story import Story
+
+STUCK = ConditionType.STUCK
+TYPO: dict[str, Any] = {"waiting_reason": "ErrImagePull", "waiting_message": 'image "example.org/typo:1": not found'}
+AT_ONCE = 0
+
+
+def launched(**overrides: Any) -> Story:
+    story = Story(plan(**overrides))
+    story.launch()
+    return story
+
+
+def no_node(story: Story, *ranks: int) -> None:
+    for rank in ranks:
+        story.set(rank, waiting_reason="Unschedulable", waiting_message="0/8 nodes have nvidia.com/gpu")
+
+
+def test_an_image_that_cannot_be_pulled_is_said_at_once() -> None:
+    story = launched()
+    story.start(0, 1, 3)
+    story.schedule(2)
+    story.set(2, **TYPO)
+    story.look(AT_ONCE)
+    assert story.kept.reason == "ImagePullBackOff"
+    for word in ("3/4 programs run; rank 2 (", "Pending: ErrImagePull", '"example.org/typo:1": not found'):
+        assert word in story.kept.message
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
+def test_it_is_said_also_when_no_program_runs_and_all_members_have_a_node() -> None:
+    story = launched()
+    story.schedule()
+    for rank in range(4):
+        story.set(rank, **TYPO)
+    story.look(AT_ONCE)
+    assert (story.kept.phase, story.kept.reason) == (Phase.PENDING, "ImagePullBackOff")
+    assert story.kept.message.startswith("0/4 programs run; rank 0 (")
+    assert story.kept.message.endswith("and 3 more")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "CrashLoopBackOff"],
+)
+def test_a_container_that_cannot_be_made_is_stuck_under_its_own_reason_after_15_s(reason: str) -> None:
+    story = launched()
+    story.schedule()
+    story.set(0, waiting_reason=reason)
+    story.look(AT_ONCE)
+    story.look(blocked.CONTAINER_PATIENCE - 0.1)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.look(0.1)
+    assert story.condition(STUCK) == (True, reason)
+    assert story.told[-1] == "Stuck"
+    assert story.kept.epoch == 0
+
+
+def test_a_member_without_a_node_is_stuck_in_the_schedulers_words_after_60_s() -> None:
+    story = launched()
+    no_node(story, 2, 3)
+    story.look(AT_ONCE)
+    assert story.kept.reason == "Unschedulable"
+    assert "0/4 members have a node; rank 2 (" in story.kept.message
+    assert "Pending: Unschedulable, 0/8 nodes have nvidia.com/gpu) and 1 more" in story.kept.message
+    story.look(59.9)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.look(0.1)
+    assert story.condition(STUCK) == (True, "Unschedulable")
+
+
+def test_the_time_of_the_next_decision_is_when_it_becomes_stuck() -> None:
+    story = launched()
+    no_node(story, 0)
+    story.look(AT_ONCE)
+    assert story.last is not None
+    assert story.last.wake_at == story.now + blocked.UNSCHEDULABLE_PATIENCE
+
+
+def test_it_is_not_stuck_any_more_as_soon_as_the_obstacle_is_gone() -> None:
+    story = launched()
+    no_node(story, 3)
+    story.look(AT_ONCE)
+    story.look(100)
+    story.set(3, waiting_reason="", waiting_message="")
+    story.schedule()
+    story.look(1)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    assert (story.kept.blocked, story.kept.reason) == (None, "Pending")
+    assert (story.told.count("Stuck"), story.told.count("NotStuck")) == (1, 1)
+
+
+def test_a_kubelet_that_alternates_between_reasons_flaps_nothing() -> None:
+    story = launched()
+    story.schedule()
+    story.set(1, **TYPO)
+    story.look(AT_ONCE)
+    writes = story.writes
+    for number in range(60):
+        story.set(1, waiting_reason=("ImagePullBackOff", "ErrImagePull")[number % 2])
+        story.look(1)
+    assert story.told.count("Stuck") == 1
+    assert "NotStuck" not in story.told
+    assert story.writes <= writes + 3
+
+
+def test_members_held_by_different_reasons_are_stuck_in_time() -> None:
+    story = launched()
+    story.schedule()
+    for number in range(16):
+        story.set(1, waiting_reason="CreateContainerConfigError", resource_version=number)
+        story.set(2, **(TYPO if number % 2 else {"waiting_reason": "ContainerCreating"}))
+        story.set(1, waiting_reason="ContainerCreating" if number % 2 else "CreateContainerConfigError")
+        story.look(1)
+    assert story.condition(STUCK)[0]
+
+
+def test_a_node_that_came_late_does_not_use_up_the_patience_for_the_image() -> None:
+    story = launched()
+    no_node(story, *range(4))
+    story.look(AT_ONCE)
+    story.look(59)
+    story.schedule()
+    for rank in range(4):
+        story.set(rank, **TYPO)
+    story.look(2)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.look(15)
+    assert story.condition(STUCK) == (True, "ImagePullBackOff")
+
+
+def test_a_normal_start_is_no_obstacle() -> None:
+    story = launched()
+    story.schedule()
+    for rank, reason in enumerate(("ContainerCreating", "PodInitializing", "", "ContainerCreating")):
+        story.set(rank, waiting_reason=reason)
+    story.look(AT_ONCE)
+    assert story.kept.blocked is None
+    assert (story.kept.reason, story.kept.message) == ("Pending", "4 members start")
+
+
+def test_a_gang_that_never_starts_without_a_word_is_stuck_by_the_starting_clock() -> None:
+    story = launched(clocks={ClockName.STARTING: Clock(600, ClockAction.ALERT)})
+    story.schedule()
+    for rank in range(4):
+        story.set(rank, waiting_reason="ContainerCreating")
+    story.look(AT_ONCE)
+    story.look(600)
+    assert story.condition(STUCK) == (True, "StartingDeadlineExceeded")
+    assert "no program runs: rank 0 (" in story.kept.message
+    story.start()
+    story.look(1)
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
+def test_an_obstacle_outlives_the_daemon() -> None:
+    story = launched()
+    story.schedule()
+    story.set(1, **TYPO)
+    story.look(AT_ONCE)
+    reborn = Story(story.plan, now=story.now)
+    reborn.record, reborn.view, reborn.pods = story.record, story.view, story.pods
+    reborn.look(blocked.CONTAINER_PATIENCE)
+    assert reborn.condition(STUCK) == (True, "ImagePullBackOff")
+
+
+def test_a_clock_that_passes_over_an_obstacle_names_it() -> None:
+    story = launched(clocks={ClockName.PENDING: Clock(90, ClockAction.FAIL)})
+    no_node(story, 0)
+    story.look(AT_ONCE)
+    story.look(60)
+    assert story.condition(STUCK) == (True, "Unschedulable")
+    story.look(30)
+    assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "PendingDeadlineExceeded")
+    assert story.condition(STUCK) == (False, "NotStuck")
+    assert story.kept.blocked is None
+
+
+def test_a_new_epoch_has_no_obstacle_of_the_old_one() -> None:
+    story = launched(clocks={ClockName.PENDING: Clock(90, ClockAction.RESTART)})
+    no_node(story, 0)
+    story.look(AT_ONCE)
+    story.look(90)
+    assert (story.kept.epoch, story.kept.blocked) == (1, None)
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
+def test_a_pod_that_is_being_deleted_is_no_obstacle() -> None:
+    story = launched()
+    story.schedule()
+    story.set(1, **TYPO, terminating=True, phase=PodPhase.PENDING)
+    assert story.view.of(0).held == {}
