@@ -96,4 +96,11 @@ class ReadFirst:
     """A late cache could show the same: read the pods from the live API before a verdict."""
 
 
-Verdict = Succeed | Fail | Restart | Suspend | Resume | ReadFirst
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A failure is seen whose cause may come to be known until then: decide it at that wall second."""
+
+    until: float
+
+
+Verdict = Succeed | Fail | Restart | Suspend | Resume | ReadFirst | Wait

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.state.actions import ProbeTarget
-from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict
+from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict, Wait
 from muster.state.policies import (
     barrier,
     blocked,
@@ -52,6 +52,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
     now, read_first = context.now, False
     context = context.with_record(_await_ends(context))  # first, so that no clock runs out over pods that ended unseen
     assembly = _assess(context)
+    decide_at = None
     if not context.record.finished:
         progressed = _progress(context, assembly)  # nor over progress that the record does not show
         if progressed is not context.record:
@@ -62,6 +63,8 @@ def observe(context: Context, before: Record | None) -> Observation | None:
             if not refusal.reading_refused(context):
                 return None
             read_first = True
+        elif isinstance(verdict, Wait):
+            decide_at = verdict.until
         elif verdict:
             context = context.with_record(_apply(context, verdict))
             context = context.with_record(blocked.track(context, blocked.current(context)))
@@ -76,7 +79,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
         context=context,
         record=replace(after, updated_at=now) if write else (before or after),
         write=write,
-        wake_at=_wake(context, assembly, refresh_at),
+        wake_at=_wake(context, assembly, refresh_at, decide_at),
         story=lines,
         probe=_probe(context),
         read_first=read_first,
@@ -187,11 +190,11 @@ def _await_ends(context: Context) -> Record:
     return replace(record, ending_at=context.now if waiting else None)
 
 
-def _wake(context: Context, assembly: Assembly, refresh_at: float | None) -> float | None:
+def _wake(context: Context, assembly: Assembly, refresh_at: float | None, decide_at: float | None) -> float | None:
     """The next instant at which time alone changes the decision."""
     record = context.record
     ends = deadline.ends(context.plan, record).values()
-    times = [*ends, record.resume_at, disruptions.progress_at(record), refresh_at, assembly.look_again]
+    times = [*ends, record.resume_at, disruptions.progress_at(record), refresh_at, assembly.look_again, decide_at]
     times.append(refusal.retry_at(context))
     return min((at for at in times if at is not None and at > context.now), default=None)
 

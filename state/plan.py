@@ -22,6 +22,7 @@ from muster.state.rules import (
     Backoff,
     ClockName,
     ClockRule,
+    CulpritRule,
     FailureRule,
     Gate,
     SuccessRule,
@@ -144,6 +145,10 @@ class Plan:
     failures: tuple[FailureRule, ...] = GANG_FAILURE_RULES
     survivor_exits: frozenset[int] = frozenset()
     """Exit codes with which members end because another member was lost: a consequence and not a cause."""
+    survivor_text: str = ""
+    """Regular expression of the last words of such members; empty: only the exit code is known."""
+    culprits: tuple[CulpritRule, ...] = ()
+    """How they, or the coordinator, name the member that was lost."""
     limit: int = 3
     max_disruptions: int | None = None
     """Disruptions in a row, without progress between them, that the experiment survives; None: any number."""

@@ -82,6 +82,16 @@ class FailureRule:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class CulpritRule:
+    """How members that lost another one, or their coordinator, name it."""
+
+    pattern: str
+    """Regular expression of the text; its first group is the rank."""
+    sentence: str
+    """What the text says of that rank."""
+
+
 GANG_FAILURE_RULES = (
     FailureRule(FailureAction.RESTART_GANG, disruption=True, counted=False),
     FailureRule(FailureAction.RESTART_GANG),

@@ -58,6 +58,8 @@ def plan(
         "groups": (worker_group(size, gates=gates),),
         "coordinator": Coordinator(rank=0, port=1234, probe=probe),
         "survivor_exits": JAX.survivor_exits,
+        "survivor_text": JAX.survivor_text,
+        "culprits": JAX.culprits,
         "restart_grace": JAX.restart_grace,
         "clocks": clock_rules(clocks or {}),
     }

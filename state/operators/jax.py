@@ -7,9 +7,13 @@ is needed. ``JAX_COORDINATOR_ADDRESS`` is the one that ``jax.distributed.initial
 each other's port, because gRPC listens with SO_REUSEPORT.
 
 When a peer is lost, the other JAX processes abort (SIGABRT): their coordination agent cannot recover (openxla/xla
-xla/pjrt/distributed/client.cc, the default missed-heartbeat callback). JAX ignores SIGTERM while its preemption
-service is on, so a survivor uses all the grace that it gets, and its collectives are lost anyway: the grace of a
-restart is short.
+xla/pjrt/distributed/client.cc, the default missed-heartbeat callback). Or an exception of a collective ends them first
+(gloo on CPUs; NCCL: ncclRemoteError). The coordinator's error, which each of them prints, names the lost rank:
+"# of tasks that reached the barrier: 1/4. The first task at the barrier: 1" after an exception in rank 1, "The
+following tasks are unhealthy (stopped sending heartbeats): 1" after a kill (measured).
+
+JAX ignores SIGTERM while its preemption service is on, so a survivor uses all the grace that it gets, and its
+collectives are lost anyway: the grace of a restart is short.
 """
 
 from muster.api.manifest.groups import Group
@@ -17,10 +21,26 @@ from muster.api.names import JAX_PORT
 from muster.state.operators.operator import Operator, size_of
 from muster.state.plan import Coordinator, ProbeKind
 from muster.state.pod_spec import Env, Source
+from muster.state.rules import CulpritRule
 
 COORDINATOR_RANK = 0
 SIGABRT_EXIT = 134
 """128 + SIGABRT, the exit code of an aborted process."""
+SURVIVOR_TEXT = (
+    r"(?i)coordination.?service|distributed service|shutdown barrier|sending heartbeats"
+    r"|gloo/transport|remote process exited"
+)
+CULPRITS = (
+    CulpritRule(
+        r"(?s)Shutdown barrier has failed.*?reached the barrier: 1/\d+\."
+        r"\s+The first task at the barrier: (?:\S*task:)?(\d+)",
+        "it was alone at JAX's shutdown barrier, as after an uncaught exception",
+    ),
+    CulpritRule(
+        r"stopped sending heartbeats\):\s+(?:\S*task:)?(\d+)",
+        "it stopped sending heartbeats to the coordinator",
+    ),
+)
 RESTART_GRACE = 2
 
 
@@ -41,4 +61,11 @@ def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
     return Coordinator(COORDINATOR_RANK, JAX_PORT, ProbeKind.JAX if size_of(groups) > 1 else ProbeKind.NONE)
 
 
-JAX = Operator(_env, _coordinator, survivor_exits=frozenset({SIGABRT_EXIT}), restart_grace=RESTART_GRACE)
+JAX = Operator(
+    _env,
+    _coordinator,
+    survivor_exits=frozenset({SIGABRT_EXIT}),
+    survivor_text=SURVIVOR_TEXT,
+    culprits=CULPRITS,
+    restart_grace=RESTART_GRACE,
+)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from muster.api.manifest.groups import Group
 from muster.state.plan import Coordinator
 from muster.state.pod_spec import Env
-from muster.state.rules import EVERY_JOB, GANG_FAILURE_RULES, FailureRule, SuccessRule
+from muster.state.rules import EVERY_JOB, GANG_FAILURE_RULES, CulpritRule, FailureRule, SuccessRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,10 @@ class Operator:
     failures: tuple[FailureRule, ...] = GANG_FAILURE_RULES
     survivor_exits: frozenset[int] = frozenset()
     """Exit codes with which members end because another member was lost."""
+    survivor_text: str = ""
+    """Regular expression of the last words of such members."""
+    culprits: tuple[CulpritRule, ...] = ()
+    """How such members, or the coordinator, name the one that was lost."""
     restart_grace: int | None = None
     """Seconds of grace for the pods of a broken gang where the manifest states none; None: the pods' usual grace."""
 

@@ -48,6 +48,8 @@ def plan_of(experiment: Experiment) -> Plan:
         success=operator.success,
         failures=operator.failures,
         survivor_exits=operator.survivor_exits,
+        survivor_text=operator.survivor_text,
+        culprits=operator.culprits,
         limit=spec.restart_policy.backoff_limit,
         max_disruptions=spec.restart_policy.max_disruptions,
         backoff=Backoff(backoff.initial_seconds, backoff.max_seconds, backoff.factor),

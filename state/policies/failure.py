@@ -7,26 +7,29 @@
 - A failure is monotone: once seen it cannot be unseen, so a late cache cannot invent one. But it can hide what came
   before it, above all the disruption, so a failure is charged only on what the live API has said since. That a pod is
   *gone* is not monotone; it counts only after the live API has confirmed it (``engine.lost``).
-- Some exit codes are those of survivors: the plan states them (``survivor_exits``; JAX's survivors abort). Among
-  failures of the same second they come last. Where only they are seen while a member's pod is deleted or missing, the
-  missing pod is the cause: a daemon that was away while a member was preempted finds its pod gone, and with it the
-  condition that it was a disruption.
+- Survivors (``state.policies.culprit``) are a consequence: they come after every other failure. Where only they are
+  seen while a member's pod is deleted or missing, the missing pod is the cause: a daemon that was away while a member
+  was preempted finds its pod gone, and with it the condition that it was a disruption. Else the cause is the rank that
+  they or the coordinator name, if they name one within a few seconds.
 """
 
-from muster.state.context import Context, Fail, ReadFirst, Restart
+from muster.state.context import Context, Fail, ReadFirst, Restart, Wait
 from muster.state.pod import Pod
-from muster.state.policies import disruptions
+from muster.state.policies import culprit, disruptions
 from muster.state.record import Cause
 from muster.state.rules import FailureAction, FailureRule
 from muster.state.summary.messages import cause_of, sentence
 
 
-def judge(context: Context) -> Restart | Fail | ReadFirst | None:
+def judge(context: Context) -> Restart | Fail | ReadFirst | Wait | None:
     """Restart or fail because of the first failing member, if one failed."""
     cause = first_cause(context)
     if cause is None:
         return None
-    return ReadFirst() if unsure(context, cause) else spend(context, cause)
+    if unsure(context, cause):
+        return ReadFirst()
+    until = culprit.awaited_until(context, cause)
+    return spend(context, cause) if until is None else Wait(until)
 
 
 def unsure(context: Context, cause: Cause) -> bool:
@@ -41,28 +44,22 @@ def first_cause(context: Context) -> Cause | None:
     """The failure or disruption that this epoch has suffered first."""
     tally, epoch = context.tally, context.record.epoch
 
-    def order(pod: Pod) -> tuple[float, bool, int]:
+    def order(pod: Pod) -> tuple[bool, float, int]:
         at = pod.exit.finished_at if pod.exit and pod.exit.finished_at else float("inf")  # 0: the kubelet did not say
-        return at, _survivor(context, pod), pod.rank
+        return culprit.is_survivor(context.plan, pod), at, pod.rank
 
     disrupted = [pod for pod in tally.disrupted.values() if pod.terminating or pod.failed]
     if pod := min(disrupted, key=order, default=None):
         return cause_of(pod, epoch, context.now)
     failed = [pod for pod in tally.failed.values() if not pod.terminating]
-    survivors_only = all(_survivor(context, pod) for pod in failed)
-    if (pod := min(failed, key=order, default=None)) and not survivors_only:
+    if (pod := min(failed, key=order, default=None)) and not culprit.is_survivor(context.plan, pod):
         return cause_of(pod, epoch, context.now)
     candidates = (*tally.leaving.values(), *tally.failed.values())
     if pod := min(candidates, key=lambda pod: (not pod.terminating, order(pod)), default=None):  # deleted pods first
         if not pod.terminating and context.launched and tally.pods < context.plan.together:
             return _gone(context)
-        return cause_of(pod, epoch, context.now)
+        return (not pod.terminating and culprit.cause(context)) or cause_of(pod, epoch, context.now)
     return _gone(context)
-
-
-def _survivor(context: Context, pod: Pod) -> bool:
-    """The pod ended as members do that lost another member."""
-    return pod.exit is not None and pod.exit.code in context.plan.survivor_exits
 
 
 def _gone(context: Context) -> Cause | None:

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.plan import Completeness, Coordinator
-from muster.state.policies import blocked, disruptions
+from muster.state.policies import blocked, culprit, disruptions
 from muster.state.policies.blocked import Obstacle
 from muster.state.policies.deadline import alerts
 from muster.state.record import ConditionType
@@ -134,6 +134,7 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
         stuck = _unreachable(probe) if quiet else None
     elif probe.answer.errors and probe.serving:
         rank, _, text = probe.answer.errors[0]
+        rank = named.rank if (named := culprit.named(context)) else rank
         stuck = ("RankFailed", f"the coordinator gave up rank {rank}: {text}")
     elif not complete and probe.arrived < size and quiet:
         stuck = ("RanksMissing", message)

@@ -40,6 +40,8 @@ def gang(workers: int = 4, **changes: Any) -> Plan:
         "groups": (group,),
         "coordinator": Coordinator(0, 1234, ProbeKind.JAX),
         "survivor_exits": JAX.survivor_exits,
+        "survivor_text": JAX.survivor_text,
+        "culprits": JAX.culprits,
         "restart_grace": JAX.restart_grace,
     }
     return Plan(**{**facts, **changes})

@@ -64,8 +64,9 @@ def test_of_a_long_text_without_a_traceback_the_end_is_kept() -> None:
     assert len(kept) == MESSAGE
 
 
-def test_of_a_fatal_error_of_native_code_the_status_is_kept() -> None:
-    kept = gist(BARRIER)
+@pytest.mark.parametrize("mark", ["F1122 04:48:57.736753   27271 ", "2026-11-22 05:06:00.352244: F external/xla/"])
+def test_of_a_fatal_error_of_native_code_the_status_is_kept(mark: str) -> None:
+    kept = gist(BARRIER.replace("F1122 04:48:57.736753   27271 ", mark))
     assert kept.startswith("INTERNAL: Shutdown barrier has failed. # of tasks that reached the barrier: 1/4.")
     assert "The first task at the barrier: 1." in kept
 

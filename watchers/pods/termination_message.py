@@ -17,7 +17,7 @@ from muster.api.values.printable import MESSAGE, clean
 _LINES = re.compile(r"[\r\n]+")
 _FRAME = re.compile(r'\s+File ".*", line \d+')
 _NATIVE_STACK = re.compile(r"\*\*\* Check failure stack trace: \*\*\*.*|(\n +@ +0x[^\n]*)+", re.DOTALL)
-_STATUS = re.compile(r"\bF\d{4} [^\n]*?absl::Status: ")
+_STATUS = re.compile(r"\bF(\d{4})? [^\n]*?absl::Status: ")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(: |:?$)")
 
 

@@ -5,8 +5,9 @@ import click
 from muster.api.manifest.problems import ManifestError, Problem
 from muster.cli.exits import INVALID
 from muster.cli.manifests import read_manifest
+from muster.cli.notes import notes_on
 from muster.cli.options import output_option, show
-from muster.cli.terminal.colours import BAD, BUSY, data, say
+from muster.cli.terminal.colours import BAD, BUSY, data, plain, say
 
 
 @click.command(
@@ -20,8 +21,14 @@ def lint(ctx: click.Context, files: tuple[str, ...], output: str | None) -> None
 
     Each line reads `file:line:col: field.path: what is wrong, what to do`. Exits with 2 if any file cannot be used.
     Warnings alone exit with 0; a manifest that is valid, but asks for something this release does not run, is one.
+    Notes on standard error say what is in order and yet worth knowing.
     """
-    found = [(severity, problem) for file in files for severity, problem in _check(file)]
+    found: list[tuple[str, Problem]] = []
+    notes: list[str] = []
+    for file in files:
+        problems, more = _check(file)
+        found += problems
+        notes += more
     if output is not None:
         show([{"severity": severity, **_fields(problem)} for severity, problem in found], output)
     else:
@@ -29,6 +36,8 @@ def lint(ctx: click.Context, files: tuple[str, ...], output: str | None) -> None
             word = click.style(severity, fg=BAD if severity == "error" else BUSY)
             where, separator, what = _split(problem)
             data(f"{where}{separator}{word}: {what}" if severity == "warning" else str(problem))
+        for note in notes:
+            say(f"note: {plain(note)}")
     bad = {problem.file for severity, problem in found if severity == "error"}
     if bad:
         say(f"{len(bad)} of {len(files)} files cannot be used")
@@ -37,18 +46,22 @@ def lint(ctx: click.Context, files: tuple[str, ...], output: str | None) -> None
         say(f"{len(files)} {'file is' if len(files) == 1 else 'files are'} in order")
 
 
-def _check(file: str) -> list[tuple[str, Problem]]:
-    """Problems are errors, except that a valid manifest which this release does not run is a warning."""
+def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str]]:
+    """Problems, and notes on what is in order.
+
+    Problems are errors, except that a valid manifest which this release does not run is a warning.
+    """
     try:
         manifest = read_manifest(file)
     except ManifestError as error:
-        return [("error", problem) for problem in error.problems]
+        return [("error", problem) for problem in error.problems], []
     found = list(manifest.loaded.warnings)
+    notes: list[str] = []
     try:
-        manifest.plan(name="checked")
+        notes += notes_on(manifest)
     except ManifestError as error:
         found += error.problems
-    return [("warning", problem) for problem in found]
+    return [("warning", problem) for problem in found], notes
 
 
 def _split(problem: Problem) -> tuple[str, str, str]:

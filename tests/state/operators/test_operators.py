@@ -7,6 +7,7 @@ import pytest
 
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import ENV_PREFIX, INJECTED_ENV
+from muster.state.operators.jax import JAX
 from muster.state.operators.planning import REGISTRY, PlanError, plan_of
 from muster.state.plan import (
     Coordinator,
@@ -158,7 +159,8 @@ def test_a_plain_spec_is_a_plain_plan() -> None:
     assert run == Plan(
         uid="uid-1", namespace="team", name="run", generation=3, operator="jax", groups=(group,),
         coordinator=Coordinator(0, 1234, ProbeKind.JAX), success=SuccessRule(), failures=GANG_FAILURE_RULES,
-        survivor_exits=frozenset({134}), limit=run.limit, backoff=Backoff(5.0, 300.0, 2.0),
+        survivor_exits=frozenset({134}), survivor_text=JAX.survivor_text, culprits=JAX.culprits,
+        limit=run.limit, backoff=Backoff(5.0, 300.0, 2.0),
         clocks=clock_rules({
             ClockName.STARTING: Clock(600.0, ClockAction.ALERT), ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT),
         }), restart_grace=2, suspend=False, cancel=False, deleting=False, engine=Engine.NATIVE,

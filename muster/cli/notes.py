@@ -1,0 +1,39 @@
+"""What a valid manifest does not say, but its author may want to know of the program it runs."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from muster.cli.manifests import Manifest
+
+MODULE = "muster.jax"
+PLAIN_JAX = (
+    "an exception in one rank of a jax program hangs every rank for up to 300 s unless the program joins with "
+    "muster.jax.initialize(): see `A jax program` in docs/guide.md"
+)
+LARGEST = 1 << 20
+"""Bytes of a script that are searched for the module."""
+
+
+def notes_on(manifest: Manifest) -> Iterator[str]:
+    """The notes on a manifest that can be planned."""
+    plan = manifest.plan(name="checked")
+    if plan.operator == "jax" and plan.size > 1 and not _joins_with_muster(manifest.loaded.spec.command):
+        yield f"{manifest.file}: {PLAIN_JAX}"
+
+
+def _joins_with_muster(line: str) -> bool:
+    """Some word of the command is a file of this directory that names the module. Another place cannot be known."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return False
+    return any(word.endswith(".py") and _names_module(Path(word)) for word in words)
+
+
+def _names_module(script: Path) -> bool:
+    try:
+        with script.open("rb") as file:
+            return MODULE.encode() in file.read(LARGEST)
+    except (OSError, ValueError):  # not here; a name with a NUL
+        return False

@@ -1,0 +1,103 @@
+"""Culprit: the member that the others were lost to, where only survivors are seen to fail.
+
+A collective program cannot go on without a member, so its other members end as well, and within the second in which
+Kubernetes reports times. The plan says how survivors end: by exit code (``survivor_exits``; JAX's abort) and by their
+last words (``survivor_text``). What a survivor says last goes before its exit code: an abort with other last words is
+one of the program's own.
+
+Survivors may also know whom they lost. The coordinator's error, which a parked probe sees, and the survivors' last
+words name the rank (``culprits``): the one that was alone at JAX's shutdown barrier, because an exception ended its
+program, or the one whose heartbeats stopped.
+
+Where neither is known yet a step waits ``WAIT`` seconds from the first survivor's end for it: the report of the
+culprit's own end, which another kubelet sends, or the coordinator's error. The wait is on the clock of the survivor's
+node; where that differs by more, or shows the future, nothing is waited for.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from muster.api.values.printable import small_number
+from muster.state.context import Context
+from muster.state.plan import Plan
+from muster.state.pod import Pod
+from muster.state.record import Cause
+from muster.state.summary.messages import cause_of
+
+WAIT: Final = 3.0
+READ: Final = 64
+"""Survivors whose last words are searched for a name: they have it from the same coordinator."""
+REASON: Final = "RankFailed"
+_SIGNALLED: Final = 128
+"""Exit codes above this are of a signal: a process that is killed has not said why."""
+
+
+class Named(NamedTuple):
+    """A rank that the others were lost to, and what they say of it."""
+
+    rank: int
+    sentence: str
+
+
+def is_survivor(plan: Plan, pod: Pod) -> bool:
+    """The pod ended as members do that lost another member."""
+    if pod.exit is None:
+        return False
+    code, words = pod.exit.code, pod.exit.message
+    if plan.survivor_text and words and (code in plan.survivor_exits or code < _SIGNALLED):
+        return _says(plan.survivor_text, words)
+    return code in plan.survivor_exits
+
+
+def named(context: Context) -> Named | None:
+    """The rank that coordinator or survivors name."""
+    rules = context.plan.culprits
+    for text in _texts(context) if rules else ():
+        for rule in rules:
+            found = re.search(rule.pattern, text)
+            if found and 0 <= (rank := small_number(found[1])) < context.plan.size:
+                return Named(rank, rule.sentence)
+    return None
+
+
+def cause(context: Context) -> Cause | None:
+    """The failure of the rank that is named."""
+    found = named(context)
+    pod = context.tally.members.get(found.rank) if found else None
+    if found is None or pod is None:
+        return None
+    own = cause_of(pod, context.record.epoch, context.now)
+    if pod.failed and not is_survivor(context.plan, pod):
+        return own
+    return replace(own, message=f"{found.sentence}; its log says why", reason=own.reason if pod.failed else REASON)
+
+
+def awaited_until(context: Context, found: Cause) -> float | None:
+    """Until when a better cause than that one may come; None where it is as good as any."""
+    tally = context.tally
+    if found.disruption or not tally.working:
+        return None
+    if (pod := tally.failed.get(found.uid)) and (not is_survivor(context.plan, pod) or named(context)):
+        return None
+    if pod is None and found.reason != REASON:
+        return None
+    first = min((each.exit.finished_at for each in tally.failed.values() if each.exit), default=0.0)
+    return first + WAIT if first <= context.now < first + WAIT else None
+
+
+def _texts(context: Context) -> Iterator[str]:
+    if context.probe is not None:
+        yield from (error.text for error in context.probe.answer.errors)
+    for pod in islice(context.tally.failed.values(), READ):
+        if pod.exit is not None and is_survivor(context.plan, pod):
+            yield pod.exit.message
+
+
+@lru_cache(maxsize=4096)  # a step that waits is taken again with every pod that ends
+def _says(pattern: str, words: str) -> bool:
+    return re.search(pattern, words) is not None

@@ -1,0 +1,142 @@
+"""Where only survivors are seen to fail, the rank that they name is the cause, and a few seconds are waited for it."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.context import Context, Fail, ReadFirst, Restart, Wait
+from muster.state.operators.master import PYTORCH
+from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.policies import culprit, failure
+from muster.state.record import Cause
+from muster.state.roll import RankError, RankState, RollAnswer
+from muster.state.view.engine_facts import LiveRead
+from tests.builders import NOW, answer, plan, pod, record, view
+
+ABORTED = 134
+BARRIER = (
+    "INTERNAL: Shutdown barrier has failed. Barrier result: 'DEADLINE_EXCEEDED: Barrier timed out. # of tasks that "
+    "reached the barrier: {reached}/4. The first task at the barrier: {first}. Some timed out task names: 0 2"
+)
+ALONE = BARRIER.format(reached=1, first=1)
+SILENT = "UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats): 2 The tasks have crashed."
+LOST_PEER = "ValueError: UNKNOWN: Gloo AllGather failed: [gloo/transport/tcp/pair.cc:547] Connection closed by peer"
+FAILED = RankState.FAILED
+
+
+def ended(rank: int, code: int = ABORTED, says: str = "", at: float = NOW - 1, **changes: Any) -> Pod:
+    return pod(rank, phase=PodPhase.FAILED, exit=Exit("main", code, 0, "Error", says, at), **changes)
+
+
+def case(*pods: Pod, heard: RollAnswer | None = None, now: float = NOW, **plan_fields: Any) -> Context:
+    """Four members: those given, and running ones for the other ranks."""
+    ranks = {each.rank for each in pods}
+    seen = view(*pods, *(pod(rank) for rank in range(4) if rank not in ranks), heard=heard)
+    seen.engine.live_read = LiveRead(NOW, 1)
+    return Context(plan(**plan_fields), record(scheduled_at=NOW - 60), seen, now)
+
+
+def cause(context: Context) -> Cause:
+    verdict = failure.judge(context)
+    assert isinstance(verdict, Restart | Fail)
+    assert verdict.cause is not None
+    return verdict.cause
+
+
+def barrier_failed(text: str) -> RollAnswer:
+    errors = tuple(RankError(rank, 13, text) for rank in range(4))
+    return answer(FAILED, FAILED, FAILED, FAILED, errors=errors)
+
+
+def test_the_rank_that_the_coordinator_names_is_the_cause() -> None:
+    aborted = [ended(rank) for rank in range(4)]
+    found = cause(case(*aborted, heard=barrier_failed(ALONE)))
+    assert (found.rank, found.exit_code) == (1, ABORTED)
+    assert found.message == "it was alone at JAX's shutdown barrier, as after an uncaught exception; its log says why"
+
+
+def test_the_rank_that_a_survivors_last_words_name_is_the_cause() -> None:
+    says = ("", "coordination_service_agent.cc: Polled an error", ALONE, LOST_PEER)
+    assert cause(case(*(ended(rank, says=words) for rank, words in enumerate(says)))).rank == 1
+
+
+def test_what_the_named_rank_says_itself_goes_before_what_the_others_say_of_it() -> None:
+    last = ended(1, says="ValueError: loss is NaN")
+    found = cause(case(ended(0, says=ALONE), last, ended(2, says=ALONE), ended(3, says=ALONE)))
+    assert (found.rank, found.message) == (1, "ValueError: loss is NaN")
+
+
+def test_a_rank_without_heartbeats_is_the_cause_though_its_pod_runs() -> None:
+    context = case(*(ended(rank, says=SILENT) for rank in (0, 1, 3)), now=NOW + culprit.WAIT)
+    found = cause(context)
+    assert (found.rank, found.reason, found.exit_code) == (2, "RankFailed", None)
+    assert "stopped sending heartbeats" in found.message
+
+
+def test_a_barrier_that_several_ranks_have_reached_names_nobody() -> None:
+    """The first of them may have ended as it should, while another one went on for too long."""
+    several = BARRIER.format(reached=3, first=1)
+    assert culprit.named(case(ended(0, says=several), heard=barrier_failed(several))) is None
+
+
+@pytest.mark.parametrize("rank", ["4", "99999999999999999999"])
+def test_a_rank_that_the_gang_does_not_have_is_not_named(rank: str) -> None:
+    assert culprit.named(case(heard=barrier_failed(BARRIER.format(reached=1, first=rank)))) is None
+
+
+def test_versions_before_0_5_name_the_task_by_its_path() -> None:
+    path = BARRIER.format(reached=1, first="/job:jax_worker/replica:0/task:3")
+    named = culprit.named(case(heard=barrier_failed(path)))
+    assert named is not None
+    assert named.rank == 3
+
+
+@pytest.mark.parametrize("says", ["ValueError: loss is NaN", "terminate called after throwing std::bad_alloc"])
+def test_an_abort_with_words_of_its_own_is_no_consequence(says: str) -> None:
+    context = case(ended(0, says=ALONE, at=NOW - 2), ended(3, says=says), heard=barrier_failed(SILENT))
+    assert cause(context).rank == 3
+
+
+def test_an_exception_that_says_a_peer_was_lost_is_a_consequence() -> None:
+    lost = [ended(rank, 1, LOST_PEER) for rank in (0, 2, 3)]
+    assert cause(case(*lost, ended(1, 1, "ValueError: loss is NaN"))).rank == 1
+    assert isinstance(failure.judge(case(*lost)), Wait)
+    pytorch: dict[str, Any] = {"survivor_text": PYTORCH.survivor_text, "culprits": PYTORCH.culprits}
+    assert cause(case(*lost, ended(1, 1, "ValueError: loss is NaN"), **pytorch)).rank == 1
+
+
+def test_a_killed_rank_is_no_survivor_whatever_it_says_last() -> None:
+    assert cause(case(ended(2, 137, LOST_PEER))).rank == 2
+
+
+def test_a_step_waits_for_what_a_lone_abort_is_a_consequence_of() -> None:
+    assert failure.judge(case(ended(0))) == Wait(NOW - 1 + culprit.WAIT)
+    assert cause(case(ended(0), now=NOW - 1 + culprit.WAIT)).rank == 0
+
+
+def test_a_step_waits_for_the_end_of_the_rank_that_is_named() -> None:
+    assert isinstance(failure.judge(case(ended(0, says=ALONE))), Wait)
+    assert not isinstance(failure.judge(case(ended(0, says=ALONE), ended(1))), Wait)
+
+
+def test_nothing_is_waited_for_once_all_have_ended_or_a_failure_of_its_own_is_seen() -> None:
+    assert cause(case(*(ended(rank) for rank in range(4)))).rank == 0
+    assert cause(case(ended(0), ended(1, 1, "ValueError: loss is NaN"))).rank == 1
+
+
+def test_a_disruption_is_not_waited_for() -> None:
+    assert cause(case(ended(0), pod(2, terminating=True, disruption="Preempted"))).disruption
+
+
+@pytest.mark.parametrize("at", [NOW + 30, NOW - 30, 0.0])
+def test_a_node_whose_clock_differs_delays_nothing(at: float) -> None:
+    assert cause(case(ended(0, at=at))).rank == 0
+
+
+def test_an_operator_whose_survivors_are_not_known_waits_for_nothing() -> None:
+    unknown: dict[str, Any] = {"survivor_exits": frozenset(), "survivor_text": "", "culprits": ()}
+    assert cause(case(ended(0, says=ALONE), **unknown)).rank == 0
+
+
+def test_the_pods_are_read_from_the_live_api_before_the_wait() -> None:
+    assert isinstance(failure.judge(case(ended(0, resource_version=2))), ReadFirst)
