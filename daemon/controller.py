@@ -204,6 +204,8 @@ class Controller:
         await self._write(entry, record, record.story)
 
     async def _persist(self, entry: Entry, decision: Decision) -> bool:
+        if decision.paid:
+            entry.view.writes.spend(self._clock())
         try:
             await self._write(entry, decision.record, decision.story)
         except NotFound:

@@ -63,6 +63,8 @@ class Decision(msgspec.Struct, frozen=True):
     probe: ProbeTarget | None = None
     read_first: bool = False
     """Nothing follows before the view holds the pods as the live API has them now."""
+    paid: bool = False
+    """The write costs one of the experiment's budget (``View.writes``)."""
     held: bool = False
     """Actions wait until what the API server refused is tried again."""
 
@@ -84,6 +86,7 @@ def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float) ->
         story=seen.story,
         probe=seen.probe,
         read_first=seen.read_first,
+        paid=seen.paid,
         held=held,
     )
 

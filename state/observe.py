@@ -40,6 +40,8 @@ class Observation(msgspec.Struct, frozen=True):
     wake_at: float | None
     story: tuple[StoryLine, ...]
     probe: ProbeTarget | None
+    paid: bool
+    """The write costs one of the experiment's budget."""
     read_first: bool = False
     """A verdict waits for a live read that the API server refuses."""
 
@@ -71,10 +73,10 @@ def observe(context: Context, before: Record | None) -> Observation | None:
             assembly = _assess(context)
     context = context.with_record(_await_ends(context))
     after = summarize(context, assembly)
-    lines = new_lines(before, after, now)
+    write, refresh_at, paid = due(before, after, context.view.writes, now)
+    lines = new_lines(before, after, now) if write else ()
     if lines:
         after = replace(after, story=append(after.story, lines))
-    write, refresh_at = due(before, after, now)
     return Observation(
         context=context,
         record=replace(after, updated_at=now) if write else (before or after),
@@ -82,6 +84,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
         wake_at=_wake(context, assembly, refresh_at, decide_at),
         story=lines,
         probe=_probe(context),
+        paid=paid,
         read_first=read_first,
     )
 
@@ -134,8 +137,7 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resum
         case Suspend():
             return replace(_next_epoch(record, Phase.SUSPENDED, now), started_at=None, consecutive_disruptions=0)
         case Resume():
-            # Until the barrier is clear nothing can start: the clock over nodes waits for it.
-            return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now if barrier.clear(context) else None)
+            return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now)
 
 
 def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
@@ -166,8 +168,6 @@ def _progress(context: Context, assembly: Assembly) -> Record:
         return enter(record, Phase.PENDING, now, epoch_at=now, resume_at=None)
     if not record.gathering:
         return record
-    if record.epoch_at is None and barrier.clear(context):  # it was resumed while old pods were ending
-        record = replace(record, epoch_at=now)
     if record.scheduled_at is None and tally.scheduled >= context.plan.together:
         record = replace(record, scheduled_at=now)
     if record.phase is Phase.PENDING and tally.started:

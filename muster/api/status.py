@@ -2,8 +2,8 @@
 
 It is all that survives the daemon, and people and other versions of Muster read it. Each field is declared once, here:
 its type, its bounds, what it means, and whether it is a fact, which is persisted the moment it changes, or part of the
-summary for people, which is refreshed at growing intervals (counts, messages), so that a gang of 512 does not cost 512
-status writes. The daemon adds to it in ``muster.state.record``.
+summary for people (sentences, counts), which follows within seconds from a budget, so that a gang of
+512 does not cost 512 status writes (``muster.state.summary.status``). The daemon adds to it in ``muster.state.record``.
 
 The classes are msgspec structs: a decision copies and compares them more than anything else. Times are wall seconds
 since 1970; None means "not yet in this epoch".
@@ -141,7 +141,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         Wire("Summary of the conditions: Suspended, Pending, Assembling, Running, Restarting, Succeeded or Failed."),
     ] = ""
     phase_at: Annotated[Time, Wire("When this phase began.", name="phaseTime", summary=True)] = 0.0
-    reason: Annotated[Reason, Wire("Reason of this phase, in one word.")] = ""
+    reason: Annotated[Reason, Wire("Reason of this phase, in one word.", summary=True)] = ""
     message: Annotated[Message, Wire("What it waits for, or how it ended.", summary=True)] = ""
     generation: Annotated[Counter, Wire("Generation of the spec this status is about.", name="observedGeneration")] = 0
     epoch: Annotated[Counter, Wire("Number of this life of the gang, from 0.")] = 0
@@ -175,7 +175,8 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None
     conditions: Annotated[
-        tuple[Condition, ...], Wire("Conditions of the experiment; kubectl wait works on each.", most=MAX_CONDITIONS)
+        tuple[Condition, ...],
+        Wire("Conditions of the experiment; kubectl wait works on each.", most=MAX_CONDITIONS, summary=True),
     ] = ()
     story: Annotated[
         tuple[StoryLine, ...],

@@ -28,7 +28,7 @@ from muster.state.policies import blocked, culprit, disruptions
 from muster.state.policies.blocked import Obstacle
 from muster.state.policies.deadline import alerts
 from muster.state.record import ConditionType
-from muster.state.summary.messages import enumerate_missing, why_idle
+from muster.state.summary.messages import EXACT, enumerate_missing, share, why_idle
 from muster.state.view.probe_result import ProbeResult
 
 
@@ -72,8 +72,8 @@ def at_rest(context: Context) -> Assembly:
 def _by_readiness(context: Context) -> Assembly:
     tally, size = context.tally, context.plan.together
     here = min(tally.ready + tally.succeeded, size)
-    message = f"{here}/{size} members are ready"
-    if here < size and (pod := next(iter(tally.idle.values()), None)):
+    message = f"{share(here, size)} members are ready"
+    if here < size and size <= EXACT and (pod := next(iter(tally.idle.values()), None)):
         message += f"; rank {pod.rank} ({pod.name}, {why_idle(pod)})"
     return Assembly(here >= size, here > 0, here, (), message, None, None)
 
@@ -113,7 +113,7 @@ def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
         which = f"rank {coordinator.rank}, {pod.name}, running{state}"
         message = f"waiting for the coordinator to serve at {address} ({which})"
         if since is not None and context.now >= since + coordinator.first_serve:
-            stuck = ("CoordinatorNotServing", f"{message}, for {context.now - since:.0f} s")
+            stuck = ("CoordinatorNotServing", f"{message}, for more than {coordinator.first_serve:g} s")
         elif since is not None:
             look_again = since + coordinator.first_serve
     return Assembly(False, False, 0, (), message, stuck, look_again)
@@ -123,46 +123,62 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     size = context.plan.size
     total = probe.answer.expected if probe.answer.expected is not None else size
     complete = probe.passed if coordinator.complete is Completeness.PASSED else probe.arrived >= size
-    message = f"{probe.arrived}/{size} ranks arrived"
-    due = probe.since + coordinator.quiet
+    missing = size - probe.arrived
+    due = probe.since + max(coordinator.quiet, 2 * probe.gap)  # ranks that come slowly are not stuck at each pause
     quiet, stuck = context.now >= due, None
-    if not complete and probe.arrived < size:
-        message += "; " + enumerate_missing(context, probe.missing, size - probe.arrived)
+    message = f"{share(probe.arrived, size) if not quiet else f'{probe.arrived}/{size}'} ranks arrived"
+    if not complete and missing > 0 and (quiet or size <= EXACT):
+        message += "; " + enumerate_missing(context, probe.missing, missing)
+    lost, look_again = _silence(context, coordinator, probe)
     if total != size:
         stuck = ("ProcessCountMismatch", f"the coordinator waits for {total} processes, the gang has {size} members")
-    elif not probe.serving and not probe.leaving:
-        stuck = _unreachable(probe) if quiet else None
-    elif probe.answer.errors and probe.serving:
+    elif lost or not probe.serving:
+        stuck = lost
+    elif probe.answer.errors:
         rank, _, text = probe.answer.errors[0]
         rank = named.rank if (named := culprit.named(context)) else rank
         stuck = ("RankFailed", f"the coordinator gave up rank {rank}: {text}")
-    elif not complete and probe.arrived < size and quiet:
+    elif not complete and missing > 0 and quiet:
         stuck = ("RanksMissing", message)
-    look_again = None if quiet or stuck or (complete and probe.serving) else due
-    return Assembly(complete, probe.serving, probe.arrived, probe.missing, message, stuck, look_again)
+    elif not complete and not quiet:
+        look_again = min((at for at in (look_again, due) if at is not None), default=None)
+    present = probe.present(context.now)
+    return Assembly(complete, present, probe.arrived, probe.missing, message, stuck, look_again)
 
 
 def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
     """The coordinator reports only itself: the other members have arrived when their pods are ready."""
     others = _by_readiness(context)
-    due = probe.since + coordinator.quiet
-    quiet = context.now >= due
-    lost = not probe.serving and not probe.leaving
+    lost, look_again = _silence(context, coordinator, probe)
     return Assembly(
         complete=others.complete and probe.arrived > 0,
-        coordinator_ready=probe.serving,
+        coordinator_ready=probe.present(context.now),
         arrived=others.arrived,
         missing=(),
         message=f"{others.message}; {probe.answer.partial}",
-        stuck=_unreachable(probe) if lost and quiet else None,
-        look_again=due if lost and not quiet else None,
+        stuck=lost,
+        look_again=look_again,
     )
 
 
-def _unreachable(probe: ProbeResult) -> tuple[str, str]:
+def _silence(
+    context: Context, coordinator: Coordinator, probe: ProbeResult
+) -> tuple[tuple[str, str] | None, float | None]:
+    """What is stuck about a coordinator that does not answer, or not for long, and when that may change."""
+    turns_at = probe.turns_at(context.now)
+    if probe.leaving:
+        return None, turns_at
+    if probe.hold and not probe.present(context.now):
+        what = f"the coordinator comes and goes: it counts as serving once it has answered for {probe.hold:g} s"
+        return ("CoordinatorUnreachable", what), turns_at
+    if probe.silent_at is None:
+        return None, turns_at
+    due = probe.silent_at + coordinator.quiet
+    if context.now < due:
+        return None, min(due, turns_at or due)
     detail = f", {probe.answer.detail}" if probe.answer.detail else ""
     what = f"the coordinator served and does not any more: {probe.answer.coordinator}{detail}"
-    return "CoordinatorUnreachable", what
+    return ("CoordinatorUnreachable", what), turns_at
 
 
 def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
@@ -171,12 +187,11 @@ def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
     due = blocked.due(context.record, obstacle)
     if obstacle:
         soon = [at for at in (gathered.look_again, due) if at is not None and at > context.now]
-        gathered = replace(gathered, look_again=min(soon, default=None))
-    if obstacle and obstacle.begins <= context.now:
-        gathered = replace(gathered, message=_joined(obstacle, gathered.message), obstacle=obstacle)
+        message = _joined(obstacle, gathered.message)
+        gathered = replace(gathered, message=message, look_again=min(soon, default=None), obstacle=obstacle)
     refusal = context.view.engine.refusal
     alarm = (refusal.reason, refusal.message) if refusal else next(iter(alerts(context)), None)
-    if alarm is None and gathered.obstacle and obstacle and due is not None and due <= context.now:
+    if alarm is None and obstacle and due is not None and due <= context.now:
         alarm = obstacle.reason, obstacle.message
     alarm = alarm or disruptions.loop(context)
     if alarm is None:

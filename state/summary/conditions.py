@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from muster.state.context import Context
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record
-from muster.state.summary.messages import sentence, why_idle
+from muster.state.summary.messages import EXACT, sentence, share, why_idle
 
 NO_COORDINATOR = "NoCoordinator"
 """Reason of a CoordinatorReady that is true because the operator has no coordinator."""
@@ -82,8 +82,8 @@ def _scheduled(context: Context) -> Row:
         return ConditionType.SCHEDULED, True, "AllScheduled", f"all {context.plan.together} members have a node"
     scheduled, size = context.tally.scheduled, context.plan.together
     unplaced = next((pod for pod in context.tally.idle.values() if not pod.scheduled), None)
-    if unplaced is None:
-        return ConditionType.SCHEDULED, False, "Waiting", f"{scheduled}/{size} members have a node"
+    if unplaced is None or (size > EXACT and not unplaced.waiting_reason):
+        return ConditionType.SCHEDULED, False, "Waiting", f"{share(scheduled, size)} members have a node"
     why = f"rank {unplaced.rank} ({unplaced.name}, {why_idle(unplaced)})"
     reason = unplaced.waiting_reason or "Waiting"
-    return ConditionType.SCHEDULED, False, reason, f"{scheduled}/{size} members have a node; {why}"
+    return ConditionType.SCHEDULED, False, reason, f"{share(scheduled, size)} members have a node; {why}"

@@ -66,6 +66,18 @@ def sentence(cause: Cause) -> str:
     return f"{who} {what}{where}{why}"
 
 
+EXACT = 16
+"""Members of a gang up to which sentences give counts exactly."""
+
+
+def share(here: int, size: int) -> str:
+    """``3/4``; of a large gang the half: ``256 to 511 of 512``, which stays true while the count moves on."""
+    half = (size + 1) // 2
+    if size <= EXACT or here >= size:
+        return f"{here}/{size}"
+    return f"{half} to {size - 1} of {size}" if here >= half else f"fewer than {half} of {size}"
+
+
 def why_idle(pod: Pod) -> str:
     """Why a pod's program does not run yet: ``Pending: Unschedulable, 0/8 nodes have nvidia.com/gpu``."""
     reason = pod.waiting_reason or ("ContainerCreating" if pod.scheduled else "not scheduled yet")

@@ -1,28 +1,49 @@
-"""The summary of the status for people, computed from the facts at every step.
+"""The summary of the status for people, computed from the record at every step, and when it is written.
 
-Facts are persisted when they change. Counts and messages change with every pod, so a status that differs in nothing
-else is written at growing intervals: a gang of 512 that starts over ten minutes costs a handful of status
-writes and not 512.
+The rule. A status holds four kinds of things, and each has its own time:
+
+- *facts* (phase, epoch, restarts, cause, times): at once. They move with the life of the gang, which back-off bounds.
+- *turns* (status or reason of a condition that no fact carries: CoordinatorReady, Stuck): at once, from the budget.
+- *words* (the sentences and the reason): 4 s after the last write at the latest, from the budget.
+- *counts* (ready, roll) that no sentence shows: with the next write.
+
+The budget (``state.view.write_budget``) is six writes in a row and one more every 12 s. So a sentence that is not true
+any more stands for 4 s at most while there is budget, and for 12 s at most where it has changed faster than five times
+a minute for a while; an experiment makes at most 11 such writes in its worst minute and five in each one after that,
+and each writes the Events of its turns only. Two rules keep the budget for what is new: what flaps is damped where it
+is judged (a coordinator is lost after 4 s of silence, and comes back for good only after a time that doubles), and the
+sentence of a gang of more than ``EXACT`` members names the half that its count is in, which stays true while the count
+moves: the start of 512 members costs 6 status writes and not 512.
+
+The daemon's page and metrics have every count as it changes, at no cost to the API server.
 """
 
 from math import ceil
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from muster.state.context import Context
-from muster.state.policies import barrier, blocked
+from muster.state.policies import barrier
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
 from muster.state.summary.conditions import renew
-from muster.state.summary.messages import of_lingering, sentence
+from muster.state.summary.messages import of_lingering, sentence, share
+from muster.state.view.view import ReadOnlyBudget
 
-SUMMARY_PAUSE = 30.0
-"""Seconds after a phase began before its summary is refreshed for the first time."""
-SUMMARY_GROWTH = 5.0
-"""The next pause is that many times the age of the phase: a phase of ten minutes costs two refreshes, of a day five.
+TURNING = (ConditionType.COORDINATOR_READY, ConditionType.STUCK)
+"""Conditions that turn without a new fact."""
+WORDS_AFTER = 4.0
+"""Seconds after the last write within which sentences follow the truth."""
 
-The daemon's page and metrics have every count as it changes, at no cost to the API server."""
+
+class Due(NamedTuple):
+    """Whether the record is written now, when it may be if not, and whether that costs a write of the budget."""
+
+    write: bool
+    at: float | None = None
+    paid: bool = False
 
 
 def summarize(context: Context, assembly: Assembly) -> Record:
@@ -56,18 +77,19 @@ def _deadline(context: Context) -> float | None:
     total, started = context.plan.clock(ClockName.TOTAL), context.record.started_at
     if context.record.finished:
         return context.record.deadline
-    if blocked.queued(context.record):
-        return None  # it is moved by the time in the queue
     return float(ceil(started + total.after)) if total and started is not None else None
 
 
 def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Condition, ...]) -> tuple[str, str]:
     """One line: what it is waiting for."""
     record, tally, size = context.record, context.tally, context.plan.size
+    if assembly.stuck:
+        reason, message = assembly.stuck
+        if message in assembly.message:
+            return reason, assembly.message
+        return reason, "; ".join(filter(None, (message, assembly.message)))
     if record.phase is Phase.SUSPENDED:
         return "Suspended", "suspended by spec.suspend; set it to false to go on"
-    if assembly.stuck:
-        return assembly.stuck[0], assembly.message
     if not barrier.clear(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to end{_after(record)}"
     if record.phase is Phase.RESTARTING:
@@ -77,7 +99,7 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         return assembly.obstacle.reason, assembly.obstacle.message if pending else assembly.message
     if record.phase is Phase.PENDING:
         if tally.pods < size and tally.scheduled == tally.pods:
-            return "CreatingPods", f"{tally.pods}/{size} pods are there"
+            return "CreatingPods", f"{share(tally.pods, size)} pods are there"
         scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
         return "Pending", f"{size} members start" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
@@ -89,12 +111,21 @@ def _after(record: Record) -> str:
     return f"; {sentence(record.cause)}" if record.cause else ""
 
 
-def due(before: Record | None, after: Record, now: float) -> tuple[bool, float | None]:
-    """Whether the record must be written now, and if not, when its picture may be."""
+def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float) -> Due:
+    """When ``after`` is written; ``before`` is the record as persisted."""
     if before is None or before.facts != after.facts:
-        return True, None
-    if before == after:
-        return False, None
-    pause = max(SUMMARY_PAUSE, SUMMARY_GROWTH * (before.updated_at - after.phase_at))
-    refresh_at = max(before.updated_at, after.phase_at) + pause
-    return now >= refresh_at, refresh_at
+        return Due(True)
+    if _words(before) == _words(after):
+        return Due(False)
+    updated_at = min(before.updated_at, now)  # a wall clock that was set back must not silence the status
+    soon = now if _turns(before) != _turns(after) else updated_at + WORDS_AFTER
+    at = max(soon, budget.free_at(now))
+    return Due(now >= at, at, paid=True)
+
+
+def _words(record: Record) -> tuple[object, ...]:
+    return record.reason, record.message, [(each.type, each.reason, each.message) for each in record.conditions]
+
+
+def _turns(record: Record) -> list[tuple[object, ...]]:
+    return [(each.status, each.reason) for each in record.conditions if each.type in TURNING]

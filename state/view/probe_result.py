@@ -1,4 +1,10 @@
-"""What an epoch's coordinator said last, reduced once per answer so that a decision need not walk the ranks."""
+"""What an epoch's coordinator said last, reduced once per answer so that a decision need not walk the ranks.
+
+One lost probe says nothing: a coordinator is *absent* once it has been silent for ``LOST_AFTER``, and every answer
+before that ends the silence as if it had not been. One that is lost again and again is *unsteady*: from the third
+time on it counts as present only after it has answered for a time that doubles with each loss, so that a coordinator
+that comes and goes is said to do just that, and costs no status write each time.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,6 +15,12 @@ from muster.state.roll import RollAnswer, by_rank
 
 SHOWN_RANKS = 64
 """How many missing ranks are named."""
+LOST_AFTER = 4.0
+"""Seconds of silence after which a coordinator is absent: two lost probes and more (``daemon.prober_pool``)."""
+STEADY_LOSSES = 2
+"""Losses in one epoch after which the coordinator is present again at its first answer."""
+FIRST_HOLD, LAST_HOLD = 5.0, 60.0
+"""Seconds for which it must answer after more losses than that."""
 
 
 class ProbeResult(msgspec.Struct, frozen=True):
@@ -26,11 +38,38 @@ class ProbeResult(msgspec.Struct, frozen=True):
     passed: bool
     leaving: bool
     """Some rank left in good order: the run is ending, and a closed port is no alarm."""
+    silent_at: float | None = None
+    """Since when the coordinator that served has not answered; None while it does."""
+    losses: int = 0
+    """How often it has come back in this epoch after it was absent."""
+    back_at: float = 0.0
+    """When it came back last."""
+    gap: float = 0.0
+    """The longest time between two arrivals in this epoch."""
 
     @property
     def serving(self) -> bool:
         """The coordinator answers now."""
         return self.answer.coordinator.serving
+
+    @property
+    def hold(self) -> float:
+        """For how many seconds it must answer after its last loss before it is present again."""
+        late = self.losses - STEADY_LOSSES
+        return min(LAST_HOLD, FIRST_HOLD * 2.0 ** min(late - 1, 8)) if late > 0 else 0.0
+
+    def present(self, now: float) -> bool:
+        """Whether the coordinator counts as serving."""
+        if not self.served:
+            return False
+        if self.silent_at is None:
+            return now >= self.back_at + self.hold
+        return now < self.silent_at + LOST_AFTER and self.silent_at >= self.back_at + self.hold
+
+    def turns_at(self, now: float) -> float | None:
+        """When ``present`` turns by the mere passing of time."""
+        at = self.back_at + self.hold if self.silent_at is None else self.silent_at + LOST_AFTER
+        return at if at > now and self.present(at) != self.present(now) else None
 
 
 def probe_result(
@@ -48,16 +87,35 @@ def probe_result(
         answer = _with_silence(earlier.answer, answer)
     same = earlier is not None and _roll_of(earlier.answer) == _roll_of(answer)
     again = earlier is not None and earlier.answer.incarnation == answer.incarnation
+    silent_at, losses, back_at = _steadiness(answer, earlier)
+    arrived = len(answer.arrived)
+    grown = earlier is not None and arrived > earlier.arrived
     return ProbeResult(
         epoch=epoch,
         answer=answer,
         since=earlier.since if earlier and same else answer.at,
         served=serving or (earlier is not None and earlier.served),
-        arrived=len(answer.arrived),
+        arrived=arrived,
         missing=answer.missing[:SHOWN_RANKS],
         passed=answer.passed or (earlier is not None and earlier.passed and again),
         leaving=bool(answer.left) or (earlier is not None and earlier.leaving and again),
+        silent_at=silent_at,
+        losses=losses,
+        back_at=back_at,
+        gap=max(earlier.gap, answer.at - earlier.since if grown and earlier.arrived else 0.0) if earlier else 0.0,
     )
+
+
+def _steadiness(answer: RollAnswer, earlier: ProbeResult | None) -> tuple[float | None, int, float]:
+    """``silent_at``, ``losses`` and ``back_at`` after an answer."""
+    if earlier is None or not earlier.served:
+        return None, 0, 0.0
+    if not answer.coordinator.serving:
+        began = answer.at - answer.latency  # it was silent from the moment it was asked
+        return (began if earlier.silent_at is None else earlier.silent_at), earlier.losses, earlier.back_at
+    if earlier.silent_at is not None and answer.at >= earlier.silent_at + LOST_AFTER:
+        return None, earlier.losses + 1, answer.at
+    return None, earlier.losses, earlier.back_at
 
 
 def _roll_of(answer: RollAnswer) -> tuple[object, ...]:

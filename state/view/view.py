@@ -14,6 +14,7 @@ from muster.state.roll import RollAnswer
 from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.tally import NO_TALLY, Tally
+from muster.state.view.write_budget import WriteBudget
 
 
 class ReadOnlyFacts(Protocol):
@@ -36,6 +37,12 @@ class ReadOnlyFacts(Protocol):
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool: ...
 
 
+class ReadOnlyBudget(Protocol):
+    """The write budget as a decision may read it."""
+
+    def free_at(self, now: float) -> float: ...
+
+
 class ReadOnlyView(Protocol):
     """The view as a policy may read it: it has no method that changes anything."""
 
@@ -43,6 +50,8 @@ class ReadOnlyView(Protocol):
     def epochs(self) -> Mapping[int, Tally]: ...
     @property
     def engine(self) -> ReadOnlyFacts: ...
+    @property
+    def writes(self) -> ReadOnlyBudget: ...
     def of(self, epoch: int) -> Tally: ...
     def others(self, epoch: int) -> list[Tally]: ...
     def probe_result_of(self, epoch: int) -> ProbeResult | None: ...
@@ -55,6 +64,7 @@ class View:
     epochs: dict[int, Tally] = field(default_factory=dict)
     engine: EngineFacts = field(default_factory=EngineFacts)
     probe: ProbeResult | None = None
+    writes: WriteBudget = field(default_factory=WriteBudget)
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
         """Replace one pod's record (None: was not there, or is gone). True if a tracked field changed."""

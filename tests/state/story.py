@@ -50,6 +50,8 @@ class Story:
             assert not decision.read_first
         if decision.write:
             self.writes += 1
+            if decision.paid:
+                self.view.writes.spend(self.now)
             self.record = decision.record
             self.told += [line.reason for line in decision.story]
             again = decide(self.plan, self.record, self.view, self.now)

@@ -383,7 +383,7 @@ def test_it_wakes_to_refresh_the_picture() -> None:
     kept = look(view(pod(0, **idle)), after=0).record
     seen = view(pod(0, **idle), pod(1, **idle))
     again = decide(plan(backoff=BACKING_OFF), kept, seen, NOW + 1)
-    assert (again.write, again.wake_at) == (False, NOW + 30)
+    assert (again.write, again.wake_at) == (False, NOW + 4)
     assert again.record == kept  # what is not written has not happened
 
 

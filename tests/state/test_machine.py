@@ -252,6 +252,8 @@ def test_a_coordinator_that_falls_silent_is_stuck_but_not_restarted(state: Coord
     story.assemble()
     story.silence(state)
     story.look(1)
+    assert story.condition(ConditionType.COORDINATOR_READY) == (True, "Serving")
+    story.look(3)
     assert story.condition(ConditionType.COORDINATOR_READY) == (False, "NotServing")
     story.look(6)
     assert story.condition(ConditionType.STUCK) == (True, "CoordinatorUnreachable")
@@ -415,14 +417,14 @@ def test_a_missing_pod_is_created_again_before_the_gang_was_complete() -> None:
     assert [member.rank for member in create.members] == [3]
 
 
-def test_the_picture_is_refreshed_at_growing_intervals() -> None:
+def test_a_large_gang_that_gets_its_nodes_one_by_one_costs_few_writes() -> None:
     story = Story(plan(size=64))
     story.launch()
     before = story.writes
     for rank in range(63):  # one more pod gets a node each second
         story.schedule(rank)
         story.look(1)
-    assert story.writes - before <= 5
+    assert story.writes - before <= 2
 
 
 def test_an_empty_gang_has_succeeded() -> None:

@@ -37,7 +37,7 @@ class Wire:
     """What a field means.
 
     ``name`` is its name on the wire where that is not its own in camelCase. A ``summary`` is for people and persisted
-    at intervals; every other field is a fact, and persisted the moment it changes. A status without a ``required``
+    from a budget; every other field is a fact, and persisted the moment it changes. A status without a ``required``
     field cannot be read. ``most`` bounds a list, which keeps its first or its ``newest`` items. ``of`` names the number
     that is written behind this one, as in ``3/4``.
     """

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.simulation.oracles.ends import ended
 from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.result import Result
-from tests.simulation.plans.masks import CONVERGE, extra_refresh_delay
+from tests.simulation.plans.masks import CONVERGE
 from tests.simulation.plans.plan import FOREIGN_CHANGES
 from tests.simulation.world.world import EPOCH, World
 
@@ -18,7 +18,7 @@ def at_rest(world: World, clean: Result | None) -> Iterator[str]:
     actions = [EPOCH + step.second for step in world.scenario.user_actions]
     last = max([*changes, *faults, *actions])
     written = world.writes[-1].at if world.writes else 0.0
-    if written > last + world.scenario.settle_within + extra_refresh_delay(world):
+    if written > last + world.scenario.settle_within:
         yield f"the last write comes {written - last:.1f} s after every other change"
     if clean is not None and not world.plan.has(*FOREIGN_CHANGES):
         late = ended(world) - clean.ended - sum(fault.seconds for fault in world.plan.faults)

@@ -1,7 +1,5 @@
 """Where the end of a plan may differ from that of its clean run, and why."""
 
-from muster.state.summary.status import SUMMARY_GROWTH
-from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import CRASHES, Plan
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.operators import OPERATORS
@@ -35,14 +33,6 @@ def cause_may_differ(plan: Plan) -> bool:
     taken = any(isinstance(event, Preempted | NodeLost) for event in scenarios()[plan.scenario].incidents)
     alike = bool(plan.faults) and not OPERATORS[plan.operator].survivors_known
     return plan.shuffle or plan.has(*CRASHES) or (late and taken) or alike
-
-
-def extra_refresh_delay(world: World) -> float:
-    """Seconds by which the last refresh of status.message may be later in an experiment that does not end: the interval
-    between refreshes grows with the age of the phase, and a ``hold`` fault makes the phase older."""
-    if world.scenario.end.phase in OVER:
-        return 0.0
-    return SUMMARY_GROWTH * sum(fault.seconds for fault in world.plan.faults if fault.kind == "hold")
 
 
 def acted_on_before_seen(world: World, name: str) -> bool:

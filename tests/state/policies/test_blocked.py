@@ -112,7 +112,7 @@ def test_a_kubelet_that_alternates_between_reasons_flaps_nothing() -> None:
         story.look(1)
     assert story.told.count("Stuck") == 1
     assert "NotStuck" not in story.told
-    assert story.writes <= writes + 3
+    assert story.writes <= writes + 11, "the words follow, from the budget"
 
 
 def test_members_held_by_different_reasons_are_stuck_in_time() -> None:

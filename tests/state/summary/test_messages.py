@@ -14,6 +14,7 @@ from muster.state.summary.messages import (
     expected_name,
     of_lingering,
     sentence,
+    share,
     why_idle,
     why_missing,
 )
@@ -154,3 +155,18 @@ def test_pods_of_older_epochs_are_counted_and_the_first_is_named() -> None:
     assert of_lingering(case(second)) == f"1 pod of an older epoch ({second.name})"
     assert of_lingering(case(first, second)) == f"2 pods of older epochs (first: {first.name} on node node-0)"
     assert of_lingering(case(second, first)) == f"2 pods of older epochs (first: {second.name})"
+
+
+# --- counts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("here", "size", "text"),
+    [
+        (0, 4, "0/4"), (3, 4, "3/4"), (15, 16, "15/16"), (0, 17, "fewer than 9 of 17"), (8, 17, "fewer than 9 of 17"),
+        (9, 17, "9 to 16 of 17"), (17, 17, "17/17"), (255, 512, "fewer than 256 of 512"),
+        (256, 512, "256 to 511 of 512"), (511, 512, "256 to 511 of 512"), (6, 4, "6/4"),
+    ],
+)  # fmt: skip
+def test_the_count_of_a_large_gang_is_said_by_halves(here: int, size: int, text: str) -> None:
+    assert share(here, size) == text

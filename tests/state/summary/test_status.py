@@ -11,7 +11,8 @@ from muster.state.pod import Pod, PodPhase
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockAction, ClockName
-from muster.state.summary.status import SUMMARY_PAUSE, due, summarize
+from muster.state.summary.status import WORDS_AFTER, Due, due, summarize
+from muster.state.view.write_budget import BURST, REFILL, WriteBudget
 from tests.builders import NOW, Clock, plan, pod, record, view
 
 REST = Assembly(False, False, 0, (), "", None, None)
@@ -98,6 +99,13 @@ def test_what_is_stuck_goes_before_everything_else() -> None:
     assert words(stuck, phase=Phase.RUNNING) == ("RanksMissing", "3/4; rank 2")
 
 
+def test_the_line_begins_with_what_the_condition_stuck_says() -> None:
+    mismatch = ("ProcessCountMismatch", "the coordinator waits for 3 processes, the gang has 2 members")
+    stuck = replace(HERE, stuck=mismatch, message="2/2 ranks arrived")
+    assert words(stuck, phase=Phase.ASSEMBLING) == (mismatch[0], f"{mismatch[1]}; 2/2 ranks arrived")
+    assert words(replace(stuck, message=""), phase=Phase.SUSPENDED) == mismatch
+
+
 def test_old_pods_are_waited_for_by_name() -> None:
     old = pod(0, epoch=0)
     waiting = f"waiting for 1 pod of an older epoch ({old.name} on node node-0) to end"
@@ -133,39 +141,64 @@ def test_then_ranks_are_awaited_and_the_roll_is_complete() -> None:
 # --- when it is written ------------------------------------------------------------------------------------------
 
 FACT = record(updated_at=NOW + 20)
+UNSTUCK = Condition(ConditionType.STUCK, False, "NotStuck", "", 1, NOW)
+STUCK = Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 1, NOW)
 
 
-def test_what_was_never_written_and_every_new_fact_is_written_at_once() -> None:
-    assert due(None, FACT, NOW + 20) == (True, None)
-    assert due(FACT, replace(FACT, epoch=1), NOW + 20) == (True, None)
+def empty(now: float) -> WriteBudget:
+    """A budget that has just been used up."""
+    budget = WriteBudget()
+    for _ in range(BURST):
+        budget.spend(now)
+    return budget
+
+
+def test_what_was_never_written_and_every_new_fact_is_written_at_once_without_a_budget() -> None:
+    spent = empty(NOW + 20)
+    assert due(None, FACT, spent, NOW + 20) == Due(True)
+    assert due(FACT, replace(FACT, epoch=1), spent, NOW + 20) == Due(True)
 
 
 def test_what_has_not_changed_is_not_written() -> None:
-    assert due(FACT, FACT, NOW + 9999) == (False, None)
+    assert due(FACT, FACT, WriteBudget(), NOW + 9999) == Due(False)
 
 
-def test_counts_and_messages_wait_five_times_as_long_as_the_phase_is_old() -> None:
+def test_a_sentence_is_written_four_seconds_after_the_last_write_at_the_latest() -> None:
     told = replace(FACT, message="3/4")
-    assert due(FACT, told, NOW + 21) == (False, NOW + 120)
-    assert due(FACT, told, NOW + 119.9) == (False, NOW + 120)
-    assert due(FACT, told, NOW + 120) == (True, NOW + 120)
+    assert due(FACT, told, WriteBudget(), NOW + 21) == Due(False, NOW + 24, paid=True)
+    assert due(FACT, told, WriteBudget(), NOW + 24) == Due(True, NOW + 24, paid=True)
+    assert due(FACT, told, WriteBudget(), NOW + 9999).write
 
 
-def test_but_at_least_half_a_minute() -> None:
-    fresh = record(updated_at=NOW + 1)
-    assert due(fresh, replace(fresh, ready=3), NOW + 1) == (False, NOW + 31)
-    assert SUMMARY_PAUSE == 30.0
-    new_phase = replace(record(updated_at=NOW - 50), message="x")
-    assert due(record(updated_at=NOW - 50), new_phase, NOW) == (False, NOW + 30)
+def test_a_turn_of_a_condition_is_written_at_once() -> None:
+    before = replace(FACT, conditions=(UNSTUCK,))
+    assert due(before, replace(before, conditions=(STUCK,)), WriteBudget(), NOW + 20) == Due(True, NOW + 20, paid=True)
+
+
+def test_neither_is_written_before_the_budget_has_room() -> None:
+    before = replace(FACT, conditions=(UNSTUCK,))
+    spent = empty(NOW + 20)
+    for after in (replace(before, conditions=(STUCK,)), replace(before, message="3/4")):
+        assert due(before, after, spent, NOW + 20) == Due(False, NOW + 20 + REFILL, paid=True)
+        assert due(before, after, spent, NOW + 20 + REFILL).write
+
+
+def test_counts_that_no_sentence_shows_wait_for_the_next_write() -> None:
+    assert due(FACT, replace(FACT, ready=131, roll=RollCall(512, 131)), WriteBudget(), NOW + 9999) == Due(False)
+
+
+def test_a_wall_clock_that_was_set_back_does_not_silence_the_status() -> None:
+    told = replace(FACT, message="3/4")
+    assert due(FACT, told, WriteBudget(), NOW - 3600) == Due(False, NOW - 3600 + WORDS_AFTER, paid=True)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"generation": 2}, {"phase": Phase.RUNNING}, {"reason": "x"}, {"epoch": 1}, {"restarts": 1}, {"disruptions": 1},
+        {"generation": 2}, {"phase": Phase.RUNNING}, {"epoch": 1}, {"restarts": 1}, {"disruptions": 1},
         {"started_at": NOW}, {"epoch_at": NOW}, {"scheduled_at": NOW}, {"assembling_at": NOW}, {"assembled_at": NOW},
         {"ending_at": NOW}, {"resume_at": NOW}, {"finished_at": NOW}, {"deadline": NOW}, {"coordinator": "x"},
-        {"cause": CAUSE}, {"conditions": (Condition(ConditionType.FAILED, True, "x", "", 1, NOW),)},
+        {"cause": CAUSE},
     ],
 )  # fmt: skip
 def test_each_fact_is_a_fact(changes: dict[str, Any]) -> None:
@@ -174,15 +207,16 @@ def test_each_fact_is_a_fact(changes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"message": "x"}, {"ready": 1}, {"size": 9}, {"roll": RollCall(4, 1)}, {"phase_at": NOW + 1}, {"updated_at": NOW}],
+    [
+        {"reason": "x"},
+        {"conditions": (STUCK,)},
+        {"message": "x"},
+        {"ready": 1},
+        {"size": 9},
+        {"roll": RollCall(4, 1)},
+        {"phase_at": NOW + 1},
+        {"updated_at": NOW},
+    ],
 )
 def test_the_rest_is_picture(changes: dict[str, Any]) -> None:
     assert replace(FACT, **changes).facts == FACT.facts
-
-
-def test_of_a_condition_only_the_message_and_the_generation_are_picture() -> None:
-    was = Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 1, NOW)
-    before = record(conditions=(was,))
-    assert record(conditions=(replace(was, message="rank 3", generation=2),)).facts == before.facts
-    assert record(conditions=(replace(was, status=False),)).facts != before.facts
-    assert record(conditions=(replace(was, reason="Other"),)).facts != before.facts

@@ -1,0 +1,33 @@
+"""How often words of one experiment may still be written: a token bucket, in the memory of the daemon.
+
+``state.summary.status`` has the rule that it serves. A daemon that takes over starts with a full bucket.
+"""
+
+from dataclasses import dataclass
+
+BURST = 6
+"""Writes in a row."""
+REFILL = 12.0
+"""Seconds per further write: five a minute."""
+
+
+@dataclass(slots=True)
+class WriteBudget:
+    """``spent`` is the wall second at which the bucket would have been full after the last write: one number is enough.
+
+    Each write moves it ``REFILL`` seconds on; the bucket is empty while it is ``BURST`` refills ahead of now.
+    """
+
+    spent: float = 0.0
+
+    def free_at(self, now: float) -> float:
+        """When the next write may be made: now, or later."""
+        return max(now, self._spent(now) - (BURST - 1) * REFILL)
+
+    def spend(self, now: float) -> None:
+        """A write is made."""
+        self.spent = self._spent(now) + REFILL
+
+    def _spent(self, now: float) -> float:
+        """Between an empty bucket and a full one, also after a wall clock that was set back."""
+        return min(max(self.spent, now), now + BURST * REFILL)

@@ -1,0 +1,35 @@
+"""The write budget: six in a row, then five a minute."""
+
+from muster.state.view.write_budget import BURST, REFILL, WriteBudget
+from tests.builders import NOW
+
+
+def writes(seconds: float, step: float = 1.0, budget: WriteBudget | None = None, begin: float = NOW) -> int:
+    """How many writes are made by one who would write at every step."""
+    budget, now, made = budget or WriteBudget(), begin, 0
+    while now < begin + seconds:
+        if budget.free_at(now) <= now:
+            budget.spend(now)
+            made += 1
+        now += step
+    return made
+
+
+def test_six_writes_in_a_row_are_free_and_then_one_every_twelve_seconds() -> None:
+    assert (BURST, REFILL) == (6, 12.0)
+    assert writes(1.0, 0.1) == 6
+    assert writes(60.0) == 10
+    assert writes(600.0) == 55
+
+
+def test_it_is_full_again_after_a_minute_and_never_fuller() -> None:
+    budget = WriteBudget()
+    writes(60.0, budget=budget)
+    assert writes(1.0, 0.1, budget, NOW + 60 + BURST * REFILL) == BURST
+    assert writes(1.0, 0.1, budget, NOW + 1e6) == BURST
+
+
+def test_a_clock_that_was_set_back_costs_one_full_bucket_at_most() -> None:
+    budget = WriteBudget()
+    writes(60.0, budget=budget)
+    assert budget.free_at(NOW - 86400) <= NOW - 86400 + REFILL
