@@ -25,6 +25,7 @@ from muster.daemon.settings import Settings
 from muster.daemon.shutdown import Stage, end_tasks, shut_down
 from muster.daemon.takeover import stand_by, take_over
 from muster.daemon.web.health import DaemonHealth
+from muster.kube.denials import Denials
 from muster.kube.instrumented import MeasuredTransport, labels
 from muster.kube.leaderelection.elector import Elector
 from muster.kube.leaderelection.fence import FencedTransport
@@ -75,7 +76,8 @@ class Daemon:
         """
         self.settings = settings
         self.instruments = Instruments(version, lambda: self.index.pods, lambda: len(self.queue))
-        transport = MeasuredTransport(transport, self.instruments.request, monotonic)
+        self.denials = Denials(monotonic)
+        transport = MeasuredTransport(transport, self.instruments.request, monotonic, self._answered)
         self.unfenced = transport
         """For requests that change nothing, such as reviews of readers: a standby sends them too."""
         self.elector: Elector | None = None
@@ -116,7 +118,7 @@ class Daemon:
             clock=clock,
             monotonic=monotonic,
         )
-        self.health = DaemonHealth(self.informers, self.loop_lag, monotonic)
+        self.health = DaemonHealth(self.informers, self.denials, self.elector, self.loop_lag, monotonic)
         self.instruments.registry.register(
             ExperimentCollector(lambda: self.subjects() if self.leading else (), clock, deadlines=deadline.ends)
         )
@@ -139,14 +141,6 @@ class Daemon:
     def leading(self) -> bool:
         """This daemon decides and writes. Without an election it always does."""
         return self.elector is None or self.elector.leading
-
-    def leadership(self) -> str:
-        """One line for people: whether this daemon leads."""
-        if self.elector is None:
-            return "ok"
-        if self.leading:
-            return f"ok: leading as {self.elector.identity}"
-        return f"ok: standing by; {self.elector.holder or 'no daemon'} leads"
 
     def subjects(self) -> Iterator[Subject]:
         """Every experiment that has a plan and a record, for metrics and the roll-call page."""
@@ -274,6 +268,11 @@ class Daemon:
         if self.elector is not None:
             await end_tasks([task for task in self._others if task.get_name() == "election"])
             await self.elector.resign()
+
+    def _answered(self, verb: str, resource: str, error: ApiError | None) -> None:
+        """A request was answered. Reviews of readers are left out: no decision needs them."""
+        if resource not in ("tokenreviews", "subjectaccessreviews"):
+            self.denials.observe(verb, resource, error)
 
     def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         self.controller.heard(uid, epoch, answer)

@@ -1,6 +1,6 @@
 """The informers: a reflector and a store for each watched kind, and the resourceVersions they have reached."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -100,13 +100,6 @@ class Informers:
         )
         self.reflectors["pods"].learn(seen, list(view.pods()))
         return seen.version
-
-    def stale(self, now: float) -> Iterator[tuple[str, float]]:
-        """The watches that have been silent for longer than allowed, with the seconds of silence."""
-        for name, reflector in self.reflectors.items():
-            silence = reflector.staleness(now)
-            if silence > 2 * reflector.settings.silence:
-                yield name, silence
 
     def _reached(self, _version: int) -> None:
         self._advanced()

@@ -22,8 +22,8 @@ from muster.daemon import logs
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.connections import Listener
-from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
 from muster.daemon.web.health import HealthServer
+from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
 from muster.kube.connection import Connection
@@ -74,13 +74,12 @@ async def serve(settings: Settings) -> int:
         settings.http_host,
         settings.http_port,
         clock=time.time,
-        leadership=daemon.leadership,
         authenticator=Anyone() if trusted else TokenAuthenticator(Reviews(daemon.unfenced, uninterrupted)),
         names={name.strip().lower() for name in settings.http_names.split(",")} - {""},
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]
     if settings.health_port is not None:
-        health = HealthServer(daemon.health, daemon.leadership, settings.health_host, settings.health_port)
+        health = HealthServer(daemon.health, settings.health_host, settings.health_port)
         listeners.append(("health", health))
     ports = await _listen(listeners)
     if ports is None:

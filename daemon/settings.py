@@ -14,6 +14,7 @@ from pydantic_settings import (
 )
 
 from muster.kube.leaderelection.rules import LONGEST
+from muster.kube.listwatch.reflector import ReflectorSettings
 
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -69,7 +70,8 @@ class Settings(BaseSettings):
     workers: int = Field(8, ge=1, le=256, description="experiments that may be in a step at the same time")
     write_concurrency: int = Field(32, ge=1, le=1024, description="writes to the API server at the same time")
     watch_silence: Seconds = Field(
-        70.0, description="seconds without a byte after which a watch is opened anew; bookmarks come every 60"
+        ReflectorSettings().silence,
+        description="seconds without a byte after which a watch is opened anew; bookmarks come every 60, if not late",
     )
     shutdown_timeout: Seconds = Field(20.0, description="seconds all stages of a shutdown may take together")
     leader_elect: bool = Field(

@@ -137,7 +137,8 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resum
         case Suspend():
             return replace(_next_epoch(record, Phase.SUSPENDED, now), started_at=None, consecutive_disruptions=0)
         case Resume():
-            return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now)
+            # Until the barrier is clear nothing can start: the clock over nodes waits for it.
+            return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now if barrier.clear(context) else None)
 
 
 def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
@@ -168,6 +169,8 @@ def _progress(context: Context, assembly: Assembly) -> Record:
         return enter(record, Phase.PENDING, now, epoch_at=now, resume_at=None)
     if not record.gathering:
         return record
+    if record.epoch_at is None and barrier.clear(context):  # it was resumed while old pods were ending
+        record = replace(record, epoch_at=now)
     if record.scheduled_at is None and tally.scheduled >= context.plan.together:
         record = replace(record, scheduled_at=now)
     if record.phase is Phase.PENDING and tally.started:

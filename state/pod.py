@@ -67,11 +67,15 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     waiting_reason: str
     """Why it does not run: Unschedulable, ImagePullBackOff, ContainerCreating, CreateContainerConfigError ..."""
     waiting_message: str
+    """Of a pod with scheduling gates, their names."""
     exit: Exit | None
     disruption: str
-    """Reason of a true DisruptionTarget condition, or of a pod failure that the node caused (Evicted, NodeLost ...)."""
+    """Reason of a true DisruptionTarget condition (TerminationTarget is Kueue's), or of a pod failure that the node
+    caused (Evicted, NodeLost ...)."""
     attempt: int = 0
     """The life of its job within the epoch; -1 for nonsense."""
+    cut_off: bool = False
+    """Its node is NotReady: it was marked not ready while its containers say that they are."""
 
     @property
     def live(self) -> bool:

@@ -5,13 +5,20 @@ reader of pages or metrics uses, and whose connections are closed after one answ
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from aiohttp import web
 
+from muster.api.values.printable import MESSAGE, printable
 from muster.daemon.informers import Informers
 from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.web.connections import Limits, Listener
+from muster.kube.denials import Denials
+from muster.kube.leaderelection.elector import Elector
+from muster.kube.listwatch.reflector import Reflector
+
+BLIND = 15.0
+"""Seconds without an open watch after which the daemon is not ready. An API server that restarts is back sooner."""
 
 LIVE_LAG = 30.0
 """Seconds without a turn of the event loop after which the process must be restarted."""
@@ -27,14 +34,29 @@ class Health(Protocol):
         """Problems that need a restart of the process."""
 
     def unready(self) -> Mapping[str, str]:
-        """Problems that keep the daemon from deciding: watches that are not synced or are stale."""
+        """Problems that keep the daemon from deciding: watches, rights, the Lease."""
+
+    def role(self) -> str:
+        """Whether this daemon leads or stands by, for people; empty without an election."""
 
 
 class DaemonHealth:
-    """Reads the informers and the loop lag; ``monotonic`` is the reflectors' clock."""
+    """Reads the informers, the denied requests, the election and the loop lag.
 
-    def __init__(self, caches: Informers, loop_lag: LoopLagMonitor, monotonic: Callable[[], float]) -> None:
+    ``monotonic`` is the reflectors' clock; without an election ``elector`` is None.
+    """
+
+    def __init__(
+        self,
+        caches: Informers,
+        denials: Denials,
+        elector: Elector | None,
+        loop_lag: LoopLagMonitor,
+        monotonic: Callable[[], float],
+    ) -> None:
         self._caches = caches
+        self._denials = denials
+        self._elector = elector
         self._loop_lag = loop_lag
         self._monotonic = monotonic
 
@@ -44,47 +66,69 @@ class DaemonHealth:
         return {"event-loop": f"it has not turned for {lag:.0f} s"} if lag >= LIVE_LAG else {}
 
     def unready(self) -> Mapping[str, str]:
-        """Problems that keep the daemon from deciding: watches without their first list, and silent watches."""
-        unsynced = {
-            f"watch {name}": "the first list is not complete"
-            for name, reflector in self._caches.reflectors.items()
-            if not reflector.synced
-        }
-        stale = self._caches.stale(self._monotonic())
-        return unsynced | {f"watch {name}": f"silent for {seconds:.0f} s" for name, seconds in stale}
+        """Problems that keep the daemon from deciding, or a standby from taking over."""
+        problems = {f"requests to {kind}": text for kind, text in self._denials.lasting()}
+        if self._elector is not None and not self._elector.leading and self._elector.problem:
+            problems["lease"] = f"cannot be read or renewed: {self._elector.problem}"
+        for name, reflector in self._caches.reflectors.items():
+            if problem := self._watch(reflector):
+                problems[f"watch {name}"] = problem
+        return problems
+
+    def role(self) -> str:
+        """Whether this daemon leads or stands by, for people; empty without an election."""
+        if self._elector is None:
+            return ""
+        if self._elector.leading:
+            return f"leading as {self._elector.identity}"
+        holder = self._elector.holder
+        if holder == self._elector.identity:
+            return "standing by; the Lease still names this daemon, which could not renew it in time"
+        if self._elector.problem and holder:
+            return f"standing by; {holder} led when the Lease was last read"
+        return f"standing by; {holder or 'no daemon'} leads"
+
+    def _watch(self, reflector: Reflector[Any]) -> str:
+        """Why the cache of that reflector does not follow the API server; empty if it does."""
+        now, failing = self._monotonic(), reflector.failing
+        if failing is not None and (failing.denied or now - failing.since >= BLIND):
+            return f"not open for {now - failing.since:.0f} s: {failing.problem}"
+        if not reflector.synced:
+            return "the first list is not complete"
+        silence = reflector.staleness(now)
+        return f"silent for {silence:.0f} s" if silence > 2 * reflector.settings.silence else ""
 
 
-def probe_answer(path: str, health: Health, leadership: Callable[[], str]) -> web.Response | None:
+def probe_answer(path: str, health: Health) -> web.Response | None:
     """The answer to ``/livez`` or ``/readyz``; None for any other path."""
     match path:
         case "/livez":
-            return _condition(health.dead(), "ok")
+            return _condition(health.dead())
         case "/readyz":
-            return _condition(health.unready(), leadership())
+            return _condition(health.unready(), health.role())
     return None
 
 
 class HealthServer(Listener):
     """Answers the kubelet's probes and nothing else."""
 
-    def __init__(
-        self, health: Health, leadership: Callable[[], str], host: str, port: int, limits: Limits = PROBES
-    ) -> None:
-        """``leadership`` gives the text of ``/readyz`` for a daemon that is ready."""
+    def __init__(self, health: Health, host: str, port: int, limits: Limits = PROBES) -> None:
         super().__init__(self._probe, host, port, limits)
         self._health = health
-        self._leadership = leadership
 
     async def _probe(self, request: web.BaseRequest) -> web.Response:
-        response = probe_answer(request.path, self._health, self._leadership)
+        response = probe_answer(request.path, self._health)
         if response is None or request.method not in ("GET", "HEAD"):
             response = web.Response(status=404, text="GET /livez or /readyz; nothing else is served on this port.\n")
         response.force_close()
         return response
 
 
-def _condition(problems: Mapping[str, str], well: str) -> web.Response:
+def _condition(problems: Mapping[str, str], role: str = "") -> web.Response:
     if not problems:
-        return web.Response(text=f"{well}\n")
-    lines = [f"{part}: {problem}\n" for part, problem in problems.items()]
-    return web.Response(text="".join(lines), status=503)
+        return web.Response(text=f"ok: {role}\n" if role else "ok\n")
+    lines = [
+        *(f"{part}: {printable(problem, MESSAGE)}" for part, problem in problems.items()),
+        *([role] if role else []),
+    ]
+    return web.Response(text="\n".join((*lines, "")), status=503)

@@ -9,8 +9,8 @@ pod the kubelet's probes do not come here but to a listener of their own (``heal
 ======================================  =====================================================================
 ``/metrics``                            OpenMetrics for those who ask for it, else the Prometheus text format
 ``/livez``                              200 while the event loop beats, else 503 with what is wrong
-``/readyz``                             200 when every watch is synced and fresh, else 503 with what is not; says
-                                        whether this daemon leads
+``/readyz``                             200 while nothing keeps the daemon from deciding, else 503 with what does
+                                        (watches, rights, the Lease); says whether this daemon leads
 ``/``                                   the page
 ``/experiments.json``                   a listing; ``?limit=`` (1 to 1000) and ``?after=namespace/name``
 ``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document
@@ -27,8 +27,8 @@ from prometheus_client.registry import Collector
 
 from muster.daemon.web import page, rollcall
 from muster.daemon.web.connections import Limits, Listener
-from muster.daemon.web.readers import Anyone, Authenticator, Reader, Refused, check_host
 from muster.daemon.web.health import Health, probe_answer
+from muster.daemon.web.readers import Anyone, Authenticator, Reader, Refused, check_host
 from muster.daemon.web.schemas import Listing
 from muster.metrics.collector import Subject
 from muster.metrics.exposition import look, write
@@ -86,7 +86,6 @@ class HttpServer(Listener):
         port: int,
         *,
         clock: Callable[[], float],
-        leadership: Callable[[], str] = lambda: "ok",
         authenticator: Authenticator | None = None,
         names: Collection[str] = (),
         limits: Limits = READERS,
@@ -100,7 +99,6 @@ class HttpServer(Listener):
         self._health = health
         self._index = index
         self._clock = clock
-        self._leadership = leadership
         self._authenticator = authenticator or Anyone()
         self._names = names
         self._scrape = asyncio.Lock()
@@ -127,7 +125,7 @@ class HttpServer(Listener):
 
     async def _route(self, request: web.BaseRequest) -> web.Response:
         check_host(request.headers.getall("Host", []), self._names)
-        if probe := probe_answer(request.path, self._health, self._leadership):
+        if probe := probe_answer(request.path, self._health):
             return probe
         reader = await self._authenticator.reader(request.headers.getall("Authorization", []), request.remote or "")
         match request.path.split("/")[1:]:

@@ -16,14 +16,24 @@ Observe = Callable[[str, str, str, float], None]
 The outcome is ``ok``, the class name of the ``ApiError``, or ``cancelled``: a closed set, fit for a metric's label.
 """
 
+Answered = Callable[[str, str, ApiError | None], None]
+"""Called after every request that was not cancelled, with verb, resource and the error (None: it succeeded)."""
+
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
 class MeasuredTransport:
     """See ``muster.kube.transport.Transport``. ``monotonic`` gives seconds."""
 
-    def __init__(self, transport: Transport, observe: Observe, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        observe: Observe,
+        monotonic: Callable[[], float],
+        answered: Answered = lambda _verb, _resource, _error: None,
+    ) -> None:
         self._transport = transport
+        self._answered = answered
         self._observe = observe
         self._monotonic = monotonic
 
@@ -44,8 +54,10 @@ class MeasuredTransport:
                 method, path, params=params, body=body, content_type=content_type, timeout=timeout
             )
             outcome = "ok"
+            self._answered(*labels(method, path), None)
         except ApiError as error:
             outcome = type(error).__name__
+            self._answered(*labels(method, path), error)
             raise
         finally:
             self._observe(*labels(method, path), outcome, self._monotonic() - began)

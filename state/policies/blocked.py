@@ -7,32 +7,62 @@ it is gone:
 ===================  ===================================================================  ========
 reason               obstacle                                                             patience
 ===================  ===================================================================  ========
+``Queued``           scheduling gates are on pods: another controller queues them         none
+``PartlyQueued``     the same, while other members run                                    60 s
+``NodeNotReady``     the node lifecycle controller has marked a running member's node     15 s
 the container's own  a container that cannot be made, or an image that cannot be pulled   15 s
 the scheduler's own  no node fits a member (``Unschedulable``)                            60 s
+``RanksEnded``       members that met at a coordinator ended with 0 while others run on   300 s
 ===================  ===================================================================  ========
 
-An obstacle is an alert and no verdict: the clocks decide. Kubelets alternate between reasons while they retry
-(ErrImagePull, ImagePullBackOff), and members may be held by different ones: another reason of the same kind does not
-start the patience anew, and so cannot flap Stuck.
+An obstacle is an alert and no verdict: the clocks decide. While a gate is on a pod no clock runs: the times from which
+clocks count are moved by the time in the queue when the gates are gone.
+
+Kubelets alternate between reasons while they retry (ErrImagePull, ImagePullBackOff), and members may be held by
+different ones: another reason of the same kind does not start the patience anew, and so cannot flap Stuck.
 """
+
+from itertools import groupby, islice
+from math import inf
 
 import msgspec
 from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.pod import Pod
-from muster.state.record import Blocked, Record
+from muster.state.record import Blocked, Phase, Record
+from muster.state.rules import Moment
 from muster.state.summary.messages import EXACT, share, why_idle
 
 CONTAINER_PATIENCE = 15.0
 """Seconds: a Secret or a registry that is a moment late is no news, a typo is."""
 UNSCHEDULABLE_PATIENCE = 60.0
 """Seconds: an autoscaler takes about that long to bring a node."""
+NODE_PATIENCE = 15.0
+"""Seconds after the mark, which itself comes 40 to 50 s after the node's last sign of life."""
+QUEUE_PATIENCE = 60.0
+"""Seconds in which the rest of a gang must follow its first process out of a queue."""
+ENDED_PATIENCE = 300.0
+"""Seconds: rank 0 may write results for minutes when the others have ended."""
+ENDS_TOGETHER = 10.0
+"""Seconds between ends that are no news: members of a gang never end in the same instant."""
+NAMED = 8
+"""How many members a sentence names."""
 
-_SCHEDULER = frozenset(("Unschedulable", "SchedulerError"))
-"""Reasons of a false PodScheduled condition (kubernetes: pkg/scheduler)."""
+QUEUED, PARTLY_QUEUED, NODE_NOT_READY, RANKS_ENDED = "Queued", "PartlyQueued", "NodeNotReady", "RanksEnded"
+_KINDS = {
+    QUEUED: "queue",
+    PARTLY_QUEUED: "queue",
+    NODE_NOT_READY: "node",
+    RANKS_ENDED: "ended",
+    "Unschedulable": "scheduler",
+    "SchedulerError": "scheduler",
+}
+"""Reasons of a false PodScheduled condition (kubernetes: pkg/scheduler) and our own; any other is a container's."""
 _SAME = {"ErrImagePull": "ImagePullBackOff"}
 """Reasons between which a kubelet alternates, by the one that is shown."""
+_PAUSED = (Moment.STARTED, Moment.EPOCH_STARTED, Moment.SCHEDULED, Moment.ASSEMBLING)
+"""The times that are moved by the time in a queue."""
 
 
 class Obstacle(msgspec.Struct, frozen=True):
@@ -43,45 +73,116 @@ class Obstacle(msgspec.Struct, frozen=True):
     patience: float
     """Seconds after which it counts as stuck."""
     pod: str
+    """The member that the message names first."""
+    begins: float = 0.0
+    """The wall second before which it does not count."""
 
 
 def current(context: Context) -> Obstacle | None:
-    """The most definite obstacle of this epoch, where the gang is wanted."""
+    """The most definite obstacle of this epoch, where the gang is wanted. Ask ``begins`` whether it counts already."""
     if not context.record.gathering:
         return None
     tally, size = context.tally, context.plan.together
+    if tally.gated:
+        return _queued(context)
+    if tally.cut_off:
+        return _cut_off(list(islice(tally.cut_off.values(), NAMED)), len(tally.cut_off))
     if pod := next(iter(tally.held.values()), None):
-        count = f"{share(tally.started, size)} programs run"
-        return _of_pod(pod, count, len(tally.held), CONTAINER_PATIENCE)
+        return _idle(pod, f"{share(tally.started, size)} programs run", len(tally.held), CONTAINER_PATIENCE)
     if pod := next(iter(tally.unplaced.values()), None):
         count = f"{share(tally.scheduled, size)} members have a node"
-        return _of_pod(pod, count, len(tally.unplaced), UNSCHEDULABLE_PATIENCE)
+        return _idle(pod, count, len(tally.unplaced), UNSCHEDULABLE_PATIENCE)
+    if tally.succeeded and tally.working and context.plan.coordinator and not context.plan.sequential:
+        return _ended(context)
     return None
+
+
+def queued(record: Record) -> bool:
+    """Scheduling gates are on pods of this epoch: no clock runs."""
+    return record.blocked is not None and _kind(record.blocked.reason) == "queue"
 
 
 def track(context: Context, obstacle: Obstacle | None) -> Record:
     """The record with the obstacle's reason and the time since when one of its kind is there."""
-    before = context.record.blocked
+    record, before, now = context.record, context.record.blocked, context.now
+    if obstacle and obstacle.begins > now:
+        obstacle = None
+    kind = _kind(obstacle.reason) if obstacle else ""
+    same_kind = before is not None and _kind(before.reason) == kind
+    if queued(record) and not same_kind:
+        record = _out_of_the_queue(record, now)
     if obstacle is None:
-        return context.record if before is None else replace(context.record, blocked=None)
+        return record if before is None else replace(record, blocked=None)
     if before and before.reason == obstacle.reason:
-        return context.record
-    same_kind = before is not None and _kind(before.reason) == _kind(obstacle.reason)
-    since = before.since if before and same_kind else context.now
-    return replace(context.record, blocked=Blocked(obstacle.reason, since))
+        return record
+    since = before.since if before and same_kind else now
+    return replace(record, blocked=Blocked(obstacle.reason, since))
 
 
 def due(record: Record, obstacle: Obstacle | None) -> float | None:
-    """When the obstacle counts as stuck."""
-    return record.blocked.since + obstacle.patience if record.blocked and obstacle else None
+    """When the obstacle counts as stuck, or as one at all."""
+    if obstacle is None or obstacle.patience == inf:
+        return None
+    if record.blocked is None or _kind(record.blocked.reason) != _kind(obstacle.reason):
+        return obstacle.begins or None
+    return max(record.blocked.since, obstacle.begins) + obstacle.patience
 
 
-def _of_pod(pod: Pod, count: str, pods: int, patience: float) -> Obstacle:
+def _idle(pod: Pod, count: str, pods: int, patience: float) -> Obstacle:
     reason = _SAME.get(pod.waiting_reason, pod.waiting_reason)
     more = "" if pods == 1 else f" and {pods - 1} more" if pods <= EXACT else " and more"
     sentence = f"{count}; rank {pod.rank} ({pod.name}, {why_idle(pod)}){more}"
     return Obstacle(reason, sentence, patience, pod.name)
 
 
+def _queued(context: Context) -> Obstacle:
+    tally, size = context.tally, context.plan.together
+    pod = next(iter(tally.gated.values()))
+    gates = f"gated by {pod.waiting_message} (SchedulingGated)" if pod.waiting_message else "SchedulingGated"
+    count = f"queued: {len(tally.gated)}/{size} pods are {gates}"
+    if not tally.started:
+        return Obstacle(QUEUED, count, inf, pod.name)
+    sentence = f"{count} while {tally.started} run; first: rank {pod.rank} ({pod.name})"
+    return Obstacle(PARTLY_QUEUED, sentence, QUEUE_PATIENCE, pod.name, context.record.assembling_at or context.now)
+
+
+def _cut_off(pods: list[Pod], count: int) -> Obstacle:
+    by_node = groupby(sorted(pods, key=lambda pod: (pod.node, pod.rank)), key=lambda pod: pod.node)
+    named = "; ".join(
+        f"node {node} is not ready, and with it {_ranks([pod.rank for pod in there])}" for node, there in by_node
+    )
+    more = f"; and {count - len(pods)} more members" if count > len(pods) else ""
+    return Obstacle(NODE_NOT_READY, f"{named}{more}", NODE_PATIENCE, pods[0].name)
+
+
+def _ended(context: Context) -> Obstacle:
+    tally, coordinator = context.tally, context.plan.coordinator
+    ended = list(islice((pod for pod in tally.members.values() if pod.succeeded), NAMED))
+    named = _ranks(sorted(pod.rank for pod in ended)) + (" and others" if tally.succeeded > len(ended) else "")
+    meeting = coordinator and (pod := tally.members.get(coordinator.rank)) and pod.succeeded
+    which = f"{named}, among them the coordinator" if meeting and len(ended) > 1 else named
+    which = f"{named}, the coordinator" if meeting and len(ended) == 1 else which
+    sentence = f"{tally.succeeded} members ended with exit code 0 ({which}) while {tally.working} run on"
+    at = tally.ended_at if tally.ended_at <= context.now else 0.0  # a kubelet whose clock is ahead
+    return Obstacle(RANKS_ENDED, sentence, ENDED_PATIENCE, ended[0].name if ended else "", at + ENDS_TOGETHER)
+
+
+def _ranks(ranks: list[int]) -> str:
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {', '.join(map(str, ranks))}"
+
+
+def _out_of_the_queue(record: Record, now: float) -> Record:
+    """The record with the times of its clocks moved by the time in the queue."""
+    since = record.blocked.since if record.blocked else now
+    if record.finished or record.phase is Phase.SUSPENDED:
+        return record
+    moved = {moment.value: getattr(record, moment.value) for moment in _PAUSED}
+    return replace(record, **{name: _moved(at, since, now) for name, at in moved.items() if at is not None})
+
+
+def _moved(at: float, since: float, now: float) -> float:
+    return now if at >= since else at + (now - since)
+
+
 def _kind(reason: str) -> str:
-    return "scheduler" if reason in _SCHEDULER else "container"
+    return _KINDS.get(reason, "container")

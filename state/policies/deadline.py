@@ -1,7 +1,7 @@
 """Deadlines: what happens when a clock of the plan has run out. ``state.clocks`` has the table of clocks.
 
 Each deadline is computed from a persisted time and never from a timer's memory. A suspended or finished experiment has
-no running clock, except those whose row says ``while_idle``.
+no running clock, nor has one whose pods are queued by scheduling gates, except those whose row says ``while_idle``.
 
 A clock ends something because something has *not* happened, and a late cache looks just like that: it may hide the last
 node, or the success. So a clock that has run out acts only on what the live API has said since.
@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
 from muster.state.plan import Plan
+from muster.state.policies import blocked
 from muster.state.policies.failure import spend
 from muster.state.record import Cause, Phase, Record
 from muster.state.rules import ClockAction, ClockName, ClockRule
@@ -19,7 +20,7 @@ from muster.state.summary.messages import enumerate_missing, of_idle, of_lingeri
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
     """When each running clock runs out, in wall seconds."""
-    idle = record.finished or record.phase is Phase.SUSPENDED
+    idle = record.finished or record.phase is Phase.SUSPENDED or blocked.queued(record)
     return {
         clock.name: begin + clock.after
         for clock in plan.clocks

@@ -187,11 +187,12 @@ def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
     due = blocked.due(context.record, obstacle)
     if obstacle:
         soon = [at for at in (gathered.look_again, due) if at is not None and at > context.now]
-        message = _joined(obstacle, gathered.message)
-        gathered = replace(gathered, message=message, look_again=min(soon, default=None), obstacle=obstacle)
+        gathered = replace(gathered, look_again=min(soon, default=None))
+    if obstacle and obstacle.begins <= context.now:
+        gathered = replace(gathered, message=_joined(obstacle, gathered.message), obstacle=obstacle)
     refusal = context.view.engine.refusal
     alarm = (refusal.reason, refusal.message) if refusal else next(iter(alerts(context)), None)
-    if alarm is None and obstacle and due is not None and due <= context.now:
+    if alarm is None and gathered.obstacle and obstacle and due is not None and due <= context.now:
         alarm = obstacle.reason, obstacle.message
     alarm = alarm or disruptions.loop(context)
     if alarm is None:

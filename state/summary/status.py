@@ -24,7 +24,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.state.context import Context
-from muster.state.policies import barrier
+from muster.state.policies import barrier, blocked
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
@@ -77,6 +77,8 @@ def _deadline(context: Context) -> float | None:
     total, started = context.plan.clock(ClockName.TOTAL), context.record.started_at
     if context.record.finished:
         return context.record.deadline
+    if blocked.queued(context.record):
+        return None  # it is moved by the time in the queue
     return float(ceil(started + total.after)) if total and started is not None else None
 
 

@@ -50,9 +50,13 @@ class Tally(Counts):
     """Idle without a node, because the scheduler found none."""
     gated: dict[str, Pod] = field(default_factory=dict)
     """Idle without a node, because a scheduling gate is on the pod."""
+    cut_off: dict[str, Pod] = field(default_factory=dict)
+    """At work on a node that is NotReady."""
     leaving: dict[str, Pod] = field(default_factory=dict)
     """Live and terminating, and not done."""
     disrupted: dict[str, Pod] = field(default_factory=dict)
+    ended_at: float = 0.0
+    """When the last member that is done ended, in wall seconds of its node."""
     groups: dict[str, Counts] = field(default_factory=dict)
     jobs: dict[tuple[str, int], Counts] = field(default_factory=dict)
     """Keyed by group and job index."""
@@ -84,8 +88,8 @@ class Tally(Counts):
         """Replace a pod's record by a newer one with the same content in every place that holds it."""
         if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
             self.members[pod.rank] = pod
-        lists = self.alive, self.failed, self.idle, self.held, self.unplaced, self.gated, self.disrupted
-        for held in (*lists, self.leaving):
+        waiting = self.idle, self.held, self.unplaced, self.gated
+        for held in (self.alive, self.failed, self.leaving, self.disrupted, self.cut_off, *waiting):
             if pod.uid in held:
                 held[pod.uid] = pod
 
@@ -110,8 +114,12 @@ class Tally(Counts):
         """Where the pod is held besides ``members``. It runs twice per watch event, so it asks the pod once."""
         held = [self.alive] if pod.live else []
         if pod.succeeded:
+            if pod.exit and pod.exit.finished_at > self.ended_at:
+                self.ended_at = pod.exit.finished_at
             return held
         if pod.live:
+            if pod.cut_off:
+                held.append(self.cut_off)
             if not pod.started:
                 held.append(self.idle)
                 if pod.waiting_reason not in PATIENT and not pod.terminating:

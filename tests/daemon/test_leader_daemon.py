@@ -170,8 +170,8 @@ def test_a_standby_sees_everything_and_does_nothing() -> None:
         assert two.daemon.index.pods == 4
         assert len(two.daemon.queue) == 0
         assert two.daemon.health.unready() == {}
-        assert two.daemon.leadership() == f"ok: standing by; {json.loads(holder(api))} leads"
-        assert one.daemon.leadership().startswith("ok: leading as one_")
+        assert two.daemon.health.role() == f"standing by; {json.loads(holder(api))} leads"
+        assert one.daemon.health.role().startswith("leading as one_")
         assert "muster_experiment_epoch{" in scraped(one)
         assert "muster_experiment_epoch{" not in scraped(two)
         assert "muster_leader{" in scraped(two)
@@ -354,7 +354,7 @@ def test_without_an_election_nobody_asks_for_a_lease() -> None:
         api.put(RUN, run())
         await until(lambda: len(api.named("pods")) == 4)
         assert one.leads
-        assert one.daemon.leadership() == "ok"
+        assert one.daemon.health.role() == ""
         assert "muster_leader" not in scraped(one)
         assert not [what for what in one.way.asked if "leases" in what]
         assert await one.stop()

@@ -399,3 +399,47 @@ def test_a_line_of_any_bytes_never_raises(noise: bytes, cut: int) -> None:
         line[:9] + noise,
     ):
         pods.DECODER.event(candidate)
+
+
+MARKED = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
+"""What the node lifecycle controller leaves of a pod whose node is NotReady."""
+
+
+def test_a_pod_that_is_not_ready_while_its_containers_are_is_on_a_node_that_is_not_ready() -> None:
+    got = seen(pod("u1", conditions=MARKED))
+    assert (got.cut_off, got.ready) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("ready", "containers"),
+    [
+        ({"status": "True"}, {"status": "True"}),
+        ({"status": "False", "reason": "ContainersNotReady"}, {"status": "False", "reason": "ContainersNotReady"}),
+        ({"status": "False", "reason": "ReadinessGatesNotReady"}, {"status": "True"}),
+        ({"status": "False"}, {}),
+    ],
+)
+def test_what_a_kubelet_says_of_readiness_is_no_lost_node(ready: dict[str, str], containers: dict[str, str]) -> None:
+    conditions = [{"type": "Ready"} | ready, {"type": "ContainersReady"} | containers]
+    assert not seen(pod("u1", conditions=conditions)).cut_off
+
+
+def test_a_gated_pod_has_the_names_of_its_gates() -> None:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "Scheduling is"}
+    obj = pending(conditions=[condition])
+    obj["spec"] = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}, {"name": "example.test/other"}]}
+    got = seen(obj)
+    assert (got.waiting_reason, got.scheduled) == ("SchedulingGated", False)
+    assert got.waiting_message == "kueue.x-k8s.io/admission, example.test/other"
+
+
+def test_a_preemption_by_kueue_is_a_disruption() -> None:
+    said = "Preempted to accommodate a workload (UID: 1) due to prioritization in the ClusterQueue"
+    condition = {
+        "type": "TerminationTarget",
+        "status": "True",
+        "reason": "WorkloadEvictedDueToPreempted",
+        "message": said,
+    }
+    got = seen(pod("u1", conditions=[condition]))
+    assert (got.disruption, got.waiting_message) == ("WorkloadEvictedDueToPreempted", said)

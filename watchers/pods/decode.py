@@ -7,7 +7,7 @@ from muster.api.names import GROUP, KIND, LABEL_MANAGED_BY, MANAGER
 from muster.api.values.printable import MESSAGE, clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection, version_of
-from muster.state.pod import Pod, PodPhase
+from muster.state.pod import SCHEDULING_GATED, Pod, PodPhase
 from muster.watchers.pods.containers import first_exit, survey, waiting_of
 from muster.watchers.pods.document import Condition, Labels, Owner, PodDocument, Status
 
@@ -16,10 +16,14 @@ SELECTOR = f"{LABEL_MANAGED_BY}={MANAGER}"
 """Label selector of every object that Muster creates."""
 
 # Looking up an enum member takes longer than the comparison, and every event needs four.
-_SUCCEEDED, _FAILED, _UNKNOWN = PodPhase.SUCCEEDED, PodPhase.FAILED, PodPhase.UNKNOWN
+_RUNNING, _SUCCEEDED = PodPhase.RUNNING, PodPhase.SUCCEEDED
+_FAILED, _UNKNOWN = PodPhase.FAILED, PodPhase.UNKNOWN
 _PHASES = {phase.value: phase for phase in PodPhase}
 _OWNERS = ((KIND, f"{GROUP}/"), ("JobSet", "jobset.x-k8s.io/"))
 """Kinds whose pods Muster creates, each with its API group."""
+
+_DISRUPTED = ("DisruptionTarget", "TerminationTarget")
+"""Conditions that say why a pod is taken away: core/v1's, and Kueue's (kueue: pkg/controller/jobs/pod)."""
 
 NODE_REASONS = frozenset(
     (
@@ -49,17 +53,21 @@ def flatten(document: PodDocument) -> Pod:
     phase = _PHASES.get(status.phase or "Pending", _UNKNOWN)
     labels = metadata.labels or _UNLABELLED
     node = word(spec.nodeName) if spec is not None and spec.nodeName else ""
-    ready = scheduled = disrupted = None
+    ready = contained = scheduled = disrupted = None
     for condition in status.conditions or ():
         kind = condition.type
         if kind == "Ready":
             ready = condition
+        elif kind == "ContainersReady":
+            contained = condition
         elif kind == "PodScheduled":
             scheduled = condition
-        elif kind == "DisruptionTarget":
+        elif kind in _DISRUPTED:
             disrupted = condition
     containers = survey(status)
     reason, message = _waiting(scheduled, status, phase, containers.waiting)
+    if reason == SCHEDULING_GATED and spec is not None:
+        message = ", ".join(word(gate.name) for gate in spec.schedulingGates or ())
     disruption = _disruption(disrupted, status, phase)
     if disruption and not message and disrupted is not None:
         message = clean(disrupted.message, MESSAGE)
@@ -88,7 +96,19 @@ def flatten(document: PodDocument) -> Pod:
         exit=first_exit(spec, status, phase) if containers.ended else None,
         disruption=disruption,
         attempt=small_number(labels.attempt) if labels.attempt else 0,
+        cut_off=phase is _RUNNING and _marked(ready, contained),
     )
+
+
+def _marked(ready: Condition | None, contained: Condition | None) -> bool:
+    """The node lifecycle controller has marked the pod not ready, because its node is NotReady.
+
+    It changes the status of the Ready condition and nothing else (kubernetes: pkg/controller/util/node,
+    MarkPodsNotReady); kubelets keep Ready and ContainersReady alike. A readiness gate that is not met has a reason.
+    """
+    if ready is None or ready.status == "True" or contained is None or contained.status != "True":
+        return False
+    return ready.reason != "ReadinessGatesNotReady"
 
 
 DECODER: Projection[PodDocument, Pod] = Projection("Pod", PodDocument, flatten)

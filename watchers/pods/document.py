@@ -49,12 +49,19 @@ class InitContainer(msgspec.Struct, gc=False):
     restartPolicy: str | None = None
 
 
+class SchedulingGate(msgspec.Struct, gc=False):
+    """core/v1 PodSchedulingGate."""
+
+    name: str | None = None
+
+
 class Spec(msgspec.Struct, gc=False):
     """core/v1 PodSpec."""
 
     nodeName: str | None = None
     restartPolicy: str | None = None
     initContainers: list[InitContainer] | None = None
+    schedulingGates: list[SchedulingGate] | None = None
 
 
 class Waiting(msgspec.Struct, gc=False):

@@ -70,6 +70,11 @@ class Elector:
         return clean(lease.holder, WORD) if lease else ""
 
     @property
+    def problem(self) -> str:
+        """Why the last attempt at the Lease failed; empty if it did not."""
+        return self._problem
+
+    @property
     def renewal_age(self) -> float | None:
         """Seconds since the last successful renewal was sent; None while another leads."""
         return self._monotonic() - self._state.renewed_at if self.leading else None

@@ -4,7 +4,7 @@ The list is streamed (``sendInitialEvents``, KEP-3157) where the server supports
 continues as the watch, which is resumed from the last resourceVersion whenever it ends. After a 410 (the server no
 longer has that version) a new list replaces what the sink holds, so an object missing from it counts as deleted.
 
-Liveness: a read may be silent for a little more than the 60 s in which an API server sends at least a bookmark. Every
+Liveness: a read may be silent for one and a half times the 60 s in which an API server sends at least a bookmark. Every
 failure waits for a growing delay; a stream that ends within a second is a failure too, so a server that closes at once,
 or answers every watch with 410, is not called in a loop. An answer of any kind, an error included, ends the delay that
 unanswered attempts have built up: the server is back. No single object can end the stream.
@@ -21,6 +21,7 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from muster.api.errors import ApiError, Expired, Invalid, Throttled, Unreachable
 from muster.kube.backoff import Backoff
+from muster.kube.denials import denied
 from muster.kube.listwatch.events import Decoder, Event, EventType
 from muster.kube.listwatch.listing import ObjectList, list_all
 from muster.kube.listwatch.sink import Sink, Tracked
@@ -58,7 +59,10 @@ class Report(Protocol):
 class ReflectorSettings:
     """Times in seconds. The watch's length is drawn anew each time so that daemons do not reconnect in step."""
 
-    silence: float = 70.0
+    silence: float = 90.0
+    """One and a half periods of an API server's bookmarks (60 s: apiserver, storage/cacher, defaultBookmarkFrequency).
+    A loaded server sends them some seconds late, and each watch that is closed for that costs it a new one. A peer that
+    is gone is noticed sooner, by TCP keepalive."""
     watch_shortest: float = 300.0
     watch_longest: float = 600.0
     early: float = 1.0
@@ -66,6 +70,15 @@ class ReflectorSettings:
     page_size: int = 500
     page_timeout: float = 60.0
     streamed_list: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """``since`` when (by the reflector's clock), the last error's text, and whether it was for want of rights."""
+
+    since: float
+    problem: str
+    denied: bool
 
 
 class Reflector(Generic[T]):
@@ -121,6 +134,8 @@ class Reflector(Generic[T]):
         self._page_next = False
         self._must_list = True
         self._heard_at = clock()
+        self.failing: Failing | None = None
+        """Set while no watch is open and attempts to open one fail."""
 
     def staleness(self, now: float) -> float:
         """Seconds since the server last sent anything of this kind; ``now`` by the reflector's own clock."""
@@ -171,6 +186,7 @@ class Reflector(Generic[T]):
         try:
             async with self._transport.lines(self._path, params=params, silence=self.settings.silence) as lines:
                 self._note_answer()
+                self.failing = None
                 async for line in lines:
                     self._heard_at = self._clock()
                     event = self._decode.event(line)
@@ -282,6 +298,7 @@ class Reflector(Generic[T]):
         reason = error.reason.lower() if error.reason in _OWN_REASONS else type(error).__name__.lower()
         asked = error.retry_after if isinstance(error, Throttled) else None
         wait = max(self._backoff.delay(self._clock()), min(asked or 0.0, LONGEST_WAIT))
+        self.failing = Failing(self.failing.since if self.failing else self._clock(), str(error), denied(error))
         self.reconnects[reason] += 1
         self._failed(error, wait)
         self._report(

@@ -104,6 +104,9 @@ class Daemon:
     def unready(self) -> Mapping[str, str]:
         return {}
 
+    def role(self) -> str:
+        return ""
+
     def subjects(self) -> list[Subject]:
         return self.here
 

@@ -37,6 +37,9 @@ class Daemon:
     def unready(self) -> Mapping[str, str]:
         return self.problems
 
+    def role(self) -> str:
+        return ""
+
     def subjects(self) -> list[Subject]:
         return self.here
 

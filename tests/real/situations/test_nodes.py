@@ -54,7 +54,6 @@ async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(he
         assert (seen.status.restarts, seen.status.epoch) == (0, 1)
 
 
-@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 17: a node that is NotReady is not named")
 async def test_a_node_that_is_not_ready_is_named(here: Site) -> None:
     async with here.node("a", "b", pods=2) as selector:
         await here.submit("run", members=4, on=selector)

@@ -73,9 +73,6 @@ async def test_without_the_right_on_finalizers_pods_are_refused(here: Site) -> N
     await here.phase("run", "Running", 90)
 
 
-@pytest.mark.xfail(
-    raises=NotSaid, strict=True, reason="finding 14: /readyz says leading while every request is refused"
-)
 async def test_without_any_rights_it_is_not_ready(here: Site) -> None:
     await here.submit("run")
     await here.phase("run", "Running")

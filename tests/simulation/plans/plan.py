@@ -8,6 +8,7 @@ of a write of the daemon (from 1, over all its runs), or a resourceVersion.
 from dataclasses import dataclass, replace
 
 from muster.api.errors import ApiError, Unreachable, error_of
+from muster.kube.listwatch.reflector import ReflectorSettings
 from tests.simulation.scenarios.operators import JAX, OPERATORS
 
 RESTART_DELAY = 5.0
@@ -16,6 +17,7 @@ STALE_FOR = 10.0
 """Seconds for which the watches of a daemon that began with a stale list deliver nothing newer."""
 RELIST_AFTER = 5.0
 """Seconds after a dropped event at which its watch ends, and a new list shows what was lost."""
+SILENCE = ReflectorSettings().silence
 RETRY_AFTER = 2.0
 EVERY = 0
 """In place of a resourceVersion: all of them (``double`` only)."""
@@ -71,7 +73,7 @@ class Fault:
             case "slow-answer":
                 return float(self.how)
             case "hold":
-                return float(self.how) + 70.0 * (float(self.how) > 70)  # a silent watch is reopened, and waits again
+                return float(self.how) + SILENCE * (float(self.how) > SILENCE)  # reopened, and silent again
             case "drop":
                 return RELIST_AFTER + 2.0
             case "expire":

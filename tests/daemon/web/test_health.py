@@ -1,0 +1,171 @@
+"""What /readyz says, of whole daemons in virtual time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from muster.api.errors import ApiError, Unreachable, error_of
+from muster.daemon.web.health import BLIND
+from tests.daemon.test_leader_daemon import LEASE, RUN, Musterd, pair, run, until
+from tests.fakes import watching
+from tests.fakes.api import FakeApi
+from tests.fakes.watching import Courier
+from tests.simulation.world.virtual_loop import VirtualLoop
+
+USER = "system:serviceaccount:muster-system:musterd"
+
+
+def forbidden(what: str) -> ApiError:
+    return error_of(403, "Forbidden", f'{what} is forbidden: User "{USER}" cannot update resource "{what}"')
+
+
+class Api(FakeApi):
+    """Watches end when ``ended`` is set to that second, and ``closed`` refuses to open them."""
+
+    closed: ApiError | None = None
+
+    @asynccontextmanager
+    async def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float, courier: Courier | None = None
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        if self.closed is not None:
+            raise self.closed
+        async with super().lines(path, params=params, silence=silence, courier=courier) as lines:
+            yield self._until_closed(lines)
+
+    async def _until_closed(self, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for line in lines:
+            if self.closed is not None:
+                return
+            yield line
+
+
+def virtually(story: Callable[[Api], Coroutine[Any, Any, None]]) -> None:
+    async def play() -> None:
+        api = Api(asyncio.get_running_loop().time, nodes=True)
+        api.put(LEASE, {"kind": "Lease", "metadata": {"namespace": "default"}})
+        await story(api)
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(play())
+
+
+def unready(one: Musterd) -> Mapping[str, str]:
+    return one.daemon.health.unready()
+
+
+@pytest.mark.parametrize(
+    "error", [forbidden("experiments/status"), error_of(401, "Unauthorized", "Unauthorized")], ids=["403", "401"]
+)
+def test_a_leader_whose_writes_are_all_denied_is_not_ready(error: ApiError) -> None:
+    async def story(api: Api) -> None:
+        one = Musterd(api, "one")
+        await until(lambda: one.leads)
+        fault = api.fail("/status", error, times=1000)
+        api.put(RUN, run())
+        await until(lambda: unready(one) != {}, 12)
+        assert unready(one) == {"requests to update experiments/status": error.message}
+        assert one.leads
+        fault.times = 0
+        await until(lambda: unready(one) == {})
+        await one.stop()
+
+    virtually(story)
+
+
+def test_a_quota_does_not_make_the_daemon_unready() -> None:
+    async def story(api: Api) -> None:
+        one = Musterd(api, "one")
+        await until(lambda: one.leads)
+        quota = error_of(403, "Forbidden", 'pods "run-worker-0" is forbidden: exceeded quota: none')
+        api.fail("POST /api/v1/namespaces/team/pods", quota, times=1000)
+        api.put(RUN, run())
+        await asyncio.sleep(60)
+        assert len(api.asked("POST /api/v1/namespaces/team/pods")) > 3
+        assert unready(one) == {}
+        await one.stop()
+
+    virtually(story)
+
+
+def test_a_watch_that_is_denied_makes_the_daemon_unready_at_once() -> None:
+    async def story(api: Api) -> None:
+        one = Musterd(api, "one")
+        await until(lambda: one.leads)
+        api.closed = forbidden("pods")
+        await until(lambda: "watch pods" in unready(one), 700)
+        assert "cannot update" in unready(one)["watch pods"]
+        api.closed = None
+        await until(lambda: unready(one) == {})
+        await one.stop()
+
+    virtually(story)
+
+
+def test_a_watch_that_cannot_be_opened_makes_the_daemon_unready_after_a_while() -> None:
+    async def story(api: Api) -> None:
+        one = Musterd(api, "one", leader_elect=False)
+        await until(lambda: one.daemon.informers.synced)
+        reflector = one.daemon.informers.reflectors["pods"]
+        api.closed = Unreachable("connection refused")
+        await until(lambda: reflector.failing is not None, 700)
+        assert unready(one) == {}
+        took = await until(lambda: "watch pods" in unready(one))
+        assert took == pytest.approx(BLIND, abs=1)
+        assert unready(one)["watch pods"].endswith("connection refused")
+        await one.stop()
+
+    virtually(story)
+
+
+def test_a_standby_that_cannot_read_the_lease_is_not_ready() -> None:
+    async def story(api: Api) -> None:
+        one, two = await pair(api)
+        fault = api.fail(f"GET {LEASE}", forbidden("leases"), times=1000)
+        await until(lambda: "lease" in unready(two), 10)
+        assert "cannot be read or renewed" in unready(two)["lease"]
+        assert two.daemon.health.role().endswith("led when the Lease was last read")
+        assert unready(one) == {}
+        fault.times = 0
+        await until(lambda: unready(two) == {})
+        await one.stop()
+        await two.stop()
+
+    virtually(story)
+
+
+def test_a_daemon_that_lost_its_lease_does_not_say_that_it_leads() -> None:
+    """It is named by the Lease still: another daemon has yet to take it."""
+
+    async def story(api: Api) -> None:
+        one = Musterd(api, "one")
+        await until(lambda: one.leads)
+        identity = one.daemon.health.role().removeprefix("leading as ")
+        fault = api.fail("leases", Unreachable("no answer"), times=1000)
+        await until(lambda: not one.leads, 20)
+        assert "leases" not in unready(one)
+        assert "no answer" in unready(one)["lease"]
+        assert one.daemon.health.role().startswith("standing by; the Lease still names this daemon")
+        assert identity not in one.daemon.health.role()
+        fault.times = 0
+        await until(lambda: one.leads and unready(one) == {})
+        await one.stop()
+
+    virtually(story)
+
+
+def test_bookmarks_that_come_25_seconds_late_cost_no_new_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """API servers send one each 60 s. With a limit of 70 s a loaded server's late one had its watch closed."""
+    monkeypatch.setattr(watching, "BOOKMARK", 85.0)
+
+    async def story(api: Api) -> None:
+        one = Musterd(api, "one", leader_elect=False)
+        await asyncio.sleep(280)
+        assert all("silent" not in each.reconnects for each in one.daemon.informers.reflectors.values())
+        assert unready(one) == {}
+        await one.stop()
+
+    virtually(story)

@@ -1,0 +1,133 @@
+"""A node that is NotReady, and ranks that ended while others run on: named, and called Stuck when it lasts."""
+
+from typing import Any
+
+from muster.state.plan import Group, ProbeKind
+from muster.state.pod_spec import PodSpec
+from muster.state.policies import blocked
+from muster.state.record import ConditionType, Phase
+from tests.builders import plan
+from tests.state.story import Story
+
+STUCK = ConditionType.STUCK
+
+
+def running(**overrides: Any) -> Story:
+    story = Story(plan(**overrides))
+    story.assemble()
+    return story
+
+
+def cut_off(story: Story, *ranks: int, node: str = "b") -> None:
+    for rank in ranks:
+        story.set(rank, ready=False, cut_off=True, node=node)
+
+
+def test_a_node_that_is_not_ready_is_named_at_once_with_its_ranks() -> None:
+    story = running()
+    cut_off(story, 2, 3)
+    story.look()
+    assert (story.kept.phase, story.kept.reason) == (Phase.RUNNING, "NodeNotReady")
+    assert story.kept.message.startswith("node b is not ready, and with it ranks 2, 3; ")
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
+def test_it_is_stuck_after_15_s_and_not_restarted() -> None:
+    story = running()
+    cut_off(story, 2)
+    story.look()
+    story.look(blocked.NODE_PATIENCE - 0.1)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.look(0.1)
+    assert story.condition(STUCK) == (True, "NodeNotReady")
+    story.look(1_000)
+    assert story.kept.epoch == 0
+
+
+def test_it_is_cleared_when_the_node_is_back() -> None:
+    story = running()
+    cut_off(story, 2)
+    story.look()
+    story.look(60)
+    story.set(2, ready=True, cut_off=False)
+    story.observe_probe(0, 1, 2, 3, passed=True)
+    story.look()
+    assert story.condition(STUCK) == (False, "NotStuck")
+    assert story.kept.reason == "RollComplete"
+
+
+def test_each_node_is_named_and_a_sentence_names_eight_members() -> None:
+    story = running(size=12)
+    cut_off(story, 0, 1, node="a")
+    cut_off(story, *range(2, 12), node="b")
+    story.look()
+    assert story.kept.message.startswith(
+        "node a is not ready, and with it ranks 0, 1; node b is not ready, and with it ranks 2, 3, 4, 5, 6, 7; and 4 "
+        "more members; "
+    )
+
+
+def test_ranks_that_end_while_others_run_on_are_named_and_stuck_after_5_minutes() -> None:
+    story = running()
+    story.end(1)
+    story.end(3)
+    story.look()
+    assert story.kept.reason == "RollComplete"
+    story.look(blocked.ENDS_TOGETHER)
+    assert story.kept.reason == "RanksEnded"
+    story.look(blocked.ENDED_PATIENCE)
+    assert story.condition(STUCK) == (True, "RanksEnded")
+    assert "2 members ended with exit code 0 (ranks 1, 3) while 2 run on" in story.kept.message
+    assert story.kept.phase is Phase.RUNNING
+
+
+def test_a_coordinator_that_ended_is_called_one() -> None:
+    for probe, ended, named in ((ProbeKind.NONE, (0,), "rank 0, the coordinator"),
+                                (ProbeKind.NONE, (0, 2), "ranks 0, 2, among them the coordinator")):  # fmt: skip
+        story = Story(plan(probe=probe))
+        story.launch()
+        story.start()
+        story.look(1)
+        for rank in ended:
+            story.end(rank)
+        story.look(blocked.ENDS_TOGETHER)
+        story.look(blocked.ENDED_PATIENCE)
+        assert story.condition(STUCK) == (True, "RanksEnded")
+        assert f"({named})" in story.kept.message
+
+
+def test_uneven_ends_that_resolve_in_time_are_not_stuck() -> None:
+    story = running()
+    for rank in range(4):
+        story.end(rank)
+        story.look(100)
+    assert story.kept.phase is Phase.SUCCEEDED
+    assert "Stuck" not in story.told
+
+
+def test_ends_of_the_same_seconds_cost_no_status_write() -> None:
+    story = running()
+    writes = story.writes
+    for rank in range(3):
+        story.end(rank)
+        story.look(3)
+    assert story.writes <= writes + 1, "the count of arrived ranks may be refreshed once"
+
+
+def test_a_kubelet_whose_clock_is_ahead_does_not_hide_that_ranks_ended() -> None:
+    story = running()
+    story.end(1, at=story.now + 3_600)
+    story.look()
+    story.look(blocked.ENDED_PATIENCE)
+    assert story.condition(STUCK) == (True, "RanksEnded")
+
+
+def test_independent_jobs_may_end_when_they_like() -> None:
+    groups = (Group("worker", 1, 4, PodSpec(), first_rank=0),)
+    story = Story(plan(groups=groups, coordinator=None))
+    story.launch()
+    story.start()
+    story.look(1)
+    story.end(1)
+    story.look(100_000)
+    assert story.condition(STUCK) == (False, "NotStuck")

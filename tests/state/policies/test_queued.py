@@ -1,0 +1,109 @@
+"""Scheduling gates: the true sentence, and no clock runs while a gate is on a pod."""
+
+from muster.state.policies import blocked, deadline
+from muster.state.record import ConditionType, Phase
+from muster.state.rules import ClockAction, ClockName
+from tests.builders import NOW, Clock, plan
+from tests.state.story import Story
+
+STUCK = ConditionType.STUCK
+GATED = {"waiting_reason": "SchedulingGated", "waiting_message": "kueue.x-k8s.io/admission"}
+OPEN = {"waiting_reason": "", "waiting_message": ""}
+CLOCKS = {
+    ClockName.TOTAL: Clock(100, ClockAction.FAIL),
+    ClockName.PENDING: Clock(10, ClockAction.RESTART),
+    ClockName.ASSEMBLY: Clock(20, ClockAction.FAIL),
+}
+
+
+def queued(*ranks: int) -> Story:
+    story = Story(plan(clocks=CLOCKS))
+    story.launch()
+    for rank in ranks or range(4):
+        story.set(rank, waiting_reason=GATED["waiting_reason"], waiting_message=GATED["waiting_message"])
+    story.look()
+    return story
+
+
+def ungate(story: Story, *ranks: int) -> None:
+    for rank in ranks or range(4):
+        story.set(rank, waiting_reason="", waiting_message="")
+
+
+def test_a_queued_gang_is_said_to_be_queued_and_by_which_gate() -> None:
+    story = queued()
+    assert (story.kept.phase, story.kept.reason) == (Phase.PENDING, "Queued")
+    assert story.kept.message == "queued: 4/4 pods are gated by kueue.x-k8s.io/admission (SchedulingGated)"
+    story.look(100_000)
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
+def test_no_clock_runs_while_a_gate_is_on_a_pod() -> None:
+    story = queued()
+    assert deadline.ends(story.plan, story.kept) == {}
+    assert story.kept.deadline is None
+    story.look(100_000)
+    assert (story.kept.phase, story.kept.epoch, story.kept.restarts) == (Phase.PENDING, 0, 0)
+
+
+def test_the_time_in_the_queue_is_charged_to_no_clock() -> None:
+    story = queued()
+    story.now += 5_000
+    ungate(story)
+    story.look()
+    assert story.kept.blocked is None
+    assert deadline.ends(story.plan, story.kept) == {
+        ClockName.TOTAL: NOW + 5_100,
+        ClockName.PENDING: NOW + 5_010,
+    }
+    assert story.kept.deadline == NOW + 5_100
+
+
+def test_only_the_time_in_the_queue_is_taken_off_the_total_clock() -> None:
+    story = Story(plan(clocks=CLOCKS))
+    story.launch()
+    story.look(9)
+    for rank in range(4):
+        story.set(rank, waiting_reason="SchedulingGated")
+    story.look()
+    story.now += 50
+    ungate(story)
+    story.look()
+    assert deadline.ends(story.plan, story.kept)[ClockName.TOTAL] == NOW + 150
+
+
+def test_a_gang_that_is_let_out_pod_by_pod_is_not_stuck() -> None:
+    story = queued()
+    story.look(10_000)
+    ungate(story, 0)
+    story.start(0)
+    story.look(0.1)
+    assert (story.kept.phase, story.kept.reason) == (Phase.ASSEMBLING, "PartlyQueued")
+    assert story.condition(STUCK) == (False, "NotStuck")
+    ungate(story, 1, 2, 3)
+    story.start(1, 2, 3)
+    story.look(0.1)
+    assert story.kept.blocked is None
+    assert (story.told.count("Stuck"), story.told.count("NotStuck")) == (0, 0)
+    assert deadline.ends(story.plan, story.kept)[ClockName.ASSEMBLY] == story.now + 20
+
+
+def test_a_half_running_gang_beside_gated_pods_is_stuck_after_60_s() -> None:
+    story = queued(2)
+    story.start(0, 1, 3)
+    story.look(1)
+    story.look(blocked.QUEUE_PATIENCE - 0.1)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.look(0.1)
+    assert story.condition(STUCK) == (True, "PartlyQueued")
+    assert "queued: 1/4 pods are gated by kueue.x-k8s.io/admission" in story.kept.message
+    assert "while 3 run; first: rank 2 (" in story.kept.message
+    story.look(10_000)
+    assert story.kept.phase is Phase.ASSEMBLING
+
+
+def test_an_experiment_that_ends_in_the_queue_keeps_its_start() -> None:
+    story = queued()
+    story.plan = plan(clocks=CLOCKS, cancel=True, generation=2)
+    story.look(50)
+    assert (story.kept.phase, story.kept.started_at, story.kept.blocked) == (Phase.FAILED, NOW, None)
