@@ -110,7 +110,7 @@ class Fleet:
         await event.wait()
         self._reached = None
 
-    async def step(self, uid: str) -> None:
+    def step(self, uid: str) -> None:
         """Decide nothing."""
 
     def failed(self, _uid: str, error: Exception) -> float | None:
@@ -135,7 +135,7 @@ async def measure() -> Measured:
             asyncio.create_task(reflector.run(), name=f"watch {name}")
             for name, reflector in fleet.caches.reflectors.items()
         ]
-        tasks.append(asyncio.create_task(fleet.queue.work(fleet.step, fleet.failed), name="worker"))
+        tasks.append(asyncio.create_task(fleet.queue.run(fleet.step, fleet.failed), name="steps"))
         await fleet.until(lambda: fleet.caches.synced)
         assert fleet.index.pods == PODS
         await asyncio.sleep(1.0)

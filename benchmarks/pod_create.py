@@ -19,6 +19,7 @@ import msgspec
 from benchmarks.result import Result
 from muster.kube.access import FixedAccess
 from muster.kube.connection import Connection
+from muster.kube.fair_share import ALONE, FairShare
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.actions import CreatePods
@@ -80,7 +81,8 @@ def server() -> Iterator[str]:
 async def muster(host: str, wanted: Plan) -> float:
     """Microseconds of CPU per create through the engine and the real connection."""
     connection = await Connection.open(FixedAccess(host))
-    engine = NativeEngine(connection, concurrency=IN_FLIGHT, clock=time.time)
+    share = FairShare(ALONE * IN_FLIGHT)
+    engine = NativeEngine(connection, creates=share, others=share, clock=time.time)
     record = Record(generation=1, phase=Phase.PENDING, phase_at=0.0)
     action = CreatePods(0, tuple(wanted.members()))
     try:

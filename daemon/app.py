@@ -4,7 +4,7 @@ The parts do not know each other; ``__init__``, read from top to bottom, shows h
 Clock, randomness and sleep come from outside, and the API server is reached through ``Transport`` alone, so the whole
 daemon runs unmodified in a simulated world.
 
-Watches always run. The workers of the queue, the event recorder and the probers run too; with leader election they
+Watches always run. The queue with its steps, the event recorder and the probers run too; with leader election they
 run only while this daemon leads, and their writes pass a fence (``muster.kube.leaderelection``).
 """
 
@@ -26,6 +26,7 @@ from muster.daemon.shutdown import Stage, end_tasks, shut_down
 from muster.daemon.takeover import stand_by, take_over
 from muster.daemon.web.health import DaemonHealth
 from muster.kube.denials import Denials
+from muster.kube.fair_share import ALONE, FairShare
 from muster.kube.instrumented import MeasuredTransport, labels
 from muster.kube.leaderelection.elector import Elector
 from muster.kube.leaderelection.fence import FencedTransport
@@ -92,6 +93,7 @@ class Daemon:
             )
             writing = FencedTransport(transport, self.elector.fence)
         self.queue = WorkQueue(self.instruments.queued)
+        creates, others = (FairShare(ALONE * settings.write_concurrency) for _ in range(2))
         self.index = ExperimentIndex(wanted=self._wanted, gone=self._gone)
         self.loop_lag = LoopLagMonitor(self.instruments.lagged)
         self.probers = ProberPool(
@@ -108,10 +110,11 @@ class Daemon:
         )
         self.controller = Controller(
             transport=writing,
+            share=others,
             index=self.index,
             queue=self.queue,
             informers=self.informers,
-            engine=NativeEngine(writing, concurrency=settings.write_concurrency, clock=clock),
+            engine=NativeEngine(writing, creates=creates, others=others, clock=clock),
             probers=self.probers,
             recorder=self.recorder,
             instruments=self.instruments,
@@ -192,9 +195,8 @@ class Daemon:
         self._others.append(asyncio.create_task(self.loop_lag.run(), name="loop_lag"))
 
     def _start_writers(self) -> None:
-        for number in range(self.settings.workers):
-            work = self.queue.work(self.controller.step, self.controller.failed)
-            self._workers.append(asyncio.create_task(work, name=f"worker {number}"))
+        steps = self.queue.run(self.controller.step, self.controller.failed)
+        self._workers.append(asyncio.create_task(steps, name="steps"))
         self._announcing.append(asyncio.create_task(self.recorder.run(), name="recorder"))
 
     async def _elect(self, elector: Elector) -> None:

@@ -5,8 +5,8 @@ and sets a timer for the next step. Between two steps of one experiment the cach
 writes (``daemon.freshness``).
 """
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
 
 import structlog
 
@@ -15,6 +15,7 @@ from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments import Entry, ExperimentIndex, Unanswered
 from muster.daemon.freshness import Readiness
 from muster.daemon.prober_pool import ProberPool
+from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
@@ -67,6 +68,7 @@ class Controller:
         self,
         *,
         transport: Transport,
+        share: FairShare,
         index: ExperimentIndex,
         queue: WorkQueue,
         informers: Informers,
@@ -78,6 +80,7 @@ class Controller:
         monotonic: Callable[[], float],
     ) -> None:
         self._transport = transport
+        self._share = share
         self._index = index
         self._queue = queue
         self._informers = informers
@@ -90,21 +93,32 @@ class Controller:
         self._waiting: set[str] = set()
         """Experiments that wait for the caches to catch up with our writes."""
 
-    async def step(self, uid: str) -> None:
-        """One step of one experiment. Raises the ``ApiError`` that kept it from being finished."""
+    def step(self, uid: str) -> Coroutine[Any, Any, None] | None:
+        """The decision of one step. Returns what is left to do: the requests, if any follow from the decision.
+
+        That raises the ``ApiError`` that kept it from being finished. It may begin a little later than it was decided
+        on: it does nothing if the record has changed meanwhile, because the change has requeued the experiment.
+        """
         entry = self._index.get(uid)
         if entry is None:
-            return
+            return None
         if self._readiness(entry) is Readiness.WAIT:
             self._waiting.add(uid)
-            return
+            return None
         self._settle_unanswered(entry)
         if entry.plan is None:
-            await self._refuse(entry)
-        elif self._readiness(entry) is Readiness.READ_PODS:
-            await self._read_live(entry, entry.plan)
-        else:
-            await self._follow(entry, entry.plan, self._decide(entry, entry.plan))
+            return self._refuse(entry, entry.freshness.version)
+        if self._readiness(entry) is Readiness.READ_PODS:
+            return self._read_live(entry, entry.plan)
+        decision = self._decide(entry, entry.plan)
+        if decision.read_first and not decision.write:
+            return self._read_live(entry, entry.plan)
+        if decision.write or decision.actions:
+            return self._follow(entry, entry.plan, decision, entry.freshness.version)
+        self._await_next(entry.plan, decision)
+        if not decision.held:
+            self._accepted(entry)
+        return None
 
     def caught_up(self) -> None:
         """A cache has advanced: requeue the experiments that waited for that."""
@@ -148,15 +162,12 @@ class Controller:
         self._instruments.decision(self._monotonic() - started)
         return decision
 
-    async def _follow(self, entry: Entry, plan: Plan, decision: Decision) -> None:
-        if decision.read_first and not decision.write:
-            await self._read_live(entry, plan)
+    async def _follow(self, entry: Entry, plan: Plan, decision: Decision, version: int) -> None:
+        if entry.freshness.version != version:
             return
         if (decision.write or _deletes_newer_pods(decision)) and not await self._persist(entry, decision):
             return
-        self._probers.aim(plan.uid, decision.probe)
-        if decision.wake_at is not None:
-            self._queue.add_in(plan.uid, decision.wake_at - self._clock())
+        self._await_next(plan, decision)
         if decision.read_first:
             await self._read_live(entry, plan)
             return
@@ -176,6 +187,12 @@ class Controller:
         if not decision.held:
             self._accepted(entry)
 
+    def _await_next(self, plan: Plan, decision: Decision) -> None:
+        """Probe the coordinator that the decision names, and requeue the experiment when the decision is due again."""
+        self._probers.aim(plan.uid, decision.probe)
+        if decision.wake_at is not None:
+            self._queue.add_in(plan.uid, decision.wake_at - self._clock())
+
     async def _read_live(self, entry: Entry, plan: Plan) -> None:
         """Read the pods past the cache and requeue: at once, or after a pause where the last read was not enough."""
         at, last, refused = self._clock(), entry.view.engine.live_read, entry.view.engine.refused
@@ -183,7 +200,9 @@ class Controller:
             self._queue.add_in(plan.uid, refused.retry_at - at)
             return
         try:
-            version = await self._informers.read_live(plan, entry.view)
+            async with self._share.of(plan.namespace, plan.uid):
+                at = self._clock()
+                version = await self._informers.read_live(plan, entry.view)
         except ApiError as error:
             if refusal := refusal_of(error, "list", "Pod", "", plan):
                 self._refused(entry, refusal, READ_PODS, at)
@@ -194,9 +213,11 @@ class Controller:
         again = last is not None and abs(at - last.at) < 2 * LIVE_READ_PAUSE  # twice: the last read may have paused too
         self._queue.add_in(plan.uid, LIVE_READ_PAUSE if again else 0.0)
 
-    async def _refuse(self, entry: Entry) -> None:
+    async def _refuse(self, entry: Entry, version: int) -> None:
         """Fail an experiment that cannot be planned, unless it has begun: then its pods are left as they are."""
         seen = entry.seen
+        if entry.freshness.version != version:
+            return
         if entry.unreadable or entry.record is not None:
             log.warning("experiment cannot be read", experiment=seen.name, problem=entry.problem)
             return
@@ -218,8 +239,10 @@ class Controller:
         If the outcome is unknown (timeout), defer them until the watch shows whether the write was applied.
         """
         attempt = Unanswered(entry.freshness.version, entry.record, record, story)
+        ref = _ref(entry)
         try:
-            version = await write_status(self._transport, _ref(entry), to_status(record), entry.freshness.version)
+            async with self._share.of(ref.namespace, ref.uid):
+                version = await write_status(self._transport, ref, to_status(record), attempt.version)
         except NotFound:
             raise
         except ApiError as error:

@@ -67,8 +67,12 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="least important messages to log"
     )
-    workers: int = Field(8, ge=1, le=256, description="experiments that may be in a step at the same time")
-    write_concurrency: int = Field(32, ge=1, le=1024, description="writes to the API server at the same time")
+    write_concurrency: int = Field(
+        32,
+        ge=1,
+        le=1024,
+        description="requests at the same time for one namespace alone; four times as many for all namespaces",
+    )
     watch_silence: Seconds = Field(
         ReflectorSettings().silence,
         description="seconds without a byte after which a watch is opened anew; bookmarks come every 60, if not late",

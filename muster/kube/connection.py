@@ -30,6 +30,9 @@ USER_AGENT = "muster"
 TIMEOUT = 30.0
 """Seconds for a request that states no limit of its own."""
 
+TIMEOUT_REASON = "Timeout"
+"""The reason of the error of a request that had no answer within its time limit."""
+
 CONNECT = 10.0
 """Seconds to reach the server."""
 
@@ -125,7 +128,7 @@ class Connection:
         except TimeoutError as error:
             self.requests[method, 0] += 1
             problem = f"{self.credentials.place}: no answer within {timeout:g} s"
-            raise Unreachable(problem, reason="Timeout", request=name) from error
+            raise Unreachable(problem, reason=TIMEOUT_REASON, request=name) from error
 
     async def _once(
         self, method: str, path: str, params: Mapping[str, str] | None, body: bytes | None, content_type: str

@@ -7,17 +7,23 @@ object that always fails does not delay the others.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
 
 from muster.kube.backoff import Backoff
 
 FIRST_RETRY = 0.05
 LAST_RETRY = 60.0
+SLICE = 0.01
+"""Seconds after which a long row of keys lets the loop do something else: read its watches, above all."""
+
+Step = Callable[[str], Coroutine[Any, Any, None] | None]
+"""The first part of the work on a key; returns the part that waits for something, if there is one."""
 
 
 class WorkQueue:
-    """Keys that wait for a worker. Time is that of the running loop."""
+    """Keys that wait to be processed. Time is that of the running loop."""
 
     def __init__(self, observe_wait: Callable[[float], None] = lambda _seconds: None) -> None:
         self._waiting: dict[str, float] = {}
@@ -25,19 +31,20 @@ class WorkQueue:
         self._again: set[str] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._failures: dict[str, Backoff] = {}
-        self._idle = deque[asyncio.Future[None]]()
+        self._woken: asyncio.Future[None] | None = None
+        """Set when a key is added while ``run`` waits for one."""
         self._observe_wait = observe_wait
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add(self, key: str) -> None:
-        """Process the key as soon as a worker is free."""
+        """Process the key soon."""
         if key in self._busy:
             self._again.add(key)
         elif key not in self._waiting:
             self._waiting[key] = asyncio.get_running_loop().time()
-            self._wake_one()
+            self._wake()
 
     def add_in(self, key: str, seconds: float) -> None:
         """Process the key in that many seconds, unless it is due sooner anyway."""
@@ -64,52 +71,76 @@ class WorkQueue:
             timer.cancel()
         self._timers.clear()
 
-    async def work(
-        self, do: Callable[[str], Awaitable[None]], failed: Callable[[str, Exception], float | None]
-    ) -> None:
-        """Process keys until cancelled, one at a time. Several workers may run side by side.
+    async def run(self, step: Step, failed: Callable[[str, Exception], float | None]) -> None:
+        """Process keys until cancelled, in the order in which they were added.
+
+        ``step`` decides at once, and returns what remains to be done, if anything: that runs in a task of the key's
+        own, named after it, while other keys are processed. So a key whose work takes long delays no other one. When
+        this is cancelled, those tasks are cancelled and awaited.
 
         ``failed`` is called with every error and may return the seconds to wait; otherwise the wait doubles with each
         failure in a row.
         """
-        while True:
-            key = await self._take()
-            try:
-                await do(key)
-            except asyncio.CancelledError:
-                raise
-            except Exception as error:  # noqa: BLE001 - no error of one object may leave its key
-                asked = failed(key, error)
-                own = self._failures.setdefault(key, Backoff(FIRST_RETRY, LAST_RETRY)).delay()
-                self.add_in(key, own if asked is None else asked)
-            else:
-                self._failures.pop(key, None)
-            finally:
-                self._done(key)
+        loop = asyncio.get_running_loop()
+        async with asyncio.TaskGroup() as tasks:
+            began = loop.time()
+            while True:
+                key = await self._take()
+                rest = self._begin(key, step, failed)
+                if rest is not None:
+                    task = tasks.create_task(self._finish(key, rest, failed), name=f"step {key}")
+                    task.add_done_callback(partial(self._ended, key, rest))
+                if self._waiting and loop.time() - began > SLICE:
+                    await asyncio.sleep(0)
+                    began = loop.time()
+
+    def _begin(
+        self, key: str, step: Step, failed: Callable[[str, Exception], float | None]
+    ) -> Coroutine[Any, Any, None] | None:
+        try:
+            rest = step(key)
+        except Exception as error:  # noqa: BLE001 - no error of one object may leave its key
+            self._fail(key, error, failed)
+        else:
+            if rest is not None:
+                return rest
+            self._failures.pop(key, None)
+        self._done(key)
+        return None
+
+    async def _finish(
+        self, key: str, rest: Coroutine[Any, Any, None], failed: Callable[[str, Exception], float | None]
+    ) -> None:
+        try:
+            await rest
+        except Exception as error:  # noqa: BLE001 - no error of one object may leave its key
+            self._fail(key, error, failed)
+        else:
+            self._failures.pop(key, None)
+
+    def _ended(self, key: str, rest: Coroutine[Any, Any, None], _task: asyncio.Task[None]) -> None:
+        """The key's task is over, perhaps before it ran at all."""
+        rest.close()
+        self._done(key)
+
+    def _fail(self, key: str, error: Exception, failed: Callable[[str, Exception], float | None]) -> None:
+        asked = failed(key, error)
+        own = self._failures.setdefault(key, Backoff(FIRST_RETRY, LAST_RETRY)).delay()
+        self.add_in(key, own if asked is None else asked)
 
     async def _take(self) -> str:
         while not self._waiting:
-            woken = asyncio.get_running_loop().create_future()
-            self._idle.append(woken)
-            try:
-                await woken
-            except asyncio.CancelledError:
-                if not woken.cancelled():  # woken and cancelled at once: wake another worker
-                    self._wake_one()
-                raise
+            self._woken = asyncio.get_running_loop().create_future()
+            await self._woken
         key = next(iter(self._waiting))
         since = self._waiting.pop(key)
         self._busy.add(key)
         self._observe_wait(asyncio.get_running_loop().time() - since)
         return key
 
-    def _wake_one(self) -> None:
-        """Wake one idle worker: one key is work for one, and to wake all costs each of them a turn."""
-        while self._idle:
-            woken = self._idle.popleft()
-            if not woken.done():
-                woken.set_result(None)
-                return
+    def _wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
 
     def _done(self, key: str) -> None:
         self._busy.discard(key)

@@ -1,19 +1,30 @@
 """Runs requests of one kind concurrently; stops sending after the first error or refusal.
 
 A gang is useful only as a whole. Requests under way are awaited; those not sent are asked for again by the next
-decision, and repeating one of them is harmless. ``Calls`` bounds the requests of the engine over all experiments.
+decision, and repeating one of them is harmless. How many run at once is shared between namespaces and experiments
+(``muster.kube.fair_share``).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from muster.api.errors import ApiError
+from muster.kube.connection import TIMEOUT_REASON
+from muster.kube.fair_share import FairShare, Slots
+from muster.kube.paths import core
 from muster.kube.transport import Answer, Transport
 from muster.reconcilers.result import Outcome
+from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
 
 T = TypeVar("T")
+
+CREATE_TIMEOUT = 15.0
+"""Seconds for the create of an object: an admission webhook has 10 s by default, then it is ignored or refuses."""
+LONG_CREATE_TIMEOUT = 35.0
+"""Seconds, where the last create of the namespace had no answer in time. Webhooks may take 30 s, and the API server
+ends a create after 34 s: a client that always gave up sooner would never create an object there."""
 
 
 class Batch(Generic[T]):
@@ -39,27 +50,42 @@ class Batch(Generic[T]):
             self._refusal = result
 
     async def run(
-        self, name: str, items: Iterable[T], work: Callable[[T], Awaitable[int | Refusal | None]], *, width: int
+        self, name: str, items: Sequence[T], work: Callable[[T], Awaitable[int | Refusal | None]], slots: Slots
     ) -> None:
-        """Process ``items`` with ``width`` tasks; all of them have ended when this returns or raises.
+        """Process ``items``, each in a slot; all that was begun has ended when this returns or raises.
 
-        A few workers, not a task per item: an experiment of 10,000 members then queues at most ``width`` requests
-        ahead of those of other experiments.
+        A task is started when its slot is there, so a gang of 10,000 members has no more tasks than slots. It keeps the
+        slot from item to item, unless another experiment waits for one.
         """
-        queue = iter(items)
+        queue, left = iter(items), len(items)
 
-        async def worker() -> None:
-            for item in queue:
-                if self._refusal or self._error:
-                    return
+        async def process(item: T) -> None:
+            nonlocal left
+            while not self._stopped:
                 try:
                     self.add(item, await work(item))
                 except ApiError as error:
                     self._error = self._error or error
+                if not left or self._stopped:
+                    slots.withdraw()
+                    return
+                if slots.contended:
+                    return
+                left -= 1
+                item = next(queue)
 
-        async with asyncio.TaskGroup() as workers:
-            for number in range(width):
-                workers.create_task(worker(), name=f"{name} ({number})")
+        async with asyncio.TaskGroup() as tasks:
+            while left and not self._stopped and await slots.acquire():
+                if not left or self._stopped:
+                    slots.release()
+                    return
+                left -= 1
+                task = tasks.create_task(process(next(queue)), name=f"{name} ({left} more)")
+                task.add_done_callback(lambda _: slots.release())  # also where it is cancelled before it begins
+
+    @property
+    def _stopped(self) -> bool:
+        return self._refusal is not None or self._error is not None
 
     def outcome(self) -> Outcome:
         """The outcome of the batch. A refusal takes precedence over an error: it says more and lasts longer."""
@@ -67,17 +93,43 @@ class Batch(Generic[T]):
 
 
 class Calls:
-    """At most ``concurrency`` requests at a time, over all experiments. ``now`` gives wall seconds since 1970."""
+    """The engine's requests. ``now`` gives wall seconds since 1970."""
 
-    def __init__(self, transport: Transport, *, concurrency: int, now: Callable[[], float]) -> None:
-        self.concurrency = concurrency
+    def __init__(
+        self, transport: Transport, *, creates: FairShare, others: FairShare, now: Callable[[], float]
+    ) -> None:
         self.now = now
         self._transport = transport
-        self._slots = asyncio.Semaphore(concurrency)
+        self._creates = creates
+        self._others = others
+        self._slow: set[str] = set()
+        """Namespaces in which the last create had no answer in time."""
+
+    def slots(self, plan: Plan) -> Slots:
+        """The share of an experiment. A slot is held for one request, or for some that follow each other."""
+        return self._others.of(plan.namespace, plan.uid)
+
+    def create_slots(self, plan: Plan) -> Slots:
+        """Its share of the creates. They have one of their own: admission is slow, if anything is."""
+        return self._creates.of(plan.namespace, plan.uid)
 
     async def do(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> Answer:
-        """Send one request as soon as fewer than ``concurrency`` are under way."""
-        async with self._slots:
-            return await self._transport.request(method, path, params=params, body=body)
+        """Send one request; hold a slot meanwhile."""
+        return await self._transport.request(method, path, params=params, body=body)
+
+    async def create(self, plan: Plan, resource: str, body: bytes, params: Mapping[str, str] | None = None) -> Answer:
+        """Create an object; hold a slot meanwhile. See ``CREATE_TIMEOUT``."""
+        path = core(plan.namespace, resource)
+        timeout = LONG_CREATE_TIMEOUT if plan.namespace in self._slow else CREATE_TIMEOUT
+        try:
+            answer = await self._transport.request("POST", path, params=params, body=body, timeout=timeout)
+        except ApiError as error:
+            if error.reason == TIMEOUT_REASON:
+                self._slow.add(plan.namespace)
+            elif error.status:
+                self._slow.discard(plan.namespace)
+            raise
+        self._slow.discard(plan.namespace)
+        return answer

@@ -32,7 +32,7 @@ async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
         name = plan.pod_name(member, action.epoch)
         try:
             body = templates[member.group].render(member)
-            answer = await calls.do("POST", path, params=strict[member.group], body=body)
+            answer = await calls.create(plan, "pods", body, strict[member.group])
         except AlreadyExists:
             return await recognise(calls, plan, "Pod", name)
         except ApiError as error:
@@ -42,6 +42,5 @@ async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
         return read(answer, Object, f"POST {path}").metadata.version
 
     batch = Batch[Member]()
-    width = min(calls.concurrency, len(action.members))
-    await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, width=width)
+    await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, calls.create_slots(plan))
     return batch.outcome()

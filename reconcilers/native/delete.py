@@ -37,8 +37,7 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
         return read(answer, Object, f"DELETE {path}").metadata.version
 
     batch = Batch[Pod]()
-    width = min(calls.concurrency, len(pods))
-    await batch.run(f"delete pods of {plan.namespace}/{plan.name}", pods, delete, width=width)
+    await batch.run(f"delete pods of {plan.namespace}/{plan.name}", pods, delete, calls.slots(plan))
     return replace(batch.outcome(), deleted=tuple(batch.done))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from muster.api.errors import ApiError, MusterError
+from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.confirm import confirm_launch, confirm_loss
@@ -22,13 +23,15 @@ from muster.state.record import Record
 
 
 class NativeEngine:
-    """Carries out actions over ``transport``, with at most ``concurrency`` requests at a time over all experiments.
+    """Carries out actions over ``transport``: creates in slots of ``creates``, everything else in slots of ``others``.
 
     ``clock`` gives wall seconds since 1970.
     """
 
-    def __init__(self, transport: Transport, *, concurrency: int = 32, clock: Callable[[], float]) -> None:
-        self._calls = Calls(transport, concurrency=concurrency, now=clock)
+    def __init__(
+        self, transport: Transport, *, creates: FairShare, others: FairShare, clock: Callable[[], float]
+    ) -> None:
+        self._calls = Calls(transport, creates=creates, others=others, now=clock)
 
     async def carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
         """Carry out one action. ``record`` is the one just persisted.
@@ -53,11 +56,14 @@ class NativeEngine:
                     f"record is of epoch {record.epoch}; persist the record first"
                 )
             case ConfirmLaunch():
-                return await confirm_launch(self._calls, action, plan)
+                async with self._calls.slots(plan):
+                    return await confirm_launch(self._calls, action, plan)
             case ConfirmLoss():
-                return await confirm_loss(self._calls, action, plan)
+                async with self._calls.slots(plan):
+                    return await confirm_loss(self._calls, action, plan)
             case EnsureService():
-                return await ensure_service(self._calls, plan)
+                async with self._calls.create_slots(plan):
+                    return await ensure_service(self._calls, plan)
             case CreatePods():
                 return await create_pods(self._calls, action, plan)
             case DeletePods():

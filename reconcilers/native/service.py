@@ -1,7 +1,6 @@
 """EnsureService: creates the headless Service unless the Experiment owns one already."""
 
 from muster.api.errors import AlreadyExists, ApiError
-from muster.kube.paths import core
 from muster.reconcilers.native.adoption import recognise
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.refusals import refusal_of, rejected
@@ -19,7 +18,7 @@ async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
     except Unrenderable as error:
         return Outcome(refusal=rejected(error, "Service"))
     try:
-        await calls.do("POST", core(plan.namespace, "services"), body=body)
+        await calls.create(plan, "services", body)
     except AlreadyExists:
         found = await recognise(calls, plan, "Service", plan.name)
         return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)

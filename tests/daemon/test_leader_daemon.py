@@ -88,8 +88,8 @@ class Silent:
 class Musterd:
     """A daemon with its way. ``kill`` ends it as SIGKILL would: nothing it still tries is heard."""
 
-    def __init__(self, api: FakeApi, name: str, **settings: Any) -> None:
-        self.way = Way(api)
+    def __init__(self, api: FakeApi, name: str, way: type[Way] = Way, **settings: Any) -> None:
+        self.way = way(api)
         self.frozen = 0.0
         """Seconds for which its machine stood still, and its loop does not know it."""
         loop = asyncio.get_running_loop()
@@ -200,7 +200,7 @@ def test_a_batch_ends_in_its_middle_when_leadership_does() -> None:
         await until(lambda: not one.leads)
         assert asyncio.get_running_loop().time() - hung < 10
         names = sorted(task.get_name() for task in asyncio.all_tasks())
-        assert not [name for name in names if name.startswith(("worker", "recorder", "create", "leading"))], names
+        assert not [name for name in names if name.startswith(("step", "recorder", "create", "leading"))], names
         made, asked = len(api.named("pods")), len(one.way.written)
         one.way.cut = True
         api.gate.set()  # what waited at its door goes through

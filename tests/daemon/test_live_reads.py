@@ -11,6 +11,7 @@ import pytest
 
 from muster.daemon.controller import Controller
 from muster.daemon.experiments import ExperimentIndex
+from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
@@ -92,6 +93,7 @@ async def ten_seconds(caches: Caches, server: Server, found: int = 1) -> None:
     index.wanted, index.gone = queue.add, queue.forget
     controller = Controller(
         transport=server,  # type: ignore[arg-type]
+        share=FairShare(8),
         index=index,
         queue=queue,
         informers=caches,
@@ -106,7 +108,7 @@ async def ten_seconds(caches: Caches, server: Server, found: int = 1) -> None:
     ended = Exit("main", 1, 0, "Error", "", NOW)
     failed = pod(0, phase=PodPhase.FAILED, exit=ended)
     index.pod_changed(None, msgspec.structs.replace(failed, owner=UID, resource_version=500))
-    worker = asyncio.create_task(queue.work(controller.step, controller.failed))
+    worker = asyncio.create_task(queue.run(controller.step, controller.failed))
     await asyncio.sleep(10)
     worker.cancel()
     await asyncio.gather(worker, return_exceptions=True)

@@ -9,6 +9,7 @@ import pytest
 from muster.api.errors import Conflict
 from muster.daemon.controller import Controller
 from muster.daemon.experiments import ExperimentIndex
+from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
@@ -39,6 +40,7 @@ def controller_of(server: Server) -> tuple[Controller, AsyncMock]:
     engine.carry_out = AsyncMock(return_value=Outcome())
     controller = Controller(
         transport=server,  # type: ignore[arg-type]
+        share=FairShare(8),
         index=index,
         queue=WorkQueue(lambda _: None),
         informers=Caches(1_000),
@@ -55,11 +57,17 @@ def controller_of(server: Server) -> tuple[Controller, AsyncMock]:
     return controller, engine.carry_out
 
 
+async def step(controller: Controller) -> None:
+    rest = controller.step(UID)
+    assert rest is not None
+    await rest
+
+
 async def test_no_pod_of_a_newer_epoch_is_deleted_on_a_stale_record() -> None:
     server = Server(newer=True)
     controller, carry_out = controller_of(server)
     with pytest.raises(Conflict):
-        await controller.step(UID)
+        await step(controller)
     assert server.asked == ["PUT status"]
     carry_out.assert_not_called()
 
@@ -68,6 +76,6 @@ async def test_a_record_that_can_be_written_is_not_stale_and_its_leftovers_are_d
     """As after a status that was removed by hand."""
     server = Server(newer=False)
     controller, carry_out = controller_of(server)
-    await controller.step(UID)
+    await step(controller)
     assert server.asked == ["PUT status"]
     assert carry_out.await_args_list[0].args[0].pods[0].epoch == 1

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from muster.kube.fair_share import ALONE, FairShare
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.result import Outcome
 from tests.fakes.api import FakeApi
@@ -9,7 +10,7 @@ from tests.fakes.api import FakeApi
 
 @dataclass
 class Bench:
-    """``now`` is the wall clock; it does not advance by itself."""
+    """``now`` is the wall clock; it does not advance by itself. A namespace has ``concurrency`` requests at most."""
 
     concurrency: int = 32
     now: float = 1_000_000.0
@@ -18,7 +19,8 @@ class Bench:
         self.api = FakeApi(clock=lambda: self.now)
         self.engine = NativeEngine(
             self.api,
-            concurrency=self.concurrency,
+            creates=FairShare(ALONE * self.concurrency),
+            others=FairShare(ALONE * self.concurrency),
             clock=lambda: self.now,
         )
 

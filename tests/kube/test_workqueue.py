@@ -1,66 +1,64 @@
-"""The work queue in virtual time: which key is processed when, by which worker, and how often."""
+"""The work queue in virtual time: which key is processed when, and how often."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from functools import wraps
+from itertools import pairwise
+from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from muster.kube.workqueue import WorkQueue
+from muster.kube.workqueue import SLICE, WorkQueue
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 
-class Turns(Coroutine[Any, Any, None]):
-    """A coroutine, and how often the loop let it run."""
-
-    def __init__(self, inner: Coroutine[Any, Any, None]) -> None:
-        self.turns = 0
-        self._inner = inner
-
-    def send(self, value: Any) -> Any:
-        self.turns += 1
-        return self._inner.send(value)
-
-    def throw(self, *error: Any) -> Any:
-        return self._inner.throw(*error)
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def __await__(self) -> Iterator[Any]:  # type: ignore[override]
-        return self._inner.__await__()
-
-
 class Shop:
-    """A queue, its workers, and what they did. Work takes one second, or fails if the key is poisoned."""
+    """A queue and what was done. Work takes one second if the key is ``slow``, and fails if it is ``poisoned``."""
 
     def __init__(self) -> None:
         self.waits: list[float] = []
         self.queue = WorkQueue(self.waits.append)
         self.done: list[tuple[float, str]] = []
+        self.slow: set[str] = set()
         self.poisoned: dict[str, float | None] = {}
-        self.workers: list[asyncio.Task[None]] = []
-        self.turns: list[Turns] = []
+        self.cancelled: list[str] = []
+        self.ends_with = ""
+        """The key at which the queue is cancelled."""
+        self.running = self.run()
 
-    def hire(self, number: int) -> None:
-        for _ in range(number):
-            self.turns.append(Turns(self.queue.work(self._do, self._failed)))
-            self.workers.append(asyncio.create_task(self.turns[-1]))
+    def run(self) -> asyncio.Task[None]:
+        self.running = asyncio.create_task(self.queue.run(self._begin, self._failed), name="steps")
+        return self.running
 
-    async def dismiss(self, number: int) -> None:
-        for worker in self.workers[:number]:
-            worker.cancel()
-            with suppress(asyncio.CancelledError):
-                await worker
-        del self.workers[:number]
+    async def end(self) -> None:
+        self.running.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.running
 
-    async def _do(self, key: str) -> None:
+    def times(self, key: str) -> list[float]:
+        return [at for at, done in self.done if done == key]
+
+    def _begin(self, key: str) -> Coroutine[Any, Any, None] | None:
         self.done.append((asyncio.get_running_loop().time(), key))
+        if key == self.ends_with:
+            self.running.cancel()
+        if key in self.slow:
+            return self._go_on(key)
         if key in self.poisoned:
             raise ValueError(key)
-        await asyncio.sleep(1.0)
+        return None
+
+    async def _go_on(self, key: str) -> None:
+        try:
+            await asyncio.sleep(1.0)
+        except asyncio.CancelledError:
+            self.cancelled.append(key)
+            raise
+        if key in self.poisoned:
+            raise ValueError(key)
 
     def _failed(self, key: str, error: Exception) -> float | None:
         assert str(error) == key
@@ -68,12 +66,12 @@ class Shop:
 
 
 @asynccontextmanager
-async def shop(workers: int) -> AsyncIterator[Shop]:
+async def shop(*slow: str) -> AsyncIterator[Shop]:
     one = Shop()
-    one.hire(workers)
+    one.slow.update(slow)
     await asyncio.sleep(0)
     yield one
-    await one.dismiss(len(one.workers))
+    await one.end()
     one.queue.close()
 
 
@@ -92,19 +90,31 @@ def in_virtual_time(story: Callable[[], Coroutine[Any, Any, None]]) -> Callable[
 
 
 @in_virtual_time
-async def test_keys_are_processed_in_order_by_all_workers() -> None:
-    async with shop(2) as it:
+async def test_keys_are_processed_in_order() -> None:
+    async with shop() as it:
         for key in "abc":
             it.queue.add(key)
         assert len(it.queue) == 3
-        await asyncio.sleep(3)
-        assert it.done == [(0, "a"), (0, "b"), (1, "c")]
-        assert it.waits == [0, 0, 1]
+        await asyncio.sleep(1)
+        assert it.done == [(0, "a"), (0, "b"), (0, "c")]
+        assert it.waits == [0, 0, 0]
+
+
+@in_virtual_time
+async def test_slow_keys_do_not_delay_others() -> None:
+    slow = [f"slow {number}" for number in range(1000)]
+    async with shop(*slow) as it:
+        for key in slow:
+            it.queue.add(key)
+        await asyncio.sleep(0.5)
+        it.queue.add("a")
+        await asyncio.sleep(0.1)
+        assert it.times("a") == [0.5]
 
 
 @in_virtual_time
 async def test_a_key_that_waits_is_not_added_again() -> None:
-    async with shop(1) as it:
+    async with shop() as it:
         for _ in range(5):
             it.queue.add("a")
         await asyncio.sleep(3)
@@ -113,7 +123,7 @@ async def test_a_key_that_waits_is_not_added_again() -> None:
 
 @in_virtual_time
 async def test_a_key_added_while_it_is_processed_is_processed_once_more_afterwards() -> None:
-    async with shop(2) as it:
+    async with shop("a") as it:
         it.queue.add("a")
         await asyncio.sleep(0.5)
         it.queue.add("a")
@@ -123,37 +133,52 @@ async def test_a_key_added_while_it_is_processed_is_processed_once_more_afterwar
 
 
 @in_virtual_time
-async def test_one_key_wakes_one_worker() -> None:
-    async with shop(8) as it:
-        for key in "abcd":
-            it.queue.add(key)
-            await asyncio.sleep(0.1)
-        assert sum(each.turns for each in it.turns) == 8 + 4  # all have come to work, and then one for each key
+async def test_the_task_of_a_slow_key_is_named_after_it() -> None:
+    async with shop("a") as it:
+        it.queue.add("a")
+        await asyncio.sleep(0.5)
+        assert "step a" in {task.get_name() for task in asyncio.all_tasks()}
 
 
 @in_virtual_time
-async def test_a_worker_cancelled_while_it_is_woken_wakes_another() -> None:
-    async with shop(2) as it:
-        it.queue.add("a")  # calls the first, which is taken away before it comes
-        await it.dismiss(1)
-        await asyncio.sleep(0.1)
-        assert it.done == [(0, "a")]
-
-
-@in_virtual_time
-async def test_cancelled_workers_are_not_woken() -> None:
-    async with shop(3) as it:
-        await it.dismiss(3)
+async def test_the_end_of_the_queue_cancels_and_awaits_the_tasks_of_its_keys() -> None:
+    async with shop("a", "b") as it:
         it.queue.add("a")
         it.queue.add("b")
-        it.hire(2)
-        await asyncio.sleep(0.1)
-        assert it.done == [(0, "a"), (0, "b")]
+        await asyncio.sleep(0.5)
+        await it.end()
+        assert sorted(it.cancelled) == ["a", "b"]
+        assert len(asyncio.all_tasks()) == 1
+
+
+def test_a_key_whose_task_is_cancelled_at_any_time_is_processed_by_the_next_run() -> None:
+    """The loop runs what is ready in any order, so that some of the tasks are cancelled before they begin."""
+    began: list[bool] = []
+
+    async def story() -> None:
+        async with shop("a") as it:
+            it.ends_with = "a"
+            it.queue.add("a")
+            await asyncio.gather(it.running, return_exceptions=True)
+            began.append(bool(it.cancelled))
+            it.ends_with = ""
+            it.run()
+            it.queue.add("a")
+            await asyncio.sleep(3)
+            assert it.done == [(0, "a"), (0, "a")]
+
+    for seed in range(20):
+        loop = VirtualLoop(Random(seed))
+        try:
+            loop.run_until_complete(story())
+        finally:
+            loop.close()
+    assert set(began) == {False, True}
 
 
 @in_virtual_time
 async def test_the_earliest_delay_of_a_key_wins() -> None:
-    async with shop(1) as it:
+    async with shop() as it:
         it.queue.add_in("a", 10)
         it.queue.add_in("a", 5)
         it.queue.add_in("a", 20)
@@ -163,11 +188,11 @@ async def test_the_earliest_delay_of_a_key_wins() -> None:
 
 @in_virtual_time
 async def test_each_failure_in_a_row_doubles_the_delay_of_that_key_only() -> None:
-    async with shop(1) as it:
+    async with shop() as it:
         it.poisoned["bad"] = None
         it.queue.add("bad")
         await asyncio.sleep(0.5)
-        assert [at for at, _ in it.done] == pytest.approx([0, 0.05, 0.15, 0.35])
+        assert it.times("bad") == pytest.approx([0, 0.05, 0.15, 0.35])
         it.queue.add("good")
         await asyncio.sleep(0.1)
         assert it.done[-1] == (0.5, "good")
@@ -177,8 +202,17 @@ async def test_each_failure_in_a_row_doubles_the_delay_of_that_key_only() -> Non
 
 
 @in_virtual_time
+async def test_a_failure_of_the_slow_part_is_retried_too() -> None:
+    async with shop("bad") as it:
+        it.poisoned["bad"] = None
+        it.queue.add("bad")
+        await asyncio.sleep(3.5)
+        assert it.times("bad") == pytest.approx([0, 1.05, 2.15, 3.35])
+
+
+@in_virtual_time
 async def test_a_success_resets_the_delay() -> None:
-    async with shop(1) as it:
+    async with shop() as it:
         it.poisoned["a"] = None
         it.queue.add("a")
         await asyncio.sleep(0.1)
@@ -193,16 +227,16 @@ async def test_a_success_resets_the_delay() -> None:
 
 @in_virtual_time
 async def test_a_delay_that_the_failure_asks_for_is_used() -> None:
-    async with shop(1) as it:
+    async with shop() as it:
         it.poisoned["a"] = 7.0
         it.queue.add("a")
         await asyncio.sleep(15)
-        assert [at for at, _ in it.done] == [0, 7, 14]
+        assert it.times("a") == [0, 7, 14]
 
 
 @in_virtual_time
 async def test_a_forgotten_key_leaves_no_state() -> None:
-    async with shop(1) as it:
+    async with shop("busy") as it:
         it.queue.add("busy")
         await asyncio.sleep(0.5)
         for key in ("busy", "waits"):
@@ -216,8 +250,32 @@ async def test_a_forgotten_key_leaves_no_state() -> None:
 
 @in_virtual_time
 async def test_a_closed_queue_has_no_timers() -> None:
-    async with shop(1) as it:
+    async with shop() as it:
         it.queue.add_in("a", 3)
         it.queue.close()
         await asyncio.sleep(60)
         assert it.done == []
+
+
+@in_virtual_time
+async def test_a_long_row_of_keys_lets_the_loop_run_in_between() -> None:
+    """Each step takes a quarter of the time that a row of keys may take."""
+    loop = asyncio.get_running_loop()
+    done: list[str] = []
+    others: list[int] = []
+
+    def decide(key: str) -> None:
+        done.append(key)
+
+    with patch.object(loop, "time", lambda: len(done) * SLICE / 4):
+        queue = WorkQueue()
+        for number in range(100):
+            queue.add(str(number))
+        running = asyncio.create_task(queue.run(decide, lambda _key, _error: None), name="steps")
+        for _ in range(20):
+            await asyncio.sleep(0)
+            others.append(len(done))
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    assert len(set(others)) >= 20
+    assert max(later - before for before, later in pairwise(others)) <= 5

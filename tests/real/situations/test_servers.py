@@ -202,7 +202,6 @@ async def test_the_way_to_the_server_is_cut_again_and_again(here: Site) -> None:
         await relay.refuse()
 
 
-@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 28: one namespace's slow pod creation stops everybody")
 async def test_slow_admission_in_one_namespace_does_not_hold_up_another(here: Site) -> None:
     other = f"{here.namespace}-slow"
     await here.request("POST", "/api/v1/namespaces", {"metadata": {"name": other}})
