@@ -24,6 +24,7 @@ from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.settings import Settings
 from muster.daemon.shutdown import Stage, end_tasks, shut_down
 from muster.daemon.takeover import stand_by, take_over
+from muster.daemon.wall_clock import TICK, WallClock
 from muster.daemon.web.health import DaemonHealth
 from muster.kube.denials import Denials
 from muster.kube.fair_share import ALONE, FairShare
@@ -76,6 +77,7 @@ class Daemon:
         have arrived.
         """
         self.settings = settings
+        clock = self._wall_clock = WallClock(clock, monotonic, self._clock_stepped)
         self.instruments = Instruments(version, lambda: self.index.pods, lambda: len(self.queue))
         self.denials = Denials(monotonic)
         transport = MeasuredTransport(transport, self.instruments.request, monotonic, self._answered)
@@ -193,6 +195,7 @@ class Daemon:
         else:
             self._others.append(asyncio.create_task(self._elect(self.elector), name="election"))
         self._others.append(asyncio.create_task(self.loop_lag.run(), name="loop_lag"))
+        self._others.append(asyncio.create_task(self._watch_clock(), name="wall_clock"))
 
     def _start_writers(self) -> None:
         steps = self.queue.run(self.controller.step, self.controller.failed)
@@ -275,6 +278,20 @@ class Daemon:
         """A request was answered. Reviews of readers are left out: no decision needs them."""
         if resource not in ("tokenreviews", "subjectaccessreviews"):
             self.denials.observe(verb, resource, error)
+
+    async def _watch_clock(self) -> None:
+        """Read the wall clock often enough to notice a step while nothing else happens."""
+        while True:
+            await self._sleep(TICK)
+            self._wall_clock()
+
+    def _clock_stepped(self, seconds: float) -> None:
+        log.warning("wall clock was set, moving the times of running clocks", seconds=round(seconds, 3))
+        self.instruments.clock_stepped()
+        for entry in self.index:
+            entry.clock_stepped(seconds)
+            if self.leading:
+                self.queue.add(entry.seen.uid)
 
     def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         self.controller.heard(uid, epoch, answer)

@@ -6,6 +6,7 @@ writes (``daemon.freshness``).
 """
 
 from collections.abc import Callable, Coroutine, Sequence
+from math import inf
 from typing import Any, Protocol
 
 import structlog
@@ -37,6 +38,8 @@ from muster.state.view.view import View
 
 log = structlog.get_logger()
 
+RESYNC = 60.0
+"""Seconds after which an unfinished experiment is decided upon again, whatever its timers and events say."""
 LIVE_READ_PAUSE = 1.0
 """Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""
 MOST_UNANSWERED = 8
@@ -158,7 +161,8 @@ class Controller:
         started = self._monotonic()
         if entry.record is not None:
             entry.view.mark_created(entry.record.epoch, (), plan.together)
-        decision = decide(plan, entry.record, entry.view, self._clock())
+        now = self._clock()  # which may find that it was set, and change the entry
+        decision = decide(plan, entry.record, entry.view, now, step=entry.step)
         self._instruments.decision(self._monotonic() - started)
         return decision
 
@@ -190,8 +194,11 @@ class Controller:
     def _await_next(self, plan: Plan, decision: Decision) -> None:
         """Probe the coordinator that the decision names, and requeue the experiment when the decision is due again."""
         self._probers.aim(plan.uid, decision.probe)
-        if decision.wake_at is not None:
-            self._queue.add_in(plan.uid, decision.wake_at - self._clock())
+        wait = inf if decision.wake_at is None else decision.wake_at - self._clock()
+        if not decision.record.finished:
+            wait = min(wait, RESYNC)
+        if wait < inf:
+            self._queue.add_in(plan.uid, wait)
 
     async def _read_live(self, entry: Entry, plan: Plan) -> None:
         """Read the pods past the cache and requeue: at once, or after a pause where the last read was not enough."""
@@ -228,17 +235,17 @@ class Controller:
         if decision.paid:
             entry.view.writes.spend(self._clock())
         try:
-            await self._write(entry, decision.record, decision.story)
+            await self._write(entry, decision.record, decision.story, decision.moved)
         except NotFound:
             return False  # deleted meanwhile; the watch will report it
         return True
 
-    async def _write(self, entry: Entry, record: Record, story: tuple[StoryLine, ...]) -> None:
+    async def _write(self, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0) -> None:
         """Write status. On success emit Events and metrics.
 
         If the outcome is unknown (timeout), defer them until the watch shows whether the write was applied.
         """
-        attempt = Unanswered(entry.freshness.version, entry.record, record, story)
+        attempt = Unanswered(entry.freshness.version, entry.record, record, story, moved)
         ref = _ref(entry)
         try:
             async with self._share.of(ref.namespace, ref.uid):
@@ -269,6 +276,7 @@ class Controller:
         entry.unanswered = [each for each in entry.unanswered if each.version >= entry.freshness.version]
 
     def _record_story(self, entry: Entry, written: Unanswered) -> None:
+        entry.step -= written.moved
         if entry.plan is not None:
             self._instruments.transition(entry.plan, written.before, written.after)
             _log_story(entry.plan, written.after, written.story)

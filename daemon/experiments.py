@@ -73,6 +73,8 @@ class Unanswered:
     before: Record | None
     after: Record
     story: tuple[StoryLine, ...]
+    moved: float = 0.0
+    """Seconds by which it moved the persisted times."""
 
 
 @dataclass(slots=True)
@@ -90,6 +92,13 @@ class Entry:
     freshness: Freshness = field(default_factory=Freshness)
     unanswered: list[Unanswered] = field(default_factory=list)
     """Our status writes since ``freshness.version`` whose outcome is unknown."""
+    step: float = 0.0
+    """Seconds by which the wall clock was set since the record was persisted."""
+
+    def clock_stepped(self, seconds: float) -> None:
+        """The wall clock was set."""
+        self.step += seconds
+        self.view.clock_stepped(seconds)
 
     @property
     def view(self) -> View:

@@ -37,6 +37,7 @@ def take_over(index: ExperimentIndex, queue: WorkQueue, latest: ObjectList[Exper
         view, seen = entry.view, entry.seen
         view.engine.reset()
         view.probe = None
+        entry.step = 0.0  # the record is of another leader's clock
         now = latest.objects.get(seen.uid)
         if now is not None and now.resource_version > seen.resource_version:
             index.experiment_changed(seen, now)

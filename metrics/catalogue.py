@@ -214,6 +214,12 @@ LEASE_RENEWAL_AGE = Metric(
     unit="seconds",
 )
 
+CLOCK_STEPS = Metric(
+    "muster_clock_steps_total",
+    Type.COUNTER,
+    "Steps of this machine's wall clock of 2 s or more; the running clocks of all experiments were moved by them.",
+)
+
 LABEL_SETS_FOLDED = Metric(
     "muster_label_sets_folded_total",
     Type.COUNTER,
@@ -270,7 +276,7 @@ SECTIONS = (
     Section(
         "The daemon",
         "How promptly it decides, and what it is.",
-        (QUEUE_DEPTH, QUEUE_WAIT, DECISION_DURATION, LOOP_LAG, LABEL_SETS_FOLDED, BUILD),
+        (QUEUE_DEPTH, QUEUE_WAIT, DECISION_DURATION, LOOP_LAG, CLOCK_STEPS, LABEL_SETS_FOLDED, BUILD),
     ),
     Section(
         "The election",

@@ -35,6 +35,7 @@ class Instruments:
         self._decisions = self._histogram(catalogue.DECISION_DURATION)
         self._waits = self._histogram(catalogue.QUEUE_WAIT)
         self._lag = self._histogram(catalogue.LOOP_LAG)
+        self._steps = self._counter(catalogue.CLOCK_STEPS)
         self._reading(catalogue.TRACKED_PODS, tracked_pods)
         self._reading(catalogue.QUEUE_DEPTH, queue_depth)
         build = Info(catalogue.BUILD.family, catalogue.BUILD.help, registry=self.registry)
@@ -79,6 +80,10 @@ class Instruments:
     def lagged(self, seconds: float) -> None:
         """The event loop woke a timer that much too late."""
         self._lag.observe(_seconds(seconds))
+
+    def clock_stepped(self) -> None:
+        """The wall clock was set."""
+        self._steps.inc()
 
     def probed(self, kind: str, state: str, seconds: float) -> None:
         """A coordinator was probed."""

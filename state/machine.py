@@ -50,6 +50,7 @@ from muster.state.plan import Plan
 from muster.state.policies import refusal
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.view.view import ReadOnlyView
+from muster.state.wall_time import moved, not_in_the_future
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -67,11 +68,17 @@ class Decision(msgspec.Struct, frozen=True):
     """The write costs one of the experiment's budget (``View.writes``)."""
     held: bool = False
     """Actions wait until what the API server refused is tried again."""
+    moved: float = 0.0
+    """Seconds by which the persisted times were moved because the wall clock was set."""
 
 
-def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float) -> Decision:
-    """Decide; see the module's docstring for the theory."""
-    context = Context(plan, record or _first(plan, now), view, now)
+def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, *, step: float = 0.0) -> Decision:
+    """Decide; see the module's docstring for the theory.
+
+    ``step``: seconds by which the wall clock was set since the record was persisted (``state.wall_time``).
+    """
+    current = not_in_the_future(plan, moved(record, step), now) if record else _first(plan, now)
+    context = Context(plan, current, view, now)
     if plan.deleting:
         return Decision(context.record, write=False)
     seen = observe(context, record)
@@ -88,6 +95,7 @@ def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float) ->
         read_first=seen.read_first,
         paid=seen.paid,
         held=held,
+        moved=step,
     )
 
 

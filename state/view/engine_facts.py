@@ -1,7 +1,7 @@
 """What only the engine learns: the live API's answers to this process, which no watch brings."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from muster.state.pod import Pod
@@ -100,6 +100,13 @@ class EngineFacts:
         self.confirmed = self.lost = -1
         self.live_read = None
         self.accept()
+
+    def clock_stepped(self, seconds: float) -> None:
+        """The wall clock was set: a live read of before cannot be compared with times of now."""
+        self.live_read = None
+        if self.refused is not None:
+            since, retry_at = self.refused.since + seconds, self.refused.retry_at + seconds
+            self.refused = replace(self.refused, since=since, retry_at=retry_at)
 
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool:
         """The API server has accepted the deletion of that pod within that grace (None: the pod's own) already."""

@@ -6,8 +6,10 @@ decides nothing before that list.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+from msgspec import structs
 
 from muster.state.pod import Pod
 from muster.state.roll import RollAnswer
@@ -113,6 +115,13 @@ class View:
         ranks = {pod.ip: rank for rank, pod in self.of(epoch).members.items()} if answer.identities else None
         self.probe = probe_result(answer, epoch, before, ranks)
         return before is None or before.epoch != epoch or before.since != self.probe.since
+
+    def clock_stepped(self, seconds: float) -> None:
+        """The wall clock was set: times of this view are of the clock as it was."""
+        self.engine.clock_stepped(seconds)
+        if self.probe is not None:
+            answer = replace(self.probe.answer, at=self.probe.answer.at + seconds)
+            self.probe = structs.replace(self.probe, answer=answer, since=self.probe.since + seconds)
 
     def probe_result_of(self, epoch: int) -> ProbeResult | None:
         """The latest probe result if it is that epoch's, else None."""

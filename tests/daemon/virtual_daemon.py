@@ -32,6 +32,8 @@ class Cluster(Prompt):
         self.loop = loop
         self.api = FakeApi(loop.time, nodes=True)
         self.roll: Roll = lambda now: RollAnswer(at=now, coordinator=CoordinatorState.REFUSED)
+        self.set_by = 0.0
+        """Seconds by which the wall clock was set; the seconds of the loop go on."""
         self.times: list[tuple[float, str]] = []
         """When which write was asked for."""
 
@@ -54,6 +56,10 @@ class Cluster(Prompt):
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return self.api.lines(path, params=params, silence=silence, courier=self)
+
+    def wall(self) -> float:
+        """The daemon's wall clock."""
+        return self.loop.time() + self.set_by
 
     @property
     def status(self) -> dict[str, Any]:
@@ -114,7 +120,7 @@ class Prober:
         self._cluster = cluster
 
     async def snapshot(self) -> RollAnswer:
-        return self._cluster.roll(self._cluster.loop.time())
+        return self._cluster.roll(self._cluster.wall())
 
     async def changes(self) -> AsyncIterator[RollAnswer]:
         await asyncio.Event().wait()
@@ -145,7 +151,7 @@ def virtually(story: Callable[[Cluster, Daemon], Coroutine[Any, Any, None]]) -> 
         daemon = Daemon(
             cluster,
             Settings(),
-            clock=loop.time,
+            clock=cluster.wall,
             monotonic=loop.time,
             random=Random(1),
             instance="one",

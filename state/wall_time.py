@@ -1,0 +1,55 @@
+"""Persisted times under a wall clock that is set: by NTP, by a person, or because another daemon's clock differs.
+
+Clocks and back-offs are persisted times plus constants, so they move with the wall clock. Two corrections keep them:
+
+- Within the life of one daemon a step is measured (``daemon.wall_clock``), and the persisted times of what still runs
+  are moved by it: a step ends nothing early and delays nothing.
+- Across daemons wall time is all there is. A persisted time that lies in the future is taken for now, so a back-off
+  never lasts longer than it was to last from now on, and a clock at most its whole length.
+"""
+
+from msgspec.structs import replace
+
+from muster.state.plan import Plan
+from muster.state.record import Record
+from muster.state.rules import Moment
+
+TOLERANCE = 1.0
+"""Seconds that clocks of two machines may differ without a correction."""
+_RUNNING = tuple(moment.value for moment in Moment if moment is not Moment.FINISHED)
+_PHASE = ("phase_at", *_RUNNING)
+
+
+def moved(record: Record, seconds: float) -> Record:
+    """The record after a step of the wall clock: its running times lie as far back as before."""
+    if not seconds:
+        return record
+    if record.finished:
+        return replace(record, ending_at=_plus(record.ending_at, seconds))
+    changes: dict[str, object] = {name: _plus(getattr(record, name), seconds) for name in (*_PHASE, "resume_at")}
+    if record.blocked:
+        changes["blocked"] = replace(record.blocked, since=record.blocked.since + seconds)
+    return replace(record, **changes)
+
+
+def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
+    """The record without times in the future; the end of a back-off is as far from now as it may be."""
+    limit = now + TOLERANCE
+    changes: dict[str, object] = {}
+    names = ("ending_at",) if record.finished else _PHASE
+    for name in names:
+        at = getattr(record, name)
+        if at is not None and at > limit:
+            changes[name] = now
+    if record.blocked and record.blocked.since > limit:
+        changes["blocked"] = replace(record.blocked, since=now)
+    if record.resume_at is not None:
+        ahead = record.phase_at - now if record.phase_at > limit else 0.0
+        resume_at = min(record.resume_at - ahead, now + plan.backoff.maximum)
+        if resume_at != record.resume_at:
+            changes["resume_at"] = resume_at
+    return replace(record, **changes) if changes else record
+
+
+def _plus(at: float | None, seconds: float) -> float | None:
+    return None if at is None else at + seconds
