@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.servers.memory_api import MemoryApi, Object
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK, LABEL_UID
+from muster.api.values.timestamps import whole_time
 from muster.daemon import logs
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
@@ -88,7 +89,8 @@ class World:
 
     def succeed(self, path: str) -> None:
         """End a member's program without an error."""
-        self._ended(path, "Succeeded", {"exitCode": 0, "reason": "Completed", "finishedAt": "2027-01-15T09:00:00Z"})
+        finished_at = whole_time(BEGAN + asyncio.get_running_loop().time())
+        self._ended(path, "Succeeded", {"exitCode": 0, "reason": "Completed", "finishedAt": finished_at})
 
     @asynccontextmanager
     async def daemon(self) -> AsyncIterator[Daemon]:

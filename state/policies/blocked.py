@@ -162,9 +162,18 @@ def _ended(context: Context) -> Obstacle:
     meeting = coordinator and (pod := tally.members.get(coordinator.rank)) and pod.succeeded
     which = f"{named}, among them the coordinator" if meeting and len(ended) > 1 else named
     which = f"{named}, the coordinator" if meeting and len(ended) == 1 else which
-    sentence = f"{tally.succeeded} members ended with exit code 0 ({which}) while {tally.working} run on"
+    if context.plan.size > EXACT:
+        which = ", among them the coordinator," if meeting else ""
+        count = share(tally.succeeded, context.plan.size)
+        sentence = f"{count} members ended with exit code 0{which} while others run on"
+    else:
+        members = "1 member" if tally.succeeded == 1 else f"{tally.succeeded} members"
+        sentence = f"{members} ended with exit code 0 ({which}) while {tally.working} run on"
     at = tally.ended_at if tally.ended_at <= context.now else 0.0  # a kubelet whose clock is ahead
-    return Obstacle(RANKS_ENDED, sentence, ENDED_PATIENCE, ended[0].name if ended else "", at + ENDS_TOGETHER)
+    first, counts_at, standing = ended[0].name if ended else "", at + ENDS_TOGETHER, context.record.blocked
+    if standing and standing.reason == RANKS_ENDED:  # another end begins the patience anew, not the obstacle
+        return Obstacle(RANKS_ENDED, sentence, ENDED_PATIENCE + max(0.0, counts_at - standing.since), first)
+    return Obstacle(RANKS_ENDED, sentence, ENDED_PATIENCE, first, counts_at)
 
 
 def _ranks(ranks: list[int]) -> str:

@@ -143,3 +143,38 @@ def test_ranks_that_come_slowly_are_not_stuck_at_each_pause() -> None:
         assert len(cluster.events("Stuck")) <= 2
 
     virtually(story)
+
+
+def test_a_large_gang_starts_and_ends_slowly_within_eight_status_writes() -> None:
+    async def story(cluster: Cluster, _daemon: Daemon) -> None:
+        size = 40
+        cluster.api.put(RUN, experiment(size, operator="jax"))
+        await asyncio.sleep(5)
+        for rank in range(size):
+            cluster.play(rank, phase="Pending", conditions=[{"type": "PodScheduled", "status": "True"}])
+        for rank in range(size):
+            cluster.start(rank)
+            cluster.roll = cluster.arrived(*range(rank + 1), size=size)
+            await asyncio.sleep(5)
+        assert cluster.status["phase"] == "Running"
+        for rank in range(size):
+            cluster.end(rank)
+            await asyncio.sleep(5)
+        assert cluster.status["phase"] == "Succeeded"
+        assert cluster.writes("PUT status") <= 8
+
+    virtually(story)
+
+
+def test_ranks_that_run_on_after_others_ended_cost_few_writes() -> None:
+    async def story(cluster: Cluster, _daemon: Daemon) -> None:
+        size = 40
+        await running(cluster, size)
+        before = cluster.writes("PUT status")
+        for rank in range(size - 1):
+            cluster.end(rank)
+            await asyncio.sleep(20)
+        assert cluster.status["reason"] == "RanksEnded"
+        assert cluster.writes("PUT status") - before <= 3
+
+    virtually(story)

@@ -103,6 +103,15 @@ class Cluster(Prompt):
             ],
         )
 
+    def end(self, rank: int) -> None:
+        """The program of a rank ends without an error."""
+        ended = {"exitCode": 0, "reason": "Completed", "finishedAt": self.api.now()}
+        self.play(
+            rank,
+            phase="Succeeded",
+            containerStatuses=[{"name": "main", "ready": False, "state": {"terminated": ended}}],
+        )
+
     def arrived(self, *ranks: int, size: int) -> Roll:
         """A coordinator that serves, and at which these ranks have arrived."""
         whole = len(ranks) == size
