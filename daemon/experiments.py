@@ -10,9 +10,11 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
+from muster.api.manifest.yaml_reader import MAX_BYTES
 from muster.daemon.freshness import Freshness
 from muster.state.operators.planning import plan_of
 from muster.state.plan import Plan
@@ -21,7 +23,7 @@ from muster.state.record import Record, StoryLine
 from muster.state.status import from_status
 from muster.state.view.membership import Membership
 from muster.state.view.view import View
-from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.experiments import ExperimentRecord, stripped
 from muster.watchers.services import ServiceRecord
 
 Key = tuple[str, str]
@@ -49,20 +51,31 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
     of an Experiment bring a status that we have written ourselves.
     """
     try:
-        document = json.loads(seen.raw)
-    except (ValueError, RecursionError) as error:
-        return Reading(None, None, f"the object is not readable: {error}", unreadable=True)
-    status = document.get("status")
-    try:
+        status = json.loads(seen.status)
         record = from_status(status) if status is not None else None
+    except (ValueError, RecursionError) as error:
+        return Reading(None, None, f"the status is not readable: {error}", unreadable=True)
     except MusterError as error:
         return Reading(None, None, str(error), unreadable=True)
     if known is not None and (known.generation, known.deleting) == (seen.generation, seen.deleting):
         return Reading(known, record)
+    if len(seen.spec) > MAX_BYTES:
+        size = f"the spec is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
+        return Reading(None, record, f"spec: {size}; put data into a ConfigMap or the image")
     try:
-        return Reading(plan_of(parse_experiment(document)), record)
+        return Reading(plan_of(parse_experiment(_document(seen))), record)
+    except (ValueError, RecursionError) as error:
+        return Reading(None, record, f"spec: not readable: {error}")
     except MusterError as error:
         return Reading(None, record, str(error))
+
+
+def _document(seen: ExperimentRecord) -> dict[str, Any]:
+    metadata = {"uid": seen.uid, "name": seen.name, "namespace": seen.namespace, "generation": seen.generation}
+    metadata |= {"resourceVersion": str(seen.resource_version)}
+    if seen.deleting:
+        metadata["deletionTimestamp"] = "set"  # the plan says only whether there is one
+    return {"metadata": metadata, "spec": json.loads(seen.spec)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +143,7 @@ class ExperimentIndex:
             members = self._members((new.namespace, new.uid))
             members.view.engine.service = new.name in members.services
             entry = self.entries[new.uid] = Entry(seen=new, members=members)
-        entry.seen = new
+        entry.seen = stripped(new)
         if new.resource_version != entry.freshness.version or entry.plan is None:
             self._take(entry, read(new, entry.plan))
         self.wanted(new.uid)

@@ -52,7 +52,7 @@ class Informers:
         self._transport = transport
         self._settings = settings
         self._advanced = advanced
-        self._experiments = Store[ExperimentRecord](index.experiment_changed, self._reached)
+        self._experiments = Store[ExperimentRecord](index.experiment_changed, self._reached, keep=experiments.stripped)
         self._pods = Store[Pod](index.pod_changed, self._reached)
         self._services = Store[ServiceRecord](index.service_changed, self._reached)
 

@@ -1,7 +1,8 @@
-"""Experiments: their metadata, and the object as undecoded JSON.
+"""Experiments: the metadata that is used, and spec and status as undecoded JSON.
 
 Only the metadata is decoded here, because the API server guarantees its form. The spec may be wrong; ``muster.api``
-parses it later, where an error can be reported on the experiment.
+parses it later, where an error can be reported on the experiment. Annotations, managed fields and whatever else an
+object may hold up to its 1.5 MB are not kept, nor are spec and status once they have been read (``stripped``).
 """
 
 import msgspec
@@ -14,7 +15,7 @@ PATH = f"/apis/{API_VERSION}/{PLURAL}"
 
 
 class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
-    """One Experiment; ``raw`` is the JSON of the whole object, status included."""
+    """One Experiment."""
 
     uid: str
     namespace: str
@@ -23,7 +24,10 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     generation: int
     deleting: bool
     """A deletionTimestamp is set."""
-    raw: bytes
+    spec: bytes
+    """JSON; empty in a record that is ``stripped``."""
+    status: bytes
+    """JSON, ``null`` without a status; empty in a record that is ``stripped``."""
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -37,14 +41,13 @@ class _Metadata(msgspec.Struct, gc=False):
 
 class _Document(msgspec.Struct, gc=False):
     metadata: _Metadata
+    spec: msgspec.Raw = msgspec.Raw(b"null")
+    status: msgspec.Raw = msgspec.Raw(b"null")
 
 
-_DOCUMENT = msgspec.json.Decoder(_Document)
-
-
-def flatten(raw: msgspec.Raw) -> ExperimentRecord:
+def flatten(document: _Document) -> ExperimentRecord:
     """The record of an Experiment. Raises ValueError if its metadata cannot be read."""
-    metadata = _DOCUMENT.decode(raw).metadata
+    metadata = document.metadata
     if not metadata.uid or not metadata.name:
         raise ValueError("an Experiment without uid or name")
     return ExperimentRecord(
@@ -54,8 +57,14 @@ def flatten(raw: msgspec.Raw) -> ExperimentRecord:
         resource_version=version_of(metadata.resourceVersion),
         generation=min(max(metadata.generation or 0, 0), MAX_COUNTER),
         deleting=metadata.deletionTimestamp is not None,
-        raw=bytes(raw),
+        spec=bytes(document.spec),
+        status=bytes(document.status),
     )
 
 
-DECODER: Projection[msgspec.Raw, ExperimentRecord] = Projection("Experiment", msgspec.Raw, flatten)
+def stripped(record: ExperimentRecord) -> ExperimentRecord:
+    """The record without spec and status."""
+    return msgspec.structs.replace(record, spec=b"", status=b"")
+
+
+DECODER: Projection[_Document, ExperimentRecord] = Projection("Experiment", _Document, flatten)

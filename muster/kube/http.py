@@ -14,6 +14,7 @@ from yarl import URL
 
 from muster.api.errors import ApiError, Invalid, Unreachable
 from muster.api.values.printable import MESSAGE, clean
+from muster.kube.transport import TOO_LARGE_ANSWER
 
 LONGEST_LINE = 16 * 2**20
 """Bytes: etcd takes objects of 1.5 MB by default, 8 MB at most."""
@@ -21,8 +22,9 @@ LONGEST_LINE = 16 * 2**20
 LOG = "text/plain"
 """Content type of a pod's log; a watch has ``application/json``."""
 
-LARGEST_ANSWER = 256 * 2**20
-"""Bytes: far above any page of a list (500 pods are 5 MB), far below what would hurt."""
+LARGEST_ANSWER = 64 * 2**20
+"""Bytes: far above a usual page of a list (500 pods are 5 MB), far below what would hurt. A page of objects that are
+all as large as etcd takes them is larger; it is then read in smaller pages (``listing``)."""
 
 FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError, EOFError)
 """What aiohttp raises when a connection cannot be made or does not hold, or the peer speaks no HTTP (TimeoutError is an
@@ -53,8 +55,12 @@ async def read_lines(response: aiohttp.ClientResponse, name: str, silence: float
         raise unreachable(error, name, silence=silence) from error
 
 
+class TooLarge(ValueError):
+    """An answer is larger than is read."""
+
+
 async def read_body(response: aiohttp.ClientResponse, most: int, *, cut: bool = False) -> bytes:
-    """The whole body, or its first ``most`` bytes if ``cut``; ValueError if it is larger."""
+    """The whole body, or its first ``most`` bytes if ``cut``; ``TooLarge`` if it is larger."""
     parts: list[bytes] = []
     size = 0
     async for part in response.content.iter_any():
@@ -63,7 +69,7 @@ async def read_body(response: aiohttp.ClientResponse, most: int, *, cut: bool = 
         if size > most:
             if cut:
                 break
-            raise ValueError(f"an answer of more than {most} bytes")
+            raise TooLarge(f"an answer of more than {most} bytes")
     return b"".join(parts)[:most]
 
 
@@ -83,6 +89,8 @@ def unreachable(error: Exception, name: str, *, silence: float | None = None, pl
     reason = "Broken"
     if isinstance(error, LineTooLong):
         reason = "TooLong"
+    elif isinstance(error, TooLarge):
+        reason = TOO_LARGE_ANSWER
     elif isinstance(error, TimeoutError):
         reason = "Timeout"
     elif isinstance(error, aiohttp.ClientConnectorError):

@@ -9,6 +9,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+TOO_LARGE_ANSWER = "TooLargeAnswer"
+"""Reason of an ``Unreachable``: the answer was larger than is read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -5,12 +5,18 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from muster.api.errors import ApiError, Expired
+from muster.api.errors import ApiError, Expired, Unreachable
 from muster.kube.listwatch.events import Decoder
 from muster.kube.listwatch.sink import Tracked
-from muster.kube.transport import Transport
+from muster.kube.transport import TOO_LARGE_ANSWER, Transport
 
 T = TypeVar("T", bound=Tracked)
+
+PAGE_BYTES = 16 * 2**20
+"""Pages are made smaller while the last one was larger than this: one tenant may fill its objects to 1.5 MB each."""
+
+SHRINK = 10
+"""By how much pages are made smaller after an answer that was too large to be read."""
 
 MOST_PAGES = 20_000
 """A list of more pages is given up: 10 million objects at 500 a page."""
@@ -40,15 +46,22 @@ async def list_all(
 
     No resourceVersion is sent: the API server then answers with a quorum read and not from a cache that may be minutes
     old (with ``resourceVersion=0`` a daemon that starts could see pods as they were before its own last writes). After
-    a continue token expired (410) the list starts again, the second time without pages.
+    a continue token expired (410) the list starts again, the second time without pages. After an answer that was too
+    large to be read it starts again with smaller pages.
     """
-    for limit in (page_size, page_size, 0):
+    limit, expired = page_size, 0
+    while True:
         try:
             return await _pages(transport, path, params, decode, limit, timeout, on_page)
         except Expired:
+            expired += 1
             if limit == 0:
                 raise
-    raise AssertionError("the last round either returns or raises")
+            limit = limit if expired == 1 else 0
+        except Unreachable as error:
+            if error.reason != TOO_LARGE_ANSWER or limit <= 1:
+                raise
+            limit = max(1, limit // SHRINK)
 
 
 async def _pages(
@@ -61,10 +74,10 @@ async def _pages(
     on_page: Callable[[], None],
 ) -> ObjectList[T]:
     query = dict(params)
-    if limit:
-        query["limit"] = str(limit)
     found: ObjectList[T] = ObjectList({}, 0, [])
     for _ in range(MOST_PAGES):
+        if limit:
+            query["limit"] = str(limit)
         answer = await transport.request("GET", path, params=query, timeout=timeout)
         on_page()
         page = decode.page(answer.body)
@@ -74,5 +87,7 @@ async def _pages(
         found.version = page.version
         if not page.proceed:
             return found
+        if limit and len(answer.body) > PAGE_BYTES:
+            limit = max(1, limit * PAGE_BYTES // len(answer.body))
         query["continue"] = page.proceed
     raise ApiError(f"the list of {decode.kind} has no end", reason="Malformed", request=f"GET {path}")

@@ -24,12 +24,15 @@ class Store(Generic[T]):
         self,
         on_change: Callable[[T | None, T | None], None] | None = None,
         on_version: Callable[[int], None] | None = None,
+        keep: Callable[[T], T] = lambda obj: obj,
     ) -> None:
+        """``keep`` gives what of an object is stored; ``on_change`` gets the stored ``old`` and the whole ``new``."""
         self.objects: dict[str, T] = {}
         self.version = 0
         self.synced = False
         self._on_change = on_change
         self._on_version = on_version
+        self._keep = keep
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -50,7 +53,7 @@ class Store(Generic[T]):
         listed = {obj.uid: obj for obj in objects}
         before = dict(self.objects)
         self.objects.clear()  # in place: others hold the same dictionary
-        self.objects.update(listed)
+        self.objects.update((uid, self._keep(obj)) for uid, obj in listed.items())
         self.synced = True
         if self._on_change is not None:
             for uid, gone in before.items():
@@ -68,7 +71,7 @@ class Store(Generic[T]):
         """Keep ``obj``, unless the stored state is as new or newer."""
         old = self.objects.get(obj.uid)
         if old is None or old.resource_version < obj.resource_version:
-            self.objects[obj.uid] = obj
+            self.objects[obj.uid] = self._keep(obj)
             if self._on_change is not None:
                 self._on_change(old, obj)
         self.reached(version)

@@ -203,7 +203,7 @@ async def test_the_key_value_store_can_be_read(protocol: str) -> None:
         (lambda body: b"\xff" * 50, "cannot be read"),
         (lambda body: body[:-9], "cannot be read"),
         (lambda body: b"\x12\x03abc", "cannot be read: a task list has no field 2 of wire type 2"),
-        (lambda body: b"\x0a\x00" * 40_000, "cannot be read: the task list has more than 16384 entries"),
+        (lambda body: b"\x0a\x00" * 40_000, "cannot be read: the task list has more than 520 entries"),
         (lambda body: bytes(5 * 1024 * 1024), "RESOURCE_EXHAUSTED"),
     ],
 )
@@ -462,3 +462,16 @@ async def test_a_malformed_answer_to_the_parked_call_ends_the_changes(coordinato
     assert (await waiting).coordinator is CoordinatorState.OTHER_PROTOCOL
     assert [answer async for answer in changes] == []
     await probe.close()
+
+
+async def test_an_answer_that_is_too_large_for_the_gang_is_not_read(coordinator: FakeCoordinator) -> None:
+    coordinator.arrive(0, 1, 2, 3)
+    small = probe_of(coordinator)
+    coordinator.fail(1, 14, "x" * 200_000)
+    refused = await small.snapshot()
+    assert refused.coordinator is CoordinatorState.OTHER_PROTOCOL
+    assert "RESOURCE_EXHAUSTED" in refused.detail
+    large = probe_of(coordinator, expected=100)
+    assert (await large.snapshot()).states == (C, F, C, C)
+    await small.close()
+    await large.close()

@@ -1,11 +1,13 @@
 """From a task list to the roll, and the answer that policies read."""
 
+from sys import getrefcount
+
 import pytest
 
 from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.watchers.probes.jax.generations import Generation
-from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
-from muster.watchers.probes.jax.task_list import MAX_ERRORS, RollReader, summary
+from muster.watchers.probes.jax.protobuf import Malformed, bytes_field, fixed64_field, integer_field
+from muster.watchers.probes.jax.task_list import MAX_ERRORS, MAX_TASKS, RollReader, most_tasks, summary
 
 M, A, C, F, L = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED, RankState.FAILED, RankState.LEFT
 DISCONNECTED, CONNECTED, ERROR = 2, 3, 4
@@ -117,3 +119,21 @@ def test_an_answer_lists_ranks_by_state() -> None:
 def test_one_rank_beyond_the_rendezvous_proves_that_it_has_passed(ranks: tuple[RankState, ...], passed: bool) -> None:
     assert answer(*ranks).passed is passed
     assert not answer(*ranks, partial="this version of jax reports rank 0 only").passed
+
+
+def test_the_last_answer_is_remembered_by_its_digest_and_not_kept() -> None:
+    reader, body = RollReader(5), listed(task(0, CONNECTED, 1, b"x" * 100_000))
+    references = getrefcount(body)
+    first = reader.read(body, Generation.V2)
+    assert getrefcount(body) == references
+    assert reader.read(bytes(bytearray(body)), Generation.V2) is first
+    assert reader.read(listed(task(0, CONNECTED, 1), version=2), Generation.V2) is not first
+
+
+def test_a_list_is_as_long_as_the_gang_may_make_it() -> None:
+    reader = RollReader(5, most=most_tasks(8))
+    reader.read(listed(*(task(rank) for rank in range(8))), Generation.V2)
+    assert len(reader.read(listed(*(task(rank) for rank in range(500))), Generation.V2).ranks) == 500
+    with pytest.raises(Malformed, match="more than 528 entries"):
+        reader.read(listed(*(task(rank) for rank in range(600))), Generation.V2)
+    assert most_tasks(None) == most_tasks(16_384) == MAX_TASKS

@@ -20,7 +20,7 @@ from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiati
 from muster.watchers.probes.jax.port_check import Address, PortState, check_port
 from muster.watchers.probes.jax.protobuf import Malformed
 from muster.watchers.probes.jax.rpc import Method, NoAnswer, Question, Seen, send
-from muster.watchers.probes.jax.task_list import MAX_TEXT, RollReader, read_entries, read_mismatch, summary
+from muster.watchers.probes.jax.task_list import MAX_TEXT, RollReader, most_tasks, read_entries, read_mismatch, summary
 
 PREEMPTION_KEY = "RECEIVED_PREEMPTION_NOTICE"
 """Key that jax's preemption service sets, with the time as value, when a process gets SIGTERM."""
@@ -56,9 +56,9 @@ class JaxProbe:
         self._clock = clock
         self._expected = expected
         self._deadline = deadline
-        self._channel = Channel(self._address)
+        self._channel = Channel(self._address, expected)
         self._negotiation = ProtocolNegotiation()
-        self._reader = RollReader()
+        self._reader = self._new_reader()
         self._finished: int | None = None
         self._misses = 0
         self._turn = asyncio.Lock()
@@ -157,7 +157,7 @@ class JaxProbe:
                     body, reader = await self._ask_by_incarnation(Method.V2_WATCH_TASKS)
                 else:
                     body = await send(self._channel.channel, Question(generation.roll), self._deadline)
-                    reader = self._reader if generation is self._negotiation.current else RollReader()
+                    reader = self._reader if generation is self._negotiation.current else self._new_reader()
             except NoAnswer as error:
                 if error.code is not grpc.StatusCode.UNIMPLEMENTED:
                     raise
@@ -185,8 +185,11 @@ class JaxProbe:
                 if incarnation is None:
                     raise
                 if incarnation != self._reader.incarnation:
-                    self._reader = RollReader(incarnation)
+                    self._reader = self._new_reader(incarnation)
         raise Malformed("the coordinator refuses the incarnation that it names")
+
+    def _new_reader(self, incarnation: int | None = None) -> RollReader:
+        return RollReader(incarnation, most=most_tasks(self._expected))
 
     def _read(self, body: bytes, generation: Generation, reader: RollReader, latency: float) -> RollAnswer:
         reading = reader.read(body, generation)
