@@ -37,7 +37,7 @@ from muster.kube.listwatch.listing import ObjectList, list_all
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
-from muster.metrics.collector import ExperimentCollector, Subject
+from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.instruments import Instruments
 from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.watch import WatchCollector
@@ -125,7 +125,12 @@ class Daemon:
         )
         self.health = DaemonHealth(self.informers, self.denials, self.elector, self.loop_lag, monotonic)
         self.instruments.registry.register(
-            ExperimentCollector(lambda: self.subjects() if self.leading else (), clock, deadlines=deadline.ends)
+            ExperimentCollector(
+                lambda: self.subjects() if self.leading else (),
+                clock,
+                deadlines=deadline.ends,
+                invalid=lambda: self.invalid() if self.leading else (),
+            )
         )
         self.instruments.registry.register(
             WatchCollector(lambda: self.informers.reflectors.items(), monotonic, self.index.foreign_pods)
@@ -152,6 +157,12 @@ class Daemon:
         for entry in self.index:
             if entry.plan is not None and entry.record is not None:
                 yield Subject(entry.plan, entry.record, entry.view)
+
+    def invalid(self) -> Iterator[Invalid]:
+        """Every experiment that has ended because its spec cannot be planned."""
+        for entry in self.index:
+            if entry.plan is None and entry.record is not None and not entry.unreadable:
+                yield Invalid(entry.seen.namespace, entry.seen.name, entry.record)
 
     def find(self, namespace: str, name: str) -> Subject | None:
         """The experiment of that name, or None."""

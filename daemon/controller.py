@@ -277,9 +277,8 @@ class Controller:
 
     def _record_story(self, entry: Entry, written: Unanswered) -> None:
         entry.step -= written.moved
-        if entry.plan is not None:
-            self._instruments.transition(entry.plan, written.before, written.after)
-            _log_story(entry.plan, written.after, written.story)
+        self._instruments.transition(entry.plan, written.before, written.after)
+        _log_story(_ref(entry), written.after, written.story)
         self._recorder.record(_ref(entry), written.story)
 
     def _refused(self, entry: Entry, refusal: Refusal, action: str, began: float) -> None:
@@ -338,12 +337,12 @@ def _ref(entry: Entry) -> ExperimentRef:
     return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid)
 
 
-def _log_story(plan: Plan, record: Record, lines: Sequence[StoryLine]) -> None:
+def _log_story(ref: ExperimentRef, record: Record, lines: Sequence[StoryLine]) -> None:
     for line in lines:
         log.info(
             line.message,
-            experiment=plan.name,
-            namespace=plan.namespace,
+            experiment=ref.name,
+            namespace=ref.namespace,
             phase=record.phase.value,
             epoch=line.epoch,
             reason=line.reason,

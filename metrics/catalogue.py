@@ -20,6 +20,9 @@ LABEL_SETS = 200
 LONGEST = 253
 """Characters of a label value: the longest name Kubernetes allows (a DNS subdomain, RFC 1123)."""
 
+INVALID = "_invalid"
+"""The operator of experiments that cannot be planned: their spec may name any."""
+
 OTHER = "_other"
 """The label value of everything that came after a metric had its fill."""
 

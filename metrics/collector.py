@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from muster.metrics import catalogue
 from muster.metrics.arrivals import arrivals
-from muster.metrics.catalogue import OTHER, SERIES
+from muster.metrics.catalogue import INVALID, OTHER, SERIES
 from muster.metrics.exposition import Families, label
 from muster.metrics.row import Metric
 from muster.state.plan import Plan
@@ -62,8 +62,20 @@ class Subject:
     view: View
 
 
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """An experiment that has ended because its spec cannot be planned."""
+
+    namespace: str
+    name: str
+    record: Record
+
+
 class ExperimentCollector(Collector):
-    """``clock`` gives wall seconds; ``subjects`` is walked once per scrape, on the scraper's thread of execution."""
+    """``clock`` gives wall seconds; ``subjects`` is walked once per scrape, on the scraper's thread of execution.
+
+    ``invalid`` gives the experiments without a plan.
+    """
 
     def __init__(
         self,
@@ -71,8 +83,11 @@ class ExperimentCollector(Collector):
         clock: Callable[[], float],
         deadlines: Deadlines,
         cap: int = SERIES,
+        *,
+        invalid: Callable[[], Iterable[Invalid]] = tuple,
     ) -> None:
         self._subjects = subjects
+        self._invalid = invalid
         self._clock = clock
         self._deadlines = deadlines
         self._cap = cap
@@ -82,15 +97,18 @@ class ExperimentCollector(Collector):
         families = Families(_ROWS)
         phases: Counter[tuple[str, Phase]] = Counter()
         running: list[Subject] = []
-        finished: list[Subject] = []
+        finished: list[Subject | Invalid] = []
         for subject in self._subjects():
             phases[subject.plan.operator, subject.record.phase] += 1
             (finished if subject.record.finished else running).append(subject)
+        for invalid in self._invalid():
+            phases[INVALID, invalid.record.phase] += 1
+            finished.append(invalid)
         _sum_up(phases, families)
         self._each(chain(running, finished), len(running) + len(finished), families)
         return families.collected()
 
-    def _each(self, subjects: Iterable[Subject], total: int, families: Families) -> None:
+    def _each(self, subjects: Iterable[Subject | Invalid], total: int, families: Families) -> None:
         unreported: Counter[str] = Counter()
         taken: set[tuple[str, str]] = set()
         now = self._clock()
@@ -98,8 +116,9 @@ class ExperimentCollector(Collector):
         reached = 0
         for subject in subjects:
             try:
-                series = list(_series(subject, now, self._deadlines))
-                names = label(subject.plan.namespace), label(subject.plan.name)
+                of = subject if isinstance(subject, Invalid) else subject.plan
+                names = label(of.namespace), label(of.name)
+                series = list(_series(subject, names, now, self._deadlines))
             except _UNREADABLE:
                 reached += 1
                 unreported["unreadable"] += 1
@@ -133,9 +152,12 @@ def _sum_up(phases: Counter[tuple[str, Phase]], families: Families) -> None:
             families.add(catalogue.EXPERIMENTS, {"operator": operator, "phase": phase.value}, sums[operator, phase])
 
 
-def _series(subject: Subject, now: float, deadlines: Deadlines) -> Iterator[_Series]:
+def _series(subject: Subject | Invalid, names: tuple[str, str], now: float, deadlines: Deadlines) -> Iterator[_Series]:
+    one = {"namespace": names[0], "experiment": names[1]}
+    if isinstance(subject, Invalid):
+        yield catalogue.INFO, {**one, "operator": INVALID, "phase": subject.record.phase.value}, 1.0
+        return
     plan, record, view = subject.plan, subject.record, subject.view
-    one = {"namespace": label(plan.namespace), "experiment": label(plan.name)}
     yield catalogue.INFO, {**one, "operator": label(plan.operator), "phase": record.phase.value}, 1.0
     if record.finished:
         return

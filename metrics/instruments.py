@@ -11,6 +11,7 @@ from math import isfinite
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
 from muster.metrics import catalogue
+from muster.metrics.catalogue import INVALID
 from muster.metrics.exposition import Bounded, label
 from muster.metrics.row import Metric
 from muster.state.plan import Plan
@@ -41,21 +42,25 @@ class Instruments:
         build = Info(catalogue.BUILD.family, catalogue.BUILD.help, registry=self.registry)
         build.info({"version": label(version), "python": platform.python_version()})
 
-    def transition(self, plan: Plan, old: Record | None, new: Record) -> None:
-        """A record was persisted in the place of ``old`` (None: there was none). Call once per successful write."""
+    def transition(self, plan: Plan | None, old: Record | None, new: Record) -> None:
+        """A record was persisted in the place of ``old`` (None: there was none). Call once per successful write.
+
+        Without a plan the experiment has ended as InvalidSpec.
+        """
+        operator = plan.operator if plan else INVALID
         if new.finished and not (old and old.finished):
-            self._outcomes.at(plan.operator, new.phase, new.reason).inc()
+            self._outcomes.at(operator, new.phase, new.reason).inc()
         if old is None:
             return
         if old.phase is not new.phase and not old.finished:
-            self._phases.at(plan.operator, old.phase).observe(_seconds(new.phase_at - old.phase_at))
+            self._phases.at(operator, old.phase).observe(_seconds(new.phase_at - old.phase_at))
         reason = new.cause.reason if new.cause else "Unknown"
         disruptions = max(0, new.disruptions - old.disruptions)
         restarts = max(0, new.restarts - old.restarts) + disruptions
         if restarts:
-            self._restarts.at(plan.operator, reason).inc(restarts)
+            self._restarts.at(operator, reason).inc(restarts)
         if disruptions:
-            self._disruptions.at(plan.operator, reason).inc(disruptions)
+            self._disruptions.at(operator, reason).inc(disruptions)
 
     def refused(self, reason: str) -> None:
         """The API server refused what an experiment needs."""

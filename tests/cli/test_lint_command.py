@@ -74,6 +74,24 @@ def test_warnings_are_marked_and_harmless(call: Call, tmp_path: Path) -> None:
     assert ": warning: spec.types.Worker: " in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("timeout: 1h", "timeout: 1h\n  debug: {vscode: true}", "spec.debug"),
+        ("timeout: 1h", "timeout: 1h\n  storage: {sharedVolume: {mountPoint: /data, sizeGB: 5}}", "spec.storage"),
+    ],
+)
+def test_what_would_end_as_invalid_spec_is_not_in_order(
+    call: Call, tmp_path: Path, old: str, new: str, field: str
+) -> None:
+    file = tmp_path / "valid.yaml"
+    file.write_text(MANIFEST.replace(old, new))
+    result = call("lint", file)
+    assert result.exit_code == 2, result.output
+    assert field in result.stdout
+    assert "in order" not in result.output
+
+
 def test_standard_input_is_checked(call: Call) -> None:
     assert call("lint", "-", input=MANIFEST).exit_code == 0
     result = call("lint", "-", input="a: [")

@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from muster.metrics.collector import ExperimentCollector, Subject
+from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.state.plan import Plan, ProbeKind
 from muster.state.policies.deadline import ends
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.roll import CoordinatorState, RankState
 from muster.state.rules import ClockAction, ClockName
+from muster.state.summary.invalid_spec import refuse
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
@@ -189,3 +190,12 @@ def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
     assert sum(count for (name, _), count in found.items() if name == "muster_experiments") == 100_000
     reported = len({labels for name, labels in each if name == "muster_experiment_epoch"})
     assert value(found, "muster_experiments_unreported", {"reason": "cap"}) == 100_000 - reported
+
+
+def test_an_experiment_that_ended_as_invalid_spec_is_counted_and_has_its_info() -> None:
+    over = refuse(1, "spec.operator: kuberay experiments are not run by this release", NOW)
+    invalid = [Invalid("team", "ray", over)]
+    collector = ExperimentCollector(lambda: [], lambda: NOW, ends, invalid=lambda: invalid)
+    body = write(look(collector), OPENMETRICS)[0].decode()
+    assert 'muster_experiments{operator="_invalid",phase="Failed"} 1.0' in body
+    assert 'experiment="ray",namespace="team",operator="_invalid",phase="Failed"' in body

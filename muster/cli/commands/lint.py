@@ -20,7 +20,8 @@ def lint(ctx: click.Context, files: tuple[str, ...], output: str | None) -> None
     """Check manifests: print everything that is wrong with every FILE (- is standard input).
 
     Each line reads `file:line:col: field.path: what is wrong, what to do`. Exits with 2 if any file cannot be used.
-    Warnings alone exit with 0; a manifest that is valid, but asks for something this release does not run, is one.
+    A manifest that this release does not run is such a file: the experiment would end as InvalidSpec. Warnings alone
+    exit with 0.
     Notes on standard error say what is in order and yet worth knowing.
     """
     found: list[tuple[str, Problem]] = []
@@ -47,21 +48,16 @@ def lint(ctx: click.Context, files: tuple[str, ...], output: str | None) -> None
 
 
 def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str]]:
-    """Problems, and notes on what is in order.
-
-    Problems are errors, except that a valid manifest which this release does not run is a warning.
-    """
+    """Problems with their severity, and notes on what is in order."""
     try:
         manifest = read_manifest(file)
     except ManifestError as error:
         return [("error", problem) for problem in error.problems], []
-    found = list(manifest.loaded.warnings)
-    notes: list[str] = []
+    warnings = [("warning", problem) for problem in manifest.loaded.warnings]
     try:
-        notes += notes_on(manifest)
+        return warnings, list(notes_on(manifest))
     except ManifestError as error:
-        found += error.problems
-    return [("warning", problem) for problem in found], notes
+        return [*warnings, *(("error", problem) for problem in error.problems)], []
 
 
 def _split(problem: Problem) -> tuple[str, str, str]:
