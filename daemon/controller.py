@@ -159,9 +159,10 @@ class Controller:
 
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
-        if entry.record is not None:
-            entry.view.mark_created(entry.record.epoch, (), plan.together)
         now = self._clock()  # which may find that it was set, and change the entry
+        if entry.record is not None:
+            entry.view.remember(plan, entry.record, now)
+            entry.view.mark_created(entry.record.epoch, (), plan.together)
         decision = decide(plan, entry.record, entry.view, now, step=entry.step)
         self._instruments.decision(self._monotonic() - started)
         return decision

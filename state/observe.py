@@ -12,6 +12,7 @@ from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succ
 from muster.state.policies import (
     barrier,
     blocked,
+    completion,
     deadline,
     disruptions,
     failure,
@@ -74,6 +75,10 @@ def observe(context: Context, before: Record | None) -> Observation | None:
     context = context.with_record(_await_ends(context))
     after = summarize(context, assembly)
     write, refresh_at, paid = due(before, after, context.view.writes, now)
+    save_at = completion.save_at(context)
+    if write or (save_at is not None and save_at <= now):
+        after = replace(after, completed=completion.completed(context))
+        write = write or before is None or after.completed != before.completed
     lines = new_lines(before, after, now) if write else ()
     if lines:
         after = replace(after, story=append(after.story, lines))
@@ -81,7 +86,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
         context=context,
         record=replace(after, updated_at=now) if write else (before or after),
         write=write,
-        wake_at=_wake(context, assembly, refresh_at, decide_at),
+        wake_at=_wake(context, assembly, refresh_at, decide_at, save_at),
         story=lines,
         probe=_probe(context),
         paid=paid,
@@ -154,6 +159,7 @@ def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
         assembled_at=None,
         resume_at=None,
         roll=None,
+        completed="",
     )
 
 
@@ -193,11 +199,11 @@ def _await_ends(context: Context) -> Record:
     return replace(record, ending_at=context.now if waiting else None)
 
 
-def _wake(context: Context, assembly: Assembly, refresh_at: float | None, decide_at: float | None) -> float | None:
+def _wake(context: Context, assembly: Assembly, *others: float | None) -> float | None:
     """The next instant at which time alone changes the decision."""
     record = context.record
     ends = deadline.ends(context.plan, record).values()
-    times = [*ends, record.resume_at, disruptions.progress_at(record), refresh_at, assembly.look_again, decide_at]
+    times = [*ends, record.resume_at, disruptions.progress_at(record), assembly.look_again, *others]
     times.append(refusal.retry_at(context))
     return min((at for at in times if at is not None and at > context.now), default=None)
 

@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from muster.api.values.printable import printable
+from muster.api.values.rank_ranges import to_ranges
 from muster.daemon.web.schemas import (
     CauseReport,
     ConditionReport,
@@ -107,17 +108,6 @@ def stamp(seconds: float) -> str:
         return ""
 
 
-def ranges(numbers: Iterable[int]) -> str:
-    """Ascending numbers, written short: ``0-3,7``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs)
-
-
 def _word(text: str) -> str:
     return printable(text, LONGEST)
 
@@ -154,7 +144,7 @@ def _by_state(ranks: Iterable[RankState]) -> dict[str, str]:
     numbers: dict[str, list[int]] = {}
     for rank, state in enumerate(ranks):
         numbers.setdefault(state.value, []).append(rank)
-    return {state: ranges(found) for state, found in numbers.items()}
+    return {state: to_ranges(found) for state, found in numbers.items()}
 
 
 def _missing(case: Context) -> Iterable[int]:

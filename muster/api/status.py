@@ -23,6 +23,7 @@ from muster.api.wire.kinds import (
     Message,
     Name,
     Rank,
+    RankRanges,
     Reason,
     Signal,
     Time,
@@ -154,6 +155,11 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         Counter, Wire("Arrived ranks (or ready members) of those expected, such as 3/4.", summary=True, of="size")
     ] = 0
     size: int = 0
+    completed: Annotated[
+        RankRanges,
+        Wire("Ranks that have succeeded in this epoch, such as 0-5,7.", name="completedRanks", summary=True),
+    ] = ""
+    """A rank in it stays done when its pod is removed. Written with every status, and soon after a rank succeeds."""
     coordinator: Annotated[Name, Wire("Address of the coordinator in this epoch.")] = ""
     started_at: Annotated[Time | None, Wire("When the experiment was started, or last resumed.", name="startTime")] = (
         None

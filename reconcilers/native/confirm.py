@@ -6,7 +6,7 @@ hide pods that still run.
 - ConfirmLaunch: before the first member of an epoch is created, one GET of the Experiment and one consistent LIST of
   its pods. A launch on stale facts would run two epochs at once.
 - ConfirmLoss: before a gang is restarted because a member's pod is gone, one LIST counts the pods of the epoch. Ended
-  pods count as present: they ended, they were not lost.
+  pods count as present: they ended, they were not lost. So do ranks that are done, whether they have a pod or not.
 
 The LIST has no resourceVersion, so the API server answers from its consistent state (kubernetes.io: "Kubernetes API
 Concepts", semantics for get and list), page by page.
@@ -19,6 +19,7 @@ import msgspec
 from muster.api.errors import NotFound
 from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from muster.api.values.printable import small_number
+from muster.api.values.rank_ranges import from_ranges
 from muster.kube.metadata import Metadata, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Calls
@@ -27,6 +28,7 @@ from muster.reconcilers.result import Outcome
 from muster.state.actions import ConfirmLaunch, ConfirmLoss
 from muster.state.plan import Plan
 from muster.state.pod import PodPhase
+from muster.state.record import Record
 
 NAMED = 8
 """How many of the pods that prevent a launch are named."""
@@ -53,7 +55,7 @@ class _Experiment(msgspec.Struct, frozen=True, gc=False):
         return self.metadata.uid == uid and persisted == epoch and not leaving
 
 
-async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Outcome:
+async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record: Record) -> Outcome:
     """Ask the API server whether the epoch may start. If not, the caches will show why."""
     path = experiment_path(plan.namespace, plan.name)
     try:
@@ -62,28 +64,33 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Out
         return Outcome(confirmed=False)
     if not owner.wants(plan.uid, action.epoch):
         return Outcome(confirmed=False)
-    version = present = 0
+    version, present = 0, done(plan, record)
     blocking: list[str] = []
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
-        present += sum(pod.epoch == action.epoch for pod in page)
+        present |= {pod.rank for pod in page if pod.epoch == action.epoch}
         blocking += [pod.metadata.name for pod in page if pod.live and pod.epoch != action.epoch]
     return Outcome(
         version=version,
         confirmed=not blocking,
         owner=owner.metadata.version,
-        launched=present >= plan.together,
+        launched=len(present) >= plan.together,
         blocking=tuple(blocking[:NAMED]),
     )
 
 
-async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan) -> Outcome:
+async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Record) -> Outcome:
     """Ask the API server whether the epoch has fewer pods than members that run together."""
-    version = present = 0
+    version, present = 0, done(plan, record)
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
-        present += sum(pod.epoch == action.epoch for pod in page)
-    return Outcome(version=version, lost=present < plan.together)
+        present |= {pod.rank for pod in page if pod.epoch == action.epoch}
+    return Outcome(version=version, lost=len(present) < plan.together)
+
+
+def done(plan: Plan, record: Record) -> set[int]:
+    """The ranks that are done in the record's epoch: they need no pod any more."""
+    return set(from_ranges(record.completed, plan.size))
 
 
 PAGE = 500
@@ -114,15 +121,19 @@ class LivePod(msgspec.Struct, frozen=True, gc=False):
         """The epoch that the pod is labelled with; -1 for nonsense."""
         return small_number(self.metadata.labels.epoch) if self.metadata.labels else -1
 
+    @property
+    def rank(self) -> int:
+        """The rank that the pod is labelled with; -1 for nonsense."""
+        return small_number(self.metadata.labels.rank) if self.metadata.labels else -1
+
     def member_of(self, plan: Plan) -> bool:
         """Whether the pod is controlled by the plan's Experiment, and named as one of its members.
 
         Labels and owner references are what the pod's creator wrote (``muster.state.view.membership``).
         """
-        owner, labels = self.metadata.controller, self.metadata.labels
-        if owner is None or owner.uid != plan.uid or labels is None:
-            return False
-        return plan.named(self.metadata.name, small_number(labels.rank), self.epoch) is not None
+        owner = self.metadata.controller
+        ours = owner is not None and owner.uid == plan.uid
+        return ours and plan.named(self.metadata.name, self.rank, self.epoch) is not None
 
     @property
     def live(self) -> bool:

@@ -57,10 +57,10 @@ class NativeEngine:
                 )
             case ConfirmLaunch():
                 async with self._calls.slots(plan):
-                    return await confirm_launch(self._calls, action, plan)
+                    return await confirm_launch(self._calls, action, plan, record)
             case ConfirmLoss():
                 async with self._calls.slots(plan):
-                    return await confirm_loss(self._calls, action, plan)
+                    return await confirm_loss(self._calls, action, plan, record)
             case EnsureService():
                 async with self._calls.create_slots(plan):
                     return await ensure_service(self._calls, plan)

@@ -157,9 +157,9 @@ def _cut_off(pods: list[Pod], count: int) -> Obstacle:
 
 def _ended(context: Context) -> Obstacle:
     tally, coordinator = context.tally, context.plan.coordinator
-    ended = list(islice((pod for pod in tally.members.values() if pod.succeeded), NAMED))
-    named = _ranks(sorted(pod.rank for pod in ended)) + (" and others" if tally.succeeded > len(ended) else "")
-    meeting = coordinator and (pod := tally.members.get(coordinator.rank)) and pod.succeeded
+    ended = list(islice(tally.done, NAMED))
+    named = _ranks(sorted(ended)) + (" and others" if len(tally.done) > len(ended) else "")
+    meeting = coordinator and coordinator.rank in tally.done
     which = f"{named}, among them the coordinator" if meeting and len(ended) > 1 else named
     which = f"{named}, the coordinator" if meeting and len(ended) == 1 else which
     if context.plan.size > EXACT:
@@ -170,7 +170,8 @@ def _ended(context: Context) -> Obstacle:
         members = "1 member" if tally.succeeded == 1 else f"{tally.succeeded} members"
         sentence = f"{members} ended with exit code 0 ({which}) while {tally.working} run on"
     at = tally.ended_at if tally.ended_at <= context.now else 0.0  # a kubelet whose clock is ahead
-    first, counts_at, standing = ended[0].name if ended else "", at + ENDS_TOGETHER, context.record.blocked
+    pod = tally.members.get(ended[0]) if ended else None
+    first, counts_at, standing = pod.name if pod else "", at + ENDS_TOGETHER, context.record.blocked
     if standing and standing.reason == RANKS_ENDED:  # another end begins the patience anew, not the obstacle
         return Obstacle(RANKS_ENDED, sentence, ENDED_PATIENCE + max(0.0, counts_at - standing.since), first)
     return Obstacle(RANKS_ENDED, sentence, ENDED_PATIENCE, first, counts_at)

@@ -8,7 +8,7 @@ a failure in the middle of a very large gang is acted upon before the rest of it
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import filterfalse, islice
 
 from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
@@ -57,20 +57,23 @@ def gate_open(context: Context, gate: Gate) -> bool:
 
 def _coordinator_at(context: Context, condition: GateCondition) -> bool:
     coordinator = context.plan.coordinator
-    pod = context.tally.members.get(coordinator.rank) if coordinator else None
+    if coordinator is None or coordinator.rank in context.tally.done:
+        return True
+    pod = context.tally.members.get(coordinator.rank)
     if pod is None:
-        return coordinator is None
-    done = pod.succeeded
-    return done or condition is GateCondition.CREATED or (condition is GateCondition.READY and pod.ready)
+        return False
+    return condition is GateCondition.CREATED or (condition is GateCondition.READY and pod.ready)
 
 
 def _absent(context: Context) -> Iterator[Member]:
-    """The members without a pod, in rank order.
+    """The members without a pod, in rank order. A rank that is done needs none, though its pod may be gone.
 
     This is the only loop over every rank in a decision. It builds a member only for the ranks it finds: 10,000 ranks
     are then passed over in a fraction of a millisecond.
     """
-    for rank in filterfalse(context.tally.members.__contains__, range(context.plan.size)):
+    tally = context.tally
+    ranks: Iterable[int] = filterfalse(tally.members.__contains__, range(context.plan.size))
+    for rank in filterfalse(tally.collected.__contains__, ranks) if tally.collected else ranks:
         if member := context.plan.member(rank):
             yield member
 

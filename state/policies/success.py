@@ -1,7 +1,8 @@
 """Success: the jobs that the plan's success rule names have ended with exit code 0.
 
-A member that succeeds early is only provisionally done: if another one fails, the whole gang runs again, because a
-collective program's result belongs to all of its ranks. A gang without members has nothing left to do.
+A member that succeeds early is done in its epoch, whatever becomes of its pod (``state.policies.completion``). If
+another one fails, the whole gang runs again, because a collective program's result belongs to all of its ranks. A gang
+without members has nothing left to do.
 """
 
 from muster.state.context import Context, Succeed

@@ -91,7 +91,7 @@ def why_missing(context: Context, rank: int) -> str:
     member = context.plan.member(rank)
     name = pod.name if pod else expected_name(context, member)
     if pod is None:
-        why = "no pod yet"
+        why = "it has succeeded, and its pod is gone" if rank in context.tally.done else "no pod yet"
     elif pod.failed:
         why = f"failed, {pod.exit.reason or 'exit'} {pod.exit.code}" if pod.exit else "failed"
     elif pod.succeeded:

@@ -39,7 +39,7 @@ class Membership:
     @property
     def empty(self) -> bool:
         """Nothing of that owner exists."""
-        return not (self.view.epochs or self.others or self.services)
+        return not (self.others or self.services or any(tally.members for tally in self.view.epochs.values()))
 
     @property
     def foreign(self) -> int:
@@ -70,16 +70,17 @@ class Membership:
         if shape == self._shape:
             return False
         self._shape = shape
-        leaving = [pod for pod in self.view.pods() if not self._admits(pod)]
-        joining = [pod for pod in self.others.values() if self._admits(pod)]
-        for pod in leaving:
-            self.view.change(pod, None)
-            self.edited.pop(pod.uid, None)
-            self.others[pod.uid] = pod
-        for pod in joining:
-            del self.others[pod.uid]
-            self.view.change(None, pod)
-        return bool(leaving or joining)
+        before = {pod.uid for pod in self.view.pods()}
+        pods = [*self.view.pods(), *self.others.values()]
+        self.view.clear()
+        self.others.clear()
+        for pod in pods:
+            if self._admits(pod):
+                self.view.change(None, pod)
+            else:
+                self.others[pod.uid] = pod
+                self.edited.pop(pod.uid, None)
+        return {pod.uid for pod in self.view.pods()} != before
 
     def _admits(self, pod: Pod) -> bool:
         if self._plan is None:

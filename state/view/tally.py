@@ -3,6 +3,7 @@
 Each change of a pod costs O(1), so that a decision reads counts and a few notable pods, and never loops over the gang.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muster.state.pod import PATIENT, SCHEDULING_GATED, Pod
@@ -37,7 +38,12 @@ NO_PODS = Counts()
 
 @dataclass(slots=True)
 class Tally(Counts):
-    """The pods of one epoch. ``members`` is keyed by rank; the other dicts of pods are keyed by uid."""
+    """The pods of one epoch. ``members`` is keyed by rank; the other dicts of pods are keyed by uid.
+
+    A rank has one pod, the last that was counted in: another one of its name cannot exist beside it.
+    A rank that is done stays done, whatever becomes of its pod. Once the pod is removed, the counts go on as if a pod
+    that has succeeded were there.
+    """
 
     members: dict[int, Pod] = field(default_factory=dict)
     alive: dict[str, Pod] = field(default_factory=dict)
@@ -60,6 +66,14 @@ class Tally(Counts):
     groups: dict[str, Counts] = field(default_factory=dict)
     jobs: dict[tuple[str, int], Counts] = field(default_factory=dict)
     """Keyed by group and job index."""
+    done: set[int] = field(default_factory=set)
+    """Ranks that are done: a pod has shown it, or the record says so."""
+    collected: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Group and job of each rank that is done and has no pod any more."""
+    unsaved: set[int] = field(default_factory=set)
+    """Ranks that are done, which the record does not say yet."""
+    fading: set[int] = field(default_factory=set)
+    """Of those, ranks whose pod is gone or going, so that only this process knows."""
 
     def of_group(self, name: str) -> Counts:
         """The counts of that group."""
@@ -71,18 +85,61 @@ class Tally(Counts):
 
     def add(self, pod: Pod) -> None:
         """Count a pod in."""
-        self.members[pod.rank] = pod
-        self._count(pod, 1)
-        for held in self._notable(pod):
+        rank = pod.rank
+        if (before := self.members.get(rank)) is not None:
+            self.remove(before)
+        elif rank in self.collected:
+            self._count_collected(rank, -1)
+        self.members[rank] = pod
+        done = rank in self.done
+        if not done and pod.succeeded:
+            done = True
+            self.done.add(rank)
+            self.unsaved.add(rank)
+        if done and rank in self.unsaved:
+            (self.fading.add if pod.terminating else self.fading.discard)(rank)
+        self._count(pod, 1, done)
+        for held in self._notable(pod, done):
             held[pod.uid] = pod
 
     def remove(self, pod: Pod) -> None:
         """Count a pod out, by the very record that was counted in."""
-        if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
-            del self.members[pod.rank]
-        self._count(pod, -1)
-        for held in self._notable(pod):
+        member = self.members.get(pod.rank)
+        if member is None or member.uid != pod.uid:
+            return
+        del self.members[pod.rank]
+        done = pod.rank in self.done
+        self._count(pod, -1, done)
+        for held in self._notable(pod, done):
             held.pop(pod.uid, None)
+
+    def collect(self, pod: Pod) -> None:
+        """The pod, which was counted out, is gone for good: if its rank is done, go on counting the rank."""
+        rank = pod.rank
+        if rank in self.done and rank not in self.members and rank not in self.collected:
+            self._collect(rank, pod.group, pod.job)
+
+    def remember(self, saved: Mapping[int, tuple[str, int]]) -> None:
+        """The record says that these ranks are done; each with its group and job."""
+        for rank, (group, job) in saved.items():
+            if rank in self.done:
+                continue
+            if (member := self.members.get(rank)) is not None:
+                self.remove(member)
+                self.done.add(rank)
+                self.add(member)
+            else:
+                self.done.add(rank)
+                self._collect(rank, group, job)
+        self.unsaved = self.done - saved.keys()
+        self.fading = {
+            rank for rank in self.unsaved if (member := self.members.get(rank)) is None or member.terminating
+        }
+
+    def forget_collected(self) -> None:
+        """Count no rank any more whose pod is gone."""
+        for rank in list(self.collected):
+            self._count_collected(rank, -1)
 
     def exchange(self, pod: Pod) -> None:
         """Replace a pod's record by a newer one with the same content in every place that holds it."""
@@ -93,27 +150,40 @@ class Tally(Counts):
             if pod.uid in held:
                 held[pod.uid] = pod
 
-    def _count(self, pod: Pod, step: int) -> None:
-        done = pod.succeeded
+    def _collect(self, rank: int, group: str, job: int) -> None:
+        self.collected[rank] = group, job
+        self._count_collected(rank, 1)
+        if rank in self.unsaved:
+            self.fading.add(rank)
+
+    def _count_collected(self, rank: int, step: int) -> None:
+        """Count a rank without a pod as a pod that had a node, ran and succeeded."""
+        group, job = self.collected[rank] if step > 0 else self.collected.pop(rank)
+        self._shift(group, job, step, (False, True, True, False, True))
+
+    def _count(self, pod: Pod, step: int, done: bool) -> None:
         working = pod.live and not done
         flags = working, pod.scheduled, pod.started, pod.ready and working and not pod.terminating, done
+        self._shift(pod.group, pod.job, step, flags)
+
+    def _shift(self, name: str, index: int, step: int, flags: tuple[bool, bool, bool, bool, bool]) -> None:
         self.shift(step, *flags)
-        group, job = self.groups.get(pod.group), self.jobs.get((pod.group, pod.job))
+        group, job = self.groups.get(name), self.jobs.get((name, index))
         if group is None:
-            group = self.groups[pod.group] = Counts()
+            group = self.groups[name] = Counts()
         if job is None:
-            job = self.jobs[pod.group, pod.job] = Counts()
+            job = self.jobs[name, index] = Counts()
         group.shift(step, *flags)
         job.shift(step, *flags)
         if not job.pods:
-            del self.jobs[pod.group, pod.job]
+            del self.jobs[name, index]
         if not group.pods:
-            del self.groups[pod.group]
+            del self.groups[name]
 
-    def _notable(self, pod: Pod) -> list[dict[str, Pod]]:
+    def _notable(self, pod: Pod, done: bool) -> list[dict[str, Pod]]:
         """Where the pod is held besides ``members``. It runs twice per watch event, so it asks the pod once."""
         held = [self.alive] if pod.live else []
-        if pod.succeeded:
+        if done:
             if pod.exit and pod.exit.finished_at > self.ended_at:
                 self.ended_at = pod.exit.finished_at
             return held

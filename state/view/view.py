@@ -11,7 +11,10 @@ from typing import Protocol
 
 from msgspec import structs
 
+from muster.api.values.rank_ranges import from_ranges
+from muster.state.plan import Plan
 from muster.state.pod import Pod
+from muster.state.record import Record
 from muster.state.roll import RollAnswer
 from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
 from muster.state.view.probe_result import ProbeResult, probe_result
@@ -57,6 +60,8 @@ class ReadOnlyView(Protocol):
     def of(self, epoch: int) -> Tally: ...
     def others(self, epoch: int) -> list[Tally]: ...
     def probe_result_of(self, epoch: int) -> ProbeResult | None: ...
+    @property
+    def unsaved_since(self) -> float | None: ...
 
 
 @dataclass(slots=True)
@@ -67,29 +72,63 @@ class View:
     engine: EngineFacts = field(default_factory=EngineFacts)
     probe: ProbeResult | None = None
     writes: WriteBudget = field(default_factory=WriteBudget)
+    oldest: int = 0
+    """The oldest epoch whose ranks stay done when their pods are gone."""
+    unsaved_since: float | None = None
+    """Since when a rank of the record's epoch is done and the record does not say so, in wall seconds."""
+    _told: tuple[int, str, bool] | None = None
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
         """Replace one pod's record (None: was not there, or is gone). True if a tracked field changed."""
-        if old is not None and new is not None and old.same_content(new):
-            self.epochs[old.epoch].exchange(new)
-            return False
-        if old is not None:
-            tally = self.epochs[old.epoch]
+        if old is not None and (tally := self.epochs.get(old.epoch)) is not None:
+            if new is not None and old.same_content(new):
+                tally.exchange(new)
+                return False
             tally.remove(old)
             if new is None:
                 self.engine.deleting.pop(old.uid, None)
-            if not tally.pods:
+                if old.epoch >= self.oldest:
+                    tally.collect(old)
+            if not tally.pods and (new is None or new.epoch != old.epoch):
                 del self.epochs[old.epoch]
         if new is not None:
-            if new.epoch not in self.epochs:
-                self.epochs[new.epoch] = Tally()
-            self.epochs[new.epoch].add(new)
+            self._tally(new.epoch).add(new)
         return True
+
+    def clear(self) -> None:
+        """Forget all pods."""
+        self.epochs.clear()
+        self._told = None
+
+    def remember(self, plan: Plan, record: Record, now: float) -> None:
+        """Take in which ranks the record says are done; ``now`` is in wall seconds. Cheap while that is unchanged.
+
+        Ranks of older epochs, and of a finished experiment, are forgotten when their pods are gone.
+        """
+        told = record.epoch, record.completed, record.finished
+        if told != self._told:
+            self._told = told
+            self.oldest = record.epoch + record.finished
+            for epoch in [epoch for epoch in self.epochs if epoch < self.oldest]:
+                self.epochs[epoch].forget_collected()
+                if not self.epochs[epoch].pods:
+                    del self.epochs[epoch]
+            if not record.finished:
+                members = map(plan.member, from_ranges(record.completed, plan.size))
+                saved = {member.rank: (member.group, member.job) for member in members if member}
+                if saved or record.epoch in self.epochs:
+                    self._tally(record.epoch).remember(saved)
+        tally = self.of(record.epoch)
+        if not tally.unsaved:
+            self.unsaved_since = None
+        elif self.unsaved_since is None or self.unsaved_since > now:
+            self.unsaved_since = now
 
     def mark_created(self, epoch: int, ranks: Iterable[int], together: int) -> None:
         """Pods of these ranks exist beside those that are seen: with ``together`` of them the epoch is launched."""
-        seen = self.of(epoch).members
-        if self.engine.launched != epoch and len(seen) + sum(rank not in seen for rank in ranks) >= together:
+        tally = self.of(epoch)
+        absent = sum(rank not in tally.members and rank not in tally.collected for rank in ranks)
+        if self.engine.launched != epoch and tally.pods + absent >= together:
             self.engine.launched = epoch
 
     def mark_deleting(self, pods: Iterable[Pod], grace: int | None) -> None:
@@ -97,9 +136,15 @@ class View:
         self.engine.accept_delete((pod for pod in pods if self._holds(pod)), grace)
 
     def pods(self) -> Iterator[Pod]:
-        """The pods of all epochs: each that may still run, and the last of each rank."""
+        """The pods of all epochs."""
         for tally in self.epochs.values():
-            yield from (tally.alive | {pod.uid: pod for pod in tally.members.values()}).values()
+            yield from tally.members.values()
+
+    def _tally(self, epoch: int) -> Tally:
+        tally = self.epochs.get(epoch)
+        if tally is None:
+            tally = self.epochs[epoch] = Tally()
+        return tally
 
     def of(self, epoch: int) -> Tally:
         """The pods of that epoch (an empty tally where there are none)."""
@@ -119,6 +164,8 @@ class View:
     def clock_stepped(self, seconds: float) -> None:
         """The wall clock was set: times of this view are of the clock as it was."""
         self.engine.clock_stepped(seconds)
+        if self.unsaved_since is not None:
+            self.unsaved_since += seconds
         if self.probe is not None:
             answer = replace(self.probe.answer, at=self.probe.answer.at + seconds)
             self.probe = structs.replace(self.probe, answer=answer, since=self.probe.since + seconds)

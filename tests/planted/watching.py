@@ -14,7 +14,6 @@ from muster.kube.listwatch.store import Store
 from muster.kube.listwatch.tombstones import Tombstones
 from muster.state.record import Record, StoryLine
 from muster.state.roll import RollAnswer
-from muster.state.view.view import View
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 FOR_EVER = 1 << 62
@@ -100,11 +99,10 @@ def old_answer_credited() -> Swaps:
 def view_leaked() -> Swaps:
     """The view of an experiment that is gone is kept when its last pod goes."""
 
-    def touched(self: ExperimentIndex, owner: str, view: View) -> None:
-        if owner in self.entries:
-            self.wanted(owner)
+    def kept(self: ExperimentIndex, key: tuple[str, str]) -> None:
+        pass
 
-    return [swap(ExperimentIndex, "_touched", touched)]
+    return [swap(ExperimentIndex, "_drop", kept)]
 
 
 def _never(self: Tombstones, uid: str, version: int) -> bool:

@@ -41,6 +41,7 @@ class Story:
     def look(self, after: float = 0.0) -> tuple[Action, ...]:
         """Time passes, then one decision; its actions."""
         self.now += after
+        self._remember()
         decision = decide(self.plan, self.record, self.view, self.now)
         if decision.read_first:
             assert (decision.write, decision.actions, decision.story) == (False, (), ())
@@ -54,6 +55,7 @@ class Story:
                 self.view.writes.spend(self.now)
             self.record = decision.record
             self.told += [line.reason for line in decision.story]
+            self._remember()
             again = decide(self.plan, self.record, self.view, self.now)
             assert not again.write, (decision.record, again.record)
             assert again.actions == decision.actions
@@ -61,6 +63,10 @@ class Story:
             assert decision.story == ()
         self.last = decision
         return decision.actions
+
+    def _remember(self) -> None:
+        if self.record is not None:
+            self.view.remember(self.plan, self.record, self.now)
 
     def launch(self) -> None:
         """Do what the decisions ask until every pod is there, not yet scheduled."""

@@ -22,8 +22,8 @@ CAUSES = st.builds(
 RECORDS = st.builds(
     Record,
     generation=COUNTS, phase=st.sampled_from(Phase), phase_at=TIMES, reason=WORDS, message=WORDS, epoch=COUNTS,
-    restarts=COUNTS, disruptions=COUNTS, consecutive_disruptions=COUNTS, started_at=st.none() | TIMES,
-    epoch_at=st.none() | TIMES,
+    restarts=COUNTS, disruptions=COUNTS, consecutive_disruptions=COUNTS, completed=st.sampled_from(["", "0", "0-5,7"]),
+    started_at=st.none() | TIMES, epoch_at=st.none() | TIMES,
     scheduled_at=st.none() | TIMES, assembling_at=st.none() | TIMES, assembled_at=st.none() | TIMES,
     ending_at=st.none() | TIMES, resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
     deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
@@ -41,8 +41,8 @@ RECORDS = st.builds(
 
 FULL = Record(
     generation=3, phase=Phase.RESTARTING, phase_at=11.0, reason="BackingOff", message="soon", epoch=2, restarts=1,
-    disruptions=1, consecutive_disruptions=1, started_at=1.5, epoch_at=2.0, scheduled_at=3.0, assembling_at=4.0,
-    assembled_at=5.0, ending_at=6.0, blocked=Blocked("ImagePullBackOff", 3.5),
+    disruptions=1, consecutive_disruptions=1, completed="0-1,3", started_at=1.5, epoch_at=2.0, scheduled_at=3.0,
+    assembling_at=4.0, assembled_at=5.0, ending_at=6.0, blocked=Blocked("ImagePullBackOff", 3.5),
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4, coordinator="w-0.run:1234",
     roll=RollCall(4, 3, (2,)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
@@ -60,6 +60,7 @@ WIRE: dict[str, Any] = {
     "restarts": 1,
     "disruptions": 1,
     "consecutiveDisruptions": 1,
+    "completedRanks": "0-1,3",
     "ready": "3/4",
     "coordinator": "w-0.run:1234",
     "startTime": "1970-01-01T00:00:01.500000Z",
@@ -161,7 +162,9 @@ HINT = "; if it was edited by hand, remove the status to start over"
     [
         {"phase": None}, {"phase": "Dreaming"}, {"epoch": "2"}, {"epoch": -1}, {"ready": "many"}, {"ready": "3/4/5"},
         {"ready": "3"}, {"startTime": "yesterday"}, {"conditions": [{"type": "Stuck", "status": "Perhaps"}]},
-        {"roll": 7}, {"cause": []}, {"story": "long"},
+        {"roll": 7}, {"cause": []}, {"story": "long"}, {"completedRanks": [0]}, {"completedRanks": "5-3"},
+        {"completedRanks": "0,0"}, {"completedRanks": "3,1"}, {"completedRanks": "-1"}, {"completedRanks": "0-"},
+        {"completedRanks": "all"}, {"completedRanks": "0\n"}, {"completedRanks": "1" * 40_000},
     ],
 )  # fmt: skip
 def test_an_unreadable_status_is_an_error_that_says_what_to_do(damage: dict[str, Any]) -> None:

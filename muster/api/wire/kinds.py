@@ -13,10 +13,13 @@ from typing import Annotated, Any, Final
 
 from muster.api.errors import MusterError
 from muster.api.values.fields import TIME
+from muster.api.values.rank_ranges import RANGES, check_ranges
 from muster.api.values.timestamps import micro_time, seconds_of, whole_time
 
 MAX_COUNTER: Final = 2**53
 MAX_MESSAGE: Final = 1_024
+MAX_RANGES: Final = 32_768
+"""Characters. Ranges of 10,000 ranks take fewer, however they lie."""
 REMEMBERED: Final = 2048
 """Times that are not parsed anew."""
 NEVER: Final = object()
@@ -157,6 +160,17 @@ def listed(item: Kind, most: int, *, newest: bool) -> Kind:
     return Kind({"type": "array", "maxItems": most, "items": item.schema}, read, write, ())
 
 
+def rank_ranges(longest: int) -> Kind:
+    """Ascending ranges of ranks such as ``0-3,7``; what is longer is cut between two ranges."""
+
+    def read(value: object) -> str:
+        if not isinstance(value, str) or len(value) > longest or not check_ranges(value):
+            raise wrong(value, "ascending ranges of ranks such as 0-3,7")
+        return value
+
+    return Kind({"type": "string", "pattern": RANGES, "maxLength": longest}, read, as_it_is, "", "", null=True)
+
+
 def optional(kind: Kind) -> Kind:
     """The same, or None, which is not written."""
     return replace(kind, zero=None, none=None, null=True)
@@ -169,6 +183,8 @@ Counter = Annotated[int, whole(0, MAX_COUNTER)]
 Integer = Annotated[int, whole(-MAX_COUNTER, MAX_COUNTER)]
 Rank = Annotated[int, whole(0, MAX_COUNTER, none=-1)]
 """A rank; -1 is none."""
+RankRanges = Annotated[str, rank_ranges(MAX_RANGES)]
+"""Ranks, as ascending ranges."""
 Signal = Annotated[int, whole(-MAX_COUNTER, MAX_COUNTER, none=0)]
 """A signal; 0 is none."""
 Flag = Annotated[bool, Kind({"type": "boolean"}, _boolean, as_it_is, False)]

@@ -79,12 +79,16 @@ class Store(Generic[T]):
     def drop(self, uid: str, obj: T, version: int) -> None:
         """Remove the object, unless the store has a newer version of it.
 
-        An object may leave a selector and come back with the same uid.
+        An object may leave a selector and come back with the same uid. The last state of an object, which its deletion
+        brings, is reported before it is gone: a pod may have ended and been deleted in one.
         """
         old = self.objects.get(uid)
         if old is not None and old.resource_version <= obj.resource_version:
             del self.objects[uid]
             if self._on_change is not None:
+                if old.resource_version < obj.resource_version:
+                    self._on_change(old, obj)
+                    old = obj
                 self._on_change(old, None)
         self.reached(version)
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.api.values.rank_ranges import to_ranges
 from muster.daemon.web.page import Html, element, join
-from muster.daemon.web.rollcall import detail, ranges, stamp, summary
+from muster.daemon.web.rollcall import detail, stamp, summary
 from muster.metrics.collector import Subject
 from muster.state.record import Phase, RollCall
 from tests.builders import NOW, plan, record, view
@@ -13,12 +14,12 @@ from tests.builders import NOW, plan, record, view
 
 @pytest.mark.parametrize(("numbers", "text"), [((), ""), ((4,), "4"), ((0, 1, 2, 3, 7), "0-3,7"), ((1, 3, 4), "1,3-4")])
 def test_ranks_are_written_short(numbers: tuple[int, ...], text: str) -> None:
-    assert ranges(numbers) == text
+    assert to_ranges(numbers) == text
 
 
 @given(st.sets(st.integers(0, 200)))
 def test_nothing_is_lost_in_the_short_form(numbers: set[int]) -> None:
-    parts = [part.split("-") for part in ranges(sorted(numbers)).split(",") if part]
+    parts = [part.split("-") for part in to_ranges(sorted(numbers)).split(",") if part]
     assert [n for first, *last in parts for n in range(int(first), int(last[0] if last else first) + 1)] == sorted(
         numbers
     )

@@ -148,7 +148,7 @@ async def test_a_streamed_list_becomes_the_watch(tmp_path: Path) -> None:
     )
     async with scripted(tmp_path, opening) as run:
         assert run.uids == {"a"}
-        assert run.changes == [("a", 0, 3), ("b", 0, 6), ("a", 3, 11), ("b", 6, 0)]
+        assert run.changes == [("a", 0, 3), ("b", 0, 6), ("a", 3, 11), ("b", 6, 21), ("b", 21, 0)]
         assert run.versions == [10, 11, 20, 21]
         assert run.reflector.synced
         assert run.reflector.version == 21
@@ -427,7 +427,7 @@ async def test_events_older_than_a_deletion_are_dropped(tmp_path: Path) -> None:
     )
     async with scripted(tmp_path, *script, paged=True) as run:
         assert run.uids == {"b"}
-        assert run.changes[2:] == [("a", 1, 0), ("b", 2, 7)]
+        assert run.changes[2:] == [("a", 1, 10), ("a", 10, 0), ("b", 2, 7)]
         assert run.reflector.late_events == 2
 
 
@@ -438,7 +438,7 @@ async def test_a_pod_that_leaves_the_selector_and_returns_is_kept(tmp_path: Path
     )
     async with scripted(tmp_path, *script, paged=True) as run:
         assert run.uids == {"a"}
-        assert run.changes[1:] == [("a", 1, 0), ("a", 0, 12)]
+        assert run.changes[1:] == [("a", 1, 10), ("a", 10, 0), ("a", 0, 12)]
 
 
 async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:

@@ -28,7 +28,16 @@ def test_an_object_recreated_under_its_name_is_another_object() -> None:
     store.put(service("new", 2), 2)
     store.drop("old", service("old", 3), 3)
     assert [obj.uid for obj in store] == ["new"]
-    assert changes == [(0, 1), (0, 2), (1, 0)]
+    assert changes == [(0, 1), (0, 2), (1, 3), (3, 0)]
+
+
+def test_the_last_state_of_an_object_is_reported_before_it_is_gone() -> None:
+    store, changes, _ = recording()
+    store.put(service("a", 1), 1)
+    store.drop("a", service("a", 3), 3)
+    store.put(service("b", 4), 4)
+    store.drop("b", service("b", 4), 5)
+    assert changes == [(0, 1), (1, 3), (3, 0), (0, 4), (4, 0)]
 
 
 def test_a_store_is_not_synced_before_the_first_list() -> None:

@@ -135,7 +135,6 @@ async def test_an_evicting_kubelet_is_said(here: Site) -> None:
     await here.says("run", r"^Restarting \S+ .*rank 1 .*low on resource: ephemeral-storage")
 
 
-@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 2: a finished rank whose pod is removed runs again")
 async def test_a_finished_rank_whose_pod_is_removed_does_not_run_again(here: Site) -> None:
     await here.submit("run", "rank=1: run 1, exit 0\n*: run 12, exit 0")
     finished = None

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from muster.api.errors import ApiError, Expired, Forbidden, MusterError, Unreachable
 from muster.kube.paths import core
@@ -89,6 +90,17 @@ async def test_a_pod_that_names_the_experiment_but_is_none_of_its_members_preven
     submitted(bench.api, plan, epoch=1)
     edit(bench, pod_path(plan, 0), metadata={"labels": {"muster.dev/experiment-uid": plan.uid, **labels}})
     assert (await confirm(bench, plan, 1)).confirmed is True
+
+
+async def test_a_rank_that_is_done_is_not_lost_when_its_pod_is_gone() -> None:
+    plan = gang(2)
+    bench = await launched(plan, 0)
+    del bench.api.objects[pod_path(plan, 1)]
+    done = replace(record(0), completed="1")
+    assert (await bench.engine.carry_out(ConfirmLoss(0), plan, done)).lost is False
+    assert (await bench.engine.carry_out(ConfirmLoss(0), plan, replace(done, completed="0"))).lost is True
+    submitted(bench.api, plan)
+    assert (await bench.engine.carry_out(ConfirmLaunch(0), plan, done)).launched is True
 
 
 async def test_a_forged_pod_does_not_hide_the_loss_of_a_member() -> None:

@@ -1,0 +1,49 @@
+"""Ascending numbers as a short text, such as ``0-3,7``: the form of ``completedIndexes`` (batch/v1 JobStatus)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+RANGES: Final = "^([0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*)?$"
+
+_RANGES: Final = re.compile(RANGES.replace("$", r"\Z"))
+
+
+def to_ranges(numbers: Iterable[int], longest: int | None = None) -> str:
+    """The text of ascending numbers. Ranges beyond ``longest`` characters are left out, the last ones first."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    text = ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in runs)
+    if longest is None or len(text) <= longest:
+        return text
+    return text[: longest + 1].rpartition(",")[0]
+
+
+def check_ranges(text: str) -> bool:
+    """Whether the text is of that form: each range ascends, and begins after the one before it."""
+    if not _RANGES.match(text):
+        return False
+    end = -1
+    for first, last in _pairs(text):
+        if first <= end or last < first:
+            return False
+        end = last
+    return True
+
+
+def from_ranges(text: str, size: int) -> Iterator[int]:
+    """The numbers below ``size``, ascending."""
+    for first, last in _pairs(text):
+        if first >= size:
+            return
+        yield from range(first, min(last, size - 1) + 1)
+
+
+def _pairs(text: str) -> Iterator[tuple[int, int]]:
+    for part in text.split(",") if text else ():
+        first, _, last = part.partition("-")
+        yield int(first), int(last or first)

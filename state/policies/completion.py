@@ -1,0 +1,37 @@
+"""Completion: a rank that has succeeded stays done, whatever becomes of its pod.
+
+A finished pod is collected by others: its node is scaled down, the pod garbage collector removes it (kube-controller-
+manager ``--terminated-pod-gc-threshold``, 12,500 finished pods), or ``kubectl delete`` does. So the record says which
+ranks of its epoch are done (``Record.completed``), and the view goes on counting a done rank without a pod.
+
+The record is not written for each rank that ends. Every write of the status takes the ranks along; where nothing else
+is written, they are written ``SAVE_PAUSE`` after the first of them ended; and at once when the pod that shows it is
+gone or being deleted, because after a restart of the daemon only the record would know. That write comes before every
+action of the step. No finalizer holds the pods meanwhile (ADR 34).
+"""
+
+from muster.api.values.rank_ranges import to_ranges
+from muster.api.wire.kinds import MAX_RANGES
+from muster.state.context import Context
+
+SAVE_PAUSE = 120.0
+"""Seconds after a rank succeeded before the status is written for that alone.
+
+Meanwhile its pod shows it; it would take a crash of the daemon and a collector of pods that comes before the next one.
+"""
+
+
+def save_at(context: Context) -> float | None:
+    """When the record must say which ranks are done, in wall seconds; None where it says so already."""
+    if context.record.finished or not context.tally.unsaved:
+        return None
+    since = context.view.unsaved_since
+    if context.tally.fading or since is None:
+        return context.now
+    return since + SAVE_PAUSE
+
+
+def completed(context: Context) -> str:
+    """The ranks of the record's epoch that are done, as the record holds them."""
+    tally = context.tally
+    return to_ranges(sorted(tally.done), MAX_RANGES) if tally.unsaved else context.record.completed

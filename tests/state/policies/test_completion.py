@@ -1,0 +1,253 @@
+"""Done stays done: a rank that has succeeded neither restarts the gang nor runs again when its pod is removed."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster.state.actions import ConfirmLoss, CreatePods
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind
+from muster.state.pod_spec import PodSpec
+from muster.state.policies.completion import SAVE_PAUSE
+from muster.state.record import Phase
+from muster.state.rules import Gate, GateCondition, Quantifier, SuccessRule
+from muster.state.view.view import View
+from tests.builders import plan, worker_group
+from tests.state.story import Story
+
+
+def ready_gang(size: int = 4, **changes: Any) -> Story:
+    """A gang without a coordinator to ask, Running."""
+    story = Story(replace(plan(size=size, probe=ProbeKind.NONE), **changes))
+    story.launch()
+    story.start()
+    story.look(1)
+    assert story.kept.phase is Phase.RUNNING
+    return story
+
+
+def pauses(story: Story) -> None:
+    story.look(SAVE_PAUSE)
+
+
+def test_a_finished_rank_whose_pod_is_removed_does_not_restart_the_gang() -> None:
+    story = ready_gang()
+    story.end(1)
+    story.look(60)
+    story.gone(1)
+    assert story.look(1) == ()
+    assert (story.kept.phase, story.kept.epoch, story.kept.completed) == (Phase.RUNNING, 0, "1")
+    for rank in (0, 2, 3):
+        story.end(rank)
+        story.look(1)
+        story.gone(rank)
+        assert story.look(1) == ()
+    assert (story.kept.phase, story.kept.message) == (Phase.SUCCEEDED, "all 4 members succeeded")
+    assert story.kept.completed == "0-3"
+
+
+def test_a_rank_whose_pod_goes_before_it_is_written_is_written_before_anything_else() -> None:
+    story = ready_gang()
+    story.end(2)
+    story.gone(2)
+    writes = story.writes
+    assert story.look() == ()
+    assert (story.writes, story.kept.completed) == (writes + 1, "2")
+
+
+def test_a_finished_rank_whose_pod_is_being_deleted_is_written_at_once() -> None:
+    story = ready_gang()
+    story.end(2)
+    story.set(2, terminating=True)
+    story.look()
+    assert (story.kept.phase, story.kept.completed) == (Phase.RUNNING, "2")
+
+
+def test_ranks_that_end_together_cost_one_write() -> None:
+    story = ready_gang(coordinator=None)
+    story.look(3600)
+    writes = story.writes
+    story.end(0)
+    story.look()
+    assert story.last is not None
+    assert story.last.wake_at == story.now + SAVE_PAUSE
+    for rank in (1, 2):
+        story.end(rank)
+        story.look(1)
+    assert story.writes == writes
+    story.look(SAVE_PAUSE - 2)
+    assert (story.writes, story.kept.completed) == (writes + 1, "0-2")
+    story.look(60)
+    assert story.writes == writes + 1
+
+
+def test_a_gang_that_ends_together_is_written_once() -> None:
+    story = ready_gang()
+    story.look(3600)
+    writes = story.writes
+    for rank in range(4):
+        story.end(rank)
+        story.look(0.1)
+    assert (story.kept.phase, story.writes, story.kept.completed) == (Phase.SUCCEEDED, writes + 1, "0-3")
+
+
+def test_a_daemon_that_was_away_goes_on_with_what_the_record_says() -> None:
+    """All had succeeded; while no daemon ran, pods were collected one by one."""
+    story = ready_gang()
+    story.end(1)
+    story.end(3)
+    pauses(story)
+    pauses(story)
+    assert story.kept.completed == "1,3"
+    story.view = View()
+    story.view.engine.service = True
+    story.pods.clear()
+    for rank in (0, 2):
+        story.set(rank)
+        story.end(rank)
+    assert story.look(600) == ()
+    assert (story.kept.phase, story.kept.epoch) == (Phase.SUCCEEDED, 0)
+
+
+def test_a_record_that_says_all_are_done_is_enough() -> None:
+    story = ready_gang()
+    story.record = msgspec.structs.replace(story.kept, completed="0-3")
+    story.view = View()
+    assert story.look(600) == ()
+    assert story.kept.phase is Phase.SUCCEEDED
+
+
+def test_a_member_that_is_not_done_and_gone_is_still_a_loss() -> None:
+    story = ready_gang()
+    story.end(1)
+    story.gone(1)
+    story.look(1)
+    story.gone(2)
+    assert story.look(1) == (ConfirmLoss(0),)
+    story.do(ConfirmLoss(0))
+    story.look(1)
+    assert (story.kept.epoch, story.kept.disruptions) == (1, 1)
+
+
+def test_a_restart_of_the_gang_makes_every_rank_run_again() -> None:
+    story = ready_gang()
+    story.end(1)
+    pauses(story)
+    pauses(story)
+    story.gone(1)
+    story.end(2, 1)
+    story.look(1)
+    assert (story.kept.epoch, story.kept.completed) == (1, "")
+    story.look(3600)
+    story.launch()
+    assert sorted(rank for epoch, rank in story.pods if epoch == 1) == [0, 1, 2, 3]
+    story.look(1)
+    assert story.view.of(1).done == set()
+
+
+def sequential(size: int = 4, at_a_time: int = 1) -> Plan:
+    group = Group("worker", 1, size, PodSpec("example.org/train:1", "run"), 0, parallelism=at_a_time)
+    return replace(plan(size=size), operator="jobset", coordinator=None, groups=(group,))
+
+
+def test_a_finished_rank_of_a_sequential_group_does_not_run_again_in_its_epoch() -> None:
+    story = Story(sequential())
+    story.launch()
+    order: list[int] = []
+    for _ in range(4):
+        (rank,) = (rank for _, rank in story.pods)
+        order.append(rank)
+        story.start(rank)
+        story.look(1)
+        story.end(rank)
+        story.gone(rank)
+        for action in story.look(1):
+            assert isinstance(action, CreatePods)
+            story.do(action)
+    assert order == [0, 1, 2, 3]
+    assert (story.kept.phase, story.kept.epoch) == (Phase.SUCCEEDED, 0)
+
+
+def test_a_gate_that_a_finished_rank_has_opened_stays_open() -> None:
+    first = worker_group(2)
+    then = Group(
+        "late", 1, 1, PodSpec("example.org/train:1", "run"), 2, gates=(Gate(GateCondition.COMPLETE, "worker"),)
+    )
+    story = Story(replace(plan(), coordinator=None, groups=(first, then)))
+    story.launch()
+    story.start(0, 1)
+    for rank in (0, 1):
+        story.end(rank)
+        story.gone(rank)
+    (create,) = story.look(1)
+    assert isinstance(create, CreatePods)
+    assert [member.rank for member in create.members] == [2]
+
+
+def test_a_coordinator_that_is_done_holds_back_nobody() -> None:
+    groups = (worker_group(2, gates=(Gate(GateCondition.READY),)),)
+    story = Story(replace(plan(size=2), coordinator=Coordinator(0, 1234, ProbeKind.NONE), groups=groups))
+    story.launch()
+    story.start(0)
+    story.end(0)
+    story.gone(0)
+    (create,) = story.look(1)
+    assert isinstance(create, CreatePods)
+    assert [member.rank for member in create.members] == [1]
+
+
+def test_any_job_that_succeeded_counts_after_its_pods_are_gone() -> None:
+    groups = (Group("worker", 2, 1, PodSpec("example.org/train:1", "run"), 0),)
+    story = ready_gang(2, coordinator=None, groups=groups, success=SuccessRule(Quantifier.ANY))
+    story.end(1)
+    story.gone(1)
+    story.look(1)
+    assert (story.kept.phase, story.kept.message) == (Phase.SUCCEEDED, "job worker-1 succeeded")
+
+
+def test_a_late_cache_cannot_undo_what_the_record_says() -> None:
+    """The pod still runs in the cache of a new leader; the record of the old one says that its rank is done."""
+    story = ready_gang()
+    story.record = msgspec.structs.replace(story.kept, completed="0-2")
+    assert story.look(1) == ()
+    assert story.view.of(0).succeeded == 3
+    story.end(2, 137)
+    assert story.look(1) == ()
+    assert story.kept.epoch == 0
+
+
+def test_nothing_is_kept_of_ranks_of_older_epochs_or_of_a_finished_experiment() -> None:
+    story = ready_gang(2)
+    story.end(1)
+    story.gone(1)
+    story.look(1)
+    story.end(0, 1)
+    story.look(1)
+    story.gone(0, 0)
+    story.look(1)
+    assert story.view.epochs == {}
+    done = ready_gang(2)
+    done.end(0)
+    done.end(1)
+    done.look(1)
+    done.look(1)
+    done.gone(0)
+    done.gone(1)
+    done.look(1)
+    assert done.view.epochs == {}
+
+
+def test_a_text_without_room_for_every_rank_is_not_written_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.state.policies.completion.MAX_RANGES", 3)
+    story = ready_gang(8)
+    for rank in (0, 2, 4, 6):
+        story.end(rank)
+        story.gone(rank)
+    story.look(1)
+    assert story.kept.completed == "0,2"
+    story.look(3600)  # what else there is to say has been said
+    writes = story.writes
+    for _ in range(20):
+        story.look(1)
+    assert story.writes == writes
