@@ -25,7 +25,7 @@ from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
-from muster.state.actions import CreatePods, DeletePods
+from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.policies.refusal import READ_PODS
@@ -121,6 +121,7 @@ class Controller:
         self._await_next(entry.plan, decision)
         if not decision.held:
             self._accepted(entry)
+            self._answered(entry)
         return None
 
     def caught_up(self) -> None:
@@ -191,6 +192,8 @@ class Controller:
                 return  # actions build on each other: no member starts without the Service that names it
         if not decision.held:
             self._accepted(entry)
+            if not any(isinstance(action, ConfirmLaunch | ConfirmLoss) for action in decision.actions):
+                self._answered(entry)
 
     def _await_next(self, plan: Plan, decision: Decision) -> None:
         """Probe the coordinator that the decision names, and requeue the experiment when the decision is due again."""
@@ -302,6 +305,12 @@ class Controller:
         if engine.refusal is not None:
             self._queue.add(entry.seen.uid)
         engine.accept()
+
+    def _answered(self, entry: Entry) -> None:
+        """All that a decision asked for was done: a refusal that the record speaks of is over."""
+        if not entry.view.engine.answered:
+            entry.view.engine.answered = True
+            self._queue.add(entry.seen.uid)
 
     def _fold(self, entry: Entry, outcome: Outcome, epoch: int) -> None:
         """Put the result of an action into the view, and requeue the experiment if it changes the next decision.

@@ -27,9 +27,11 @@ from muster.state.plan import Completeness, Coordinator
 from muster.state.policies import blocked, culprit, disruptions
 from muster.state.policies.blocked import Obstacle
 from muster.state.policies.deadline import alerts
-from muster.state.record import ConditionType
+from muster.state.record import ConditionType, Phase
 from muster.state.summary.messages import EXACT, enumerate_missing, share, why_idle
-from muster.state.view.probe_result import ProbeResult
+from muster.state.view.probe_result import LOST_AFTER, ProbeResult
+
+RANKS_MISSING = "RanksMissing"
 
 
 class Assembly(msgspec.Struct, frozen=True):
@@ -53,20 +55,18 @@ def assess(context: Context) -> Assembly:
     coordinator = context.plan.coordinator
     if coordinator is None or coordinator.probe.passive:
         gathered = _by_readiness(context)
-    elif context.probe is None and (kept := _as_persisted(context)):
-        gathered = kept
     elif (probe := context.probe) is None or not probe.served:
-        gathered = _before_serving(context, coordinator)
+        gathered = _as_persisted(context, coordinator) or _before_serving(context, coordinator)
     elif probe.answer.partial:
         gathered = _by_partial_roll(context, coordinator, probe)
     else:
         gathered = _by_roll(context, coordinator, probe)
-    return _with_alerts(context, gathered)
+    return _until_evidence(context, _with_alerts(context, gathered))
 
 
 def at_rest(context: Context) -> Assembly:
     """The gang is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
-    return _with_alerts(context, Assembly(False, False, 0, (), "", None, None))
+    return _until_evidence(context, _with_alerts(context, Assembly(False, False, 0, (), "", None, None)))
 
 
 def _by_readiness(context: Context) -> Assembly:
@@ -78,24 +78,33 @@ def _by_readiness(context: Context) -> Assembly:
     return Assembly(here >= size, here > 0, here, (), message, None, None)
 
 
-def _as_persisted(context: Context) -> Assembly | None:
-    """What the record says of a coordinator that served.
+def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None:
+    """What the record says of a coordinator that served, while this daemon has not heard it serve.
 
     A daemon that has just started has no answer yet. It keeps what an earlier one wrote, instead of reporting every
-    rank as missing and as arrived a moment later.
+    rank as missing and as arrived a moment later. Where the coordinator does not answer it either, it is silent as it
+    would be for the earlier daemon: it served once in this epoch.
     """
-    ready, roll = context.record.condition(ConditionType.COORDINATOR_READY), context.record.roll
-    if ready is None or not ready.status or roll is None:
+    record, probe = context.record, context.probe
+    ready, roll, assembled = record.condition(ConditionType.COORDINATOR_READY), record.roll, record.assembled_at
+    was_ready = ready is not None and bool(ready.status)
+    if roll is None or not (was_ready or roll.arrived or assembled):
         return None
-    assembled, stuck = context.record.condition(ConditionType.ASSEMBLED), context.record.condition(ConditionType.STUCK)
+    said, stuck, look_again = record.condition(ConditionType.ASSEMBLED), _persisted_stuck(context), None
+    if probe is not None:
+        absent_at, due = probe.since + LOST_AFTER, probe.since + coordinator.quiet
+        was_ready = was_ready and context.now < absent_at
+        if stuck is None and context.now >= due:
+            stuck = _unreachable(probe)
+        look_again = min((at for at in (absent_at, due) if at > context.now), default=None)
     return Assembly(
-        complete=context.record.assembled_at is not None,
-        coordinator_ready=True,
+        complete=assembled is not None,
+        coordinator_ready=was_ready,
         arrived=roll.arrived,
         missing=roll.missing,
-        message=assembled.message if assembled else "",
-        stuck=(stuck.reason, stuck.message) if stuck and stuck.status else None,
-        look_again=None,
+        message=said.message if said else "",
+        stuck=stuck,
+        look_again=look_again,
     )
 
 
@@ -139,7 +148,7 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
         rank = named.rank if (named := culprit.named(context)) else rank
         stuck = ("RankFailed", f"the coordinator gave up rank {rank}: {text}")
     elif not complete and missing > 0 and quiet:
-        stuck = ("RanksMissing", message)
+        stuck = (RANKS_MISSING, message)
     elif not complete and not quiet:
         look_again = min((at for at in (look_again, due) if at is not None), default=None)
     present = probe.present(context.now)
@@ -176,9 +185,13 @@ def _silence(
     due = probe.silent_at + coordinator.quiet
     if context.now < due:
         return None, min(due, turns_at or due)
+    return _unreachable(probe), turns_at
+
+
+def _unreachable(probe: ProbeResult) -> tuple[str, str]:
     detail = f", {probe.answer.detail}" if probe.answer.detail else ""
     what = f"the coordinator served and does not any more: {probe.answer.coordinator}{detail}"
-    return ("CoordinatorUnreachable", what), turns_at
+    return "CoordinatorUnreachable", what
 
 
 def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
@@ -199,6 +212,31 @@ def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
         return gathered
     rest = gathered.message.removeprefix(alarm[1]).removeprefix("; ")
     return replace(gathered, message="; ".join(filter(None, (alarm[1], rest))), stuck=alarm)
+
+
+def _until_evidence(context: Context, gathered: Assembly) -> Assembly:
+    """Stuck as the record has it, until this daemon has the evidence to say otherwise.
+
+    A daemon that takes over has been refused nothing yet, and has not heard how long the roll has been quiet.
+    """
+    before = _persisted_stuck(context)
+    if before is None or gathered.stuck or context.record.finished or context.record.phase is Phase.SUSPENDED:
+        return gathered
+    unmoved = before[0] == RANKS_MISSING and not gathered.complete and _roll_unmoved(context)
+    if context.view.engine.answered and not unmoved:
+        return gathered
+    return replace(gathered, stuck=before)
+
+
+def _roll_unmoved(context: Context) -> bool:
+    """The coordinator reports the roll that the record has."""
+    probe, roll = context.probe, context.record.roll
+    return probe is not None and roll is not None and (probe.arrived, probe.missing) == (roll.arrived, roll.missing)
+
+
+def _persisted_stuck(context: Context) -> tuple[str, str] | None:
+    stuck = context.record.condition(ConditionType.STUCK)
+    return (stuck.reason, stuck.message) if stuck and stuck.status else None
 
 
 def _joined(obstacle: Obstacle, roll: str) -> str:

@@ -82,6 +82,9 @@ class EngineFacts:
     refused: Refused | None = None
     """The same with its times, from the first attempt on."""
 
+    answered: bool = False
+    """The API server has accepted, or refused, what this leadership asked for: no refusal of before is open."""
+
     def refuse(self, refusal: Refusal, action: str, began: float, now: float) -> None:
         """The API server refused that action."""
         self.refused = refused(self.refused, refusal, action, began, now)
@@ -99,6 +102,7 @@ class EngineFacts:
         """
         self.confirmed = self.lost = -1
         self.live_read = None
+        self.answered = False
         self.accept()
 
     def clock_stepped(self, seconds: float) -> None:

@@ -38,6 +38,8 @@ class ReadOnlyFacts(Protocol):
     @property
     def refusal(self) -> Refusal | None: ...
     @property
+    def answered(self) -> bool: ...
+    @property
     def refused(self) -> Refused | None: ...
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool: ...
 
@@ -168,7 +170,9 @@ class View:
             self.unsaved_since += seconds
         if self.probe is not None:
             answer = replace(self.probe.answer, at=self.probe.answer.at + seconds)
-            self.probe = structs.replace(self.probe, answer=answer, since=self.probe.since + seconds)
+            times = {name: getattr(self.probe, name) for name in ("since", "silent_at", "back_at")}
+            moved = {name: at + seconds for name, at in times.items() if at}
+            self.probe = structs.replace(self.probe, answer=answer, **moved)
 
     def probe_result_of(self, epoch: int) -> ProbeResult | None:
         """The latest probe result if it is that epoch's, else None."""

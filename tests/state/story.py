@@ -28,6 +28,8 @@ class Story:
         self.version = 0
         self.unheard: Callable[[], object] = lambda: None
         """What a look past the cache brings to light."""
+        self.answered = True
+        """The API server answers what a decision asks for before the next look."""
         self.writes = 0
         self.told: list[str] = []
         self.pods: dict[tuple[int, int], Pod] = {}
@@ -61,6 +63,7 @@ class Story:
             assert again.actions == decision.actions
         else:
             assert decision.story == ()
+        self.view.engine.answered = self.answered
         self.last = decision
         return decision.actions
 

@@ -146,7 +146,6 @@ async def test_the_leader_is_stopped_and_stands_by_when_it_goes_on(here: Site) -
         assert len(await here.pods("run")) == 2
 
 
-@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 14a: a leader change flaps Stuck")
 async def test_a_leader_change_does_not_flap_stuck(here: Site) -> None:
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
     await here.apply(quota)

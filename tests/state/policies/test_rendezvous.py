@@ -268,7 +268,8 @@ def test_a_daemon_that_has_not_asked_yet_says_what_is_persisted() -> None:
 
 
 def test_where_nothing_was_heard_before_it_waits_for_the_coordinator() -> None:
-    for here in (began(ready=False), began(roll=None), began(conditions=())):
+    nobody = RollCall(4, 0, ())
+    for here in (began(ready=False, roll=nobody, stuck=False), began(roll=None, conditions=())):
         assert here == Assembly(False, False, 0, (), f"{WAITING})", None, None)
 
 
