@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from muster.api.names import name_suffix, pod_name
 from muster.kube.paths import core
 from tests.real.site import Refused, Site, eventually
 from tests.real.webhook import webhook
@@ -188,6 +189,21 @@ async def test_a_service_of_somebody_elses_is_explained(here: Site) -> None:
     here.row.happens("a Service of the experiment's name is there already")
     await here.submit("run")
     await here.says("run", "^Failed .*Service .*run")
+
+
+async def test_a_pod_of_somebody_elses_is_explained(here: Site) -> None:
+    await here.submit("run", suspend=True)
+    await here.phase("run", "Suspended")
+    uid = (await here.client.get("run", namespace=here.namespace)).uid
+    name = pod_name("run", "worker", 0, 1, name_suffix(uid, 0))
+    container = {"name": "main", "image": "registry.example/other:1"}
+    await here.request(
+        "POST", core(here.namespace, "pods"), {"metadata": {"name": name}, "spec": {"containers": [container]}}
+    )
+    here.row.happens("a pod with the name of rank 1 is there already, and is somebody else's")
+    await here.change("run", suspend=False)
+    await here.says("run", f"^Failed NameTaken Pod {here.namespace}/{name} exists and has no controller")
+    assert await here.get(core(here.namespace, "pods", name)) is not None
 
 
 async def test_a_missing_priority_class_is_said(here: Site) -> None:
