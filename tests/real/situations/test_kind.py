@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from muster.api.schema.crd import CHECKS
 from tests.real.ground import ROOT
 from tests.real.site import Object, Refused, Site
 
@@ -39,6 +40,9 @@ CHANGES: dict[str, Break] = {
 BREAKS: dict[str, Break] = {
     "give exactly one of ramRatio and memory": worker(resources={"cpus": 1}),
     "operator kuberay needs types.Head and types.Workers": spec(operator="kuberay"),
+    "debug.vscode is for every operator but kuberay": spec(
+        operator="kuberay", types=RAY, debug={"vscode": {"enabled": True}}
+    ),
     "types.Head and types.Workers are only for operator kuberay": spec(types={"worker": RESOURCES, **RAY}),
     "need types.worker, in lower case": spec(types={"Worker": RESOURCES}),
     "operator kuberay has the types Head and Workers only": spec(
@@ -48,16 +52,18 @@ BREAKS: dict[str, Break] = {
     "completions and parallelisms are only for operator jobset": worker(completions=2),
     "rayVersion is only for operator kuberay": spec(rayVersion="2.40.0"),
     "debug.jupyter is only for operator kuberay": spec(debug={"jupyter": {"enabled": True}}),
-    "the name has at most 51 characters": lambda body: body["metadata"].update(name="n" * 52),
+    "metadata.name: Too long: may not be more than 51 bytes": lambda body: body["metadata"].update(name="n" * 52),
+    "metadata.name in body should match '^[a-z]": lambda body: body["metadata"].update(name="7n"),
 }
-"""What breaks each rule of a new object."""
+"""What breaks each rule of a new object, and what its name must be."""
 
 
 def rules(node: Any) -> Iterator[str]:
-    """The message of every CEL rule in a schema."""
+    """Every message of the CEL rules in a schema."""
     if isinstance(node, dict):
         for rule in node.get("x-kubernetes-validations", ()):
-            yield rule["message"]
+            if "messageExpression" not in rule:
+                yield rule["message"]
         for child in node.values():
             yield from rules(child)
     if isinstance(node, list):
@@ -68,7 +74,7 @@ def rules(node: Any) -> Iterator[str]:
 async def test_every_cel_rule_refuses_through_kubectl_what_it_should(here: Site) -> None:
     crd = yaml.safe_load((ROOT / "deploy/crds/experiments.muster.dev.yaml").read_text())
     broken = {**CHANGES, **BREAKS}
-    for message in set(rules(crd)):
+    for message in {*rules(crd), *(message for check in CHECKS for _, message in check.pairs)}:
         assert any(start in message for start in broken), f"no manifest here breaks the rule {message!r}"
 
     here.row.happens(f"kubectl apply of {len(broken)} manifests, each breaking one CEL rule")
