@@ -1,9 +1,9 @@
 """A Kubernetes API server in memory, with the interface of ``muster.kube.transport.Transport``.
 
 It has what clients rely on: one growing resourceVersion, a uid per object, a generation per spec, 409 for an existing
-name, preconditions, the status subresource, graceful deletion of pods, label selectors, pages, streamed lists, and
-watches from a resourceVersion. Faults are scripted: an error before a request is carried out, or after it (a lost
-answer).
+name, preconditions, the status subresource, graceful deletion of pods, finalizers, label selectors, pages (all of one
+list at the resourceVersion of the first), streamed lists, and watches from a resourceVersion. Faults are scripted: an
+error before a request is carried out, or after it (a lost answer).
 """
 
 import asyncio
@@ -94,11 +94,19 @@ class FakeApi:
         if path.split("/")[-2] == "experiments":
             before = old["metadata"].get("generation", 1) if old else 0
             metadata["generation"] = before + (old is None or old.get("spec") != obj.get("spec"))
-        return self._keep("MODIFIED" if old else "ADDED", path, {**obj, "metadata": metadata})
+        kept = self._keep("MODIFIED" if old else "ADDED", path, {**obj, "metadata": metadata})
+        if old and old["metadata"].get("finalizers") and not metadata.get("finalizers") and _deleted(kept):
+            self.remove(path)
+        return kept
 
     def remove(self, path: str) -> None:
-        """Remove an object, as when a kubelet reports the end of a pod."""
-        self._keep("DELETED", path, self.objects[path])
+        """Remove an object, as when a kubelet reports the end of a pod. Finalizers keep it, marked as deleted."""
+        found = self.objects[path]
+        if not found["metadata"].get("finalizers"):
+            self._keep("DELETED", path, found)
+        elif not _deleted(found):
+            leaving = {"deletionTimestamp": self.now(), "deletionGracePeriodSeconds": 0}
+            self._keep("MODIFIED", path, {**found, "metadata": {**found["metadata"], **leaving}})
 
     def delete(self, path: str, grace: int | None = None) -> Object:
         """Carry out a DELETE: a scheduled, running pod gets its grace period, everything else is removed at once."""
@@ -107,7 +115,7 @@ class FakeApi:
             grace = found.get("spec", {}).get("terminationGracePeriodSeconds", 30)
         if found.get("kind") != "Pod" or grace == 0 or (self._nodes and _unattended(found)):
             self.remove(path)
-            return found
+            return self.objects.get(path, found)
         earlier = found["metadata"].get("deletionGracePeriodSeconds")
         if earlier is None or grace < earlier:
             leaving = {"deletionTimestamp": self.now(grace), "deletionGracePeriodSeconds": grace}
@@ -173,14 +181,16 @@ class FakeApi:
 
     def page(self, path: str, params: Mapping[str, str], version: int | None = None) -> Object:
         """One page of a list, at the current or an earlier resourceVersion."""
+        begun, _, start = params.get("continue", "").partition("@")
+        if begun:
+            version = int(begun)
         objects = self.objects if version is None else self.history.state(version)
         chosen = _selector(params)
-        start = params.get("continue", "")
         paths = [p for p in sorted(objects) if path in collections_of(p) and p > start and chosen(objects[p])]
         page = paths[: int(params.get("limit") or len(paths))]
         metadata = {"resourceVersion": str(self.history.version if version is None else version)}
         if len(page) < len(paths):
-            metadata["continue"] = page[-1]
+            metadata["continue"] = f"{metadata['resourceVersion']}@{page[-1]}"
         return {"kind": "List", "metadata": metadata, "items": [objects[p] for p in page]}
 
     # Verbs
@@ -252,6 +262,12 @@ class FakeApi:
 
 def _unattended(pod: Object) -> bool:
     return not pod.get("spec", {}).get("nodeName") or pod.get("status", {}).get("phase") in ENDED
+
+
+def _deleted(obj: Object) -> bool:
+    """The object is marked as deleted, and only finalizers keep it."""
+    metadata = obj["metadata"]
+    return "deletionTimestamp" in metadata and not metadata.get("deletionGracePeriodSeconds")
 
 
 def _check(said: Mapping[str, Any], kept: Mapping[str, Any]) -> None:

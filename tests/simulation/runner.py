@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from tests.simulation.expected import unexpected
+from tests.simulation.expected import WITHOUT_FAULTS, unexpected
 from tests.simulation.oracles.judge import play
 from tests.simulation.oracles.result import Result
 from tests.simulation.plans.families import RANDOM, clean, gangs, plans, random_plan
@@ -66,7 +66,7 @@ def exhaustive(
         for size, operator in gangs(scenario):
             if (not sizes or size in sizes) and (not operators or operator in operators):
                 unharmed = reference(scenario.name, size, operator)
-                for family in families:
+                for family in ("clean",) if scenario.name in WITHOUT_FAULTS else families:
                     for plan in plans(family, unharmed, everywhere=everywhere):
                         yield family, str(plan)
 

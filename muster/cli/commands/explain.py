@@ -45,8 +45,7 @@ def document(found: Explanation) -> dict[str, object]:
         "waitsFor": found.waits_for,
         "outcome": seen.outcome,
         "status": mapping(seen.raw.get("status")),
-        "members": found.members if found.members_read else None,
-        "unreadable": found.unreadable,
+        "members": found.members,
         "events": found.events,
     }
 

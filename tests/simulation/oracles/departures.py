@@ -13,6 +13,7 @@ from math import inf
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.masks import PROMPT
+from tests.simulation.world.process import forged
 from tests.simulation.world.world import World
 
 MARGIN = 5.0
@@ -49,7 +50,7 @@ def departures(world: World) -> list[Departure]:
             for pod in pods.values():
                 if pod.owner == uid:
                     _judge(pod, change.after, change.at)
-        elif change.resource == "pods":
+        elif change.resource == "pods" and not forged(change.after):
             uid = change.after["metadata"]["uid"]
             if uid not in pods:
                 pods[uid] = _departure(world, change)
@@ -89,6 +90,7 @@ def _follow(pod: Departure, change: Change) -> None:
 
 def _judge(pod: Departure, experiment: Object, at: float) -> None:
     spec, status = experiment.get("spec", {}), experiment.get("status") or {}
-    unwanted = spec.get("suspend") or spec.get("cancel")
+    leaving = experiment.get("metadata", {}).get("deletionTimestamp")
+    unwanted = spec.get("suspend") or spec.get("cancel") or leaving
     if unwanted or pod.epoch < status.get("epoch", 0) or status.get("phase") in OVER:
         pod.due = min(pod.due, at)

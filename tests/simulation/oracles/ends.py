@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from muster.api.values.timestamps import seconds_of
 from tests.simulation.plans.masks import (
     PROMPT,
     acted_on_before_seen,
+    ahead,
     cause_may_differ,
     incident_averted,
     unrecorded_epochs,
 )
 from tests.simulation.plans.plan import FOREIGN_CHANGES
-from tests.simulation.scenarios.scenario import End
+from tests.simulation.scenarios.scenario import End, path_of
 from tests.simulation.world.world import EPOCH, World
 
 DISRUPTIONS = ("disruption", "deletion")
@@ -45,12 +45,20 @@ def ends_as_stated(world: World, name: str, end: End, status: dict[str, Any] | N
 
 
 def _clock(world: World, name: str, end: End) -> Iterator[str]:
-    obj = world.experiment_named(name)
-    status = obj["status"] if obj else {}
-    late = seconds_of(status.get("finishTime")) - seconds_of(status.get(end.since)) - (end.clock or 0.0)
+    """The clock that ended the experiment was acted upon in time, by the world's clock and not by the daemon's."""
+    since, finished = (_written_at(world, name, field) for field in (end.since, "finishTime"))
+    late = finished - since - (end.clock or 0.0)
     allowed = PROMPT + sum(fault.seconds for fault in world.plan.faults)
-    if not -0.001 <= late <= allowed:
+    if not -PROMPT - ahead(world.plan) <= late <= allowed:
         yield f"{name} ends {late:.3f} s after its clock expired"
+
+
+def _written_at(world: World, name: str, field: str) -> float:
+    """The wall-clock second at which that field of the status got the value that it has in the end."""
+    obj = world.experiment_named(name)
+    value = (obj or {}).get("status", {}).get(field)
+    changes = (each for each in world.api.history.changes if each.path == path_of(name))
+    return next((each.at for each in changes if (each.after.get("status") or {}).get(field) == value), 0.0)
 
 
 def accounted_for(world: World, name: str, status: dict[str, Any] | None) -> Iterator[str]:
@@ -78,7 +86,4 @@ def accounted_for(world: World, name: str, status: dict[str, Any] | None) -> Ite
 
 def ended(world: World) -> float:
     """When the last experiment was finished, in seconds from the beginning."""
-    latest = 0.0
-    for obj in world.experiments():
-        latest = max(latest, seconds_of((obj.get("status") or {}).get("finishTime")) - EPOCH)
-    return latest
+    return max((_written_at(world, name, "finishTime") - EPOCH for name in world.scenario.ends), default=0.0)

@@ -6,7 +6,7 @@ import msgspec
 
 from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from tests.fakes.history import Change, Object
-from tests.simulation.world.process import Process
+from tests.simulation.world.process import Process, forged
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -33,6 +33,10 @@ class Invariants:
                 self._violate(f"two epochs run: {process.name} (epoch {process.epoch}) beside {other.name}")
             elif other.rank == process.rank:
                 self._violate(f"rank {process.rank} runs twice: {process.name} and {other.name}")
+        for other in self.world.kubelet.processes.values():
+            place = (other.experiment, other.epoch, other.rank)
+            if other.left and place == (process.experiment, process.epoch, process.rank) and other is not process:
+                self._violate(f"rank {process.rank} has finished and runs again: {process.name}")
 
     def serves(self, coordinator: Process) -> None:
         """No running process of another gang has this coordinator's address."""
@@ -125,7 +129,9 @@ class Invariants:
             self._violate(f"{name} is created before the coordinator of epoch {epoch} serves")
 
     def _deleted(self, path: str) -> None:
-        """Pods are deleted only after the end of their epoch was persisted."""
+        """Pods are deleted only after the end of their epoch was persisted, and only pods that the daemon has made."""
+        if (pod := self.world.api.objects.get(path)) and forged(pod):
+            self._violate(f"{path} is deleted, which a user has made")
         process = next((p for p in self.world.kubelet.processes.values() if p.path == path), None)
         status = self._persisted(process.experiment) if process else None
         if process and status and process.epoch == status["epoch"] and status["phase"] not in (*OVER, "Suspended"):
@@ -146,7 +152,7 @@ class Invariants:
         return None
 
     def _pods(self, uid: str) -> list[Object]:
-        pods = self.world.objects("pods")
+        pods = self.world.members()
         return [pod for pod in pods if pod["metadata"]["labels"].get(LABEL_UID) == uid]
 
     def _violate(self, what: str) -> None:

@@ -6,15 +6,20 @@ a mask says why (``plans/masks.py``).
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
+from tests.simulation.oracles.backoffs import backed_off
+from tests.simulation.oracles.budgets import within_budget
 from tests.simulation.oracles.departures import lingering
 from tests.simulation.oracles.ends import accounted_for, ended, ends_as_stated
 from tests.simulation.oracles.histories import history
+from tests.simulation.oracles.isolation import Course, courses, unmoved
 from tests.simulation.oracles.objects import same_objects
 from tests.simulation.oracles.rest import at_rest, findable, nothing_kept, repeated
 from tests.simulation.oracles.result import Result, summarize
 from tests.simulation.oracles.stories import told_once
+from tests.simulation.oracles.troubles import troubled
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.world import World
 
@@ -25,7 +30,13 @@ def play(plan: Plan, clean: Result | None = None) -> Result:
     world.play()
     summary = summarize(world)
     violations = (*world.violations, *_judge(world, summary, clean))
-    return Result(plan, violations, summary, ended(world), history(world) if clean is None else None)
+    return Result(plan, violations, summary, ended(world), courses(world), history(world) if clean is None else None)
+
+
+@cache
+def _alone(scenario: str, size: int, operator: str) -> Course:
+    """The course of ``run`` in a clean run of that scenario."""
+    return play(Plan(scenario, size, operator=operator)).courses["run"]
 
 
 def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Iterator[str]:
@@ -39,3 +50,9 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     yield from findable(world)
     yield from told_once(world)
     yield from repeated(world, clean)
+    yield from backed_off(world)
+    yield from troubled(world)
+    yield from within_budget(world)
+    like = world.scenario.like
+    alone = _alone(like, world.plan.size, world.plan.operator) if like else None
+    yield from unmoved(world, clean.courses if clean else {}, alone)

@@ -7,9 +7,15 @@ from typing import Any
 from muster.api.names import LABEL_EXPERIMENT
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.result import Result
-from tests.simulation.plans.masks import acted_on_before_seen, cause_may_differ, events_come_too_late, unrecorded_epochs
+from tests.simulation.plans.masks import (
+    PROMPT,
+    acted_on_before_seen,
+    cause_may_differ,
+    events_come_too_late,
+    unrecorded_epochs,
+)
 from tests.simulation.plans.plan import FOREIGN_CHANGES
-from tests.simulation.scenarios.scenario import Fails, name_of
+from tests.simulation.scenarios.scenario import Fails, Sidecar, name_of
 from tests.simulation.world.process import Stage
 from tests.simulation.world.world import World
 
@@ -36,7 +42,9 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
         yield f"created, but not in the clean run: {sorted(extra)[:4]}"
     # Users act at a fixed second, whatever a fault has delayed until then. And survivors of a gang that is taken down
     # may end by themselves before they are deleted; then they are kept for their logs.
-    if not world.scenario.user_actions and world.scenario.end.phase != "Failed":
+    # And so may an injected container.
+    raced = world.scenario.user_actions or any(isinstance(each, Sidecar) for each in world.scenario.incidents)
+    if not raced and world.scenario.end.phase != "Failed":
         for what in ("created", "deleted", "left"):
             got, wanted = summary[what], clean.summary[what]
             if cause_may_differ(world.plan):
@@ -52,15 +60,21 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
             continue
         # A daemon that receives everything minutes late never sees the gang assemble, and its conditions say so;
         # and users may end an experiment before it has come that far.
-        unseen = MILESTONES if events_come_too_late(world.plan) or world.scenario.user_actions else ()
+        unseen = MILESTONES if world.scenario.user_actions or _seen_late(world) else ()
         differs = {key for key, said in status["conditions"].items() if wanted["conditions"].get(key) != said}
         if differs.difference(unseen):
             yield f"{name}: conditions: {_difference(wanted['conditions'], status['conditions'])}"
 
 
+def _seen_late(world: World) -> bool:
+    """What happened was seen when it was over; of an experiment that fails, what its last epoch had reached."""
+    failed = world.scenario.end.phase == "Failed" and any(fault.seconds > PROMPT for fault in world.plan.faults)
+    return failed or events_come_too_late(world.plan)
+
+
 def _left(world: World, summary: dict[str, Any]) -> Iterator[str]:
     """A finished experiment has no running pod, and a deleted one has no pod at all."""
-    for pod in world.objects("pods"):
+    for pod in world.members():
         name, phase = pod["metadata"]["name"], pod.get("status", {}).get("phase", "Pending")
         metadata = pod["metadata"]
         status = summary["experiments"][name_of(metadata["namespace"], metadata["labels"][LABEL_EXPERIMENT])]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.simulation.oracles.histories import History
+from tests.simulation.oracles.isolation import Course
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.world import World
 
@@ -17,6 +18,7 @@ class Result:
     violations: tuple[str, ...]
     summary: dict[str, Any]
     ended: float
+    courses: dict[str, Course]
     history: History | None = None
     """Every step, if this is the clean run or was not compared with one."""
 
@@ -30,7 +32,7 @@ def summarize(world: World) -> dict[str, Any]:
         "experiments": {name: _status(world, name) for name in world.scenario.ends},
         "created": dict(sorted(made.items())),
         "deleted": dict(sorted(gone.items())),
-        "left": {pod["metadata"]["name"]: pod["status"]["phase"] for pod in world.objects("pods")},
+        "left": {pod["metadata"]["name"]: pod["status"]["phase"] for pod in world.members()},
     }
 
 

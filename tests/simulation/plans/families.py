@@ -72,6 +72,8 @@ FAMILIES: dict[str, Family] = {
     "double": _doubled,
     "relist": _at_changes(("expire", "")),
     "stale": _stale,
+    "clock-step": _at_changes(("step-clock", "-3600"), ("step-clock", "40")),
+    "clock-skew": _at_writes(("skew", "-30"), ("skew", "30")),
     "stranger": _foreign_changes,
     "two-crashes": _pairs,
 }
@@ -125,6 +127,8 @@ def random_plan(seed: int, reference: Callable[[str, int, str], Result]) -> Plan
                     Fault("drop", version),
                     Fault("double", version),
                     Fault("expire", version),
+                    Fault("skew", write, random.choice(("-30", "30"))),
+                    Fault("step-clock", version, random.choice(("-3600", "-5", "5", "40"))),
                     Fault("delete-pod", version, rank),
                     Fault("edit-pod", version, rank),
                     Fault("edit-spec", version),

@@ -1,6 +1,6 @@
 """Where the end of a plan may differ from that of its clean run, and why."""
 
-from tests.simulation.plans.plan import CRASHES, Plan
+from tests.simulation.plans.plan import CLOCKS, CRASHES, Plan
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.operators import OPERATORS
 from tests.simulation.scenarios.scenario import NodeLost, Preempted, path_of
@@ -29,7 +29,7 @@ def cause_may_differ(plan: Plan) -> bool:
     away, if its event came late or not at all. And kubelets that differ in speed can report the end of a survivor
     before that of the member whose failure ended it. Where survivors are not known by their exit code, one of them may
     be taken for the cause whenever its end is seen together with that of the member it ended for."""
-    late = any(fault.kind in ("hold", "drop") and fault.seconds > PROMPT for fault in plan.faults)
+    late = any(fault.kind in ("hold", "drop", "slow-answer") and fault.seconds > PROMPT for fault in plan.faults)
     taken = any(isinstance(event, Preempted | NodeLost) for event in scenarios()[plan.scenario].incidents)
     alike = bool(plan.faults) and not OPERATORS[plan.operator].survivors_known
     return plan.shuffle or plan.has(*CRASHES) or (late and taken) or alike
@@ -77,3 +77,8 @@ def _stalled(world: World) -> bool:
 def events_come_too_late(plan: Plan) -> bool:
     """Events reach the daemon after everything has happened."""
     return plan.has("stale") or sum(fault.seconds for fault in plan.faults if fault.kind in ("hold", "drop")) > TOGETHER
+
+
+def ahead(plan: Plan) -> float:
+    """Seconds by which a wall clock has been set forward: what waits until a persisted time comes that much earlier."""
+    return sum(abs(float(fault.how)) for fault in plan.faults if fault.kind in CLOCKS)

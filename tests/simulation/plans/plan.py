@@ -19,6 +19,8 @@ RELIST_AFTER = 5.0
 """Seconds after a dropped event at which its watch ends, and a new list shows what was lost."""
 SILENCE = ReflectorSettings().silence
 RETRY_AFTER = 2.0
+RESYNC = 60.0
+"""Seconds within which the daemon looks again at every experiment, whatever its wall clock says."""
 EVERY = 0
 """In place of a resourceVersion: all of them (``double`` only)."""
 
@@ -27,6 +29,7 @@ KINDS = {
     "crash-after": "the daemon is killed at its nth write, which is carried out but not answered",
     "late": "the daemon is killed at its nth write, which is carried out seconds later, when the next daemon runs",
     "stale": "the daemon is killed after its nth write, and the next one begins with lists of an older resourceVersion",
+    "skew": "the daemon is killed after its nth write, and the wall clock of the next one differs by some seconds",
     "refuse": "the nth write is answered with an error and not carried out",
     "lose": "the nth write is carried out, but answered with an error",
     "slow-answer": "the nth write is carried out, and its answer comes some seconds late",
@@ -34,11 +37,13 @@ KINDS = {
     "drop": "an event is lost; a list shows what was lost some seconds later",
     "double": "an event comes twice; 0: each event does",
     "expire": "a watch ends with 410 in place of an event",
+    "step-clock": "the wall clock of the daemon's node steps by some seconds at a resourceVersion",
     "delete-pod": "a user deletes the pod of a rank at a resourceVersion",
     "edit-pod": "a user annotates the pod of a rank at a resourceVersion",
     "edit-spec": "a user changes the command in the spec at a resourceVersion",
 }
-CRASHES = ("crash-before", "crash-after", "late", "stale")
+CRASHES = ("crash-before", "crash-after", "late", "stale", "skew")
+CLOCKS = ("skew", "step-clock")
 FOREIGN_CHANGES = ("delete-pod", "edit-pod", "edit-spec")
 COUNTED_IN_WRITES = (*CRASHES, "refuse", "lose", "slow-answer")
 
@@ -68,6 +73,10 @@ class Fault:
                 return RESTART_DELAY + float(self.how)
             case "stale":
                 return RESTART_DELAY + STALE_FOR
+            case "skew":
+                return RESTART_DELAY + RESYNC
+            case "step-clock":
+                return RESYNC
             case "refuse" | "lose":
                 return 10.0  # delays between attempts double from 50 ms, and a refused create is repeated after 5 s
             case "slow-answer":

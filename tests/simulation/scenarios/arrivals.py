@@ -1,7 +1,18 @@
 """Gangs that assemble, late or not at all, while no clock ends them."""
 
-from tests.simulation.scenarios.operators import MEETING, PROBED
-from tests.simulation.scenarios.scenario import End, Fails, NeverArrives, Scenario, SlowImage
+from math import inf
+
+from tests.simulation.scenarios.operators import MEETING, PROBED, TOGETHER
+from tests.simulation.scenarios.scenario import (
+    ContainerWaits,
+    End,
+    Fails,
+    Gated,
+    NeverArrives,
+    Scenario,
+    SlowImage,
+    Trouble,
+)
 
 SCENARIOS = (
     # All members arrive, run and exit 0.
@@ -22,6 +33,7 @@ SCENARIOS = (
         sizes=(4,),
         operators=PROBED,
         incidents=(NeverArrives(rank=0),),
+        troubles=(Trouble("CoordinatorNotServing", ("waiting for the coordinator to serve",), since=62.2, within=2.0),),
         settle_within=400.0,  # status.message is refreshed at growing intervals, the last time after minutes
     ),
     # A rank never registers, and the assembly clock only alerts: the gang waits, and status is no longer written.
@@ -32,7 +44,35 @@ SCENARIOS = (
         operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Alert"}}},
         incidents=(NeverArrives(rank=-1),),
+        troubles=(
+            Trouble("RanksMissing", ("missing rank 3", "running"), since=9.3, within=2.0),
+            Trouble("AssemblyDeadlineExceeded", ("3/4 ranks arrived", "within 60 s"), since=62.2, within=2.0),
+        ),
         settle_within=400.0,  # as in coordinator-never-serves
+    ),
+    # A queue keeps the gang's pods gated for longer than the pending clock lasts: no clock runs meanwhile.
+    Scenario(
+        "gated",
+        End("Succeeded", "AllMembersSucceeded"),
+        sizes=(4,),
+        spec={"clocks": {"pending": {"after": "60s", "action": "Fail"}}},
+        troubles=(Trouble("", ("SchedulingGated",), since=1.3, within=0.0),),
+        incidents=tuple(Gated(rank=rank, seconds=200.0) for rank in range(4)),
+        settle_within=240.0,
+    ),
+    # An image cannot be pulled at first.
+    Scenario(
+        "image-not-pulled",
+        End("Succeeded", "AllMembersSucceeded"),
+        sizes=(4,),
+        incidents=(ContainerWaits(rank=-1, seconds=200.0),),
+        troubles=(
+            Trouble(
+                "ImagePullBackOff", ("ImagePullBackOff", "rank 3"), 2.3, within=17.0, until=202.3, operators=TOGETHER
+            ),
+            Trouble("RanksMissing", ("rank 3",), since=9.3, within=inf, until=203.4, operators=PROBED),
+        ),
+        settle_within=240.0,
     ),
     # One image is pulled slowly; the other members wait at the coordinator.
     Scenario(
@@ -40,5 +80,6 @@ SCENARIOS = (
         End("Succeeded", "AllMembersSucceeded"),
         sizes=(4,),
         incidents=(SlowImage(rank=-1, seconds=40.0),),
+        troubles=(Trouble("RanksMissing", ("rank 3", "ContainerCreating"), 9.3, 3.0, until=42.4, operators=PROBED),),
     ),
 )

@@ -2,10 +2,19 @@
 
 from functools import cache
 
-from tests.simulation.scenarios import arrivals, clocks, disruptions, failures, user_actions
+from tests.simulation.scenarios import (
+    admission,
+    arrivals,
+    clocks,
+    disruptions,
+    endings,
+    failures,
+    intruders,
+    user_actions,
+)
 from tests.simulation.scenarios.scenario import Scenario
 
-TABLES = (arrivals, failures, disruptions, clocks, user_actions)
+TABLES = (arrivals, failures, disruptions, clocks, user_actions, endings, intruders, admission)
 
 
 @cache

@@ -1,7 +1,11 @@
 """Clocks that expire and restart the gang or end the experiment."""
 
+from math import inf
+
 from tests.simulation.scenarios.operators import PROBED, TOGETHER
-from tests.simulation.scenarios.scenario import End, NeverArrives, Scenario, Unschedulable
+from tests.simulation.scenarios.scenario import End, NeverArrives, Scenario, Trouble, Unschedulable
+
+NO_NODE = Trouble("", ("Unschedulable", "insufficient nvidia.com/gpu"), since=1.3, within=0.0)
 
 SCENARIOS = (
     # A rank runs and never registers; the assembly clock fails the experiment.
@@ -12,6 +16,7 @@ SCENARIOS = (
         operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Fail"}}},
         incidents=(NeverArrives(rank=-1),),
+        troubles=(Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0),),
         settle_within=130.0,
     ),
     # A rank never registers in the first epoch; the assembly clock restarts the gang, and then all arrive.
@@ -29,6 +34,7 @@ SCENARIOS = (
         operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Restart"}}},
         incidents=(NeverArrives(rank=-1, epochs=range(1)),),
+        troubles=(Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0, until=62.3),),
         settle_within=130.0,
     ),
     # The run takes longer than spec.timeout: the experiment fails and its pods are deleted.
@@ -48,6 +54,7 @@ SCENARIOS = (
         operators=TOGETHER,  # where one member runs at a time, the first one's node stops the clock
         spec={"clocks": {"pending": {"after": "60s", "action": "Fail"}}},
         incidents=(Unschedulable(rank=-1),),
+        troubles=(NO_NODE, Trouble("RanksMissing", ("rank 3",), since=9.3, within=inf, operators=PROBED)),
         settle_within=130.0,
     ),
     # There is no node for a member in the first epoch; the pending clock restarts the gang.
@@ -65,6 +72,7 @@ SCENARIOS = (
         operators=TOGETHER,  # where one member runs at a time, the first one's node stops the clock
         spec={"clocks": {"pending": {"after": "60s", "action": "Restart"}}},
         incidents=(Unschedulable(rank=-1, epochs=range(1)),),
+        troubles=(NO_NODE, Trouble("RanksMissing", ("rank 3",), 9.3, inf, until=61.1, operators=PROBED)),
         settle_within=130.0,
     ),
 )

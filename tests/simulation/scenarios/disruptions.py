@@ -1,6 +1,7 @@
 """Members that are taken away: preemption and lost nodes. These cost no restart of the budget."""
 
-from tests.simulation.scenarios.scenario import End, NodeLost, Preempted, Scenario
+from tests.simulation.scenarios.operators import TOGETHER
+from tests.simulation.scenarios.scenario import EVERY_EPOCH, End, NodeLost, Preempted, Scenario, Trouble
 
 SCENARIOS = (
     # A node is lost. Its pod is evicted, stays Terminating without a kubelet, and is removed 40 s later.
@@ -18,6 +19,11 @@ SCENARIOS = (
         sizes=(4,),
         incidents=(NodeLost(rank=-1, evicted=30.0, collected=None),),
         survivors="hang",
+        troubles=(
+            Trouble(
+                "TerminatingDeadlineExceeded", ("on node node-3", "within 120 s"), 163.4, within=2.0, operators=TOGETHER
+            ),
+        ),
         settle_within=600.0,  # the clock alerts after 120 s; status.message is refreshed at growing intervals
     ),
     # The pod of a lost node is never removed. The spec allows to delete it by force after 30 s.
@@ -25,9 +31,44 @@ SCENARIOS = (
         "node-lost-for-ever",
         End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("DeletionByTaintManager", -1)),
         sizes=(4,),
+        troubles=(
+            Trouble(
+                "TerminatingDeadlineExceeded",
+                ("on node node-3", "within 30 s"),
+                since=73.4,
+                within=2.0,
+                until=73.5,
+                operators=TOGETHER,
+            ),
+        ),
         spec={"clocks": {"terminating": {"after": "30s", "action": "Restart"}}},
         incidents=(NodeLost(rank=-1, evicted=30.0, collected=None),),
         survivors="hang",
+    ),
+    # Every epoch is preempted as soon as it runs, five times: from the second in a row the gang waits.
+    Scenario(
+        "preempted-again",
+        End("Succeeded", "AllMembersSucceeded", epoch=5, disruptions=5, cause=("PreemptionByScheduler", -1)),
+        sizes=(4,),
+        incidents=(Preempted(rank=-1, epochs=range(5), after=2.0),),
+        troubles=(
+            Trouble(
+                "DisruptionLoop",
+                ("disruptions in a row",),
+                since=19.7,
+                within=2.0,
+                until=121.3,
+                operators=TOGETHER,
+            ),
+        ),
+    ),
+    # Every epoch is preempted, and the spec limits how often in a row.
+    Scenario(
+        "preempted-to-the-limit",
+        End("Failed", "MaxDisruptionsExceeded", epoch=2, disruptions=2, cause=("PreemptionByScheduler", -1)),
+        sizes=(4,),
+        spec={"restartPolicy": {"maxDisruptions": 2}},
+        incidents=(Preempted(rank=-1, epochs=EVERY_EPOCH, after=2.0),),
     ),
     # The scheduler preempts a member: a disruption, not a failure.
     Scenario(

@@ -54,6 +54,7 @@ SCENARIOS = (
         sizes=(1, 4),
         incidents=(Fails(rank=-1),),
         others={"elsewhere/run": End("Succeeded", "AllMembersSucceeded")},
+        like="member-fails",
     ),
     # A member fails and the others hang in a collective and ignore SIGTERM, as JAX does.
     Scenario(

@@ -80,7 +80,73 @@ class SlowImage:
     experiment: str = "run"
 
 
-Incident = Fails | Preempted | NodeLost | NeverArrives | Unschedulable | SlowImage
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """A member's program exits with 0 before the others do."""
+
+    rank: int = -1
+    epochs: range = EVERY_EPOCH
+    after: float = 5.0
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The pod of a member that has succeeded is removed, ``after`` seconds after its end: by pod garbage collection, or
+    with its node."""
+
+    rank: int = -1
+    epochs: range = EVERY_EPOCH
+    after: float = 3.0
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """A webhook has injected a container, which ends with ``code`` some seconds after ``main`` (None: it runs on)."""
+
+    rank: int = -1
+    ends: float | None = None
+    code: int = 0
+    epochs: range = EVERY_EPOCH
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """A scheduling gate keeps a pod from being scheduled for that long, as a queue does."""
+
+    rank: int = -1
+    seconds: float = 120.0
+    epochs: range = EVERY_EPOCH
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerWaits:
+    """The kubelet cannot start a member's container for that long, and says why."""
+
+    rank: int = -1
+    reason: str = "ImagePullBackOff"
+    message: str = 'Back-off pulling image "demo"'
+    seconds: float = 120.0
+    epochs: range = EVERY_EPOCH
+    experiment: str = "run"
+
+
+Incident = (
+    Fails
+    | Preempted
+    | NodeLost
+    | NeverArrives
+    | Unschedulable
+    | SlowImage
+    | Ends
+    | Collected
+    | Sidecar
+    | Gated
+    | ContainerWaits
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +162,57 @@ class UserAction:
 @dataclass(frozen=True, slots=True)
 class TakesName(UserAction):
     """A user creates a Service of the experiment's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddsFinalizer(UserAction):
+    """A user adds a finalizer to the pod of a rank (None: to the Experiment), and removes it at ``until``."""
+
+    rank: int | None = None
+    until: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Forges(UserAction):
+    """A user creates a pod that names the Experiment as its owner and carries labels like those of a member."""
+
+    namespace: str = NAMESPACE
+    name: str = "forged"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """In place of those of rank 0 in epoch 0."""
+    status: Mapping[str, Any] = field(default_factory=dict)
+    finalizer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """From ``start`` to ``end`` the API server refuses to create pods in a namespace, or is slow to.
+
+    ``how`` is the text of an admission webhook that cannot be called (500), or denies (403), or ``timeout``: nothing is
+    answered for ``seconds``. With ``slow`` the pod is created after ``seconds``.
+    """
+
+    start: float
+    end: float
+    how: str
+    seconds: float = 10.0
+    namespace: str = NAMESPACE
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What keeps an experiment from going on, from the second ``since`` of the run without faults to ``until``."""
+
+    reason: str
+    """Of the condition Stuck; empty: it is only said in the message."""
+    words: tuple[str, ...]
+    """What status.message contains."""
+    since: float
+    within: float
+    """Seconds within which Stuck is True with that reason; ``inf``: it may be, and need not."""
+    until: float | None = None
+    operators: tuple[str, ...] = tuple(OPERATORS)
+    """The operators under which it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +256,11 @@ class Scenario:
     """All kinds of faults are played with every operator and size, and pairs of crashes."""
     settle_within: float = 60.0
     """Seconds from the last event in the world to the daemon's last write: longer where a clock still runs."""
+    like: str = ""
+    """A scenario whose course ``run`` must have, whatever happens in other namespaces."""
+    refusals: tuple[Refusal, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    """When ``run`` must be Stuck; at no other time may it be."""
     others: Mapping[str, End] = field(default_factory=dict)
     """Further experiments (``name``, or ``namespace/name``) that run beside ``run``, and how they end."""
 

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Coroutine
 from contextvars import ContextVar, copy_context
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from muster.daemon import loop_lag
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
+from muster.reconcilers.native import confirm
 from tests.simulation.world.faulty_transport import FaultyTransport
 from tests.simulation.world.gang import WorldProber
 
@@ -16,11 +18,15 @@ if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
 CURRENT_RUN: ContextVar["DaemonRun | None"] = ContextVar("daemon run", default=None)
+PAGE_SIZE = 3
+"""Objects per page of a list: also small gangs have several pages."""
 CANCEL_ROUNDS = 1_000
 """Rounds of cancellation after which a task that is still alive is a violation."""
 
 loop_lag.TICK = 30.0
 """The probe of the loop's lag. Virtual time is never late, so it need not run often."""
+
+confirm.PAGE = PAGE_SIZE
 
 SETTINGS = Settings.model_construct(**{name: field.default for name, field in Settings.model_fields.items()})
 
@@ -28,9 +34,11 @@ SETTINGS = Settings.model_construct(**{name: field.default for name, field in Se
 class DaemonRun:
     """One ``Daemon`` and all tasks that were started by it."""
 
-    def __init__(self, world: "World", number: int, stale: int | None = None) -> None:
+    def __init__(self, world: "World", number: int, stale: int | None = None, skew: float = 0.0) -> None:
         self.world = world
         self.number = number
+        self.skew = skew
+        """Seconds by which the wall clock of the daemon's node is ahead."""
         self.transport = FaultyTransport(world, stale)
         self.tasks: dict[asyncio.Task[Any], None] = {}
         """Keys in the order of creation: the order of a set would differ from run to run."""
@@ -44,18 +52,24 @@ class DaemonRun:
         task = context.run(lambda: loop.create_task(self._run(), name=f"run {self.number}"))
         task.add_done_callback(self._ended)
 
+    def clock(self) -> float:
+        """Wall-clock seconds as the daemon has them."""
+        return self.world.clock() + self.skew
+
     async def _run(self) -> None:
         world = self.world
         self.daemon = Daemon(
             self.transport,
             SETTINGS,
-            clock=world.clock,
+            clock=self.clock,
             monotonic=world.loop.time,
             random=Random(f"{world.plan.seed}/{self.number}"),
             instance=f"run-{self.number}",
             version="0",
             make_prober=lambda target: WorldProber(world.gang, target),
         )
+        informers = self.daemon.informers
+        informers._settings = replace(informers._settings, page_size=PAGE_SIZE)  # noqa: SLF001 - no setting of musterd
         await self.daemon.run()
 
     def _ended(self, task: asyncio.Task[None]) -> None:

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from math import inf
 from typing import TYPE_CHECKING, NoReturn
 
+from muster.api.errors import error_of
 from muster.api.names import PLURAL
 from muster.kube.transport import Answer
 from muster.watchers.pods.decode import SELECTOR
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
 
 LATENCY = 0.002
 """Seconds that a request, an answer or an event takes."""
+_WEBHOOK = (
+    'Internal error occurred: failed calling webhook "pods.example.com": failed to call webhook: '
+    'Post "https://hook.example.svc:443/pods?timeout=10s": '
+)
+REFUSED = {
+    "webhook-down": (500, "InternalError", f"{_WEBHOOK}dial tcp 10.0.0.9:443: connect: connection refused"),
+    "webhook-timeout": (500, "InternalError", f"{_WEBHOOK}context deadline exceeded"),
+    "webhook-denies": (403, "Forbidden", 'admission webhook "pods.example.com" denied the request: not today'),
+    "quota": (403, "Forbidden", 'pods "run" is forbidden: exceeded quota: pods, requested: 1, used: 10, limited: 10'),
+}
+"""Status, reason and message of a refused create, by the ``how`` of a scenario's ``Refusal`` (texts of Kubernetes
+1.36)."""
 QUIET_RESOURCES = ("leases",)
 """Written periodically, so not counted as writes of a plan."""
 
@@ -94,6 +107,7 @@ class FaultyTransport:
             if fault.kind == "late":
                 self.world.carry_out_late(float(fault.how), method, path, body)
             await self._fail(fault)
+        await self._admit(method, path)
         answer = await self.world.api.request(method, path, body=body)
         self.world.committed(number)
         self.world.invariants.wrote(method, path, body or b"")
@@ -106,6 +120,17 @@ class FaultyTransport:
             await self._fail(fault)
         self.own.answered(method, path, body, answer)
         return answer
+
+    async def _admit(self, method: str, path: str) -> None:
+        """Wait for, or fail as, the admission webhooks of the scenario."""
+        now, created = self.world.loop.time(), method == "POST" and path.endswith("/pods")
+        for refusal in self.world.scenario.refusals if created else ():
+            if refusal.start <= now < refusal.end and f"/{refusal.namespace}/" in path:
+                if refusal.how in ("slow", "webhook-timeout"):
+                    await asyncio.sleep(refusal.seconds)
+                if refusal.how in REFUSED:
+                    status, reason, text = REFUSED[refusal.how]
+                    raise error_of(status, reason, text, request=f"{method} {path}")
 
     async def _fail(self, fault: Fault) -> NoReturn:
         """End this run, unless another fault of the same instant has ended it already."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from muster.state.actions import ProbeTarget
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from tests.simulation.scenarios.operators import SIGABRT
-from tests.simulation.scenarios.scenario import Fails, NeverArrives, NodeLost, Preempted
+from tests.simulation.scenarios.scenario import Ends, Fails, NeverArrives, NodeLost, Preempted
 from tests.simulation.world.process import Process
 
 if TYPE_CHECKING:
@@ -92,8 +92,10 @@ class Gang:
             return
         for member in members.values():
             member.assembled = True
-            for event in self.world.incidents_of(member, Fails, Preempted, NodeLost):
+            for event in self.world.incidents_of(member, Ends, Fails, Preempted, NodeLost):
                 match event:
+                    case Ends():
+                        self.world.later(event.after, self._leave, member)
                     case Fails(start=False):
                         self.world.later(event.after, self._fail, member, event)
                     case Preempted():
@@ -105,12 +107,21 @@ class Gang:
 
     def _finish(self, members: dict[int, Process]) -> None:
         """The run is finished if all members still run; if one is missing, the others wait for it for ever."""
-        if not all(member.running for member in members.values()):
+        if not all(member.running or member.left for member in members.values()):
             return
         for member in members.values():
+            if member.left:
+                continue
             member.left = True
             self.world.later(LEAVE + member.rank * 0.01, self.world.kubelet.exit, member, 0)
         self._notify()
+
+    def _leave(self, member: Process) -> None:
+        """A member has nothing left to do and exits before the others."""
+        if member.running:
+            member.left = True
+            self.world.kubelet.exit(member, 0)
+            self._notify()
 
     def _fail(self, process: Process, failure: Fails) -> None:
         if process.running and not process.left:

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from muster.api.names import CONTAINER
 from tests.fakes.history import Change, Object
-from tests.simulation.scenarios.scenario import NodeLost, Preempted, SlowImage, Unschedulable
-from tests.simulation.world.process import Process, Stage, process_of
+from tests.simulation.scenarios.scenario import (
+    Collected,
+    ContainerWaits,
+    Gated,
+    NodeLost,
+    Preempted,
+    Sidecar,
+    SlowImage,
+    Unschedulable,
+)
+from tests.simulation.world.process import Process, Stage, forged, process_of
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -21,6 +30,10 @@ REPORT = 0.02
 SIGTERM_EXIT = 0.5
 """Seconds from SIGTERM to the end of a program that handles it."""
 REMOVE = 0.1
+SAID_BY_SCHEDULER = {
+    "Unschedulable": "0/8 nodes are available: insufficient nvidia.com/gpu",
+    "SchedulingGated": "Scheduling is blocked due to non-empty scheduling gates",
+}
 NOT_READY = 10.0
 """Seconds from the loss of a node to Ready=False on its pods."""
 
@@ -38,29 +51,47 @@ class Kubelet:
         if change.resource != "pods":
             return
         metadata = change.after["metadata"]
+        if forged(change.after):
+            return
         if change.kind == "ADDED":
             process = self.processes[metadata["uid"]] = self._process(change)
             self.world.later(SCHEDULE + process.rank * 0.01, self._schedule, process)
             return
         process = self.processes[metadata["uid"]]
         if change.kind == "DELETED":
+            process.removed_at = change.at
             self.world.later(REMOVE, self._kill, process, 137)
         elif metadata.get("deletionGracePeriodSeconds") != _grace(change.before):
             self._end(process, metadata["deletionGracePeriodSeconds"])
 
     def _process(self, change: Change) -> Process:
-        return process_of(change.path, change.after, self.world.operator, self.world.plan.size)
+        return process_of(change.path, change.after, self.world.operator, self.world.plan.size, change.at)
 
     # From creation to start
 
     def _schedule(self, process: Process) -> None:
+        gated = self.world.incidents_of(process, Gated)
         if self.world.incidents_of(process, Unschedulable):
             process.waiting = "Unschedulable"
+        elif gated and not process.waiting:
+            process.waiting = "SchedulingGated"
+            self.world.later(gated[0].seconds, self._schedule, process)
         else:
+            process.waiting = ""
             process.node = f"node-{process.rank}"
             pull = self.world.incidents_of(process, SlowImage)
-            self.world.later(pull[0].seconds if pull else PULL + process.rank * 0.01, self._start, process)
+            self.world.later(pull[0].seconds if pull else PULL + process.rank * 0.01, self._pulled, process)
         self.report(process)
+
+    def _pulled(self, process: Process) -> None:
+        """The image is there, or the kubelet says why the container cannot start."""
+        waits = self.world.incidents_of(process, ContainerWaits)
+        if not waits:
+            self._start(process)
+        elif process.stage is Stage.WAITING:
+            process.container_waits = waits[0].reason, waits[0].message
+            self.report(process)
+            self.world.later(waits[0].seconds, self._start, process)
 
     def _start(self, process: Process) -> None:
         if process.stage is not Stage.WAITING or process.terminating or process.node_lost or not self._exists(process):
@@ -68,6 +99,7 @@ class Kubelet:
         self._addresses += 1
         process.ip = f"10.{self._addresses >> 16}.{self._addresses >> 8 & 255}.{self._addresses & 255}"
         process.stage = Stage.RUNNING
+        process.has_sidecar = bool(self.world.incidents_of(process, Sidecar))
         self.world.invariants.started(process)
         self.world.gang.started(process)
         self.world.later(REPORT, self.report, process)
@@ -82,8 +114,22 @@ class Kubelet:
         process.ended_at = self.world.clock()
         self.world.gang.ended(process)
         self.world.later(REPORT, self.report, process)
-        if process.terminating:
+        for sidecar in self.world.incidents_of(process, Sidecar):
+            if sidecar.ends is not None or process.terminating:
+                self.world.later(sidecar.ends or SIGTERM_EXIT, self._end_sidecar, process, sidecar.code)
+        if process.terminating and not process.has_sidecar:
             self.world.later(REPORT + REMOVE, self._remove, process)
+        if not code:
+            for collected in self.world.incidents_of(process, Collected):
+                self.world.later(collected.after, self._collect, process)
+
+    def _end_sidecar(self, process: Process, code: int) -> None:
+        """The injected container ends, and with it the pod."""
+        if process.sidecar is None and process.stage is Stage.ENDED:
+            process.sidecar = code
+            self.report(process)
+            if process.terminating:
+                self.world.later(REMOVE, self._remove, process)
 
     def preempt(self, process: Process, event: Preempted) -> None:
         """The scheduler preempts the pod."""
@@ -114,7 +160,10 @@ class Kubelet:
             return
         if not process.running:
             process.terminating = True
-            self.world.later(REMOVE, self._remove, process)
+            if process.busy:
+                self.world.later(SIGTERM_EXIT, self._end_sidecar, process, 143)
+            else:
+                self.world.later(REMOVE, self._remove, process)
             return
         if not process.terminating and not self.world.scenario.ignores_sigterm:
             self.world.later(SIGTERM_EXIT, self._kill, process, 143)
@@ -166,26 +215,41 @@ class Kubelet:
 
     def _status(self, process: Process) -> Object:
         if process.waiting:
-            said = {"reason": process.waiting, "message": "0/8 nodes are available: insufficient nvidia.com/gpu"}
+            said = {"reason": process.waiting, "message": SAID_BY_SCHEDULER[process.waiting]}
             return {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", **said}]}
         scheduled = {"type": "PodScheduled", "status": "True"}
         if process.stage is Stage.WAITING:
-            return _document("Pending", scheduled, False, {"waiting": {"reason": "ContainerCreating"}})
+            reason, message = process.container_waits or ("ContainerCreating", "")
+            return _document("Pending", scheduled, False, {"waiting": {"reason": reason, "message": message}})
         if process.running:
-            return _document("Running", scheduled, True, {"running": {}}, process.ip)
+            running = _document("Running", scheduled, True, {"running": {}}, process.ip)
+            return _with_sidecar(running, {"running": {}}) if process.has_sidecar else running
         ended = {
             "exitCode": process.code,
             "reason": "Error" if process.code else "Completed",
             "finishedAt": self.world.api.now(process.ended_at - self.world.clock()),
             **({"signal": process.signal} if process.signal > 0 else {}),
         }
-        return _document("Failed" if process.code else "Succeeded", scheduled, False, {"terminated": ended}, process.ip)
+        if process.busy:
+            return _with_sidecar(
+                _document("Running", scheduled, False, {"terminated": ended}, process.ip), {"running": {}}
+            )
+        failed = process.code or process.sidecar
+        document = _document("Failed" if failed else "Succeeded", scheduled, False, {"terminated": ended}, process.ip)
+        if process.sidecar is None:
+            return document
+        return _with_sidecar(document, {"terminated": {**ended, "exitCode": process.sidecar, "reason": "Error"}})
 
 
 def _document(phase: str, scheduled: Object, ready: bool, state: dict[str, Any], ip: str = "") -> Object:
     conditions = [scheduled, {"type": "Ready", "status": str(ready)}]
     container = {"name": CONTAINER, "ready": ready, "state": state}
     return {"phase": phase, "conditions": conditions, "containerStatuses": [container], **({"podIP": ip} if ip else {})}
+
+
+def _with_sidecar(status: Object, state: dict[str, Any]) -> Object:
+    sidecar = {"name": "istio-proxy", "ready": "running" in state, "state": state}
+    return {**status, "containerStatuses": [*status["containerStatuses"], sidecar]}
 
 
 def _grace(pod: Object | None) -> int | None:

@@ -34,6 +34,7 @@ class Process:
     coordinator_host: str
     """Empty: members do not meet."""
     size: int
+    created_at: float
     stage: Stage = Stage.WAITING
     node: str = ""
     ip: str = ""
@@ -43,7 +44,15 @@ class Process:
     code: int = 0
     signal: int = 0
     ended_at: float = 0.0
+    removed_at: float = 0.0
+    """When its pod was gone from the API server."""
     waiting: str = ""
+    """Why the scheduler places it on no node."""
+    container_waits: tuple[str, str] | None = None
+    """Reason and message with which the kubelet says that it cannot start the container."""
+    sidecar: int | None = None
+    """The exit code of an injected container that has ended."""
+    has_sidecar: bool = False
     disruption: str = ""
     serving: bool = False
     assembled: bool = False
@@ -57,12 +66,17 @@ class Process:
         return self.stage is Stage.RUNNING
 
     @property
+    def busy(self) -> bool:
+        """Whether any container runs."""
+        return self.running or (self.has_sidecar and self.stage is Stage.ENDED and self.sidecar is None)
+
+    @property
     def address(self) -> str:
         """Where it serves, if it does."""
         return f"{self.ip}:{JAX_PORT}"
 
 
-def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int) -> Process:
+def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int, now: float) -> Process:
     """The process that a new pod describes."""
     metadata, spec = pod["metadata"], pod["spec"]
     labels = metadata["labels"]
@@ -78,4 +92,10 @@ def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int) ->
         host=f"{spec['hostname']}.{spec['subdomain']}",
         coordinator_host=variables.get(operator.host_variable, ""),
         size=size,
+        created_at=now,
     )
+
+
+def forged(pod: dict[str, Any]) -> bool:
+    """Whether a user made the pod: no kubelet runs it."""
+    return "forged" in pod["metadata"].get("annotations", {})

@@ -3,15 +3,28 @@
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
+from muster.api.names import (
+    API_VERSION,
+    KIND,
+    LABEL_EPOCH,
+    LABEL_EXPERIMENT,
+    LABEL_GROUP,
+    LABEL_JOB,
+    LABEL_MANAGED_BY,
+    LABEL_POD,
+    LABEL_RANK,
+    LABEL_UID,
+    MANAGER,
+)
 from muster.kube.paths import core
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import Fault
-from tests.simulation.scenarios.scenario import NAMESPACE, TakesName, UserAction, path_of
+from tests.simulation.scenarios.scenario import NAMESPACE, AddsFinalizer, Forges, TakesName, UserAction, path_of
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
+FINALIZER = "example.com/keep"
 SUBMITTED = 1.0
 """The second at which all experiments are submitted."""
 
@@ -48,11 +61,18 @@ class Users:
 
     def step(self, step: UserAction) -> None:
         """Carry out one action of the scenario."""
-        if isinstance(step, TakesName):
-            path = core(NAMESPACE, "services", step.experiment)
-            metadata = {"namespace": NAMESPACE, "name": step.experiment}
-            self.world.api.put(path, {"kind": "Service", "metadata": metadata})
-            return
+        match step:
+            case TakesName():
+                path = core(NAMESPACE, "services", step.experiment)
+                metadata = {"namespace": NAMESPACE, "name": step.experiment}
+                self.world.api.put(path, {"kind": "Service", "metadata": metadata})
+                return
+            case AddsFinalizer():
+                self._add_finalizer(step)
+                return
+            case Forges():
+                self._forge(step)
+                return
         path = path_of(step.experiment)
         obj = self.world.api.objects.get(path)
         if obj is None:
@@ -62,6 +82,41 @@ class Users:
         else:
             self.world.api.put(path, {**obj, "spec": {**obj["spec"], **step.spec}})
 
+    def _add_finalizer(self, step: AddsFinalizer) -> None:
+        path = path_of(step.experiment)
+        if step.rank is not None:
+            rank = str(step.rank % self.world.plan.size)
+            pods = [pod for pod in self.world.members() if pod["metadata"]["labels"][LABEL_RANK] == rank]
+            if not pods:
+                return
+            path = self.world.kubelet.processes[pods[-1]["metadata"]["uid"]].path
+        if path in self.world.api.objects:
+            self._set_finalizers(path, [FINALIZER])
+            self.world.loop.call_at(step.until, self._set_finalizers, path, [])
+
+    def _set_finalizers(self, path: str, finalizers: list[str]) -> None:
+        if (obj := self.world.api.objects.get(path)) is not None:
+            self.world.api.put(path, {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}})
+
+    def _forge(self, step: Forges) -> None:
+        """Create a pod like the experiment's first one, which no kubelet runs."""
+        owner = self.world.experiment_named(step.experiment)
+        if owner is None:
+            return
+        name, uid = owner["metadata"]["name"], owner["metadata"]["uid"]
+        labels = {LABEL_MANAGED_BY: MANAGER, LABEL_UID: uid, LABEL_EXPERIMENT: name, LABEL_EPOCH: "0", LABEL_RANK: "0"}
+        labels |= {LABEL_GROUP: "worker", LABEL_JOB: "0", LABEL_POD: "0"}
+        reference = {"apiVersion": API_VERSION, "kind": KIND, "name": name, "uid": uid, "controller": True}
+        metadata = {
+            "namespace": step.namespace,
+            "labels": {**labels, **step.labels},
+            "annotations": {"forged": "true"},
+            "ownerReferences": [reference],
+            "finalizers": [FINALIZER] * step.finalizer,
+        }
+        pod = {"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "node-0"}, "status": dict(step.status)}
+        self.world.api.put(core(step.namespace, "pods", step.name), pod)
+
     def apply_foreign_change(self, fault: Fault) -> None:
         """Delete or edit a pod, or edit the spec, as a fault of the plan says."""
         path = path_of("run")
@@ -69,7 +124,7 @@ class Users:
             if (obj := self.world.api.objects.get(path)) is not None:
                 self.world.api.put(path, {**obj, "spec": {**obj["spec"], "command": "python other.py"}})
             return
-        pods = [pod for pod in self.world.objects("pods") if pod["metadata"]["labels"][LABEL_RANK] == fault.how]
+        pods = [pod for pod in self.world.members() if pod["metadata"]["labels"][LABEL_RANK] == fault.how]
         if not pods:
             return
         pod = max(pods, key=lambda pod: int(pod["metadata"]["labels"][LABEL_EPOCH]))

@@ -22,7 +22,7 @@ from tests.simulation.world.faulty_transport import FaultyTransport
 from tests.simulation.world.gang import Gang
 from tests.simulation.world.garbage_collector import GarbageCollector
 from tests.simulation.world.kubelet import Kubelet
-from tests.simulation.world.process import Process
+from tests.simulation.world.process import Process, forged
 from tests.simulation.world.user_actions import SUBMITTED, Users
 from tests.simulation.world.virtual_loop import VirtualLoop
 
@@ -81,7 +81,7 @@ class World:
     # Time
 
     def clock(self) -> float:
-        """Wall-clock seconds."""
+        """Wall-clock seconds, as everybody but the daemon has them."""
         return EPOCH + self.loop.time()
 
     def later(self, seconds: float, do: Callable[..., None], *args: Any) -> None:
@@ -163,8 +163,8 @@ class World:
 
     # The daemon's runs
 
-    def _start_daemon(self, stale: int | None = None) -> None:
-        run = DaemonRun(self, len(self.runs), stale)
+    def _start_daemon(self, stale: int | None = None, skew: float = 0.0) -> None:
+        run = DaemonRun(self, len(self.runs), stale, skew)
         self.runs.append(run)
         run.start()
 
@@ -172,12 +172,13 @@ class World:
         """The daemon is dead from now on, and another one starts later."""
         self.injected[fault] = self.clock()
         stale = int(fault.how) if fault.kind == "stale" else None
-        self._own(self._restart_daemon(self.runs[-1], stale), "crash")
+        skew = float(fault.how) if fault.kind == "skew" else 0.0
+        self._own(self._restart_daemon(self.runs[-1], stale, skew), "crash")
 
-    async def _restart_daemon(self, run: DaemonRun, stale: int | None) -> None:
+    async def _restart_daemon(self, run: DaemonRun, stale: int | None, skew: float) -> None:
         await run.kill()
         await asyncio.sleep(RESTART_DELAY)
-        self._start_daemon(stale)
+        self._start_daemon(stale, skew)
 
     def carry_out_late(self, seconds: float, method: str, path: str, body: bytes | None) -> None:
         """Carry out a dead daemon's request after all."""
@@ -235,6 +236,8 @@ class World:
             if fault.at == change.version and fault.kind not in COUNTED_IN_WRITES and fault not in self.injected:
                 self.injected[fault] = self.clock()
                 self.held_resource[fault] = change.resource
+                if fault.kind == "step-clock":
+                    self.runs[-1].skew += float(fault.how)
                 if fault.kind in FOREIGN_CHANGES:
                     self.loop.call_soon(self.users.apply_foreign_change, fault)
 
@@ -242,6 +245,10 @@ class World:
         """All objects of a plural kind."""
         own = f"/{resource}/"
         return [obj for path, obj in self.api.objects.items() if own in path]
+
+    def members(self) -> list[Object]:
+        """The pods that the daemon has made."""
+        return [pod for pod in self.objects("pods") if not forged(pod)]
 
     def experiments(self) -> list[Object]:
         """All Experiments."""

@@ -1,0 +1,85 @@
+"""Stuck and its reason come in time and go in time, and the message names what the world really did.
+
+A scenario lists its troubles. Where no fault is injected that is a trouble by itself, Stuck is True at no other time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+from tests.simulation.oracles.invariants import OVER
+from tests.simulation.plans.masks import unrecorded_epochs
+from tests.simulation.plans.plan import FOREIGN_CHANGES
+from tests.simulation.scenarios.scenario import Trouble, path_of
+from tests.simulation.world.world import EPOCH, World
+
+SAID = 5.0
+"""Seconds within which status.message says what is wrong at the latest."""
+CLEARED = 5.0
+"""Seconds within which Stuck is withdrawn."""
+TROUBLESOME = ("refuse", "lose", "late", "stale", "hold", "drop", "slow-answer", "skew", "step-clock")
+"""Faults by which an experiment may rightly be stuck, or be taken for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one status said, from ``at`` to ``until`` (seconds from the beginning)."""
+
+    at: float
+    until: float
+    stuck: str
+    """The reason; empty while it is not stuck."""
+    message: str
+
+
+def troubled(world: World) -> Iterator[str]:
+    """The troubles that were not said in time, and what was said without one."""
+    statuses = _statuses(world)
+    if world.plan.has(*FOREIGN_CHANGES) or unrecorded_epochs(world, "run"):
+        return  # other things happened than the scenario says
+    for trouble in world.scenario.troubles if world.plan.size > 1 else ():
+        if world.plan.operator in trouble.operators:
+            yield from _judge(world, trouble, statuses)
+    if not world.plan.has(*TROUBLESOME) and not world.plan.shuffle:
+        known = {each.reason for each in world.scenario.troubles}
+        for said in statuses:
+            if said.stuck and said.stuck not in known:
+                yield f"at {said.at:.1f} s it is called stuck, {said.stuck}, although it is not: {said.message[:80]}"
+
+
+def _judge(world: World, trouble: Trouble, statuses: list[Said]) -> Iterator[str]:
+    late = sum(fault.seconds for fault in world.plan.faults)
+    if trouble.until is not None and late >= trouble.until - trouble.since:
+        return  # it may be over before the daemon hears of it
+    due = trouble.since + trouble.within + late
+    if (
+        trouble.reason
+        and trouble.within < inf
+        and not any(each.stuck == trouble.reason and each.at <= due for each in statuses)
+    ):
+        yield f"it is not called stuck, {trouble.reason}, within {trouble.within + late:g} s"
+        return
+    naming = [each for each in statuses if all(word in each.message for word in trouble.words)]
+    if trouble.within < inf and not any(each.at <= max(due, trouble.since + SAID + late) for each in naming):
+        yield f"the message does not say {' and '.join(trouble.words)} in time"
+    if trouble.until is not None and trouble.reason and statuses and statuses[-1].stuck == trouble.reason:
+        yield f"it is called stuck, {trouble.reason}, for ever"
+    elif trouble.until is not None and trouble.reason:
+        last = max((each.until for each in statuses if each.stuck == trouble.reason), default=0.0)
+        if last > trouble.until + CLEARED + late:
+            yield f"it is called stuck, {trouble.reason}, for {last - trouble.until:.1f} s too long"
+
+
+def _statuses(world: World) -> list[Said]:
+    changes = [each for each in world.api.history.changes if each.path == path_of("run") and each.after.get("status")]
+    if not changes:
+        return []
+    ends = [*(change.at - EPOCH for change in changes[1:]), world.loop.time()]
+    said = []
+    for change, until in zip(changes, ends, strict=True):
+        status = change.after["status"]
+        conditions = {each["type"]: each for each in status.get("conditions", ())}
+        stuck = conditions.get("Stuck", {"status": "False"})
+        reason = stuck["reason"] if stuck["status"] == "True" and status["phase"] not in OVER else ""
+        said.append(Said(change.at - EPOCH, until, reason, status.get("message", "")))
+    return said

@@ -1,0 +1,30 @@
+"""Members that end at different times, pods that are removed when they have ended, and injected containers."""
+
+from tests.simulation.scenarios.scenario import Collected, End, Ends, Scenario, Sidecar
+
+SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
+
+SCENARIOS = (
+    # A rank has nothing left to do and exits long before the others.
+    Scenario("uneven-ends", SUCCEEDED, sizes=(4,), incidents=(Ends(rank=-1),), core=True),
+    # The same, and its pod is removed while the others run: by pod garbage collection, or with its node.
+    Scenario("finished-pod-collected", SUCCEEDED, sizes=(4,), incidents=(Ends(rank=-1), Collected(rank=-1)), core=True),
+    # Every pod is removed as soon as it has succeeded; the last one before the experiment is known to have succeeded.
+    Scenario(
+        "every-pod-collected",
+        SUCCEEDED,
+        sizes=(4,),
+        incidents=(
+            Ends(rank=1, after=5.0),
+            Ends(rank=2, after=10.0),
+            Collected(rank=0, after=0.5),
+            Collected(rank=1, after=0.5),
+            Collected(rank=2, after=0.5),
+            Collected(rank=3, after=0.001),
+        ),
+    ),
+    # An injected container runs on when main has exited with 0.
+    Scenario("sidecar-runs-on", SUCCEEDED, sizes=(4,), incidents=(Sidecar(rank=-1), Sidecar(rank=0))),
+    # An injected container fails after main has exited with 0, and with it the pod.
+    Scenario("sidecar-fails", SUCCEEDED, sizes=(4,), incidents=(Sidecar(rank=-1, ends=1.0, code=137),)),
+)
