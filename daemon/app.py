@@ -237,6 +237,7 @@ class Daemon:
             self._announcing.clear()
             await self.probers.close()
             stand_by(self.index, self.queue)
+            self.controller.stand_by()
 
     async def _latest(self) -> ObjectList[ExperimentRecord]:
         """All Experiments as the API server has them now. Retries until it answers."""
@@ -324,3 +325,5 @@ class Daemon:
     def _gone(self, uid: str) -> None:
         self.queue.forget(uid)
         self.probers.aim(uid, None)
+        if self.leading:
+            self.controller.gone(uid)

@@ -27,7 +27,7 @@ from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.machine import Decision, decide
-from muster.state.plan import Plan
+from muster.state.plan import Engine, Plan
 from muster.state.policies.refusal import READ_PODS
 from muster.state.record import Record, StoryLine
 from muster.state.roll import RollAnswer
@@ -42,6 +42,8 @@ RESYNC = 60.0
 """Seconds after which an unfinished experiment is decided upon again, whatever its timers and events say."""
 LIVE_READ_PAUSE = 1.0
 """Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""
+COLLECT_FOR = 300.0
+"""Seconds for which the pods of an Experiment that is gone are to be deleted. The garbage collector does so, too."""
 MOST_UNANSWERED = 8
 """Status writes of one experiment whose outcome is unknown and still of interest."""
 
@@ -95,6 +97,8 @@ class Controller:
         self._monotonic = monotonic
         self._waiting: set[str] = set()
         """Experiments that wait for the caches to catch up with our writes."""
+        self._gone: dict[str, tuple[Plan, float]] = {}
+        """By uid: the plans of Experiments that are gone, and until when their pods are to be deleted (monotonic)."""
 
     def step(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """The decision of one step. Returns what is left to do: the requests, if any follow from the decision.
@@ -104,7 +108,8 @@ class Controller:
         """
         entry = self._index.get(uid)
         if entry is None:
-            return None
+            return self._collect(*self._gone[uid]) if uid in self._gone else None
+        self._gone.pop(uid, None)  # it is back: the watch was opened on a server that is behind
         if self._readiness(entry) is Readiness.WAIT:
             self._waiting.add(uid)
             return None
@@ -130,6 +135,21 @@ class Controller:
         for uid in waiting:
             self._queue.add(uid)
 
+    def gone(self, uid: str) -> None:
+        """The Experiment is about to leave the index: delete its pods, if it may have any."""
+        entry = self._index.get(uid)
+        if entry is None or entry.plan is None or entry.plan.engine is Engine.OBSERVE:
+            return
+        if entry.view.epochs or entry.view.engine.confirmed >= 0:
+            self._gone[uid] = entry.plan, self._monotonic() + COLLECT_FOR
+            self._queue.add(uid)
+
+    def stand_by(self) -> None:
+        """Leave the pods of Experiments that are gone to the garbage collector: this daemon does not lead any more."""
+        for uid in self._gone:
+            self._queue.forget(uid)
+        self._gone.clear()
+
     def heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         """Take in what a coordinator answered."""
         entry = self._index.get(uid)
@@ -148,6 +168,16 @@ class Controller:
             case _:
                 log.error("step failed", **which, exc_info=error)
         return error.retry_after if isinstance(error, Throttled) else None
+
+    async def _collect(self, plan: Plan, until: float) -> None:
+        try:
+            await self._engine.collect(plan)
+        except ApiError as error:
+            if self._monotonic() < until and (error.status in (0, 429) or error.status >= 500):
+                raise
+            which = {"namespace": plan.namespace, "experiment": plan.name}
+            log.warning("pods of a deleted experiment left to the garbage collector", **which, error=str(error))
+        self._gone.pop(plan.uid, None)
 
     def _readiness(self, entry: Entry) -> Readiness:
         if not self._informers.synced:
@@ -171,7 +201,8 @@ class Controller:
     async def _follow(self, entry: Entry, plan: Plan, decision: Decision, version: int) -> None:
         if entry.freshness.version != version:
             return
-        if (decision.write or _deletes_newer_pods(decision)) and not await self._persist(entry, decision):
+        stale = _deletes_newer_pods(decision) and not plan.deleting  # a deletion is never undone, nor has it a record
+        if (decision.write or stale) and not await self._persist(entry, decision):
             return
         self._await_next(plan, decision)
         if decision.read_first:

@@ -75,6 +75,7 @@ def _document(seen: ExperimentRecord) -> dict[str, Any]:
     metadata |= {"resourceVersion": str(seen.resource_version)}
     if seen.deleting:
         metadata["deletionTimestamp"] = "set"  # the plan says only whether there is one
+        metadata["finalizers"] = list(seen.finalizers)
     return {"metadata": metadata, "spec": json.loads(seen.spec)}
 
 
@@ -121,7 +122,10 @@ class Entry:
 
 @dataclass(slots=True)
 class ExperimentIndex:
-    """All entries by uid. ``wanted`` is called with the uid of every experiment of which a tracked field changed."""
+    """All entries by uid. ``wanted`` is called with the uid of every experiment of which a tracked field changed.
+
+    ``gone`` is called with the uid of an experiment that is gone, while its entry is still there.
+    """
 
     wanted: Callable[[str], None]
     gone: Callable[[str], None]
@@ -248,9 +252,9 @@ class ExperimentIndex:
             del self.members[key]
 
     def _forget(self, gone: ExperimentRecord) -> None:
+        self.gone(gone.uid)
         self.entries.pop(gone.uid, None)
         self._drop((gone.namespace, gone.uid))
-        self.gone(gone.uid)
 
 
 def _names(service: ServiceRecord) -> tuple[str, str, str]:

@@ -47,7 +47,7 @@ from muster.state.actions import Action, ProbeTarget
 from muster.state.context import Context
 from muster.state.observe import observe
 from muster.state.plan import Plan
-from muster.state.policies import refusal
+from muster.state.policies import deletion, refusal
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.view.view import ReadOnlyView
 from muster.state.wall_time import moved, not_in_the_future
@@ -80,7 +80,7 @@ def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, *,
     current = not_in_the_future(plan, moved(record, step), now) if record else _first(plan, now)
     context = Context(plan, current, view, now)
     if plan.deleting:
-        return Decision(context.record, write=False)
+        return Decision(context.record, write=False, actions=deletion.clear_away(context))
     seen = observe(context, record)
     if seen is None:
         return Decision(context.record, write=False, read_first=True)

@@ -159,6 +159,11 @@ class Plan:
     suspend: bool = False
     cancel: bool = False
     deleting: bool = False
+    """A deletionTimestamp is set: the object is gone as soon as its last finalizer is."""
+    orphans: bool = False
+    """Whoever deleted it wants its pods to stay (``kubectl delete --cascade=orphan``)."""
+    foreground: bool = False
+    """The object stays until the last of its pods is gone (``kubectl delete --cascade=foreground``)."""
     engine: Engine = Engine.NATIVE
 
     @property

@@ -14,6 +14,10 @@ from muster.kube.listwatch.decoder import Projection, version_of
 PATH = f"/apis/{API_VERSION}/{PLURAL}"
 
 
+CASCADES = ("orphan", "foregroundDeletion")
+"""metav1: FinalizerOrphanDependents, FinalizerDeleteDependents."""
+
+
 class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     """One Experiment."""
 
@@ -28,6 +32,8 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     """JSON; empty in a record that is ``stripped``."""
     status: bytes
     """JSON, ``null`` without a status; empty in a record that is ``stripped``."""
+    finalizers: tuple[str, ...] = ()
+    """Those of the API server that say what becomes of its pods (``CASCADES``)."""
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -37,6 +43,7 @@ class _Metadata(msgspec.Struct, gc=False):
     namespace: str | None = None
     generation: int | None = None
     deletionTimestamp: str | None = None  # noqa: N815
+    finalizers: list[str] | None = None
 
 
 class _Document(msgspec.Struct, gc=False):
@@ -59,6 +66,7 @@ def flatten(document: _Document) -> ExperimentRecord:
         deleting=metadata.deletionTimestamp is not None,
         spec=bytes(document.spec),
         status=bytes(document.status),
+        finalizers=tuple(each for each in CASCADES if each in (metadata.finalizers or ())),
     )
 
 

@@ -24,7 +24,7 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
     async def delete(pod: Pod) -> int | Refusal | None:
         path = core(pod.namespace, "pods", pod.name)
         try:
-            answer = await calls.do("DELETE", path, body=_options(pod, action.grace))
+            answer = await calls.do("DELETE", path, body=delete_options(pod.uid, action.grace))
         except NotFound:
             return 0
         except Conflict:
@@ -52,11 +52,12 @@ def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
             yield pod
 
 
-def _options(pod: Pod, grace: int | None) -> bytes:
+def delete_options(uid: str, grace: int | None) -> bytes:
+    """The body of a DELETE that takes the pod of that uid only. Grace None: the pod's own."""
     options: dict[str, object] = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
-        "preconditions": {"uid": pod.uid},
+        "preconditions": {"uid": uid},
         "propagationPolicy": "Background",
     }
     if grace is not None:

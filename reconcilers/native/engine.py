@@ -11,6 +11,7 @@ from muster.api.errors import ApiError, MusterError
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.native.collect import collect_pods
 from muster.reconcilers.native.confirm import confirm_launch, confirm_loss
 from muster.reconcilers.native.create import create_pods
 from muster.reconcilers.native.delete import delete_pods
@@ -47,6 +48,12 @@ class NativeEngine:
             if refusal := refusal_of(error, "list", "Pod", "", plan):  # every other request has its own
                 return Outcome(refusal=refusal)
             raise
+
+    async def collect(self, plan: Plan) -> None:
+        """Delete the pods of an Experiment that the watch has seen go. Raises ``ApiError``."""
+        outcome = await collect_pods(self._calls, plan)
+        if outcome.error is not None:
+            raise outcome.error
 
     async def _carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
         match action:

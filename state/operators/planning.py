@@ -25,6 +25,10 @@ class PlanError(MusterError):
     """The spec is well-formed, but asks for something this release does not do."""
 
 
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+"""Finalizers of the API server (metav1: FinalizerOrphanDependents, FinalizerDeleteDependents)."""
+
+
 def plan_of(experiment: Experiment) -> Plan:
     """The plan of an experiment. Raises ``PlanError``."""
     spec = experiment.spec
@@ -58,6 +62,8 @@ def plan_of(experiment: Experiment) -> Plan:
         suspend=spec.suspend,
         cancel=spec.cancel,
         deleting=experiment.deletion_timestamp is not None,
+        orphans=ORPHAN in experiment.finalizers,
+        foreground=FOREGROUND in experiment.finalizers,
     )
 
 

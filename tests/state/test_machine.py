@@ -364,12 +364,14 @@ def test_cancelled_it_fails_and_takes_its_pods_down_gracefully() -> None:
     assert len(delete.pods) == 4
 
 
-def test_deleted_nothing_is_decided_any_more() -> None:
+def test_deleted_its_pods_go_and_nothing_else_is_decided_any_more() -> None:
     story = Story(plan())
     story.assemble()
     story.end(1, 1)
     story.plan = replace(story.plan, deleting=True)
-    assert story.look(1) == ()
+    (delete,) = story.look(1)
+    assert isinstance(delete, DeletePods)
+    assert sorted(pod.rank for pod in delete.pods) == [0, 2, 3]
     assert story.kept.epoch == 0
 
 

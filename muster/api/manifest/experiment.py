@@ -167,6 +167,7 @@ class Experiment:
     raw_status: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
 
     @classmethod
     def from_object(cls, obj: Mapping[str, Any]) -> Self:
@@ -194,7 +195,18 @@ class Experiment:
         raw = obj.get("status")
         status = raw if isinstance(raw, Mapping) else {}
         return cls(
-            uid, name, namespace, generation, version, created, deleted or None, spec, status, labels, annotations
+            uid,
+            name,
+            namespace,
+            generation,
+            version,
+            created,
+            deleted or None,
+            spec,
+            status,
+            labels,
+            annotations,
+            reader.list_of_texts("finalizers"),
         )
 
 
@@ -242,3 +254,8 @@ class _Metadata:
         if not isinstance(value, Mapping):
             return {}
         return {name: text for name, text in value.items() if isinstance(name, str) and isinstance(text, str)}
+
+    def list_of_texts(self, key: str) -> tuple[str, ...]:
+        """A list of text; elements of another kind are left out."""
+        value = self.metadata.get(key)
+        return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()

@@ -134,6 +134,8 @@ class Invariants:
             self._violate(f"{path} is deleted, which a user has made")
         process = next((p for p in self.world.kubelet.processes.values() if p.path == path), None)
         status = self._persisted(process.experiment) if process else None
+        if process and self._leaves(process.experiment):
+            return
         if process and status and process.epoch == status["epoch"] and status["phase"] not in (*OVER, "Suspended"):
             self._violate(f"{process.name} is deleted before its epoch's end is persisted")
 
@@ -144,6 +146,11 @@ class Invariants:
             self._violate(f"the Event {event['reason']} is in no persisted status: {event['message']}")
 
     # Look-ups
+
+    def _leaves(self, uid: str) -> bool:
+        """The Experiment is being deleted, and a finalizer holds it."""
+        found = (obj["metadata"] for obj in self.world.experiments())
+        return any(each["uid"] == uid and "deletionTimestamp" in each for each in found)
 
     def _persisted(self, uid: str) -> Object | None:
         for obj in self.world.experiments():

@@ -1,0 +1,106 @@
+"""An Experiment that is deleted: whole daemons in virtual time, and no garbage collector."""
+
+import asyncio
+
+import pytest
+
+from muster.api.errors import ApiError, Forbidden, Unreachable
+from tests.daemon.test_leader_daemon import RUN, Musterd, pair, run, until, virtually
+from tests.fakes.api import FakeApi
+
+SIZE = 200
+PROMPT = 1.0
+"""Virtual seconds for 200 deletions, 26 at a time, 20 ms each, and what goes before them."""
+
+
+async def started(api: FakeApi) -> Musterd:
+    musterd = Musterd(api, "one", leader_elect=False)
+    api.put(RUN, run(SIZE))
+    await until(lambda: len(api.named("pods")) == SIZE)
+    await asyncio.sleep(5)
+    musterd.way.asked.clear()
+    return musterd
+
+
+def leaves(api: FakeApi, *finalizers: str) -> None:
+    """The API server's answer to a DELETE of an object with finalizers."""
+    obj = api.objects[RUN]
+    metadata = {**obj["metadata"], "deletionTimestamp": api.now(), "finalizers": list(finalizers)}
+    metadata["generation"] += 1
+    api.put(RUN, {**obj, "metadata": metadata})
+
+
+def test_the_pods_of_a_deleted_experiment_are_deleted_at_once() -> None:
+    async def story(api: FakeApi) -> None:
+        musterd = await started(api)
+        api.remove(RUN)
+        assert await until(lambda: not api.named("pods")) < PROMPT
+        await asyncio.sleep(60)
+        assert len(musterd.way.written) == SIZE
+        assert await musterd.stop()
+
+    virtually(story)
+
+
+@pytest.mark.parametrize("finalizer", ["foregroundDeletion", "backup.example.org/archive"])
+def test_the_pods_of_an_experiment_that_is_held_by_a_finalizer_are_deleted_at_once(finalizer: str) -> None:
+    async def story(api: FakeApi) -> None:
+        musterd = await started(api)
+        leaves(api, finalizer)
+        assert await until(lambda: not api.named("pods")) < PROMPT
+        await asyncio.sleep(60)
+        assert len(musterd.way.written) == SIZE, "nothing is created again, and no status is written"
+        assert await musterd.stop()
+
+    virtually(story)
+
+
+def test_pods_that_are_to_outlive_their_experiment_stay() -> None:
+    async def story(api: FakeApi) -> None:
+        musterd = await started(api)
+        leaves(api, "orphan")
+        await asyncio.sleep(5)
+        assert len(api.named("pods")) == SIZE
+        for path in [path for path in api.objects if "/pods/" in path]:
+            pod = api.objects[path]
+            api.put(path, {**pod, "metadata": {**pod["metadata"], "ownerReferences": []}})
+        api.remove(RUN)
+        await asyncio.sleep(60)
+        assert len(api.named("pods")) == SIZE
+        assert musterd.way.written == []
+        assert await musterd.stop()
+
+    virtually(story)
+
+
+@pytest.mark.parametrize(
+    ("error", "times", "left"), [(Unreachable("reset"), 3, 0), (Forbidden("no", status=403), 1_000_000, SIZE)]
+)
+def test_a_deletion_that_fails_is_repeated_where_that_may_help(error: ApiError, times: int, left: int) -> None:
+    async def story(api: FakeApi) -> None:
+        musterd = await started(api)
+        api.fail("DELETE", error, times=times)
+        api.remove(RUN)
+        await asyncio.sleep(10)
+        asked = len(musterd.way.asked)
+        assert len(api.named("pods")) == left
+        await asyncio.sleep(600)
+        assert len(musterd.way.asked) == asked, "what is left is the garbage collector's"
+        assert await musterd.stop()
+
+    virtually(story)
+
+
+def test_a_standby_deletes_nothing() -> None:
+    async def story(api: FakeApi) -> None:
+        one, two = await pair(api)
+        api.put(RUN, run(4))
+        await until(lambda: len(api.named("pods")) == 4)
+        await asyncio.sleep(5)
+        api.remove(RUN)
+        assert await until(lambda: not api.named("pods")) < PROMPT
+        assert two.way.written == []
+        assert await two.stop()
+        assert await one.stop()
+
+    virtually(story)

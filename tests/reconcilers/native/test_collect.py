@@ -1,0 +1,74 @@
+"""The pods of an Experiment that is gone are deleted only if the live API says that it is gone, and only its own."""
+
+import pytest
+
+from muster.api.errors import ApiError, Conflict, Forbidden, Unreachable
+from muster.reconcilers.refs import experiment_path
+from muster.state.actions import CreatePods
+from muster.state.plan import Plan
+from tests.fakes.engines import Bench
+from tests.fakes.plans import gang, members, pod_path, record, submitted
+
+
+async def launched(plan: Plan) -> Bench:
+    bench = Bench()
+    await bench.engine.carry_out(CreatePods(0, members(plan)), plan, record())
+    bench.api.requests.clear()
+    return bench
+
+
+async def test_the_pods_of_an_experiment_that_is_gone_are_deleted_by_uid_with_their_own_grace() -> None:
+    plan = gang(3)
+    bench = await launched(plan)
+    uids = sorted(pod["metadata"]["uid"] for pod in bench.api.objects.values())
+    await bench.engine.collect(plan)
+    assert [request.method for request in bench.api.requests] == ["GET", "GET", *["DELETE"] * 3]
+    bodies = [request.body for request in bench.api.asked("DELETE")]
+    assert sorted(body["preconditions"]["uid"] for body in bodies) == uids
+    assert all("gracePeriodSeconds" not in body for body in bodies)
+
+
+async def test_the_pods_of_an_experiment_that_exists_are_left_alone() -> None:
+    plan = gang(3)
+    bench = await launched(plan)
+    submitted(bench.api, plan)
+    await bench.engine.collect(plan)
+    assert bench.api.asked("DELETE") == []
+
+
+async def test_another_experiment_of_the_same_name_does_not_keep_the_pods() -> None:
+    plan = gang(3)
+    bench = await launched(plan)
+    bench.api.put(experiment_path("lab", "moe"), {"metadata": {"uid": "another-life"}})
+    await bench.engine.collect(plan)
+    assert len(bench.api.asked("DELETE")) == 3
+
+
+async def test_pods_that_have_lost_their_owner_reference_stay() -> None:
+    """As after ``kubectl delete --cascade=orphan``."""
+    plan = gang(2)
+    bench = await launched(plan)
+    path = pod_path(plan, 0)
+    pod = bench.api.objects[path]
+    bench.api.put(path, {**pod, "metadata": {**pod["metadata"], "ownerReferences": []}})
+    await bench.engine.collect(plan)
+    assert [request.path for request in bench.api.asked("DELETE")] == [pod_path(plan, 1)]
+
+
+async def test_pods_that_the_garbage_collector_has_deleted_are_not_asked_for_again() -> None:
+    plan = gang(2)
+    bench = await launched(plan)
+    bench.api.delete(pod_path(plan, 0))
+    bench.api.fail("DELETE", Conflict("the uid is another", status=409))
+    await bench.engine.collect(plan)
+    assert len(bench.api.asked("DELETE")) == 1
+
+
+@pytest.mark.parametrize("error", [Unreachable("reset"), Forbidden("no", status=403)])
+@pytest.mark.parametrize("request_", ["GET /apis", "GET /api/v1", "DELETE"])
+async def test_an_error_is_raised(error: ApiError, request_: str) -> None:
+    plan = gang(2)
+    bench = await launched(plan)
+    bench.api.fail(request_, error)
+    with pytest.raises(type(error)):
+        await bench.engine.collect(plan)
