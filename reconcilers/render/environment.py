@@ -1,20 +1,8 @@
-"""The injected environment variables of a member, and its command as the shell must get it.
+"""The injected environment variables of a member.
 
 Variables keep their order: ``$(NAME)`` refers to a variable listed earlier.
-
-AIchor's ``spec.command`` is one shell line (its manifests use ``&&``, pipes and ``$VARIABLES``), so it runs as
-``/bin/sh -c LINE``: every image that has a shell has this one. Muster does not split the line itself, which would need
-the quoting rules of a shell again.
-
-Before a container starts, the kubelet rewrites its command (kubernetes:
-third_party/forked/golang/expansion/expand.go): ``$(NAME)`` becomes the value of a variable of the container and stays
-as it is where there is no such variable; ``$$`` becomes ``$``; and a ``$`` before a character beyond ASCII breaks
-that character. The first is documented and useful (``--coordinator $(JAXOPERATOR_COORDINATOR_ADDRESS)`` works as it
-does on AIchor) and is kept. The other two would silently turn ``echo $$ > pid`` into ``echo $ > pid``; doubling the
-``$`` prevents that.
 """
 
-import re
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -75,12 +63,3 @@ def _variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, objec
         case _:
             assert_never(env.source)
     return {"name": env.name, "value": value}
-
-
-# The kubelet takes everything between "$(" and the first ")" as a name, so nothing in there may be doubled.
-_REWRITTEN = re.compile(r"(\$\([^)]*\))|\$(\$|(?=[^\x00-\x7f]))")
-
-
-def shell(line: str) -> list[str]:
-    """The container command that runs ``line`` as written, except that ``$(NAME)`` of a variable is expanded."""
-    return ["/bin/sh", "-c", _REWRITTEN.sub(lambda found: found[1] or "$$" + 2 * found[2], line)]

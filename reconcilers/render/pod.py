@@ -39,8 +39,9 @@ from muster.api.names import (
     SHM_PATH,
     SHM_VOLUME,
 )
+from muster.reconcilers.render.command import command_of
 from muster.reconcilers.render.encode import to_json
-from muster.reconcilers.render.environment import Cell, Place, environment, shell
+from muster.reconcilers.render.environment import Cell, Place, environment
 from muster.reconcilers.render.service import labels, owner_reference
 from muster.state.plan import Group, Member, Plan
 from muster.state.pod_spec import Toleration
@@ -150,7 +151,7 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
     rendered: dict[str, object] = {
         "name": CONTAINER,
         "image": group.pod.image,
-        "command": shell(group.pod.command),
+        "command": command_of(group.pod.command),
         "env": environment(plan, group, epoch, place),
         "resources": {"requests": dict(group.pod.requests), "limits": dict(group.pod.limits)},
         "terminationMessagePolicy": "FallbackToLogsOnError",  # the cause of a restart quotes the program's last lines

@@ -117,7 +117,7 @@ class Sandbox:
         return RunningProcess(number, int(answer["pid"]), ended)
 
     async def signal(self, process: RunningProcess, number: int) -> None:
-        """Signal every process of a container. A container that has ended is not an error."""
+        """Signal the first process of a container; SIGKILL reaches all. A container that has ended is not an error."""
         if not process.status.done() and not self.closed.is_set():
             await self._send({"op": "signal", "id": process.number, "signal": number})
 

@@ -128,9 +128,13 @@ class PodInit:
             os.close(output)
 
     def _signal(self, number: int, signal_number: int) -> None:
+        """Signal the container's first process, as a container runtime does; SIGKILL reaches all of them."""
         for pid, known in self._ids.items():
-            if known == number:
+            if known == number and signal_number == signal.SIGKILL:
                 kill_session(pid, signal_number)
+            elif known == number:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal_number)
 
     def _reap(self) -> None:
         while True:

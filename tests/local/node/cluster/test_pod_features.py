@@ -10,6 +10,7 @@ import pytest
 
 from muster.local.node import Isolation, choose_isolation
 from muster.local.node.isolation.levels import refusal
+from muster.reconcilers.render.command import command_of
 from tests.local.node.harness import Cluster, ClusterOf, MakePod, Pod
 
 pytestmark = pytest.mark.cluster
@@ -131,6 +132,36 @@ async def test_a_failed_container_shows_the_end_of_its_log_where_its_policy_says
     ended = (await cluster.phase("broken", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]
     assert ended.get("message", "").strip().endswith(message)
     assert bool(ended.get("message")) is bool(message)
+
+
+SAVES = """
+import signal, sys, time
+def save(*_):
+    time.sleep(8)
+    open(sys.argv[1], "w").write("saved")
+    sys.exit()
+signal.signal(signal.SIGTERM, save)
+print("up", flush=True)
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("line", ["python3 {program} {saved}", "true; python3 {program} {saved} | tee {log}; true"])
+async def test_a_program_that_saves_for_8_s_is_given_the_20_s_of_its_pod(
+    cluster: Cluster, make_pod: MakePod, tmp_path: Path, line: str
+) -> None:
+    files = {name: tmp_path / name for name in ("program", "saved", "log")}
+    files["program"].write_text(SAVES)
+    command = command_of(line.format(**files))
+    container = {"name": "main", "image": "muster.local/python:3", "command": command}
+    await cluster.create(make_pod("saves", container, terminationGracePeriodSeconds=20))
+    await cluster.phase("saves", "Running")
+    async with asyncio.timeout(20):
+        while "up" not in await cluster.log("saves"):  # noqa: ASYNC110 - the log is not followed here
+            await asyncio.sleep(0.05)
+    await cluster.delete("saves")
+    await cluster.gone("saves")
+    assert files["saved"].read_text() == "saved"
 
 
 async def test_missing_images_references_and_resources_are_reported(
