@@ -1,8 +1,10 @@
 """``muster local kill``: send a signal to the process of one member."""
 
 import asyncio
+import contextlib
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -33,6 +35,33 @@ class Signal(click.ParamType[signal.Signals]):
             self.fail(f"{value!r} is not a signal; write KILL, TERM, STOP, CONT ... or a number", param, ctx)
 
 
+WHOLE = frozenset({signal.SIGSTOP, signal.SIGCONT})
+"""Signals that every process of a container must get: a stopped shell leaves its program running."""
+_SESSION = 3
+"""Position of the session in /proc/PID/stat, counted from the state (proc(5))."""
+
+
+def send(process: int, number: signal.Signals) -> None:
+    """Signal the first process of a container, or all of its session. Raises ``ProcessLookupError``.
+
+    Of the others, those that have ended meanwhile are passed over.
+    """
+    os.kill(process, number)
+    for each in _session(process) if number in WHOLE else ():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, number)
+
+
+def _session(leader: int) -> Iterator[int]:
+    """The other processes of a session."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != leader:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                if int(fields[_SESSION]) == leader:
+                    yield int(entry.name)
+
+
 @click.command(
     epilog="\b\nExamples:\n  muster local kill train-x7k2p --rank 2\n"
     "  muster local kill train-x7k2p --rank 0 --signal STOP\n"
@@ -44,7 +73,8 @@ class Signal(click.ParamType[signal.Signals]):
 def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) -> None:
     """Send a signal to the process of one member of NAME on the local cluster.
 
-    The pod is not deleted: its container ends as it would by a crash, a lost device or the out-of-memory killer.
+    The pod is not deleted: its container ends as it would by a crash, a lost device or the out-of-memory killer. STOP
+    and CONT reach every process of the container.
     """
     running = Home(default_home()).running()
     if running is None:
@@ -64,7 +94,7 @@ def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) ->
     if not member.running or member.process is None:
         raise NoSuchRank(f"rank {rank} ({member.pod}) has no process now: it is {printable(member.state)}")
     try:
-        os.kill(member.process, number)
+        send(member.process, number)
     except ProcessLookupError:
         raise NoSuchRank(f"rank {rank} ({member.pod}) has ended just now") from None
     except PermissionError as error:
