@@ -49,7 +49,7 @@ def test_other_signals_go_to_the_first_process_alone(container: "subprocess.Pope
     program = int(container.stdout.readline())
     send(container.pid, signal.SIGTERM)
     assert container.wait() == -signal.SIGTERM
-    assert state(program) == "S"
+    assert comes_to(program, "S")
 
 
 def test_a_process_that_has_ended_is_reported() -> None:
