@@ -13,6 +13,7 @@ import yaml
 from celpy.adapter import json_to_cel
 from openapi_schema_validator import OAS30Validator
 
+from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import experiment_object, load_manifest
 from muster.api.schema.crd import COLUMNS, MAX_NAME, as_yaml, custom_resource_definition, experiment_schema
 from muster.api.schema.structural import structural
@@ -182,6 +183,8 @@ def test_the_schema_accepts_a_full_status() -> None:
         ("jax-gpu", "spec.command", "a\x00", "does not match"),
         ("jax-gpu", "metadata.name", "x" * (MAX_NAME + 1), "is too long"),
         ("jax-gpu", "metadata.name", "a.b", "does not match '^[a-z]([a-z0-9-]*[a-z0-9])?$'"),
+        ("jax-gpu", "spec.restartPolicy", {"backoff": {"initial": "10m", "max": "5m"}}, "initial is longer than max"),
+        ("jax-gpu", "spec.restartPolicy", {"backoff": {"initial": "2h", "max": "59m"}}, "initial is longer than max"),
     ],
 )
 def test_the_schema_refuses_what_the_models_refuse(file: str, path: str, value: Any, says: str) -> None:
@@ -192,6 +195,21 @@ def test_the_schema_refuses_what_the_models_refuse(file: str, path: str, value: 
         node = node[part]
     node[last] = value
     assert says in " ".join(refusals(obj))
+
+
+@pytest.mark.parametrize(
+    ("initial", "longest"), [("0s", "0s"), ("0s", "5m"), ("60s", "1m"), ("1h 30m", "2h"), ("1d", "1w"), ("5s", "1h 5s")]
+)
+def test_a_back_off_that_grows_is_accepted_and_may_be_zero(initial: str, longest: str) -> None:
+    obj = copy.deepcopy(posted(CORPUS / "valid" / "jax-gpu.yaml"))
+    obj["spec"]["restartPolicy"] = {"backoff": {"initial": initial, "max": longest}}
+    assert refusals(obj) == []
+    read = ExperimentSpec.read(obj["spec"]).restart_policy.backoff
+    assert (read.initial, read.max) == (initial, longest)
+
+
+def test_no_rule_is_at_the_root_where_the_api_server_names_no_field() -> None:
+    assert "x-kubernetes-validations" not in SCHEMA
 
 
 def test_only_what_runs_is_immutable() -> None:

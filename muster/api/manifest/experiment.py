@@ -21,7 +21,7 @@ from muster.api.manifest.template.merge import merge
 from muster.api.manifest.template.pod import Template
 from muster.api.naming import check_name
 from muster.api.values.durations import parse_duration
-from muster.api.values.fields import Count, Duration, Number, Shape, null_is_empty
+from muster.api.values.fields import Count, Duration, Number, Shape, Wait, null_is_empty
 from muster.api.wire.kinds import MAX_COUNTER
 
 ClockAction = Literal["Fail", "Restart", "Alert"]
@@ -39,8 +39,8 @@ class Startup(Shape):
 class Backoff(Shape):
     """How long Muster waits before a gang restart: initial, then factor times longer each time, up to max."""
 
-    initial: Duration = Field("5s", description="Wait before the first restart.")
-    max: Duration = Field("5m", description="Longest wait.")
+    initial: Wait = Field("5s", description="Wait before the first restart; 0s restarts at once.")
+    max: Wait = Field("5m", description="Longest wait.")
     factor: Annotated[Number, Field(ge=1, le=10)] = Field(
         2.0, description="Growth of the wait from restart to restart."
     )

@@ -9,6 +9,9 @@ On every status write the API server walks the whole schema, spec and status, ev
 for every field. So (measured by ``make real-bench``) rules are few, pod templates are not described, the status is
 described and not checked (see ``status_schema``), and types, template and status each have one owner as a whole
 (x-kubernetes-map-type: atomic).
+
+What the schema cannot say ends the experiment as InvalidSpec within a second: CEL does not see fields that the schema
+does not name, and so neither the types of a jobset nor a type too many of another operator.
 """
 
 import sys
@@ -100,6 +103,17 @@ TRANSITION_RULES: Final = (
 )
 """A rule of an optional field is not evaluated when the field is added or removed; this one is."""
 RESOURCE_RULES: Final = (("has(self.ramRatio) != has(self.memory)", "give exactly one of ramRatio and memory"),)
+_SPAN: Final = "matches('^[0-9]{1,9}[hms]$')"
+_GROWS: Final = "duration(self.initial) <= duration(self.max)"
+BACKOFF_RULES: Final = (
+    (
+        f"self.initial == '5s' && self.max == '5m' || !self.initial.{_SPAN} || !self.max.{_SPAN} || {_GROWS}",
+        "initial is longer than max: raise max or lower initial",
+    ),
+)
+"""Durations of one term, the defaults first because they cost nothing; CEL knows no weeks and days, and no spaces.
+
+A span that overflows it is refused too."""
 
 COLUMNS: Final = (
     ("Phase", "string", ".status.phase", 0, "Summary of the conditions."),
@@ -159,6 +173,8 @@ def experiment_schema() -> Schema:
     _add_resource_rules(spec)
     spec["x-kubernetes-validations"] = [_spec_rule(), *_rules(TRANSITION_RULES)]
     its_name = {"type": "string", "maxLength": MAX_NAME, "pattern": LABEL_1035}
+    backoff = spec["properties"]["restartPolicy"]["properties"]["backoff"]
+    backoff["x-kubernetes-validations"] = _rules(BACKOFF_RULES)
     return {
         "type": "object",
         "description": "A distributed experiment, run as one gang.",

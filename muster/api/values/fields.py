@@ -76,12 +76,15 @@ def _whole(value: float) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-def _positive_duration(text: str) -> str:
+def _seconds(text: str) -> int:
     try:
-        seconds = parse_duration(text)
+        return parse_duration(text)
     except DurationError as error:
         raise Wrong(str(error)) from None
-    if not seconds:
+
+
+def _positive_duration(text: str) -> str:
+    if not _seconds(text):
         raise Wrong("a duration of zero", 'write how long, for instance "30m"')
     return text
 
@@ -121,6 +124,8 @@ MountPath = Annotated[str, limited(ABSOLUTE_PATH, 512), AfterValidator(no_climbi
 Duration = Annotated[
     str, limited(DURATION_PATTERN, MAX_DURATION, 2), BeforeValidator(lambda value: _read_duration(value))
 ]
+Wait = Annotated[str, limited(DURATION_PATTERN, MAX_DURATION, 2), BeforeValidator(lambda value: _read_wait(value))]
+"""A duration that may be zero."""
 Count = Annotated[int, Field(ge=0, le=100_000)]
 Seconds = Annotated[int, Field(ge=1, le=316_224_000)]
 Number = Annotated[float, PlainSerializer(_whole, return_type=float | int, when_used="always")]
@@ -131,6 +136,12 @@ Gigabytes = Annotated[Number, Field(gt=0, le=1_000_000)]
 def _read_duration(value: Any) -> Any:
     """Check the duration before the pattern does, whose error does not name the position."""
     return _positive_duration(value) if isinstance(value, str) else value
+
+
+def _read_wait(value: Any) -> Any:
+    if isinstance(value, str):
+        _seconds(value)
+    return value
 
 
 def listed(longest: int, shortest: int = 0) -> Any:
