@@ -162,7 +162,7 @@ class Controller:
         which = {"namespace": entry.seen.namespace, "experiment": entry.seen.name} if entry else {"uid": uid}
         match error:
             case Conflict():
-                log.info("status conflict, retrying", **which, error=str(error))
+                log.info("conflict, retrying", **which, error=str(error))
             case ApiError():
                 log.warning("step not finished", **which, error=str(error))
             case _:

@@ -35,6 +35,7 @@ class Batch(Generic[T]):
         self._version = 0
         self._refusal: Refusal | None = None
         self._error: ApiError | None = None
+        self._postponed: ApiError | None = None
 
     def add(self, item: T, result: int | Refusal | None) -> None:
         """Record the resourceVersion of the pod in one answer, or a refusal (a final one replaces the others).
@@ -87,9 +88,14 @@ class Batch(Generic[T]):
     def _stopped(self) -> bool:
         return self._refusal is not None or self._error is not None
 
+    def postpone(self, error: ApiError) -> None:
+        """One item has to be repeated later because of that error, and the others go on."""
+        self._postponed = error
+
     def outcome(self) -> Outcome:
         """The outcome of the batch. A refusal takes precedence over an error: it says more and lasts longer."""
-        return Outcome(version=self._version, refusal=self._refusal, error=None if self._refusal else self._error)
+        error = self._error or self._postponed
+        return Outcome(version=self._version, refusal=self._refusal, error=None if self._refusal else error)
 
 
 class Calls:

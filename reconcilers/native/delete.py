@@ -20,6 +20,7 @@ from muster.state.view.engine_facts import Refusal
 async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
     """Delete the pods."""
     pods = list(_worth_deleting(action, calls.now()))
+    batch = Batch[Pod]()
 
     async def delete(pod: Pod) -> int | Refusal | None:
         path = core(pod.namespace, "pods", pod.name)
@@ -27,8 +28,11 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
             answer = await calls.do("DELETE", path, body=delete_options(pod.uid, action.grace))
         except NotFound:
             return 0
-        except Conflict:
-            # Usually another pod has the name by now; it may also be a conflict in the API server's storage.
+        except Conflict as error:
+            # Another pod has the name by now, or somebody changed this one while the API server deleted it.
+            if await _gone(calls, pod, path):
+                return 0
+            batch.postpone(error)
             return None
         except ApiError as error:
             if refusal := refusal_of(error, "delete", "Pod", f"{pod.name} ({action.why})", plan):
@@ -36,9 +40,16 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
             raise
         return read(answer, Object, f"DELETE {path}").metadata.version
 
-    batch = Batch[Pod]()
     await batch.run(f"delete pods of {plan.namespace}/{plan.name}", pods, delete, calls.slots(plan))
     return replace(batch.outcome(), deleted=tuple(batch.done))
+
+
+async def _gone(calls: Calls, pod: Pod, path: str) -> bool:
+    """Whether the live API has no pod of that uid any more."""
+    try:
+        return read(await calls.do("GET", path), Object, f"GET {path}").metadata.uid != pod.uid
+    except NotFound:
+        return True
 
 
 def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:

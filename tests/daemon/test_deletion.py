@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from muster.api.errors import ApiError, Forbidden, Unreachable
+from muster.api.errors import ApiError, Conflict, Forbidden, Unreachable
 from tests.daemon.test_leader_daemon import RUN, Musterd, pair, run, until, virtually
 from tests.fakes.api import FakeApi
 
@@ -13,10 +13,10 @@ PROMPT = 1.0
 """Virtual seconds for 200 deletions, 26 at a time, 20 ms each, and what goes before them."""
 
 
-async def started(api: FakeApi) -> Musterd:
+async def started(api: FakeApi, size: int = SIZE) -> Musterd:
     musterd = Musterd(api, "one", leader_elect=False)
-    api.put(RUN, run(SIZE))
-    await until(lambda: len(api.named("pods")) == SIZE)
+    api.put(RUN, run(size))
+    await until(lambda: len(api.named("pods")) == size)
     await asyncio.sleep(5)
     musterd.way.asked.clear()
     return musterd
@@ -86,6 +86,20 @@ def test_a_deletion_that_fails_is_repeated_where_that_may_help(error: ApiError, 
         assert len(api.named("pods")) == left
         await asyncio.sleep(600)
         assert len(musterd.way.asked) == asked, "what is left is the garbage collector's"
+        assert await musterd.stop()
+
+    virtually(story)
+
+
+@pytest.mark.parametrize("spec", [{"cancel": True}, {"suspend": True}])
+def test_a_pod_whose_deletion_conflicts_is_deleted_within_a_second(spec: dict[str, bool]) -> None:
+    """No event of another pod comes, from which the experiment would be decided upon again."""
+
+    async def story(api: FakeApi) -> None:
+        musterd = await started(api, 1)
+        api.fail("DELETE", Conflict("the object has been modified", status=409), times=3)
+        api.put(RUN, {**api.objects[RUN], "spec": {**api.objects[RUN]["spec"], **spec}})
+        assert await until(lambda: not api.named("pods")) < PROMPT + 1
         assert await musterd.stop()
 
     virtually(story)

@@ -30,6 +30,7 @@ BUGS: tuple[Bug, ...] = (
     writing.status_written_twice,
     writing.told_before_written,
     writing.anybody_is_us,
+    writing.conflicting_delete_dropped,
 )
 
 PAIRS: tuple[Pair, ...] = (

@@ -11,7 +11,7 @@ from muster.daemon import controller as controller
 from muster.daemon.controller import Controller
 from muster.daemon.experiments import Entry
 from muster.kube.transport import Answer, Transport
-from muster.reconcilers.native import create, engine, service
+from muster.reconcilers.native import create, delete, engine, service
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render import pod as pods
@@ -21,6 +21,7 @@ from muster.reconcilers.status import write_status
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, DeletePods
 from muster.state.machine import Decision
 from muster.state.plan import Group, Member, Plan
+from muster.state.pod import Pod
 from muster.state.record import Record, StoryLine
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
@@ -99,6 +100,16 @@ def deleted_before_persisted() -> Swaps:
         return await persist(self, entry, decision)
 
     return [swap(Controller, "_persist", afterwards)]
+
+
+@bug(Hunt("error", "cancelled", size=1), Hunt("error", "suspended", size=1), shown_by="is not asked to go")
+def conflicting_delete_dropped() -> Swaps:
+    """A 409 on the deletion of a pod is taken for the pod's end."""
+
+    async def gone(calls: Calls, pod: Pod, path: str) -> bool:
+        return True
+
+    return [swap(delete, "_gone", gone)]
 
 
 @bug(Hunt("clean", "happy"), Hunt("clean", "member-fails"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.errors import Forbidden, Unreachable
+from muster.api.errors import Conflict, Forbidden, Unreachable
 from muster.reconcilers.result import Outcome
 from muster.state.actions import CreatePods, DeletePods
 from muster.state.plan import Plan
@@ -59,8 +59,20 @@ async def test_a_newer_pod_of_the_same_name_is_not_deleted() -> None:
     bench, pods = await launched(plan)
     bench.api.remove(pod_path(plan, 0))
     bench.api.put(pod_path(plan, 0), {"kind": "Pod"})
-    assert await delete(bench, plan, pods, grace=0) == Outcome()
+    assert await delete(bench, plan, pods, grace=0) == Outcome(deleted=tuple(pods))
     assert len(bench.api.named("pods")) == 1
+
+
+async def test_a_delete_that_conflicts_is_an_error_to_be_repeated_and_the_other_pods_are_deleted() -> None:
+    plan = gang(3)
+    bench, pods = await launched(plan)
+    conflict = Conflict("the object has been modified", status=409)
+    bench.api.fail(f"DELETE {pod_path(plan, 1)}", conflict)
+    action = DeletePods(tuple(pods), None, "the gang restarts")
+    outcome = await bench.engine.carry_out(action, plan, record())
+    assert (outcome.deleted, outcome.error) == ((pods[0], pods[2]), conflict)
+    assert (await delete(bench, plan, [pods[1]])).deleted == (pods[1],)
+    assert all("deletionTimestamp" in pod["metadata"] for pod in bench.api.objects.values())
 
 
 @pytest.mark.parametrize(
