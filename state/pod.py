@@ -74,6 +74,8 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     caused (Evicted, NodeLost ...)."""
     attempt: int = 0
     """The life of its job within the epoch; -1 for nonsense."""
+    stopped_at: float = 0.0
+    """When it was first asked to end, by a deletion or a disruption; 0 where it was not, or nobody says when."""
     cut_off: bool = False
     """Its node is NotReady: it was marked not ready while its containers say that they are."""
 
@@ -84,8 +86,17 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def succeeded(self) -> bool:
-        """The member is done: its main container has ended with 0, whatever runs or fails beside it."""
-        return self.phase is PodPhase.SUCCEEDED or (self.exit is not None and self.exit.code == 0)
+        """The member is done: its main container has ended with 0, whatever runs or fails beside it.
+
+        Not so a program that was asked to end and obeys with 0: its work is not done.
+        """
+        done = self.phase is PodPhase.SUCCEEDED or (self.exit is not None and self.exit.code == 0)
+        return done and not self.interrupted
+
+    @property
+    def interrupted(self) -> bool:
+        """The main container ended after it was asked to. Times are whole seconds: the same second counts as after."""
+        return self.exit is not None and 0.0 < self.stopped_at <= self.exit.finished_at
 
     @property
     def failed(self) -> bool:

@@ -18,6 +18,8 @@ def cause_of(pod: Pod, epoch: int, now: float) -> Cause:
         reason, message = pod.disruption, pod.waiting_message
     elif was_deleted(pod):
         reason, message = "PodDeleted", "the pod was deleted while its gang was at work"
+    elif pod.phase is PodPhase.FAILED and pod.waiting_reason == "Evicted":  # for its own excess
+        reason, message = pod.waiting_reason, pod.waiting_message
     elif pod.exit and pod.exit.code:
         reason, message = pod.exit.reason or "Error", pod.exit.message
     elif pod.phase is PodPhase.FAILED:
@@ -45,7 +47,7 @@ KILLED = frozenset({143, 137})
 
 def was_deleted(pod: Pod) -> bool:
     """Whether the pod was deleted while its gang was at work, and where it has ended, ended because of that."""
-    return pod.terminating and (not pod.failed or _killed(pod))
+    return pod.terminating and (not pod.failed or pod.interrupted or _killed(pod))
 
 
 def _killed(pod: Pod) -> bool:

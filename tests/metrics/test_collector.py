@@ -195,7 +195,7 @@ def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
 def test_an_experiment_that_ended_as_invalid_spec_is_counted_and_has_its_info() -> None:
     over = refuse(1, "spec.operator: kuberay experiments are not run by this release", NOW)
     invalid = [Invalid("team", "ray", over)]
-    collector = ExperimentCollector(lambda: [], lambda: NOW, ends, invalid=lambda: invalid)
+    collector = ExperimentCollector(list, lambda: NOW, ends, invalid=lambda: invalid)
     body = write(look(collector), OPENMETRICS)[0].decode()
     assert 'muster_experiments{operator="_invalid",phase="Failed"} 1.0' in body
     assert 'experiment="ray",namespace="team",operator="_invalid",phase="Failed"' in body

@@ -248,6 +248,56 @@ def test_a_failure_caused_by_the_node_is_a_disruption(reason: str) -> None:
     assert got.failed
 
 
+UNSEEN = "The container could not be located when the pod was terminated"
+
+
+@pytest.mark.parametrize("phase", ["Running", "Failed"])
+def test_a_container_whose_end_nobody_saw_is_a_disruption(phase: str) -> None:
+    """As after a reboot of the node: exit code 137 says nothing of the program."""
+    unseen = container("main", terminated(137, finished="", reason="ContainerStatusUnknown", message=UNSEEN))
+    got = seen(pod(phase=phase, containerStatuses=[unseen]))
+    assert (got.disruption, got.waiting_message, got.failed) == ("ContainerStatusUnknown", UNSEEN, True)
+
+
+@pytest.mark.parametrize("reason", ["ContainerStatusUnknown", "Error"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        'Container main exceeded its local ephemeral storage limit "1Gi". ',
+        "Pod ephemeral local storage usage exceeds the total limit of containers 2Gi. ",
+        'Usage of EmptyDir volume "shm" exceeds the limit "64Mi". ',
+    ],
+)
+def test_an_eviction_for_the_pods_own_excess_is_no_disruption(message: str, reason: str) -> None:
+    killed = container("main", terminated(137, reason=reason))
+    got = seen(pod(phase="Failed", reason="Evicted", message=message, containerStatuses=[killed]))
+    assert (got.disruption, got.failed, got.waiting_reason) == ("", True, "Evicted")
+    target = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}
+    evicted = pod(phase="Failed", reason="Evicted", message=message, conditions=[target])
+    assert seen(evicted).disruption == "TerminationByKubelet"
+
+
+def test_when_a_pod_was_asked_to_end_is_the_earliest_request() -> None:
+    target = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "lastTransitionTime": "2026-11-20T11:00:02Z",
+    }
+    evicted = pod(conditions=[target])
+    assert seen(evicted).stopped_at == 1795172402.0
+    evicted["metadata"] |= {"deletionTimestamp": "2026-11-20T11:00:30Z", "deletionGracePeriodSeconds": 30}
+    assert seen(evicted).stopped_at == 1795172400.0
+    evicted["metadata"]["deletionGracePeriodSeconds"] = 20
+    assert seen(evicted).stopped_at == 1795172402.0
+    assert seen(pod(conditions=[target | {"status": "False"}])).stopped_at == 0.0
+    unknown = pod()
+    unknown["metadata"]["deletionTimestamp"] = "2026-11-20T11:00:30Z"
+    for grace in (None, -5, 10**12):
+        unknown["metadata"]["deletionGracePeriodSeconds"] = grace
+        assert (seen(unknown).stopped_at, seen(unknown).terminating) == (0.0, True)
+
+
 def test_a_deadline_of_the_pod_is_no_disruption() -> None:
     got = seen(pod(phase="Failed", reason="DeadlineExceeded", message="too long"))
     assert (got.disruption, got.waiting_reason) == ("", "DeadlineExceeded")

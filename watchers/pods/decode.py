@@ -1,5 +1,6 @@
 """Decodes a pod from a watch event or list into the flat record that decisions read."""
 
+import re
 from socket import AF_INET, AF_INET6, inet_pton
 from sys import intern
 
@@ -9,7 +10,7 @@ from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection, version_of
 from muster.state.pod import SCHEDULING_GATED, Pod, PodPhase
 from muster.watchers.pods.containers import first_exit, survey, waiting_of
-from muster.watchers.pods.document import Condition, Labels, Owner, PodDocument, Status
+from muster.watchers.pods.document import Condition, Labels, Metadata, Owner, PodDocument, Status
 
 PATH = "/api/v1/pods"
 SELECTOR = f"{LABEL_MANAGED_BY}={MANAGER}"
@@ -40,6 +41,18 @@ NODE_REASONS = frozenset(
 )
 """PodStatus.reason of failures caused by the node and not by the program (kubernetes: pkg/kubelet, packages eviction,
 nodeshutdown, preemption and lifecycle). The kubelet's ``OutOf<resource>`` counts as well."""
+
+UNKNOWN_END = "ContainerStatusUnknown"
+"""Reason of a container whose end nobody has seen, with exit code 137: the kubelet found it gone, as after a reboot of
+the node (kubernetes: pkg/kubelet, status_manager.go and kubelet_pods.go)."""
+
+OWN_EXCESS = re.compile(
+    r"exceeded its local ephemeral storage limit"
+    r"|ephemeral local storage usage exceeds the total limit of containers"
+    r"|^Usage of EmptyDir volume .* exceeds the limit"
+)
+"""What the kubelet says of a pod that it evicts for its own excess, and not for the node's need (kubernetes:
+pkg/kubelet/eviction/eviction_manager.go, localStorageEviction). Such a pod gets no condition DisruptionTarget."""
 
 _EMPTY = Status()
 _UNLABELLED = Labels()
@@ -72,6 +85,9 @@ def flatten(document: PodDocument) -> Pod:
     if disruption and not message and disrupted is not None:
         message = clean(disrupted.message, MESSAGE)
     leaving = metadata.deletionTimestamp
+    exit_ = first_exit(spec, status, phase) if containers.ended else None
+    if exit_ is not None and exit_.reason == UNKNOWN_END and not disruption and not _own_excess(status, phase):
+        disruption, message = UNKNOWN_END, message or exit_.message
     return Pod(
         uid=metadata.uid,
         name=metadata.name,
@@ -93,9 +109,10 @@ def flatten(document: PodDocument) -> Pod:
         started=containers.started,
         waiting_reason=reason,
         waiting_message=intern(message),
-        exit=first_exit(spec, status, phase) if containers.ended else None,
+        exit=exit_,
         disruption=disruption,
         attempt=small_number(labels.attempt) if labels.attempt else 0,
+        stopped_at=_stopped_at(metadata, disrupted) if leaving is not None or disruption else 0.0,
         cut_off=phase is _RUNNING and _marked(ready, contained),
     )
 
@@ -155,6 +172,28 @@ def _disruption(condition: Condition | None, status: Status, phase: PodPhase) ->
     if condition is not None and condition.status == "True":
         return word(condition.reason) or "DisruptionTarget"
     reason = status.reason or ""
+    if _own_excess(status, phase):
+        return ""
     if phase is _FAILED and (reason in NODE_REASONS or reason.startswith("OutOf")):
         return word(reason)
     return ""
+
+
+def _own_excess(status: Status, phase: PodPhase) -> bool:
+    """The kubelet evicted the pod because it had used more than its own limit of storage: a fault of the program."""
+    return phase is _FAILED and status.reason == "Evicted" and OWN_EXCESS.search(status.message or "") is not None
+
+
+def _stopped_at(metadata: Metadata, disrupted: Condition | None) -> float:
+    """When the pod was first asked to end: by its deletion, or by what the disruption condition stands for.
+
+    A deletionTimestamp lies a grace period after the request (apiserver: registry/rest, BeforeDelete).
+    """
+    times = []
+    if metadata.deletionTimestamp is not None:
+        deadline, grace = seconds_of(metadata.deletionTimestamp), metadata.deletionGracePeriodSeconds
+        if deadline and grace is not None and 0 <= grace <= deadline:
+            times.append(deadline - grace)
+    if disrupted is not None and disrupted.status == "True" and (at := seconds_of(disrupted.lastTransitionTime)):
+        times.append(at)
+    return min(times, default=0.0)

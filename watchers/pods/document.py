@@ -40,6 +40,7 @@ class Metadata(msgspec.Struct, gc=False):
     labels: Labels | None = None
     ownerReferences: list[Owner] | None = None
     deletionTimestamp: str | None = None
+    deletionGracePeriodSeconds: int | None = None
 
 
 class InitContainer(msgspec.Struct, gc=False):
@@ -108,6 +109,7 @@ class Condition(msgspec.Struct, gc=False):
     status: str | None = None
     reason: str | None = None
     message: str | None = None
+    lastTransitionTime: str | None = None
 
 
 class Status(msgspec.Struct, gc=False):

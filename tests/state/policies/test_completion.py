@@ -8,6 +8,7 @@ import pytest
 
 from muster.state.actions import ConfirmLoss, CreatePods
 from muster.state.plan import Coordinator, Group, Plan, ProbeKind
+from muster.state.pod import Exit
 from muster.state.pod_spec import PodSpec
 from muster.state.policies.completion import SAVE_PAUSE
 from muster.state.record import Phase
@@ -251,3 +252,25 @@ def test_a_text_without_room_for_every_rank_is_not_written_again_and_again(monke
     for _ in range(20):
         story.look(1)
     assert story.writes == writes
+
+
+def test_a_member_that_obeys_its_deletion_with_0_is_not_done() -> None:
+    """Seen all at once, as by a daemon that was away when the gang was deleted."""
+    story = ready_gang(2)
+    for rank in (0, 1):
+        ended = Exit("main", 0, 0, "Completed", "", story.now)
+        story.set(rank, exit=ended, terminating=True, stopped_at=story.now - 1)
+    story.look(1)
+    assert (story.kept.phase, story.kept.epoch, story.kept.completed) == (Phase.RESTARTING, 1, "")
+    assert story.kept.cause is not None
+    assert story.kept.cause.disruption
+
+
+def test_a_member_that_was_done_before_its_deletion_stays_done() -> None:
+    """Its exit and its deletion fall into one second."""
+    story = ready_gang(2)
+    story.end(1)
+    story.look(0.1)
+    story.set(1, terminating=True, stopped_at=story.now - 1)
+    story.look(0.1)
+    assert (story.kept.phase, story.kept.completed) == (Phase.RUNNING, "1")

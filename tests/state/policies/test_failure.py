@@ -168,3 +168,27 @@ def test_a_deleted_pod_that_has_ended_is_still_a_disruption() -> None:
     assert [(ended(code).rank, ended(code).disruption) for code in (143, 137)] == [(3, True), (3, True)]
     assert not ended(137, "OOMKilled").disruption
     assert not ended(1).disruption
+
+
+@pytest.mark.parametrize("code", [0, 1, 143, 137])
+def test_a_deleted_member_that_obeys_sigterm_with_any_exit_code_is_a_disruption(code: int) -> None:
+    """As a daemon finds it that was away when the pod was deleted."""
+    cause = first(crashed(2, code=code, at=NOW - 5, terminating=True, stopped_at=NOW - 6), crashed(0, 134, NOW - 5))
+    assert (cause.rank, cause.reason, cause.disruption) == (2, "PodDeleted", True)
+
+
+def test_a_member_that_failed_before_it_was_deleted_is_charged() -> None:
+    cause = first(crashed(2, at=NOW - 7, terminating=True, stopped_at=NOW - 6))
+    assert (cause.rank, cause.reason, cause.disruption, cause.exit_code) == (2, "Error", False, 1)
+
+
+def test_an_evicted_member_that_obeys_with_0_has_not_succeeded() -> None:
+    obeyed = crashed(1, code=0, at=NOW - 5, disruption="EvictionByEvictionAPI", stopped_at=NOW - 6)
+    cause = first(obeyed)
+    assert (cause.rank, cause.reason, cause.disruption) == (1, "EvictionByEvictionAPI", True)
+
+
+def test_a_member_evicted_for_its_own_excess_is_charged_in_the_kubelets_words() -> None:
+    said = 'Usage of EmptyDir volume "shm" exceeds the limit "64Mi". '
+    cause = first(crashed(1, code=137, waiting_reason="Evicted", waiting_message=said))
+    assert (cause.rank, cause.reason, cause.message, cause.disruption) == (1, "Evicted", said, False)

@@ -190,6 +190,9 @@ class ContainerRunner:
             code, number = states.exit_of(await self._attended(process))
             killed = group is not None and code != 0 and group.out_of_memory()
             reason = states.OUT_OF_MEMORY if killed else ("Completed" if code == 0 else "Error")
+            if context.sandbox.unseen(process):
+                self._ended(code, 0, began, states.UNKNOWN["reason"], states.UNKNOWN["message"])
+                return
             await _drain(pipe)
             context.node.logs.finish(writer)
             falls_back = self._container.get("terminationMessagePolicy") == "FallbackToLogsOnError"

@@ -9,7 +9,7 @@ from typing import Any
 from muster.local.node import timestamps
 
 OUT_OF_MEMORY = "OOMKilled"
-UNKNOWN = {
+UNKNOWN: dict[str, Any] = {
     "exitCode": 137,
     "reason": "ContainerStatusUnknown",
     "message": "The container could not be located when the pod was terminated",

@@ -56,6 +56,8 @@ class Sandbox:
         self._lock = asyncio.Lock()
         self._replies: dict[int, asyncio.Future[Message]] = {}
         self._exits: dict[int, asyncio.Future[int]] = {}
+        self._unseen: set[int] = set()
+        self._destroyed = False
         self._prepared: asyncio.Queue[Message] = asyncio.Queue()
         self._reader = asyncio.create_task(self._read(), name="sandbox-reader")
 
@@ -121,8 +123,13 @@ class Sandbox:
         if not process.status.done() and not self.closed.is_set():
             await self._send({"op": "signal", "id": process.number, "signal": number})
 
+    def unseen(self, process: RunningProcess) -> bool:
+        """The process ended with an init process that nobody here has stopped: how it ended was not observed."""
+        return process.number in self._unseen
+
     async def destroy(self) -> None:
         """Kill every process of the pod and wait until they have ended."""
+        self._destroyed = True
         if not self.closed.is_set():
             self._sock.shutdown(socket.SHUT_WR)
             await self.closed.wait()
@@ -188,9 +195,11 @@ class Sandbox:
         for reply in self._replies.values():
             if not reply.done():
                 reply.set_result(gone)
-        for future in self._exits.values():
+        for number, future in self._exits.items():
             if not future.done():
                 future.set_result(9)
+                if not self._destroyed:
+                    self._unseen.add(number)
         self._exits.clear()
 
 

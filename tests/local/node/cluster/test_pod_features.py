@@ -238,7 +238,8 @@ async def test_a_dead_launcher_fails_its_pods_and_is_started_again(
     launcher = cluster.agent._node.launcher
     launcher._process.kill()
     status = (await cluster.phase("before", "Failed"))["status"]
-    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137
+    ended = status["containerStatuses"][0]["state"]["terminated"]
+    assert (ended["exitCode"], ended["reason"]) == (137, "ContainerStatusUnknown")  # nobody has seen how it ended
     await cluster.create(make_pod("after", make_container()))
     await cluster.phase("after", "Succeeded")
 
