@@ -37,8 +37,8 @@ def epoch_in_memory() -> Swaps:
             epoch, restarts, disruptions = counts
             entry.record = replace(entry.record, epoch=epoch, restarts=restarts, disruptions=disruptions)
 
-    async def remembering(self: Controller, entry: Entry, record: Record, story: Any) -> None:
-        await write(self, entry, record, story)
+    async def remembering(self: Controller, entry: Entry, record: Record, *rest: Any) -> None:
+        await write(self, entry, record, *rest)
         if entry.record is not None:
             counts = {"epoch": record.epoch, "restarts": record.restarts, "disruptions": record.disruptions}
             entry.record = replace(entry.record, **counts)
@@ -143,10 +143,10 @@ def deadline_in_a_timer() -> Swaps:
     views: list[View] = []
     ends, decide = deadline.ends, machine.decide
 
-    def deciding(plan_: Plan, record: Record | None, view: View, now: float) -> machine.Decision:
+    def deciding(plan_: Plan, record: Record | None, view: View, now: float, *, step: float = 0.0) -> machine.Decision:
         views.append(view)  # keeps it alive, so that its id is never reused
         looking[:] = [(view, now)]
-        return decide(plan_, record, view, now)
+        return decide(plan_, record, view, now, step=step)
 
     def timed(plan_: Plan, record: Record) -> dict[ClockName, float]:
         view, now = looking[0]

@@ -12,7 +12,7 @@ from muster.kube.listwatch.events import Event
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
 from muster.kube.listwatch.tombstones import Tombstones
-from muster.state.record import Record, StoryLine
+from muster.state.record import Record
 from muster.state.roll import RollAnswer
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
@@ -27,9 +27,9 @@ def own_writes_unread() -> Swaps:
     """A step decides on the caches, whether or not they contain the daemon's own last writes."""
     write = Controller._write
 
-    async def forgotten(self: Controller, entry: Entry, record: Record, story: tuple[StoryLine, ...]) -> None:
+    async def forgotten(self: Controller, entry: Entry, record: Record, *rest: Any) -> None:
         cached, version = entry.record, entry.freshness.version
-        await write(self, entry, record, story)
+        await write(self, entry, record, *rest)
         if entry.record is record and cached is not None:
             entry.record, entry.freshness.version = cached, version
 
