@@ -33,6 +33,10 @@ MAX_EPOCH: Final = 10**8
 """No gang was ever restarted so often, and the labels of its pods have nine digits for it."""
 
 
+LONGEST_GRACE = 600.0
+"""Seconds of grace that a restart leaves to pods that are being deleted, unless the clock over them is longer."""
+
+
 class ProbeKind(StrEnum):
     """How the coordinator is asked who has arrived."""
 
@@ -156,6 +160,8 @@ class Plan:
     clocks: tuple[ClockRule, ...] = ()
     restart_grace: int | None = None
     """Seconds of grace for the pods of a broken gang; None: the grace of each pod."""
+    longest_grace: float = LONGEST_GRACE
+    """Seconds for which a restart waits for pods whose grace period is longer."""
     suspend: bool = False
     cancel: bool = False
     deleting: bool = False

@@ -20,6 +20,11 @@ def notes_on(manifest: Manifest) -> Iterator[str]:
     plan = manifest.plan(name="checked")
     if plan.operator == "jax" and plan.size > 1 and not _joins_with_muster(manifest.loaded.spec.command):
         yield f"{manifest.file}: {PLAIN_JAX}"
+    if (grace := max((group.pod.grace for group in plan.groups), default=0)) > plan.longest_grace:
+        yield (
+            f"{manifest.file}: a gang restart cuts the grace period of {grace} s after {plan.longest_grace:g} s; "
+            f"where a restart must wait for it, set spec.clocks.terminating of kind: Experiment to {grace}s"
+        )
 
 
 def _joins_with_muster(line: str) -> bool:

@@ -11,7 +11,7 @@ from muster.state.operators.jobset import JOBSET
 from muster.state.operators.master import PYTORCH, XGBOOST
 from muster.state.operators.operator import Operator
 from muster.state.operators.pod_specs import pod_spec_of
-from muster.state.plan import Coordinator, Group, Plan, Role
+from muster.state.plan import LONGEST_GRACE, Coordinator, Group, Plan, Role
 from muster.state.pod_spec import Env, Port, Source
 from muster.state.rules import Backoff, ClockAction, ClockName, ClockRule, Gate, GateCondition
 
@@ -59,6 +59,7 @@ def plan_of(experiment: Experiment) -> Plan:
         backoff=Backoff(backoff.initial_seconds, backoff.max_seconds, backoff.factor),
         clocks=tuple(_clocks(spec)),
         restart_grace=None if stated else operator.restart_grace,
+        longest_grace=max(LONGEST_GRACE, spec.clocks.terminating.after_seconds if spec.clocks.terminating else 0.0),
         suspend=spec.suspend,
         cancel=spec.cancel,
         deleting=experiment.deletion_timestamp is not None,

@@ -1,8 +1,11 @@
 """The barrier: no member of an epoch starts while a pod of another epoch may still run.
 
 Two epochs at once would mix at the rendezvous: a late rank of the old one registers with the new coordinator and
-both runs die. Each pod is deleted once and then awaited, however long it takes; ``terminating`` is the clock over the
-wait.
+both runs die. Each pod is deleted and then awaited; ``terminating`` is the clock over the wait.
+
+A pod that somebody else deleted has a grace period of its own, which may be an hour (``gracefulTermination`` in an
+eviction, ``kubectl delete --grace-period``). The plan states for how long a restart waits for it (``longest_grace``);
+then the rest is cut to a second. That is no deletion by force: the kubelet still kills the pod and reports it.
 
 Pods that have ended do no harm. The one that caused the last restart is kept for its logs; the others are deleted.
 """
@@ -10,7 +13,11 @@ Pods that have ended do no harm. The one that caused the last restart is kept fo
 from muster.state.actions import DeletePods
 from muster.state.context import Context
 from muster.state.pod import Pod
+from muster.state.record import Phase
 from muster.state.rules import ClockAction, ClockName
+
+CUT_GRACE = 1
+"""Seconds; 0 would be a deletion by force."""
 
 
 def clear(context: Context) -> bool:
@@ -34,6 +41,7 @@ def sweep(context: Context) -> list[DeletePods]:
         living = _delete(context, forced, 0, "their terminating clock has run out, and its action is Restart")
     else:
         living = _delete(context, alive, context.plan.restart_grace, "they belong to an older epoch")
+        living += _delete(context, _overdue(context), CUT_GRACE, "their grace period is longer than a restart waits")
     return [*living, *_delete(context, ended, 0, "they have ended and belong to an older epoch")]
 
 
@@ -41,6 +49,22 @@ def end(context: Context) -> list[DeletePods]:
     """Delete every pod that still runs: the experiment is over or suspended. Ended pods stay for their logs."""
     alive = tuple(pod for tally in context.view.epochs.values() for pod in tally.alive.values() if not pod.terminating)
     return _delete(context, alive, None, "the experiment does not run any more")
+
+
+def cut_at(context: Context) -> float | None:
+    """When the grace of pods of older epochs is cut."""
+    since = context.record.ending_at
+    if since is None or context.record.finished or context.record.phase is Phase.SUSPENDED:
+        return None
+    return since + context.plan.longest_grace
+
+
+def _overdue(context: Context) -> tuple[Pod, ...]:
+    """Pods of older epochs that have some of a grace left that is over for a restart."""
+    at = cut_at(context)
+    if at is None or context.now < at:
+        return ()
+    return tuple(pod for pod in context.lingering if pod.terminating and pod.delete_by > context.now + CUT_GRACE)
 
 
 def _delete(context: Context, pods: tuple[Pod, ...], grace: int | None, why: str) -> list[DeletePods]:

@@ -39,6 +39,18 @@ def test_a_jax_program_that_may_hide_an_exception_is_noted(
     assert (f"note: {file}: an exception in one rank of a jax program hangs" in result.stderr) is noted
 
 
+@pytest.mark.parametrize(("seconds", "noted"), [(600, False), (3600, True)])
+def test_a_grace_period_that_a_restart_does_not_wait_for_is_noted(
+    call: Call, tmp_path: Path, seconds: int, noted: bool
+) -> None:
+    file = tmp_path / "manifest.yaml"
+    spec = with_command("true") | {"gracefulTermination": {"terminationGracePeriodSeconds": seconds}}
+    file.write_text(yaml.dump(yaml.safe_load(MANIFEST) | {"spec": spec}))
+    result = call("lint", file)
+    assert result.exit_code == 0, result.output
+    assert ("cuts the grace period of 3600 s after 600 s" in result.stderr) is noted
+
+
 @pytest.mark.parametrize("command", ["echo 'open", "python3 nul\0.py", "python3 /", "true"])
 def test_a_command_that_names_no_script_is_no_error(call: Call, tmp_path: Path, command: str) -> None:
     file = tmp_path / "manifest.yaml"

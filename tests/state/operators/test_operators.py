@@ -331,3 +331,9 @@ def test_the_variables_a_template_cannot_set_are_those_that_are_injected(operato
     (group,) = planned(operator).groups
     injected = {env.name for env in group.env if not env.name.startswith(ENV_PREFIX)}
     assert injected == INJECTED_ENV[operator]
+
+
+@pytest.mark.parametrize(("clock", "seconds"), [(None, 600), ("30s", 600), ("20m", 1200)])
+def test_a_restart_waits_for_long_graces_as_long_as_the_clock_over_them(clock: str | None, seconds: float) -> None:
+    clocks = {"terminating": {"after": clock}} if clock else {}
+    assert planned(clocks=clocks).longest_grace == seconds

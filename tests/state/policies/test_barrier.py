@@ -6,9 +6,10 @@ import pytest
 
 from muster.state.actions import DeletePods
 from muster.state.context import Context
+from muster.state.plan import LONGEST_GRACE
 from muster.state.pod import Pod, PodPhase
 from muster.state.policies import barrier
-from muster.state.record import Cause
+from muster.state.record import Cause, Phase
 from muster.state.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan, pod, record, view, view_of
 
@@ -122,3 +123,28 @@ def test_a_promise_is_forgotten_with_its_pod() -> None:
     assert seen.engine.deleting == {}
     seen.mark_deleting((dead,), 0)
     assert seen.engine.deleting == {}, "it had gone before the answer was read"
+
+
+def evicted(delete_by: float) -> Pod:
+    return pod(2, epoch=1, terminating=True, disruption="EvictionByEvictionAPI", delete_by=delete_by)
+
+
+def test_a_restart_does_not_wait_for_an_hour_of_grace_of_an_evicted_pod() -> None:
+    slow = evicted(NOW + 3600)
+    waiting = case(slow, now=NOW + LONGEST_GRACE - 1, ending_at=NOW)
+    assert barrier.sweep(waiting) == []
+    assert barrier.cut_at(waiting) == NOW + LONGEST_GRACE
+    late = case(slow, now=NOW + LONGEST_GRACE, ending_at=NOW)
+    assert barrier.sweep(late) == [DeletePods((slow,), 1, "their grace period is longer than a restart waits")]
+    view_of(late).mark_deleting((slow,), 1)
+    assert barrier.sweep(late) == [], "once is enough"
+
+
+def test_a_pod_that_is_to_end_by_itself_in_a_second_is_left_alone() -> None:
+    assert barrier.sweep(case(evicted(NOW + 601), now=NOW + LONGEST_GRACE, ending_at=NOW)) == []
+
+
+def test_nothing_is_cut_where_no_restart_waits() -> None:
+    assert barrier.cut_at(case(ending_at=None)) is None
+    for phase in (Phase.SUSPENDED, Phase.FAILED):
+        assert barrier.cut_at(case(ending_at=NOW, phase=phase)) is None
