@@ -37,33 +37,11 @@ class Expected:
 
 EXPECTED: tuple[Expected, ...] = (
     Expected(
-        "a finished member of a sequential group runs again when its pod is deleted",
-        "happy:op=jobset-sequential:n=4:delete-pod=15/0",
-        ("is created 2 times", "has finished and runs again"),
-        operator="jobset-sequential",
-        kinds=("delete-pod",),
-    ),
-    Expected(
         "a running member of a sequential group whose deletion is seen late runs again in the same epoch",
         "preempted:op=jobset-sequential:n=4:hold=25/8",
-        ("is created 2 times", "has finished and runs again"),
+        ("is created 2 times",),
         operator="jobset-sequential",
         kinds=("hold", "drop", "stale", "crash-before", "crash-after", "late", "skew"),
-    ),
-    Expected(
-        "a gang is restarted when the pod of a member that has finished is removed",
-        "finished-pod-collected:n=4",
-        scenario="finished-pod-collected",
-    ),
-    Expected(
-        "the same, where every pod is removed as soon as it has succeeded",
-        "every-pod-collected:n=4",
-        scenario="every-pod-collected",
-    ),
-    Expected(
-        "the pods of a deleted Experiment run on while another controller's finalizer keeps it",
-        "finalizer-on-experiment:n=4",
-        scenario="finalizer-on-experiment",
     ),
 )
 

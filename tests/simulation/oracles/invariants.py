@@ -35,7 +35,9 @@ class Invariants:
                 self._violate(f"rank {process.rank} runs twice: {process.name} and {other.name}")
         for other in self.world.kubelet.processes.values():
             place = (other.experiment, other.epoch, other.rank)
-            if other.left and place == (process.experiment, process.epoch, process.rank) and other is not process:
+            unseen = process.epoch in self.world.ends_unseen(process.experiment_name)
+            again = place == (process.experiment, process.epoch, process.rank) and other is not process
+            if other.left and again and not unseen:
                 self._violate(f"rank {process.rank} has finished and runs again: {process.name}")
 
     def serves(self, coordinator: Process) -> None:

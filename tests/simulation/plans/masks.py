@@ -51,9 +51,9 @@ def unrecorded_epochs(world: World, name: str) -> set[int]:
     Once such a pod is gone, nothing shows that it ever existed. So it may be created again in the same epoch, and the
     abort of its peers may be charged as a failure.
     """
-    if _stalled(world):
+    if stalled(world):
         return set(range(MOST_EPOCHS))
-    charged = _charged_as_failures(world, name)
+    charged = _charged_as_failures(world, name) | world.ends_unseen(name)
     if not world.plan.has(*CRASHES):
         return charged
     return charged | {epoch for experiment, epoch in world.unrecorded if experiment == name}
@@ -68,7 +68,7 @@ def _charged_as_failures(world: World, name: str) -> set[int]:
     return {epoch for _, kind, experiment, epoch, _ in world.incident_log if experiment == name and kind != "failure"}
 
 
-def _stalled(world: World) -> bool:
+def stalled(world: World) -> bool:
     """The daemon waited for its own writes to come back for longer than a clock lasts, and clocks count that time."""
     own = [fault for fault in world.plan.faults if world.held_resource.get(fault) == "experiments"]
     return "clocks" in world.scenario.spec and any(fault.seconds > CONVERGE for fault in own)

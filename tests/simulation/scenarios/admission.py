@@ -15,7 +15,6 @@ SCENARIOS = (
         sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "webhook-down"),),
         troubles=(Trouble("WebhookFailed", ("pods.example.com",), since=1.0, within=20.0, until=125.0),),
-        core=True,
     ),
     # It is called and does not answer within its timeout of 10 s.
     Scenario(

@@ -45,19 +45,19 @@ SCENARIOS = (
         incidents=(NodeLost(rank=-1, evicted=30.0, collected=None),),
         survivors="hang",
     ),
-    # Every epoch is preempted as soon as it runs, five times: from the second in a row the gang waits.
+    # Every epoch is preempted as soon as it runs, three times: from the second in a row the gang waits.
     Scenario(
         "preempted-again",
-        End("Succeeded", "AllMembersSucceeded", epoch=5, disruptions=5, cause=("PreemptionByScheduler", -1)),
+        End("Succeeded", "AllMembersSucceeded", epoch=3, disruptions=3, cause=("PreemptionByScheduler", -1)),
         sizes=(4,),
-        incidents=(Preempted(rank=-1, epochs=range(5), after=2.0),),
+        incidents=(Preempted(rank=-1, epochs=range(3), after=2.0),),
         troubles=(
             Trouble(
                 "DisruptionLoop",
                 ("disruptions in a row",),
                 since=19.7,
                 within=2.0,
-                until=121.3,
+                until=52.5,
                 operators=TOGETHER,
             ),
         ),

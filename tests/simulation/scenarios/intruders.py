@@ -20,7 +20,7 @@ def _all_ranks(second: float, namespace: str) -> tuple[Forges, ...]:
 
 SCENARIOS = (
     # Pods in another namespace claim that every rank has exited with 0.
-    Scenario("forged-success", SUCCEEDED, sizes=(4,), user_actions=_all_ranks(10.0, "elsewhere"), core=True),
+    Scenario("forged-success", SUCCEEDED, sizes=(4,), user_actions=_all_ranks(10.0, "elsewhere")),
     # Pods in another namespace claim that a rank has failed, and that one was evicted.
     Scenario(
         "forged-failure",

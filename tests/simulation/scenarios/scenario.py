@@ -253,7 +253,7 @@ class Scenario:
     ignores_sigterm: bool = False
     """Programs ignore SIGTERM and end only with the grace period."""
     core: bool = False
-    """All kinds of faults are played with every operator and size, and pairs of crashes."""
+    """All kinds of faults are played with every operator and size; and pairs of crashes, with the first of each."""
     settle_within: float = 60.0
     """Seconds from the last event in the world to the daemon's last write: longer where a clock still runs."""
     like: str = ""

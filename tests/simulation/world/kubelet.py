@@ -6,6 +6,7 @@ What a program does is true at once; the API server is informed a moment later, 
 from typing import TYPE_CHECKING, Any
 
 from muster.api.names import CONTAINER
+from muster.api.values.rank_ranges import from_ranges
 from tests.fakes.history import Change, Object
 from tests.simulation.scenarios.scenario import (
     Collected,
@@ -183,6 +184,10 @@ class Kubelet:
 
     def _collect(self, process: Process) -> None:
         if self._exists(process):
+            status = (self.world.experiment_named(process.experiment_name) or {}).get("status") or {}
+            done = from_ranges(status.get("completedRanks", ""), process.size)
+            if process.left and (status.get("epoch") != process.epoch or process.rank not in done):
+                self.world.unseen_ends.add((process.experiment_name, process.epoch))
             self.world.api.remove(process.path)
 
     def _remove(self, process: Process) -> None:

@@ -12,7 +12,7 @@ from muster.api.errors import ApiError
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import Invariants
-from tests.simulation.plans.plan import COUNTED_IN_WRITES, FOREIGN_CHANGES, RESTART_DELAY, Fault, Plan
+from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES, FOREIGN_CHANGES, RESTART_DELAY, Fault, Plan
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.operators import OPERATORS
 from tests.simulation.scenarios.scenario import Scenario, path_of
@@ -66,6 +66,8 @@ class World:
         """What happened to which member: second, kind, experiment, epoch, rank."""
         self.unrecorded: set[tuple[str, int]] = set()
         """Experiments and epochs that lost a pod before any status said that all members had a node."""
+        self.unseen_ends: set[tuple[str, int]] = set()
+        """Experiments and epochs in which a finished rank's pod was removed before any status said that it is done."""
         self.writes: list[Write] = []
         self.injected: dict[Fault, float] = {}
         self.held_resource: dict[Fault, str] = {}
@@ -160,6 +162,13 @@ class World:
             self.unrecorded.add((process.experiment_name, process.epoch))
         if self.say:
             self.say(f"{self.loop.time():9.3f}  {kind} of {process.name}")
+
+    def ends_unseen(self, name: str) -> set[int]:
+        """Epochs in which a finished rank's pod was removed before a status said that the rank is done, while no daemon
+        ran, or while its watch had lost events: nothing shows that the pod was there."""
+        if not self.plan.has(*CRASHES, "drop", "expire"):
+            return set()
+        return {epoch for experiment, epoch in self.unseen_ends if experiment == name}
 
     # The daemon's runs
 
