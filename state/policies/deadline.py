@@ -15,7 +15,7 @@ from muster.state.policies import blocked
 from muster.state.policies.failure import spend
 from muster.state.record import Cause, Phase, Record
 from muster.state.rules import ClockAction, ClockName, ClockRule
-from muster.state.summary.messages import enumerate_missing, of_idle, of_lingering
+from muster.state.summary.messages import enumerate_missing, of_ends, of_idle, of_lingering
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
@@ -72,7 +72,9 @@ def _alerts_only(clock: ClockRule) -> bool:
 
 def sentence(context: Context, clock: ClockRule) -> str:
     """What has not happened, and within which time."""
-    return f"{clock.sentence.format_map(_Placeholders(context))} within {clock.after:g} s"
+    text = f"{clock.sentence.format_map(_Placeholders(context))} within {clock.after:g} s"
+    ends = of_ends(context) if clock.name is ClockName.TOTAL else ""
+    return f"{text}: {ends}" if ends else text
 
 
 class _Placeholders(dict[str, object]):

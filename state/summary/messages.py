@@ -4,7 +4,9 @@ They name the rank, the pod and the reason, in that order, because that is what 
 """
 
 from collections.abc import Iterable
+from itertools import islice
 
+from muster.api.values.rank_ranges import to_ranges
 from muster.state.context import Context
 from muster.state.plan import Member
 from muster.state.pod import Pod, PodPhase
@@ -68,6 +70,10 @@ def sentence(cause: Cause) -> str:
     return f"{who} {what}{where}{why}"
 
 
+NAMED = 3
+"""Ranks that a sentence names with their pods."""
+NAMED_RANGES = 100
+"""Characters of the ranges of ranks in a sentence."""
 EXACT = 16
 """Members of a gang up to which sentences give counts exactly."""
 
@@ -115,6 +121,26 @@ def of_idle(context: Context) -> str:
         return "no pod is there"
     more = f" and {len(idle) - 1} more" if len(idle) > 1 else ""
     return f"rank {pod.rank} ({pod.name}, {why_idle(pod)}){more}"
+
+
+def of_ends(context: Context) -> str:
+    """``rank 1 ended with exit code 0, rank 0 (run-worker-0-0-x7k2p, Running) did not``; empty where none has ended.
+
+    A rank that ended while others run on is most often what these wait for.
+    """
+    done, size = context.tally.done, context.plan.size
+    if not done or len(done) >= size:
+        return ""
+    ended = f"{'rank' if len(done) == 1 else 'ranks'} {to_ranges(sorted(done), NAMED_RANGES)} ended with exit code 0"
+    rest = list(islice((rank for rank in range(size) if rank not in done), NAMED))
+    named = ", ".join(_with_state(context, rank) for rank in rest)
+    more = f" and {size - len(done) - len(rest)} more" if size - len(done) > len(rest) else ""
+    return f"{ended}, {'rank' if len(rest) == 1 else 'ranks'} {named}{more} did not"
+
+
+def _with_state(context: Context, rank: int) -> str:
+    pod = context.tally.members.get(rank)
+    return f"{rank} ({pod.name}, {pod.phase})" if pod else f"{rank} (no pod)"
 
 
 def of_lingering(context: Context) -> str:

@@ -6,7 +6,6 @@ import re
 import pytest
 
 from muster.daemon.app import Daemon
-from muster.state.policies.completion import SAVE_PAUSE
 from muster.state.roll import CoordinatorState, RollAnswer
 from tests.daemon.virtual_daemon import RUN, Cluster, Roll, experiment, virtually
 
@@ -162,7 +161,7 @@ def test_a_large_gang_starts_and_ends_slowly_within_ten_status_writes() -> None:
             cluster.end(rank)
             await asyncio.sleep(5)
         assert cluster.status["phase"] == "Succeeded"
-        assert cluster.writes("PUT status") <= 10
+        assert cluster.writes("PUT status") <= 9
 
     virtually(story)
 
@@ -176,7 +175,7 @@ def test_ranks_that_run_on_after_others_ended_cost_few_writes() -> None:
             cluster.end(rank)
             await asyncio.sleep(20)
         assert cluster.status["reason"] == "RanksEnded"
-        assert cluster.status["completedRanks"].startswith("0-3")
-        assert cluster.writes("PUT status") - before <= 4 + 780 / SAVE_PAUSE
+        assert cluster.status["completedRanks"].startswith("0-")
+        assert cluster.writes("PUT status") - before <= 6
 
     virtually(story)

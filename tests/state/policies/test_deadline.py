@@ -12,6 +12,7 @@ from muster.state.roll import RankState
 from muster.state.rules import ClockAction, ClockName
 from muster.state.view.engine_facts import LiveRead
 from tests.builders import NOW, Clock, answer, clock_rules, plan, pod, record, view, view_of
+from tests.state.story import Story
 
 TOTAL, PENDING, STARTING, ASSEMBLY, TERMINATING = ClockName
 FAIL, RESTART, ALERT = ClockAction
@@ -177,3 +178,17 @@ def test_a_clock_ends_nothing_before_a_live_read(action: ClockAction) -> None:
 )
 def test_a_clock_that_ends_nothing_needs_no_live_read(clocks: dict[ClockName, Clock]) -> None:
     assert deadline.judge(case(clocks=clocks, now=NOW + 100, look=None, **STARTED)) is None
+
+
+def test_the_deadline_names_the_ranks_that_ended_and_those_that_did_not() -> None:
+    story = Story(plan(size=6, clocks={ClockName.TOTAL: Clock(60, ClockAction.FAIL)}))
+    story.assemble()
+    for rank in (0, 1, 2, 4):
+        story.end(rank)
+    story.look(60)
+    here = [story.plan.pod_name(member, 0) for member in story.plan.members() if member.rank in (3, 5)]
+    assert story.kept.reason == "DeadlineExceeded"
+    assert story.kept.message == (
+        "the experiment did not finish within 60 s: ranks 0-2,4 ended with exit code 0, "
+        f"ranks 3 ({here[0]}, Running), 5 ({here[1]}, Running) did not"
+    )
