@@ -212,6 +212,13 @@ def test_no_rule_is_at_the_root_where_the_api_server_names_no_field() -> None:
     assert "x-kubernetes-validations" not in SCHEMA
 
 
+def test_defaults_keep_the_rules_as_they_are_written() -> None:
+    """The API server refuses a CRD whose default breaks a rule; it does not fill the default's own fields first."""
+    for path, node in nodes(SCHEMA):
+        if "default" in node:
+            assert list(broken_rules(node, node["default"])) == [], path
+
+
 def test_only_what_runs_is_immutable() -> None:
     spec = SCHEMA["properties"]["spec"]["properties"]
     frozen = {

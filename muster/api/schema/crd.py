@@ -107,11 +107,14 @@ _SPAN: Final = "matches('^[0-9]{1,9}[hms]$')"
 _GROWS: Final = "duration(self.initial) <= duration(self.max)"
 BACKOFF_RULES: Final = (
     (
-        f"self.initial == '5s' && self.max == '5m' || !self.initial.{_SPAN} || !self.max.{_SPAN} || {_GROWS}",
+        "!has(self.initial) || !has(self.max) || self.initial == '5s' && self.max == '5m' || "
+        f"!self.initial.{_SPAN} || !self.max.{_SPAN} || {_GROWS}",
         "initial is longer than max: raise max or lower initial",
     ),
 )
 """Durations of one term, the defaults first because they cost nothing; CEL knows no weeks and days, and no spaces.
+
+The API server tries a rule on the default of its object (`{}`) without the defaults of the fields in it.
 
 A span that overflows it is refused too."""
 
