@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from muster.api.names import KIND, LABEL_UID
+from muster.api.names import KIND, SELECTOR, selector_of
 from muster.daemon.experiments import ExperimentIndex
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -23,7 +23,7 @@ from muster.watchers.services import ServiceRecord
 
 log = structlog.get_logger()
 
-OURS = {"labelSelector": pods.SELECTOR}
+OURS = {"labelSelector": SELECTOR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Informers:
         seen = await list_all(
             self._transport,
             in_namespace(plan.namespace, pods.PATH),
-            {"labelSelector": f"{LABEL_UID}={plan.uid},{pods.SELECTOR}"},
+            {"labelSelector": selector_of(plan.uid)},
             pods.DECODER,
             page_size=self._settings.page_size,
         )

@@ -22,6 +22,7 @@ MANAGER = "muster"
 LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 LABEL_EXPERIMENT = "muster.dev/experiment"
 LABEL_UID = "muster.dev/experiment-uid"
+"""The label that the daemon selects pods and Services by, everywhere: watches, live reads, barrier, Service."""
 LABEL_GROUP = "muster.dev/group"
 LABEL_JOB = "muster.dev/job-index"
 LABEL_POD = "muster.dev/pod-index"
@@ -29,6 +30,15 @@ LABEL_RANK = "muster.dev/rank"
 LABEL_EPOCH = "muster.dev/epoch"
 LABEL_ATTEMPT = "muster.dev/attempt"
 LABEL_ROLE = "muster.dev/role"
+
+SELECTOR = LABEL_UID
+"""Label selector of the pods and Services of all experiments: those that have the label."""
+
+
+def selector_of(uid: str) -> str:
+    """Label selector of the pods and the Service of the Experiment of that uid."""
+    return f"{LABEL_UID}={uid}"
+
 
 ANNOTATION_COMMAND_SOURCE = "muster.dev/manifest"
 """Where an Experiment came from: the manifest's file name, for people."""

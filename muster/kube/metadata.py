@@ -31,6 +31,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False):
     resource_version: str = msgspec.field(name="resourceVersion", default="")
     deletion_timestamp: str | None = msgspec.field(name="deletionTimestamp", default=None)
     owners: tuple[OwnerReference, ...] | None = msgspec.field(name="ownerReferences", default=None)
+    labels: dict[str, str] | None = None
 
     @property
     def version(self) -> int:

@@ -1,16 +1,23 @@
-"""Decides whether an object that exists already is our own."""
+"""Decides whether an object that exists already is our own, and whether a created one is as it was sent."""
+
+from collections.abc import Mapping
 
 from muster.api.errors import Conflict, NotFound
-from muster.api.names import API_VERSION, KIND
+from muster.api.names import API_VERSION, GROUP, KIND
 from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Calls
 from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
 
+SHOWN = 63
+"""Characters of a label's value that are shown; Kubernetes allows no more."""
 
-async def recognise(calls: Calls, plan: Plan, kind: str, name: str) -> int | Refusal:
-    """The resourceVersion of the object of that name if the plan's Experiment controls it, else the refusal.
+
+async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int | Refusal:
+    """The resourceVersion of the object of that name if it is the plan's Experiment's, else the refusal.
+
+    The Experiment must control it, and it must have these labels.
 
     Names are deterministic, so an object of ours was created by an earlier request whose answer was lost.
     Raises ``Conflict`` when the object was deleted between the create and this GET.
@@ -29,8 +36,27 @@ async def recognise(calls: Calls, plan: Plan, kind: str, name: str) -> int | Ref
     found = read(answer, Object, f"GET {path}").metadata
     owner = found.controller
     if owner is not None and owner.uid == plan.uid:
-        return found.version
+        return as_sent(kind, found, plan, labels)
     return name_taken(kind, found, plan)
+
+
+def as_sent(kind: str, found: Metadata, plan: Plan, labels: Mapping[str, str]) -> int | Refusal:
+    """The object's resourceVersion if it has the labels that it is selected and recognised by, else the refusal.
+
+    Without them no watch would show it, and the experiment would wait for it without a word.
+    """
+    held = found.labels or {}
+    changed = next((name for name, value in labels.items() if held.get(name) != value), None)
+    if changed is None:
+        return found.version
+    now = repr(held[changed][:SHOWN]) if changed in held else "missing"
+    return Refusal(
+        f"{kind}Altered",
+        f"{kind} {plan.namespace}/{found.name} was created with {changed}={labels[changed]}; the label is now {now}. "
+        f"An admission webhook or policy, or a person, changed it: leave labels under {GROUP}/ as they are, and delete "
+        f"that {kind}. Muster tries again.",
+        final=False,
+    )
 
 
 def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:

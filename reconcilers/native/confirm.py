@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from muster.api.errors import NotFound
-from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
+from muster.api.names import LABEL_EPOCH, LABEL_RANK, selector_of
 from muster.api.values.printable import small_number
 from muster.api.values.rank_ranges import from_ranges
 from muster.kube.metadata import Metadata, read
@@ -97,15 +97,6 @@ PAGE = 500
 """Pods per page: the page size of Kubernetes' own clients (client-go: tools/pager)."""
 
 
-class _Labels(msgspec.Struct, frozen=True, gc=False):
-    epoch: str = msgspec.field(name=LABEL_EPOCH, default="")
-    rank: str = msgspec.field(name=LABEL_RANK, default="")
-
-
-class _Metadata(Metadata, frozen=True, gc=False):
-    labels: _Labels | None = None
-
-
 class _PodStatus(msgspec.Struct, frozen=True, gc=False):
     phase: str = ""
 
@@ -113,18 +104,18 @@ class _PodStatus(msgspec.Struct, frozen=True, gc=False):
 class LivePod(msgspec.Struct, frozen=True, gc=False):
     """The fields of a pod that the barrier reads."""
 
-    metadata: _Metadata
+    metadata: Metadata
     status: _PodStatus = _PodStatus()
 
     @property
     def epoch(self) -> int:
         """The epoch that the pod is labelled with; -1 for nonsense."""
-        return small_number(self.metadata.labels.epoch) if self.metadata.labels else -1
+        return small_number((self.metadata.labels or {}).get(LABEL_EPOCH))
 
     @property
     def rank(self) -> int:
         """The rank that the pod is labelled with; -1 for nonsense."""
-        return small_number(self.metadata.labels.rank) if self.metadata.labels else -1
+        return small_number((self.metadata.labels or {}).get(LABEL_RANK))
 
     def member_of(self, plan: Plan) -> bool:
         """Whether the pod is controlled by the plan's Experiment, and named as one of its members.
@@ -157,7 +148,7 @@ async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
     """
     path, token = core(plan.namespace, "pods"), ""
     while True:
-        params = {"labelSelector": f"{LABEL_UID}={plan.uid}", "limit": str(PAGE)}
+        params = {"labelSelector": selector_of(plan.uid), "limit": str(PAGE)}
         if token:
             params["continue"] = token
         page = read(await calls.do("GET", path, params=params), _Pods, f"GET {path}")

@@ -3,11 +3,11 @@
 from muster.api.errors import AlreadyExists, ApiError
 from muster.kube.metadata import Object, read
 from muster.kube.paths import core
-from muster.reconcilers.native.adoption import recognise
+from muster.reconcilers.native.adoption import as_sent, recognise
 from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.render.encode import Unrenderable
-from muster.reconcilers.render.pod import PodTemplate
+from muster.reconcilers.render.pod import PodTemplate, identity
 from muster.reconcilers.result import Outcome
 from muster.state.actions import CreatePods
 from muster.state.plan import Member, Plan
@@ -30,16 +30,17 @@ async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
 
     async def create(member: Member) -> int | Refusal:
         name = plan.pod_name(member, action.epoch)
+        labels = identity(plan, member, action.epoch)
         try:
             body = templates[member.group].render(member)
             answer = await calls.create(plan, "pods", body, strict[member.group])
         except AlreadyExists:
-            return await recognise(calls, plan, "Pod", name)
+            return await recognise(calls, plan, "Pod", name, labels)
         except ApiError as error:
             if refusal := refusal_of(error, "create", "Pod", name, plan):
                 return refusal
             raise
-        return read(answer, Object, f"POST {path}").metadata.version
+        return as_sent("Pod", read(answer, Object, f"POST {path}").metadata, plan, labels)
 
     batch = Batch[Member]()
     await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, calls.create_slots(plan))

@@ -1,7 +1,9 @@
 """EnsureService: creates the headless Service unless the Experiment owns one already."""
 
 from muster.api.errors import AlreadyExists, ApiError
-from muster.reconcilers.native.adoption import recognise
+from muster.api.names import LABEL_UID
+from muster.kube.metadata import Object, read
+from muster.reconcilers.native.adoption import as_sent, recognise
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.render.encode import Unrenderable, to_json
@@ -18,12 +20,13 @@ async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
     except Unrenderable as error:
         return Outcome(refusal=rejected(error, "Service"))
     try:
-        await calls.create(plan, "services", body)
+        answer = await calls.create(plan, "services", body)
     except AlreadyExists:
-        found = await recognise(calls, plan, "Service", plan.name)
+        found = await recognise(calls, plan, "Service", plan.name, {LABEL_UID: plan.uid})
         return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)
     except ApiError as error:
         if refusal := refusal_of(error, "create", "Service", plan.name, plan):
             return Outcome(refusal=refusal)
         raise
-    return Outcome(service=True)
+    made = as_sent("Service", read(answer, Object, "POST services").metadata, plan, {LABEL_UID: plan.uid})
+    return Outcome(refusal=made) if isinstance(made, Refusal) else Outcome(service=True)

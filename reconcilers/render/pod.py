@@ -31,11 +31,13 @@ from muster.api.names import (
     CONTAINER,
     LABEL_ATTEMPT,
     LABEL_EPOCH,
+    LABEL_EXPERIMENT,
     LABEL_GROUP,
     LABEL_JOB,
     LABEL_POD,
     LABEL_RANK,
     LABEL_ROLE,
+    LABEL_UID,
     SHM_PATH,
     SHM_VOLUME,
 )
@@ -79,6 +81,19 @@ class PodTemplate:
         for index, slot in self._fillings:
             pieces[index] = msgspec.json.encode(getattr(place, slot))
         return b"".join(pieces)
+
+
+def identity(plan: Plan, member: Member, epoch: int) -> dict[str, str]:
+    """The labels by which a member's pod is selected and recognised, by the SDK (which has a name) too."""
+    return {
+        LABEL_UID: plan.uid,
+        LABEL_EXPERIMENT: plan.name,
+        LABEL_GROUP: member.group,
+        LABEL_JOB: str(member.job),
+        LABEL_POD: str(member.pod),
+        LABEL_RANK: str(member.rank),
+        LABEL_EPOCH: str(epoch),
+    }
 
 
 def _place(plan: Plan, group: Group, member: Member, epoch: int) -> Place:

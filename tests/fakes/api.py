@@ -277,11 +277,16 @@ def _check(said: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
 
 
 def _selector(params: Mapping[str, str]) -> Callable[[Object], bool]:
-    wanted = dict(_pairs(params.get("labelSelector", "")))
-    return lambda obj: wanted.items() <= obj["metadata"].get("labels", {}).items()
+    terms = list(_pairs(params.get("labelSelector", "")))
+
+    def chosen(obj: Object) -> bool:
+        labels = obj["metadata"].get("labels", {})
+        return all(key in labels and value in (None, labels[key]) for key, value in terms)
+
+    return chosen
 
 
-def _pairs(selector: str) -> Iterator[tuple[str, str]]:
+def _pairs(selector: str) -> Iterator[tuple[str, str | None]]:
     for term in filter(None, selector.split(",")):
-        key, _, value = term.partition("=")
-        yield key, value
+        key, equals, value = term.partition("=")
+        yield key, value if equals else None

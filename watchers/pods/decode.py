@@ -4,7 +4,7 @@ import re
 from socket import AF_INET, AF_INET6, inet_pton
 from sys import intern
 
-from muster.api.names import GROUP, KIND, LABEL_MANAGED_BY, MANAGER
+from muster.api.names import GROUP, KIND
 from muster.api.values.printable import MESSAGE, clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection, version_of
@@ -13,8 +13,6 @@ from muster.watchers.pods.containers import first_exit, survey, waiting_of
 from muster.watchers.pods.document import Condition, Labels, Metadata, Owner, PodDocument, Status
 
 PATH = "/api/v1/pods"
-SELECTOR = f"{LABEL_MANAGED_BY}={MANAGER}"
-"""Label selector of every object that Muster creates."""
 
 # Looking up an enum member takes longer than the comparison, and every event needs four.
 _RUNNING, _SUCCEEDED = PodPhase.RUNNING, PodPhase.SUCCEEDED

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Forbidden
+from muster.api.names import SELECTOR
 from muster.kube.connection import Connection
 from muster.kube.listwatch.listing import ObjectList
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -109,7 +110,7 @@ async def scripted(
         run.reflector = Reflector(
             connection,
             pods.PATH,
-            {"labelSelector": pods.SELECTOR},
+            {"labelSelector": SELECTOR},
             pods.DECODER,
             run.store,
             clock=lambda: run.now,
@@ -159,7 +160,7 @@ async def test_a_streamed_list_becomes_the_watch(tmp_path: Path) -> None:
         length = int(first.params.pop("timeoutSeconds"))
         assert 300 <= length <= 600
         assert first.params == {
-            "labelSelector": "app.kubernetes.io/managed-by=muster",
+            "labelSelector": "muster.dev/experiment-uid",
             "watch": "true",
             "allowWatchBookmarks": "true",
             "sendInitialEvents": "true",
@@ -177,7 +178,7 @@ async def test_a_partial_list_is_not_delivered(tmp_path: Path) -> None:
     ) as run:
         assert run.changes == [("b", 0, 5)]
         assert run.server.requests[1].params == {
-            "labelSelector": pods.SELECTOR,
+            "labelSelector": SELECTOR,
             "limit": "500",
         }  # and no resourceVersion=0
         assert run.server.requests[2].params["resourceVersion"] == "6"

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from muster.api.errors import Expired, Throttled, Unreachable
+from muster.api.names import SELECTOR
 from muster.kube.connection import Connection
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -66,7 +67,7 @@ class BadNetwork:
 
 
 def body(name: str) -> bytes:
-    labels = {"app.kubernetes.io/managed-by": "muster", "muster.dev/rank": name.removeprefix("p")}
+    labels = {SELECTOR: "uid-1", "muster.dev/rank": name.removeprefix("p")}
     pod = {"metadata": {"name": name, "labels": labels}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
     return json.dumps(pod).encode()
 
@@ -86,15 +87,15 @@ async def disturb(connection: Connection, random: Random, steps: int, looks: Cal
             alive.remove(name)
             await connection.request("DELETE", f"{PODS}/{name}", params={"gracePeriodSeconds": "0"})
             continue
-        label = random.choice(["muster", "muster", "somebody-else"])
-        patch = {"metadata": {"labels": {"app.kubernetes.io/managed-by": label, "step": str(number)}}}
+        label = random.choice(["uid-1", "uid-1", None])
+        patch = {"metadata": {"labels": {SELECTOR: label, "step": str(number)}}}
         await connection.request(
             "PATCH", f"{PODS}/{name}", body=json.dumps(patch).encode(), content_type="application/merge-patch+json"
         )
 
 
 async def truth(connection: Connection) -> tuple[dict[str, Pod], int]:
-    answer = await connection.request("GET", pods.PATH, params={"labelSelector": pods.SELECTOR})
+    answer = await connection.request("GET", pods.PATH, params={"labelSelector": SELECTOR})
     page = pods.DECODER.page(answer.body)
     return {pod.uid: pod for pod in page.objects}, page.version
 
@@ -119,7 +120,7 @@ async def test_the_store_ends_equal_to_the_server(tmp_path: Path, seed: int) -> 
     reflector = Reflector(
         network,
         pods.PATH,
-        {"labelSelector": pods.SELECTOR},
+        {"labelSelector": SELECTOR},
         pods.DECODER,
         store,
         clock=asyncio.get_running_loop().time,
@@ -130,7 +131,7 @@ async def test_the_store_ends_equal_to_the_server(tmp_path: Path, seed: int) -> 
     )
 
     async def look() -> None:
-        query = {"labelSelector": pods.SELECTOR}
+        query = {"labelSelector": SELECTOR}
         found = await list_all(connection, pods.PATH, query, pods.DECODER, page_size=3)
         if store.synced:
             reflector.learn(found, list(store))

@@ -63,7 +63,6 @@ async def test_a_native_sidecar_ends_after_its_member(here: Site) -> None:
     await here.says("run", "^Succeeded AllMembersSucceeded", 30)
 
 
-@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 6: managed-by rewritten by a policy")
 async def test_a_policy_that_rewrites_managed_by_does_no_harm(here: Site) -> None:
     label = 'Object{metadata: Object.metadata{labels: {"app.kubernetes.io/managed-by": "platform"}}}'
     async with mutation(here, label):
@@ -89,7 +88,6 @@ async def test_no_clock_runs_while_a_gate_is_on_the_pods(here: Site) -> None:
         raise NotSaid(seen.message)
 
 
-@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 1: a pod of another namespace decides")
 async def test_pods_of_another_namespace_decide_nothing(here: Site) -> None:
     await here.submit("run")
     await here.phase("run", "Running")

@@ -77,6 +77,33 @@ async def test_a_foreign_pod_of_that_name_is_a_final_refusal() -> None:
         assert word in taken.message
 
 
+@pytest.mark.parametrize(
+    ("label", "value", "shown"),
+    [("muster.dev/experiment-uid", None, "missing"), ("muster.dev/rank", "7", "'7'"), ("muster.dev/epoch", "", "''")],
+)
+async def test_a_pod_whose_labels_were_changed_is_said(label: str, value: str | None, shown: str) -> None:
+    """No watch would show it as a member: without a word the experiment would wait for it for ever."""
+    bench, plan = Bench(), gang(1)
+    await create(bench, plan)
+    held = bench.api.objects[pod_path(plan, 0)]
+    labels = {name: kept for name, kept in held["metadata"]["labels"].items() if name != label}
+    labels |= {} if value is None else {label: value}
+    bench.api.put(pod_path(plan, 0), {**held, "metadata": {**held["metadata"], "labels": labels}})
+    said = refusal(await create(bench, plan))
+    assert (said.reason, said.final) == ("PodAltered", False)
+    assert f"{label}=" in said.message
+    assert f"the label is now {shown}" in said.message
+
+
+async def test_labels_for_people_may_be_changed() -> None:
+    bench, plan = Bench(), gang(1)
+    await create(bench, plan)
+    held = bench.api.objects[pod_path(plan, 0)]
+    labels = held["metadata"]["labels"] | {"app.kubernetes.io/managed-by": "platform", "muster.dev/role": "x"}
+    bench.api.put(pod_path(plan, 0), {**held, "metadata": {**held["metadata"], "labels": labels}})
+    assert (await create(bench, plan)).refusal is None
+
+
 async def test_a_pod_without_a_controller_is_not_ours() -> None:
     bench, plan = Bench(), gang(1)
     bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"ownerReferences": [{"uid": plan.uid}]}})

@@ -12,9 +12,8 @@ from math import inf
 from typing import TYPE_CHECKING, NoReturn
 
 from muster.api.errors import error_of
-from muster.api.names import PLURAL
+from muster.api.names import PLURAL, SELECTOR
 from muster.kube.transport import Answer
-from muster.watchers.pods.decode import SELECTOR
 from tests.fakes.history import Change, encode
 from tests.fakes.watching import Delivery
 from tests.simulation.oracles.own_writes import OwnWrites
