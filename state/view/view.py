@@ -166,6 +166,7 @@ class View:
     def clock_stepped(self, seconds: float) -> None:
         """The wall clock was set: times of this view are of the clock as it was."""
         self.engine.clock_stepped(seconds)
+        self.writes.clock_stepped(seconds)
         if self.unsaved_since is not None:
             self.unsaved_since += seconds
         if self.probe is not None:

@@ -28,6 +28,11 @@ class WriteBudget:
         """A write is made."""
         self.spent = self._spent(now) + REFILL
 
+    def clock_stepped(self, seconds: float) -> None:
+        """The wall clock was set: the bucket is as full as before."""
+        if self.spent:
+            self.spent += seconds
+
     def _spent(self, now: float) -> float:
         """Between an empty bucket and a full one, also after a wall clock that was set back."""
         return min(max(self.spent, now), now + BURST * REFILL)

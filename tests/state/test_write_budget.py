@@ -1,5 +1,6 @@
 """The write budget: six in a row, then five a minute."""
 
+from muster.state.view.view import View
 from muster.state.view.write_budget import BURST, REFILL, WriteBudget
 from tests.builders import NOW
 
@@ -33,3 +34,11 @@ def test_a_clock_that_was_set_back_costs_one_full_bucket_at_most() -> None:
     budget = WriteBudget()
     writes(60.0, budget=budget)
     assert budget.free_at(NOW - 86400) <= NOW - 86400 + REFILL
+
+
+def test_a_wall_clock_that_is_set_back_costs_no_write() -> None:
+    """Without it the bucket would have been full an hour from now, and until then each write is 12 s away."""
+    seen = View()
+    seen.writes.spend(NOW)
+    seen.clock_stepped(-3600.0)
+    assert seen.writes.free_at(NOW - 3600.0) == NOW - 3600.0
