@@ -47,7 +47,7 @@ def random_names() -> Swaps:
 def no_live_check() -> Swaps:
     """An epoch is launched on what the caches show."""
 
-    async def yes(calls: Calls, action: ConfirmLaunch, plan: Plan) -> Outcome:
+    async def yes(calls: Calls, action: ConfirmLaunch, plan: Plan, record: Record) -> Outcome:
         return Outcome(confirmed=True)
 
     return [swap(engine, "confirm_launch", yes)]
@@ -57,7 +57,7 @@ def no_live_check() -> Swaps:
 def loss_taken_for_granted() -> Swaps:
     """A pod that is missing in the cache is taken for gone."""
 
-    async def yes(calls: Calls, action: ConfirmLoss, plan: Plan) -> Outcome:
+    async def yes(calls: Calls, action: ConfirmLoss, plan: Plan, record: Record) -> Outcome:
         return Outcome(lost=True)
 
     return [swap(engine, "confirm_loss", yes)]
@@ -117,7 +117,9 @@ def status_written_twice() -> Swaps:
     """A step writes the status twice, the second time with a new time only."""
     write = Controller._write
 
-    async def twice(self: Controller, entry: Entry, record: Record, story: tuple[StoryLine, ...]) -> None:
+    async def twice(
+        self: Controller, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0
+    ) -> None:
         await write(self, entry, record, story)
         await write(self, entry, structs.replace(record, updated_at=record.updated_at + 1.0), ())
 

@@ -34,7 +34,7 @@ def unmoved(world: World, clean: Mapping[str, Course], alone: Course | None) -> 
     if alone is not None and not world.plan.faults:
         yield from _compare("run", found["run"], alone)
     hit = {_namespace(world, fault) for fault in world.plan.faults}
-    if None in hit or world.plan.shuffle:
+    if not hit or None in hit or world.plan.shuffle:
         return
     for name, wanted in clean.items():
         if path_of(name).split("/")[5] not in hit:

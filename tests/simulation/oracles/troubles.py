@@ -9,12 +9,14 @@ from math import inf
 
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.masks import unrecorded_epochs
-from tests.simulation.plans.plan import FOREIGN_CHANGES
+from tests.simulation.plans.plan import CRASHES, FOREIGN_CHANGES
 from tests.simulation.scenarios.scenario import Trouble, path_of
 from tests.simulation.world.world import EPOCH, World
 
 SAID = 5.0
 """Seconds within which status.message says what is wrong at the latest."""
+QUIET = 8.0
+"""Seconds for which a daemon that has just started listens to a silent roll."""
 CLEARED = 5.0
 """Seconds within which Stuck is withdrawn."""
 TROUBLESOME = ("refuse", "lose", "late", "stale", "hold", "drop", "slow-answer", "skew", "step-clock")
@@ -49,6 +51,8 @@ def troubled(world: World) -> Iterator[str]:
 
 def _judge(world: World, trouble: Trouble, statuses: list[Said]) -> Iterator[str]:
     late = sum(fault.seconds for fault in world.plan.faults)
+    if world.plan.has(*CRASHES) and trouble.within < inf:
+        late += QUIET + trouble.within  # the daemon that takes over may have to wait as long again
     if trouble.until is not None and late >= trouble.until - trouble.since:
         return  # it may be over before the daemon hears of it
     due = trouble.since + trouble.within + late

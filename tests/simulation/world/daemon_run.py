@@ -66,7 +66,7 @@ class DaemonRun:
             random=Random(f"{world.plan.seed}/{self.number}"),
             instance=f"run-{self.number}",
             version="0",
-            make_prober=lambda target: WorldProber(world.gang, target),
+            make_prober=lambda target: WorldProber(world.gang, target, self.clock),
         )
         informers = self.daemon.informers
         informers._settings = replace(informers._settings, page_size=PAGE_SIZE)  # noqa: SLF001 - no setting of musterd

@@ -4,7 +4,7 @@ Probe answers are made from the same facts as the pods, so the two never contrad
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from muster.state.actions import ProbeTarget
@@ -143,9 +143,8 @@ class Gang:
         """Wait until something changes in any gang."""
         await self._changed_event.wait()
 
-    def answer(self, address: str) -> RollAnswer:
-        """Probe the process at that address."""
-        at = self.world.clock()
+    def answer(self, address: str, at: float) -> RollAnswer:
+        """Probe the process at that address; ``at`` is the prober's time."""
         found = [p for p in self.world.kubelet.processes.values() if p.ip and p.address == address]
         process = found[-1] if found else None
         if process is None or process.node_lost:
@@ -175,20 +174,21 @@ def _state(process: Process | None) -> RankState:
 class WorldProber:
     """A prober that reads the world's state directly."""
 
-    def __init__(self, gang: Gang, target: ProbeTarget) -> None:
+    def __init__(self, gang: Gang, target: ProbeTarget, clock: Callable[[], float]) -> None:
         self._gang = gang
+        self._clock = clock
         self._address = target.address
 
     async def snapshot(self) -> RollAnswer:
         await asyncio.sleep(PROBE)
-        return self._gang.answer(self._address)
+        return self._gang.answer(self._address, self._clock())
 
     async def changes(self) -> AsyncIterator[RollAnswer]:
         """Yield an answer per change, until the coordinator is gone or a member has left in good order."""
-        last = self._gang.answer(self._address)
+        last = self._gang.answer(self._address, self._clock())
         while last.coordinator is CoordinatorState.SERVING and not last.left:
             await self._gang.changed()
-            answer = self._gang.answer(self._address)
+            answer = self._gang.answer(self._address, self._clock())
             if (answer.coordinator, answer.states) != (last.coordinator, last.states):
                 yield answer
             last = answer
