@@ -28,7 +28,8 @@ def moved(record: Record, seconds: float) -> Record:
         return replace(record, ending_at=_plus(record.ending_at, seconds))
     changes: dict[str, object] = {name: _plus(getattr(record, name), seconds) for name in (*_PHASE, "resume_at")}
     if record.blocked:
-        changes["blocked"] = replace(record.blocked, since=record.blocked.since + seconds)
+        times = {"since": record.blocked.since + seconds, "gone_at": _plus(record.blocked.gone_at, seconds)}
+        changes["blocked"] = replace(record.blocked, **times)
     return replace(record, **changes)
 
 
@@ -41,8 +42,9 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
         at = getattr(record, name)
         if at is not None and at > limit:
             changes[name] = now
-    if record.blocked and record.blocked.since > limit:
-        changes["blocked"] = replace(record.blocked, since=now)
+    if (held := record.blocked) and max(held.since, held.gone_at or 0.0) > limit:
+        gone_at = None if held.gone_at is None else min(held.gone_at, now)
+        changes["blocked"] = replace(held, since=min(held.since, now), gone_at=gone_at)
     if record.resume_at is not None:
         ahead = record.phase_at - now if record.phase_at > limit else 0.0
         resume_at = min(record.resume_at - ahead, now + plan.backoff.maximum)

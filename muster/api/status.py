@@ -120,6 +120,7 @@ class Blocked(msgspec.Struct, frozen=True, gc=False):
 
     reason: Annotated[Reason, Wire("The obstacle in one word, such as ImagePullBackOff.")]
     since: Annotated[Time, Wire("Since when there is an obstacle of this kind.", name="time")]
+    gone_at: Annotated[Time | None, Wire("Since when it is not seen, while it may come back.", name="goneTime")] = None
 
 
 class StoryLine(msgspec.Struct, frozen=True, gc=False):

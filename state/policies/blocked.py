@@ -18,6 +18,10 @@ the scheduler's own  no node fits a member (``Unschedulable``)                  
 An obstacle is an alert and no verdict: the clocks decide. While a gate is on a pod no clock runs: the times from which
 clocks count are moved by the time in the queue when the gates are gone.
 
+A container that is started again and again (an init container in CrashLoopBackOff) is no obstacle while it runs for a
+moment. So an obstacle that was called Stuck stays for ``LINGER`` seconds after it was seen last, while the member has
+not started.
+
 Kubelets alternate between reasons while they retry (ErrImagePull, ImagePullBackOff), and members may be held by
 different ones: another reason of the same kind does not start the patience anew, and so cannot flap Stuck.
 """
@@ -46,6 +50,8 @@ ENDED_PATIENCE = 300.0
 """Seconds: rank 0 may write results for minutes when the others have ended."""
 ENDS_TOGETHER = 10.0
 """Seconds between ends that are no news: members of a gang never end in the same instant."""
+LINGER = 10.0
+"""Seconds without the obstacle after which a container counts as made, if its program has not started sooner."""
 NAMED = 8
 """How many members a sentence names."""
 
@@ -112,11 +118,26 @@ def track(context: Context, obstacle: Obstacle | None) -> Record:
     if queued(record) and not same_kind:
         record = _out_of_the_queue(record, now)
     if obstacle is None:
-        return record if before is None else replace(record, blocked=None)
+        return record if before is None else replace(record, blocked=_lingering(context, before))
     if before and before.reason == obstacle.reason:
-        return record
+        return record if before.gone_at is None else replace(record, blocked=Blocked(before.reason, before.since))
     since = before.since if before and same_kind else now
     return replace(record, blocked=Blocked(obstacle.reason, since))
+
+
+def _lingering(context: Context, before: Blocked) -> Blocked | None:
+    """The obstacle that is not seen now, as long as it may come back."""
+    stuck = _kind(before.reason) == "container" and context.now >= before.since + CONTAINER_PATIENCE
+    if not stuck or not context.tally.idle or not context.record.gathering:
+        return None
+    if before.gone_at is None:
+        return replace(before, gone_at=context.now)
+    return before if context.now < before.gone_at + LINGER else None
+
+
+def lingers_until(record: Record) -> float | None:
+    """When an obstacle that is not seen now is over."""
+    return record.blocked.gone_at + LINGER if record.blocked and record.blocked.gone_at is not None else None
 
 
 def due(record: Record, obstacle: Obstacle | None) -> float | None:

@@ -207,6 +207,10 @@ def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
     alarm = (refusal.reason, refusal.message) if refusal else next(iter(alerts(context)), None)
     if alarm is None and gathered.obstacle and obstacle and due is not None and due <= context.now:
         alarm = obstacle.reason, obstacle.message
+    lingers_until = blocked.lingers_until(context.record)
+    if alarm is None and lingers_until is not None and (before := _persisted_stuck(context)):
+        soon = [at for at in (gathered.look_again, lingers_until) if at is not None]
+        gathered, alarm = replace(gathered, look_again=min(soon)), before
     alarm = alarm or disruptions.loop(context)
     if alarm is None:
         return gathered

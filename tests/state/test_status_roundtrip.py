@@ -42,7 +42,7 @@ RECORDS = st.builds(
 FULL = Record(
     generation=3, phase=Phase.RESTARTING, phase_at=11.0, reason="BackingOff", message="soon", epoch=2, restarts=1,
     disruptions=1, consecutive_disruptions=1, completed="0-1,3", started_at=1.5, epoch_at=2.0, scheduled_at=3.0,
-    assembling_at=4.0, assembled_at=5.0, ending_at=6.0, blocked=Blocked("ImagePullBackOff", 3.5),
+    assembling_at=4.0, assembled_at=5.0, ending_at=6.0, blocked=Blocked("ImagePullBackOff", 3.5, 4.5),
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4, coordinator="w-0.run:1234",
     roll=RollCall(4, 3, (2,)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
@@ -68,7 +68,11 @@ WIRE: dict[str, Any] = {
     "scheduledTime": "1970-01-01T00:00:03.000000Z",
     "assemblingTime": "1970-01-01T00:00:04.000000Z",
     "assembledTime": "1970-01-01T00:00:05.000000Z",
-    "blocked": {"reason": "ImagePullBackOff", "time": "1970-01-01T00:00:03.500000Z"},
+    "blocked": {
+        "reason": "ImagePullBackOff",
+        "time": "1970-01-01T00:00:03.500000Z",
+        "goneTime": "1970-01-01T00:00:04.500000Z",
+    },
     "endingTime": "1970-01-01T00:00:06.000000Z",
     "resumeTime": "1970-01-01T00:00:07.000000Z",
     "finishTime": "1970-01-01T00:00:08.000000Z",

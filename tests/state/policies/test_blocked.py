@@ -115,6 +115,48 @@ def test_a_kubelet_that_alternates_between_reasons_flaps_nothing() -> None:
     assert story.writes <= writes + 11, "the words follow, from the budget"
 
 
+def test_an_init_container_that_is_started_again_and_again_does_not_flap_stuck() -> None:
+    story = launched()
+    story.schedule()
+    for pause in (10, 20, 40, 80, 160, 300, 300):
+        story.set(1, waiting_reason="CrashLoopBackOff")
+        story.look(AT_ONCE)
+        story.look(pause)
+        story.set(1, waiting_reason="PodInitializing")  # it runs for three seconds and fails
+        story.look(AT_ONCE)
+        story.look(3)
+    assert (story.told.count("Stuck"), story.told.count("NotStuck")) == (1, 0)
+
+
+def test_a_container_counts_as_made_10_s_after_the_obstacle_was_seen_last() -> None:
+    story = launched()
+    story.schedule()
+    story.set(1, **TYPO)
+    story.look(AT_ONCE)
+    story.look(60)
+    story.set(1, waiting_reason="ContainerCreating", waiting_message="")
+    story.look(AT_ONCE)
+    assert story.last is not None
+    assert story.last.wake_at == story.now + blocked.LINGER
+    story.look(blocked.LINGER - 0.1)
+    assert story.condition(STUCK) == (True, "ImagePullBackOff")
+    story.look(0.1)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    assert story.kept.blocked is None
+
+
+def test_a_gang_whose_programs_run_is_not_stuck_at_once() -> None:
+    story = launched()
+    story.schedule()
+    story.set(1, **TYPO)
+    story.look(AT_ONCE)
+    story.look(60)
+    story.set(1, waiting_reason="", waiting_message="")
+    story.start()
+    story.look(AT_ONCE)
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
 def test_members_held_by_different_reasons_are_stuck_in_time() -> None:
     story = launched()
     story.schedule()
