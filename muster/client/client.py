@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequ
 from dataclasses import dataclass
 from pathlib import Path
 
-from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
+from muster.api.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
 from muster.api.manifest.load import AICHOR, Loaded, experiment_object, load_manifest
 from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
 from muster.client.cluster_choice import connect
@@ -221,14 +221,24 @@ class Client:
     async def explain(self, name: str, *, namespace: str | None = None) -> Explanation:
         """What an experiment waits for, its members and its Events.
 
-        Events are left out where they may not be read.
+        Pods and Events that may not be read are left out, and named in ``unreadable``.
         """
         experiment = await self.get(name, namespace=namespace)
-        members = await self.members(name, namespace=namespace)
+        members: Sequence[Member] = ()
         events: Sequence[EventSummary] = ()
-        with contextlib.suppress(ApiError):
+        unreadable: list[str] = []
+        try:
+            members = await self.members(name, namespace=namespace)
+        except Forbidden as error:
+            unreadable.append(error.message)
+        members_read = not unreadable
+        try:
             events = await self.events(name, namespace=namespace)
-        return Explanation(experiment, tuple(members), tuple(events))
+        except Forbidden as error:
+            unreadable.append(error.message)
+        except ApiError:  # Events are kept for an hour only; an explanation does without them
+            pass
+        return Explanation(experiment, tuple(members), tuple(events), tuple(unreadable), members_read)
 
     def logs(
         self,

@@ -26,6 +26,10 @@ class Explanation:
     experiment: Snapshot
     members: tuple[Member, ...]
     events: tuple[EventSummary, ...]
+    unreadable: tuple[str, ...] = ()
+    """What the caller may not read, in the API server's words: ``pods is forbidden: …``."""
+    members_read: bool = True
+    """The pods could be read; without them ``members`` is empty whatever runs."""
 
     @property
     def waits_for(self) -> str:

@@ -45,7 +45,8 @@ def document(found: Explanation) -> dict[str, object]:
         "waitsFor": found.waits_for,
         "outcome": seen.outcome,
         "status": mapping(seen.raw.get("status")),
-        "members": found.members,
+        "members": found.members if found.members_read else None,
+        "unreadable": found.unreadable,
         "events": found.events,
     }
 

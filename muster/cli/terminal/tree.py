@@ -21,7 +21,7 @@ def tree(explanation: Explanation, now: float) -> list[str]:
     if status.restarts:
         facts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
     if status.size:
-        facts.append(f"{status.readiness} ready")
+        facts.append(f"{_readiness(explanation)} ready")
     if (stuck := seen.condition("Stuck")) is not None and stuck.status:
         facts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
     if remaining := clock_left(seen, now):
@@ -43,9 +43,20 @@ def tree(explanation: Explanation, now: float) -> list[str]:
         lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {ready}/{len(found)} ready")
         stem = "    " if last else "│   "
         lines += [stem + line for line in _members(found, frozenset(status.roll.missing if status.roll else ()))]
-    if not groups:
+    if not explanation.members_read:
+        lines.append("└── the members may not be read")
+    elif not groups:
         lines.append("└── no member has a pod")
-    return lines
+    return lines + [f"not shown: {printable(why)}" for why in explanation.unreadable]
+
+
+def _readiness(explanation: Explanation) -> str:
+    """``3/4``. Where no coordinator is asked, it counts the pods that are shown below it: they are newer."""
+    status = explanation.experiment.status
+    if status.roll is not None or explanation.experiment.finished or not explanation.members:
+        return status.readiness
+    here = sum(member.ready or member.phase == "Succeeded" for member in explanation.members)
+    return f"{here}/{status.size}"
 
 
 def _members(found: list[Member], missing: frozenset[int]) -> list[str]:
