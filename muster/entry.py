@@ -1,11 +1,14 @@
 """The console scripts ``muster`` and ``musterd``: check that their extra is installed, then run them."""
 
+import os
 import sys
 
 from muster import extras
 
 UNAVAILABLE = 69
 """Exit status where an extra is missing: EX_UNAVAILABLE of sysexits.h, "a support program or file does not exist"."""
+UNUSABLE = 2
+"""Exit status of musterd where it cannot run as it is configured."""
 
 
 def muster() -> None:
@@ -20,7 +23,12 @@ def musterd() -> None:
     """Run the daemon (extra ``daemon``)."""
     _require("musterd", "daemon")
     from muster.daemon.main import main
+    from muster.local.home import Home, default_home
+    from muster.local.second_daemon import refusal
 
+    if why := refusal(sys.argv[1:], os.environ, Home(default_home())):
+        sys.stderr.write(f"musterd: {why}\n")
+        sys.exit(UNUSABLE)
     main()
 
 

@@ -90,16 +90,20 @@ class Cluster:
         return announcement
 
     async def run_until(self, stop: asyncio.Event) -> None:
-        """Return when ``stop`` is set; raise ``ClusterFailed`` if the API server fails before that."""
+        """Return when ``stop`` is set; raise ``ClusterFailed`` if the API server or its disk fails before that."""
         assert self._api is not None
         assert self._api.collector is not None
         wanted = asyncio.create_task(stop.wait(), name="cluster-stop")
+        unwritable = asyncio.create_task(self._api.failed.wait(), name="cluster-disk")
         try:
-            await asyncio.wait({wanted, self._api.collector}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({wanted, unwritable, self._api.collector}, return_when=asyncio.FIRST_COMPLETED)
+            if self._api.failure:
+                raise ClusterFailed(f"{self._api.failure}; free space on that disk and start the cluster again")
             if not stop.is_set():
                 raise ClusterFailed("the API server's garbage collector ended; its log says why")
         finally:
             wanted.cancel()
+            unwritable.cancel()
 
     async def stop(self) -> None:
         """Stop the pods, then the servers, then release the directory. Safe after a ``start`` that failed."""

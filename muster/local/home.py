@@ -29,6 +29,10 @@ class Occupied(MusterError):
     """Another process runs a cluster in this state directory."""
 
 
+class Exposed(MusterError):
+    """The state directory is open to other users, and is not only a cluster's."""
+
+
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
     """What a running cluster prints when it is ready and writes to ``cluster.json``."""
 
@@ -125,8 +129,22 @@ class Home:
         return self.path / "daemon.json"
 
     def create(self) -> None:
-        """Create the directory with mode 0700: it holds the token and the files of pods."""
+        """Create the directory with mode 0700: it holds the token, Secrets and the files of pods.
+
+        One that exists and is open to others is closed to them if it is empty or was a cluster's before. Any other
+        directory has a purpose of its own. Raises ``Exposed`` for it.
+        """
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = self.path.stat()
+        if not found.st_mode & 0o077:
+            return
+        ours = self.lock.exists() or not any(self.path.iterdir())
+        if not ours or found.st_uid != os.geteuid():
+            raise Exposed(
+                f"{self.path}: other users can enter it (mode {found.st_mode & 0o777:o}), and a cluster keeps its "
+                f"token, Secrets and logs there; `chmod 700` it, or name another directory with MUSTER_HOME"
+            )
+        self.path.chmod(0o700)
 
     def acquire(self) -> IO[str]:
         """Take the lock, which is held until the returned file is closed or the process ends.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.local.home import Announcement, Home, Occupied, default_home
+from muster.local.home import Announcement, Exposed, Home, Occupied, default_home
 
 
 @pytest.fixture
@@ -72,3 +72,26 @@ def test_the_lock_is_released_when_its_process_is_killed(home: Home) -> None:
     ended = subprocess.run([sys.executable, "-c", program, str(home.path)], check=False)
     assert ended.returncode == -9
     home.acquire().close()
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("content", ["", "lock"])
+def test_a_state_directory_that_others_may_enter_is_closed_to_them(home: Home, content: str) -> None:
+    home.path.mkdir(mode=0o755)
+    if content:
+        (home.path / content).touch()
+    home.create()
+    assert mode(home.path) == 0o700
+
+
+def test_a_directory_with_a_purpose_of_its_own_is_refused_and_not_changed(home: Home) -> None:
+    home.path.mkdir(mode=0o755)
+    (home.path / "thesis.tex").touch()
+    with pytest.raises(Exposed, match="chmod 700"):
+        home.create()
+    assert mode(home.path) == 0o755
+    home.path.chmod(0o700)
+    home.create()

@@ -48,7 +48,10 @@ class ApiServer:
     ) -> None:
         self.pod_logs: PodLogs | None = None
         self.registry = Registry()
-        self._database = Database(database)
+        self.failure = ""
+        """Why the objects cannot be stored any more."""
+        self.failed = asyncio.Event()
+        self._database = Database(database, self._fail)
         versions = VersionedStore(self._database, self.registry.selectable, history=history)
         self.store = ObjectStore(versions, self.registry, clock=clock, randomness=random.SystemRandom())
         try:
@@ -118,6 +121,10 @@ class ApiServer:
                     await collector
         finally:
             self._database.close()
+
+    def _fail(self, why: str) -> None:
+        self.failure = self.failure or why
+        self.failed.set()
 
     def _load(self, versions: VersionedStore) -> None:
         for stored in versions.load():

@@ -17,8 +17,11 @@ _CLASSES = ("scheduling.k8s.io", "priorityclasses")
 
 
 def admit(resource: Resource, obj: Json, versions: VersionedStore) -> None:
-    """Admit a new object, in place; ApiError 403 for a pod whose PriorityClass does not exist."""
+    """Admit a new object, in place; ApiError 403 for a pod whose PriorityClass does not exist, and for every Job."""
     match resource.group_resource:
+        case ("batch", "jobs"):
+            why = "the local cluster runs no Jobs; create a Pod (kubectl run), or an Experiment (muster submit)"
+            raise forbidden("jobs.batch", obj["metadata"].get("name", ""), why)
         case ("", "pods"):
             pods.admit(obj)
             wanted = (obj.get("spec") or {}).get("priorityClassName")

@@ -116,6 +116,8 @@ def check_template(spec: Json, path: str, policies: tuple[str, ...] = _POLICIES)
     if not spec.get("containers"):
         causes.append(required(f"{path}.containers"))
     volumes = {v.get("name") for v in spec.get("volumes") or ()}
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        causes += label_1123(f"{path}.volumes[{index}].name", volume.get("name") or "")
     seen: set[str] = set()
     for place in _CONTAINERS:
         for index, container in enumerate(spec.get(place) or ()):

@@ -8,17 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from muster.api.errors import MusterError
+from muster.local.apiserver.errors import ApiError
 
 _COUNTER = "counter"
 
 
-class Database:
-    """Maps a key to a version and JSON bytes. If `path` is None, nothing is stored."""
+class Unusable(MusterError, ValueError):
+    """The file cannot be read as the cluster's database."""
 
-    def __init__(self, path: Path | None) -> None:
+
+class Database:
+    """Maps a key to a version and JSON bytes. If `path` is None, nothing is stored.
+
+    `failed` is called with the reason when a write fails: a cluster whose disk is full must not go on.
+    """
+
+    def __init__(self, path: Path | None, failed: Callable[[str], None] = lambda _why: None) -> None:
         self._closed = False
+        self._path = path
+        self._failed = failed
         self._connection: sqlite3.Connection | None = None
         if path is None:
             return
@@ -34,10 +46,7 @@ class Database:
             )
         except sqlite3.DatabaseError as failure:
             connection.close()
-            raise ValueError(
-                f"{path} cannot be used as the cluster's database ({failure}); "
-                "stop the local cluster that uses it, name another file, or move this one away"
-            ) from failure
+            raise _unusable(path, failure) from failure
         self._connection = connection
 
     def load(self) -> tuple[int, list[tuple[str, int, bytes]]]:
@@ -46,36 +55,50 @@ class Database:
             return 0, []
         newest = 0
         rows: list[tuple[str, int, bytes]] = []
-        for key, version, data in self._connection.execute("SELECT key, version, data FROM objects"):
-            newest = max(newest, version)
-            if key != _COUNTER:
-                rows.append((key, version, bytes(data)))
+        try:
+            for key, version, data in self._connection.execute("SELECT key, version, data FROM objects"):
+                newest = max(newest, version)
+                if key != _COUNTER:
+                    rows.append((key, version, bytes(data)))
+        except (sqlite3.DatabaseError, TypeError) as failure:
+            raise _unusable(self._path, failure) from failure
         return newest, rows
 
     def put(self, key: str, version: int, data: bytes) -> None:
         """Write an object."""
         self._refuse_if_closed()
         if self._connection is not None:
-            self._connection.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", (key, version, data))
+            with self._writing():
+                self._connection.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", (key, version, data))
 
     def drop(self, key: str, version: int) -> None:
         """Remove an object, and store the version of the removal."""
         self._refuse_if_closed()
         if self._connection is not None:
-            with self._transaction() as connection:
+            with self._writing(), self._transaction() as connection:
                 connection.execute("DELETE FROM objects WHERE key = ?", (key,))
                 connection.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", (_COUNTER, version, b"{}"))
 
     def close(self) -> None:
         """Close the file; SQLite merges the write-ahead log into it."""
         self._closed = True
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise RuntimeError("the API server has been stopped; nothing can be written")
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Report a write that fails; the request gets status 500 with the reason."""
+        try:
+            yield
+        except sqlite3.Error as failure:
+            why = f"{self._path} cannot be written: {failure}"
+            self._failed(why)
+            raise ApiError(500, "InternalError", why) from failure
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -88,3 +111,10 @@ class Database:
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
+
+
+def _unusable(path: Path | None, failure: Exception) -> Unusable:
+    return Unusable(
+        f"{path} cannot be used as the cluster's database ({failure}); "
+        "stop the local cluster that uses it, name another file, or move this one away"
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from muster.local.apiserver.storage.database import Database
+from muster.local.apiserver.storage.database import Database, Unusable
 from muster.local.apiserver.storage.stored_objects import Change, GroupResource, Json, StoredObject, to_stored
 from muster.local.apiserver.storage.watch_history import WatchHistory
 
@@ -47,7 +47,7 @@ class VersionedStore:
                 bare = StoredObject((group, plural), namespace, name, "", version, {}, {}, (), False, data)
                 stored = to_stored(bare.group_resource, bare.object(), version, self._selectable(bare.group_resource))
             except (ValueError, KeyError, TypeError, AttributeError) as failure:
-                raise ValueError(
+                raise Unusable(
                     f"the cluster's database holds an object that cannot be read ({key}: {failure}); move the file away"
                 ) from failure
             self._place(stored)

@@ -1,12 +1,14 @@
 """Container logs: one file per run of a container, with lines of the form `<rfc3339nano> <text>`.
 
 All options of `kubectl logs` are answered from these lines; the writer wakes followers. Standard output and standard
-error are in one file, in the order in which the container wrote them.
+error are in one file, in the order in which the container wrote them. A file of more than `MAX_FILE` bytes is renamed
+to `<run>.log.1`, in place of an older one, and a new file is started; `kubectl logs` shows that one, as with a kubelet.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,6 +17,8 @@ from muster.local.node.timestamps import Clock, nano_time
 
 MAX_LINE = 64 * 1024
 BLOCK = 64 * 1024
+MAX_FILE = 32 * 1024 * 1024
+"""Bytes of one file; a container has two (a kubelet's default: five of 10 MiB)."""
 MESSAGE_LINES, MESSAGE_BYTES = 80, 2048
 """How much of a log becomes a termination message (pkg/kubelet/container/runtime.go)."""
 _RUN = re.compile(r"(\d+)\.log")
@@ -31,8 +35,12 @@ class LogWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.closed = False
+        self.generation = 0
+        """How often the file was renamed."""
         self._clock = clock
         self._file = path.open("ab", buffering=0)
+        self._size = self._file.tell()
+        self._lost = 0
         self._rest = bytearray()
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -45,8 +53,7 @@ class LogWriter:
             rest = rest[MAX_LINE:]
         self._rest = bytearray(rest)
         if whole:
-            stamp = nano_time(self._clock()).encode() + b" "
-            self._file.write(b"".join(stamp + line + b"\n" for line in whole))
+            self._write([bytes(line) for line in whole])
             self._wake()
 
     def close(self) -> None:
@@ -54,10 +61,31 @@ class LogWriter:
         if self.closed:
             return
         if self._rest:
-            self._file.write(nano_time(self._clock()).encode() + b" " + self._rest + b"\n")
+            self._write([bytes(self._rest)])
         self.closed = True
         self._file.close()
         self._wake()
+
+    def _write(self, lines: list[bytes]) -> None:
+        """Append lines. A disk that is full must not end the program: lines that cannot be written are counted."""
+        stamp = nano_time(self._clock()).encode() + b" "
+        told = [b"(%d lines are missing: the disk of the log was full)" % self._lost] if self._lost else []
+        data = b"".join(stamp + line + b"\n" for line in (*told, *lines))
+        try:
+            if self._size > MAX_FILE:
+                self._rotate()
+            self._size += self._file.write(data)
+        except OSError:
+            self._lost += len(lines)
+        else:
+            self._lost = 0
+
+    def _rotate(self) -> None:
+        self.path.replace(self.path.with_name(f"{self.path.name}.1"))
+        self._file.close()
+        self._file = self.path.open("ab", buffering=0)
+        self._size = 0
+        self.generation += 1
 
     async def more(self) -> None:
         """Wait until something is written or the log is closed. Check `closed` and read before."""
@@ -97,7 +125,8 @@ class LogStore:
         """Create the log of a run. The log of the run before is kept for `--previous`, older ones are removed."""
         path = folder / container / f"{run}.log"
         for old in runs(folder / container)[:-1]:
-            (folder / container / f"{old}.log").unlink(missing_ok=True)
+            for name in (f"{old}.log", f"{old}.log.1"):
+                (folder / container / name).unlink(missing_ok=True)
         made = self._open[path] = LogWriter(path, self._clock)
         return made
 
@@ -122,17 +151,24 @@ class LogStore:
         path = self._path(namespace, pod, container, previous=previous)
         writer = self._open.get(path)
         oldest = b"" if since is None else nano_time(int(since * 1e9)).encode()
-        with path.open("rb") as file:
+        with contextlib.ExitStack() as files:
+            file = files.enter_context(path.open("rb"))
+            generation = 0 if writer is None else writer.generation
             file.seek(0 if tail is None else _tail_offset(path, tail))
             rest = b""
             while True:
                 ended = writer is None or writer.closed
+                renamed = writer is not None and writer.generation != generation
                 while block := file.read(BLOCK):
                     *whole, rest = (rest + block).split(b"\n")
                     for line in whole:
                         stamp, _, text = line.partition(b" ")
                         if stamp >= oldest:
                             yield (line if timestamps else text) + b"\n"
+                if renamed and writer is not None:  # what follows is in the new file
+                    files.pop_all().close()
+                    file, rest, generation = files.enter_context(path.open("rb")), b"", writer.generation
+                    continue
                 if ended or not follow or writer is None:
                     return
                 await writer.more()

@@ -1,5 +1,8 @@
 """Memory limits by cgroup (v1 `memory`, or v2). Where none can be created, RLIMIT_DATA is used instead.
 
+With cgroup v2 a container that has a memory limit also has a limit of `PIDS` processes and threads, so that a program
+that forks for ever does not stop the machine. Elsewhere there is none.
+
 A limit that cannot be applied does not fail the pod: the container runs without it.
 """
 
@@ -10,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
+PIDS = 16_384
+"""Far above what a trainer has: a few threads per CPU, and its data loaders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,8 @@ class Cgroups:
                 (folder / "memory.oom.group").write_text("1", encoding="ascii")
             with contextlib.suppress(OSError):
                 (folder / "memory.swap.max").write_text("0", encoding="ascii")
+            with contextlib.suppress(OSError):
+                (folder / "pids.max").write_text(str(PIDS), encoding="ascii")
         return Group(folder, folder / ("memory.events" if self._version == 2 else "memory.oom_control"))
 
     def clear(self) -> None:
@@ -81,6 +88,9 @@ class Cgroups:
                 (root / "cgroup.subtree_control").write_text("+memory", encoding="ascii")
                 self.folder.mkdir(exist_ok=True)
                 (self.folder / "cgroup.subtree_control").write_text("+memory", encoding="ascii")
+                with contextlib.suppress(OSError):
+                    for folder in (root, self.folder):
+                        (folder / "cgroup.subtree_control").write_text("+pids", encoding="ascii")
             else:
                 if not (root / "memory" / "memory.limit_in_bytes").exists():
                     return False

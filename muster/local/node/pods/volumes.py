@@ -18,6 +18,8 @@ from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.objects import Object
 
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+"""A DNS label (RFC 1123): never ``.`` or ``..``, which would leave the pod's directory."""
 
 
 async def make_volumes(folder: Path, placement: PodPlacement, sources: ConfigSources) -> dict[str, dict[str, Any]]:
@@ -25,7 +27,7 @@ async def make_volumes(folder: Path, placement: PodPlacement, sources: ConfigSou
     made: dict[str, dict[str, Any]] = {}
     for volume in objects.spec(placement.pod).get("volumes") or ():
         name = str(volume.get("name"))
-        if not _KEY.fullmatch(name):
+        if not _NAME.fullmatch(name):
             raise ConfigError(f"volume name {name!r} is not a DNS label")
         home = folder / name
         home.mkdir(parents=True, exist_ok=True)

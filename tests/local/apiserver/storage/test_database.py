@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.errors import MusterError
 from muster.local.apiserver import ApiServer
 from tests.local.apiserver.harness import (
     CONFIGS,
@@ -67,3 +68,28 @@ async def test_a_damaged_database_is_reported_with_what_to_do(database: Any, con
             connection.commit()
     with pytest.raises(ValueError, match="move"):
         ApiServer(database)
+
+
+async def test_a_database_with_a_damaged_page_is_reported_with_what_to_do(database: Any) -> None:
+    await ApiServer(database).stop()
+    raw = bytearray(database.read_bytes())
+    raw[4096:] = b"\xff" * (len(raw) - 4096)
+    database.write_bytes(raw)
+    with pytest.raises(MusterError, match="move this one away"):
+        ApiServer(database)
+
+
+async def test_a_full_disk_is_said_to_the_client_and_to_the_cluster(database: Any, session: Any) -> None:
+    server = ApiServer(database)
+    api = Api(await server.start(), session)
+    try:
+        connection = server._database._connection  # noqa: SLF001 - the disk's part is played by SQLite
+        assert connection is not None
+        connection.execute("PRAGMA max_page_count=1")  # as small as it is now
+        status, answer = await api.call("POST", CONFIGS, config("large", k="v" * 100_000))
+        assert status == 500
+        assert "cannot be written: database or disk is full" in answer["message"]
+        assert server.failed.is_set()
+        assert server.failure.startswith(str(database))
+    finally:
+        await server.stop()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.local.node.containers import logs
 from muster.local.node.containers.logs import (
     MAX_LINE,
     MESSAGE_BYTES,
@@ -144,3 +145,41 @@ def test_a_termination_message_is_at_most_two_kilobytes(store: LogStore, tmp_pat
     message = termination_message(writer.path)
     assert len(message) == MESSAGE_BYTES
     assert message.endswith(" the end\n")
+
+
+async def test_a_log_that_grows_is_renamed_and_followers_go_on_in_the_new_file(
+    store: LogStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "MAX_FILE", 100)
+    writer = store.writer(tmp_path, "main", 0)
+    followed: list[bytes] = []
+
+    async def follow() -> None:
+        async for line in store.read("ns", "pod", "main", follow=True):
+            followed.append(line)
+
+    follower = asyncio.create_task(follow())
+    for number in range(20):
+        writer.feed(b"line %d\n" % number)
+        await asyncio.sleep(0)
+    store.finish(writer)
+    await follower
+    assert followed == [b"line %d\n" % number for number in range(20)]
+    assert sorted(path.name for path in (tmp_path / "main").iterdir()) == ["0.log", "0.log.1"]
+    assert sum(path.stat().st_size for path in (tmp_path / "main").iterdir()) < 400
+    assert (await text(store)).endswith(b"line 19\n")
+    store.finish(store.writer(tmp_path, "main", 1))
+    store.finish(store.writer(tmp_path, "main", 2))
+    assert sorted(path.name for path in (tmp_path / "main").iterdir()) == ["1.log", "2.log"]
+
+
+def test_a_full_disk_costs_lines_and_not_the_program(store: LogStore, tmp_path: Path) -> None:
+    writer = store.writer(tmp_path, "main", 0)
+    kept, writer._file = writer._file, Path("/dev/full").open("ab", buffering=0)  # noqa: SIM115 - closed below
+    writer.feed(b"lost\nlost too\n")
+    writer._file.close()
+    writer._file = kept
+    writer.feed(b"found\n")
+    store.finish(writer)
+    said = [line.partition(b" ")[2] for line in writer.path.read_bytes().splitlines()]
+    assert said == [b"(2 lines are missing: the disk of the log was full)", b"found"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.local.node.isolation.cgroups import Cgroups
+from muster.local.node.isolation.cgroups import PIDS, Cgroups
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -21,6 +21,8 @@ def test_a_cgroup_has_the_limit_and_reports_oom_kills(tmp_path: Path, version: i
     assert group is not None
     limit = group.folder / ("memory.max" if version == 2 else "memory.limit_in_bytes")
     assert limit.read_text() == "1000"
+    if version == 2:
+        assert (group.folder / "pids.max").read_text() == str(PIDS)
     assert not group.out_of_memory()
     group.events.write_text("low 0\noom_kill 1\n")
     assert group.out_of_memory()

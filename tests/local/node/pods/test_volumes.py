@@ -92,3 +92,10 @@ async def test_mounts_have_a_source_and_sub_paths_stay_inside_the_volume(make: M
     with pytest.raises(ConfigError, match="names no volume"):
         mounts_of({"volumeMounts": [{"name": "other", "mountPath": "/d"}]}, volumes)
     assert volume_variables(volumes)["MUSTER_VOLUME_MY_DATA"] == str(folder / "my-data")
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "", "A", "-a", "a-", "a" * 64])
+async def test_a_volume_name_that_is_no_dns_label_makes_no_folder(make: MakeVolumes, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="is not a DNS label"):
+        await make({"name": name, "emptyDir": {}})
+    assert not (tmp_path / "volumes").exists()
