@@ -168,13 +168,17 @@ class RayTypes(Shape):
 
 
 class JobSetTypes(RootModel[Annotated[dict[GroupName, JobSetType], Field(min_length=1, max_length=MAX_GROUPS)]]):
-    """Types of the jobset operator, by name."""
+    """Types of the jobset operator, by name. Ranks are given in the order of the names."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
     def groups(self) -> Iterator[Group]:
-        """The groups, in the order they are written."""
-        return (entry.group(name) for name, entry in self.root.items())
+        """The groups, by name.
+
+        The members of a JSON object have no order, and a real API server returns these sorted. A rank must not depend
+        on who has stored the object.
+        """
+        return (entry.group(name) for name, entry in sorted(self.root.items()))
 
 
 Types = JaxTypes | MasterTypes | RayTypes | JobSetTypes

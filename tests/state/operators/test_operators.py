@@ -1,5 +1,6 @@
 """From a spec to a plan: each operator says only what is special about its framework."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -110,15 +111,10 @@ def test_a_jobset_is_groups_of_jobs_of_pods_that_meet_nowhere() -> None:
     }
     run = planned("jobset", types)
     assert run.coordinator is None
-    driver, actor = run.groups
-    assert (driver.replicas, driver.completions, driver.parallelism, driver.first_rank, driver.first_job) == (
-        2,
-        1,
-        1,
-        0,
-        0,
-    )
-    assert (actor.replicas, actor.completions, actor.parallelism, actor.first_rank, actor.first_job) == (3, 4, 2, 2, 2)
+    actor, driver = run.groups
+    assert (actor.replicas, actor.completions, actor.parallelism, actor.first_rank, actor.first_job) == (3, 4, 2, 0, 0)
+    assert (driver.replicas, driver.completions, driver.parallelism) == (2, 1, 1)
+    assert (driver.first_rank, driver.first_job) == (12, 3)
     assert (actor.name, run.size, run.together) == ("actor", 14, 2 + 6)
     assert actor.env == (
         *IDENTITY,
@@ -131,6 +127,16 @@ def test_a_jobset_is_groups_of_jobs_of_pods_that_meet_nowhere() -> None:
     )
     assert literals(driver)["REPLICATED_JOB_REPLICAS"] == "2"
     assert sources(driver)["JOB_INDEX"] is Source.JOB_INDEX
+
+
+def test_ranks_of_a_jobset_do_not_depend_on_the_written_order_of_its_types() -> None:
+    """The members of a JSON object have no order; a real API server returns them sorted, others as they were sent."""
+    names = ("learner", "actor", "evaluator")
+    for order in itertools.permutations(names):
+        run = planned("jobset", {name: {"count": 2, "resources": SMALL} for name in order})
+        assert [(group.name, group.first_rank) for group in run.groups] == [
+            ("actor", 0), ("evaluator", 2), ("learner", 4),
+        ]  # fmt: skip
 
 
 def test_ranks_go_on_from_group_to_group() -> None:
