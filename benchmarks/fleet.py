@@ -22,6 +22,7 @@ from typing import IO
 import uvloop
 
 from benchmarks.result import Result
+from muster.daemon.error_border import ErrorBorder
 from muster.daemon.experiments import ExperimentIndex
 from muster.daemon.informers import Informers, Times
 from muster.kube.access import FixedAccess
@@ -90,7 +91,7 @@ class Fleet:
         self._reached: tuple[Callable[[], bool], asyncio.Event] | None = None
         self.caches = Informers(
             connection,
-            self.index,
+            ErrorBorder(self.index, self.queue.add, lambda _place: None),
             namespace="",
             times=Times(time.monotonic, Random(1), asyncio.sleep),
             settings=ReflectorSettings(),

@@ -9,13 +9,15 @@ run only while this daemon leads, and their writes pass a fence (``muster.kube.l
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from random import Random
+from typing import Any
 
 import structlog
 
 from muster.api.errors import ApiError
 from muster.daemon.controller import Controller
+from muster.daemon.error_border import ErrorBorder
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments import ExperimentIndex
 from muster.daemon.informers import Informers, Times, in_namespace
@@ -97,14 +99,15 @@ class Daemon:
         self.queue = WorkQueue(self.instruments.queued)
         creates, others = (FairShare(ALONE * settings.write_concurrency) for _ in range(2))
         self.index = ExperimentIndex(wanted=self._wanted, gone=self._gone)
+        self.border = ErrorBorder(self.index, self._requeue, self.instruments.failed)
         self.loop_lag = LoopLagMonitor(self.instruments.lagged)
         self.probers = ProberPool(
             self._heard, make=make_prober or prober_of(clock), lag=lambda: self.loop_lag.lag, observe=self._probed
         )
-        self.recorder = EventRecorder(writing, instance)
+        self.recorder = EventRecorder(writing, instance, self.instruments.failed)
         self.informers = Informers(
             transport,
-            self.index,
+            self.border,
             namespace=settings.namespace,
             times=Times(monotonic, random, sleep),
             settings=ReflectorSettings(silence=settings.watch_silence),
@@ -209,7 +212,7 @@ class Daemon:
         self._others.append(asyncio.create_task(self._watch_clock(), name="wall_clock"))
 
     def _start_writers(self) -> None:
-        steps = self.queue.run(self.controller.step, self.controller.failed)
+        steps = self.queue.run(self._step, self._step_failed)
         self._workers.append(asyncio.create_task(steps, name="steps"))
         self._announcing.append(asyncio.create_task(self.recorder.run(), name="recorder"))
 
@@ -223,7 +226,7 @@ class Daemon:
         try:
             latest = await self._latest()
             if not self._stop.is_set():
-                take_over(self.index, self.queue, latest)
+                take_over(self.index, self.border, self.queue, latest)
                 self._start_writers()
                 await asyncio.wait([*self._workers, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
             if self._stop.is_set():
@@ -301,9 +304,19 @@ class Daemon:
         log.warning("wall clock was set, moving the times of running clocks", seconds=round(seconds, 3))
         self.instruments.clock_stepped()
         for entry in self.index:
-            entry.clock_stepped(seconds)
+            self.border.clock_stepped(entry, seconds)
             if self.leading:
                 self.queue.add(entry.seen.uid)
+
+    def _step(self, uid: str) -> Coroutine[Any, Any, None] | None:
+        """Decide about an experiment; rebuild it first if a change of it failed."""
+        self.informers.repair(uid)
+        return self.controller.step(uid)
+
+    def _step_failed(self, uid: str, error: Exception) -> float | None:
+        if not isinstance(error, ApiError):
+            self.instruments.failed("step")
+        return self.controller.failed(uid, error)
 
     def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         self.controller.heard(uid, epoch, answer)
@@ -312,6 +325,10 @@ class Daemon:
         self.instruments.probed(kind, answer.coordinator.value, answer.latency)
 
     def _wanted(self, uid: str) -> None:
+        if uid not in self.border.damaged:  # else its retry waits in the queue, with a delay that grows
+            self._requeue(uid)
+
+    def _requeue(self, uid: str) -> None:
         if self.leading:
             self.queue.add(uid)
 

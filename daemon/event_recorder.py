@@ -1,7 +1,7 @@
 """Writes story lines as Kubernetes Events, beside the steps: a slow Event never delays a restart."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -19,8 +19,10 @@ WAITING = 10_000
 class EventRecorder:
     """Owns the queued stories. ``run`` is the one task that writes them."""
 
-    def __init__(self, transport: Transport, instance: str) -> None:
+    def __init__(self, transport: Transport, instance: str, count: Callable[[str], None] = lambda _place: None) -> None:
+        """``count`` counts unexpected exceptions by place."""
         self._transport = transport
+        self._count = count
         self._instance = instance
         self._stories: asyncio.Queue[tuple[ExperimentRef, tuple[StoryLine, ...]]] = asyncio.Queue()
         self.dropped = 0
@@ -41,6 +43,9 @@ class EventRecorder:
             ref, lines = await self._stories.get()
             try:
                 await emit_events(self._transport, ref, lines, instance=self._instance, report=_report)
+            except Exception:  # the story of one experiment must not end the Events of all
+                log.exception("events not written", namespace=ref.namespace, experiment=ref.name)
+                self._count("event")
             finally:
                 self._stories.task_done()
 

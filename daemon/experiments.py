@@ -8,7 +8,7 @@ uid of an Experiment has a view of its own, which no decision reads.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,9 +63,11 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
         size = f"the spec is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
         return Reading(None, record, f"spec: {size}; put data into a ConfigMap or the image")
     try:
-        return Reading(plan_of(parse_experiment(_document(seen))), record)
+        document = _document(seen)
     except (ValueError, RecursionError) as error:
         return Reading(None, record, f"spec: not readable: {error}")
+    try:
+        return Reading(plan_of(parse_experiment(document)), record)
     except MusterError as error:
         return Reading(None, record, str(error))
 
@@ -167,6 +169,35 @@ class ExperimentIndex:
             self._service(old, there=False)
         if new is not None:
             self._service(new, there=True)
+
+    def rebuild(
+        self,
+        uid: str,
+        *,
+        known: bool,
+        unread: ExperimentRecord | None,
+        pods: Iterable[Pod],
+        services: Iterable[ServiceRecord],
+    ) -> None:
+        """Forget the pods and Services of that owner and take them in anew, after an exception in one of the above.
+
+        ``known``: the Experiment exists. ``unread`` is the Experiment where it could not be read.
+        """
+        for key in [key for key in self.members if key[1] == uid]:
+            del self.members[key]
+        entry = self.entries.get(uid)
+        if entry is not None and not known:
+            self._forget(entry.seen)
+        elif entry is not None:
+            entry.members = self._members((entry.seen.namespace, uid))
+            if entry.plan is not None:
+                entry.members.follow(entry.plan)
+        if unread is not None and known:
+            self.experiment_changed(None, unread)
+        for service in services:
+            self._service(service, there=True)
+        for pod in pods:
+            self._pod(pod, None, pod)
 
     def foreign_pods(self) -> Counter[str]:
         """How many pods name a known Experiment as their owner and are not its members, by what gives them away."""

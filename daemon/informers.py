@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 
 from muster.api.names import KIND, SELECTOR, selector_of
-from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.error_border import ErrorBorder
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
@@ -41,7 +41,7 @@ class Informers:
     def __init__(
         self,
         transport: Transport,
-        index: ExperimentIndex,
+        border: ErrorBorder,
         *,
         namespace: str,
         times: Times,
@@ -50,11 +50,12 @@ class Informers:
     ) -> None:
         """``advanced`` is called whenever a cache has advanced. An empty ``namespace`` means every namespace."""
         self._transport = transport
+        self._border = border
         self._settings = settings
         self._advanced = advanced
-        self._experiments = Store[ExperimentRecord](index.experiment_changed, self._reached, keep=experiments.stripped)
-        self._pods = Store[Pod](index.pod_changed, self._reached)
-        self._services = Store[ServiceRecord](index.service_changed, self._reached)
+        self._experiments = Store[ExperimentRecord](border.experiment_changed, self._reached, keep=experiments.stripped)
+        self._pods = Store[Pod](border.pod_changed, self._reached)
+        self._services = Store[ServiceRecord](border.service_changed, self._reached)
 
         def reflector(path: str, params: dict[str, str], decoder: Any, store: Any) -> Reflector[Any]:
             return Reflector(
@@ -100,6 +101,19 @@ class Informers:
         )
         self.reflectors["pods"].learn(seen, list(view.pods()))
         return seen.version
+
+    def repair(self, uid: str) -> None:
+        """Rebuild that experiment from the caches, if a change of one of its objects failed. Raises what that raises.
+
+        Walks over all pods: 10 ms for 100,000.
+        """
+        if uid in self._border.damaged:
+            self._border.repair(
+                uid,
+                self._experiments.get(uid) is not None,
+                [pod for pod in self._pods if pod.owner == uid],
+                [service for service in self._services if service.owner == uid],
+            )
 
     def _reached(self, _version: int) -> None:
         self._advanced()

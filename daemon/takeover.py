@@ -25,13 +25,16 @@ uid; and where it is older than the record that the other leader wrote, the step
 ``freshness.pods_due`` and ``engine.service`` stay: the first is about the cache, the second is kept by a watch.
 """
 
+from muster.daemon.error_border import ErrorBorder
 from muster.daemon.experiments import ExperimentIndex
 from muster.kube.listwatch.listing import ObjectList
 from muster.kube.workqueue import WorkQueue
 from muster.watchers.experiments import ExperimentRecord
 
 
-def take_over(index: ExperimentIndex, queue: WorkQueue, latest: ObjectList[ExperimentRecord]) -> None:
+def take_over(
+    index: ExperimentIndex, border: ErrorBorder, queue: WorkQueue, latest: ObjectList[ExperimentRecord]
+) -> None:
     """Reset what an earlier leadership learned, take in the ``latest`` records, and requeue every experiment."""
     for entry in list(index):
         view, seen = entry.view, entry.seen
@@ -40,9 +43,11 @@ def take_over(index: ExperimentIndex, queue: WorkQueue, latest: ObjectList[Exper
         entry.step = 0.0  # the record is of another leader's clock
         now = latest.objects.get(seen.uid)
         if now is not None and now.resource_version > seen.resource_version:
-            index.experiment_changed(seen, now)
+            border.experiment_changed(seen, now)
         queue.forget(seen.uid)
         queue.add(seen.uid)
+    for uid in border.damaged:
+        queue.add(uid)
 
 
 def stand_by(index: ExperimentIndex, queue: WorkQueue) -> None:

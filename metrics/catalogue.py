@@ -223,6 +223,13 @@ CLOCK_STEPS = Metric(
     "Steps of this machine's wall clock of 2 s or more; the running clocks of all experiments were moved by them.",
 )
 
+INTERNAL_ERRORS = Metric(
+    "muster_internal_errors_total",
+    Type.COUNTER,
+    "Unexpected exceptions that one object caused, by place: watch, clock, step, event. Each is a bug; its experiment"
+    " is tried again and the others go on.",
+    ("place",),
+)
 LABEL_SETS_FOLDED = Metric(
     "muster_label_sets_folded_total",
     Type.COUNTER,
@@ -279,7 +286,7 @@ SECTIONS = (
     Section(
         "The daemon",
         "How promptly it decides, and what it is.",
-        (QUEUE_DEPTH, QUEUE_WAIT, DECISION_DURATION, LOOP_LAG, CLOCK_STEPS, LABEL_SETS_FOLDED, BUILD),
+        (QUEUE_DEPTH, QUEUE_WAIT, DECISION_DURATION, LOOP_LAG, CLOCK_STEPS, INTERNAL_ERRORS, LABEL_SETS_FOLDED, BUILD),
     ),
     Section(
         "The election",

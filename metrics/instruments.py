@@ -37,6 +37,7 @@ class Instruments:
         self._waits = self._histogram(catalogue.QUEUE_WAIT)
         self._lag = self._histogram(catalogue.LOOP_LAG)
         self._steps = self._counter(catalogue.CLOCK_STEPS)
+        self._failures = self._bounded_counter(catalogue.INTERNAL_ERRORS)
         self._reading(catalogue.TRACKED_PODS, tracked_pods)
         self._reading(catalogue.QUEUE_DEPTH, queue_depth)
         build = Info(catalogue.BUILD.family, catalogue.BUILD.help, registry=self.registry)
@@ -73,6 +74,10 @@ class Instruments:
     def retried(self, verb: str, resource: str) -> None:
         """A request is sent again because the API server asked to wait."""
         self._retries.at(verb, resource).inc()
+
+    def failed(self, place: str) -> None:
+        """An unexpected exception was caught at the border of an experiment."""
+        self._failures.at(place).inc()
 
     def decision(self, seconds: float) -> None:
         """A decision took that long."""

@@ -7,11 +7,14 @@ object that always fails does not delay the others.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
 from muster.kube.backoff import Backoff
+
+log = logging.getLogger("muster.kube")
 
 FIRST_RETRY = 0.05
 LAST_RETRY = 60.0
@@ -124,7 +127,11 @@ class WorkQueue:
         self._done(key)
 
     def _fail(self, key: str, error: Exception, failed: Callable[[str, Exception], float | None]) -> None:
-        asked = failed(key, error)
+        asked = None
+        try:
+            asked = failed(key, error)
+        except Exception:
+            log.exception("the failure of %s could not be reported", key)
         own = self._failures.setdefault(key, Backoff(FIRST_RETRY, LAST_RETRY)).delay()
         self.add_in(key, own if asked is None else asked)
 

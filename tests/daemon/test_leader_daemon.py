@@ -298,10 +298,10 @@ def test_a_part_of_the_leaders_work_that_fails_ends_the_daemon_and_another_leads
     async def story(api: FakeApi) -> None:
         one, two = await pair(api)
 
-        async def broken(*_: object, **__: object) -> None:
+        def broken() -> None:
             raise ArithmeticError("a bug")
 
-        monkeypatch.setattr("muster.daemon.event_recorder.emit_events", broken)
+        monkeypatch.setattr(one.daemon.recorder._stories, "task_done", broken)  # noqa: SLF001
         api.put(RUN, run())
         assert await one.running is False
         monkeypatch.undo()

@@ -121,7 +121,7 @@ class Projection(Generic[D, T]):
                 complete = meta.annotations is not None and meta.annotations.complete == "true"
                 return Event(kind, version_of(meta.resourceVersion), complete=complete)
             return Event(kind, error=error_from_status(_ERROR.decode(line).object))
-        except UNREADABLE as error:
+        except Exception as error:  # noqa: BLE001 - no object may end the stream of all
             return self._unreadable(line, kind, error)
 
     def page(self, body: bytes) -> Page[T]:
@@ -153,8 +153,8 @@ class Projection(Generic[D, T]):
     def _add(self, objects: list[T], problems: list[str], document: D) -> None:
         try:
             objects.append(self._flatten(document))
-        except UNREADABLE as error:
-            problems.append(clean(str(error), MESSAGE))
+        except Exception as error:  # noqa: BLE001 - no object may make the list unreadable
+            problems.append(_problem(error))
 
     def _raw_items(self, body: bytes) -> tuple[list[msgspec.Raw], _ListMeta]:
         """The items, each by itself: invalid text in one does not make the others unreadable."""
@@ -173,9 +173,15 @@ class Projection(Generic[D, T]):
             version = version_of(_BOOKMARK.decode(line).object.metadata.resourceVersion)
         except UNREADABLE:
             version = 0
-        problem = clean(str(error), MESSAGE) or type(error).__name__
+        problem = _problem(error)
         if kind is EventType.ERROR:
             return Event(
                 kind, error=ApiError("the watch failed for an unreadable reason", reason="Malformed"), problem=problem
             )
         return Event(kind, version, problem=problem)
+
+
+def _problem(error: Exception) -> str:
+    """What was wrong with an object; the class of an error that is not about its bytes, which is a bug."""
+    text = clean(str(error), MESSAGE)
+    return text if text and isinstance(error, UNREADABLE) else f"{type(error).__name__}: {text}"
