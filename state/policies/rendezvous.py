@@ -133,7 +133,7 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     total = probe.answer.expected if probe.answer.expected is not None else size
     complete = probe.passed if coordinator.complete is Completeness.PASSED else probe.arrived >= size
     missing = size - probe.arrived
-    due = probe.since + max(coordinator.quiet, 2 * probe.gap)  # ranks that come slowly are not stuck at each pause
+    due = probe.since + max(coordinator.quiet, 1.5 * probe.gap)  # ranks that come slowly are not stuck at each pause
     quiet, stuck = context.now >= due, None
     message = f"{share(probe.arrived, size) if not quiet else f'{probe.arrived}/{size}'} ranks arrived"
     if not complete and missing > 0 and (quiet or size <= EXACT):

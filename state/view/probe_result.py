@@ -19,6 +19,8 @@ LOST_AFTER = 4.0
 """Seconds of silence after which a coordinator is absent: two lost probes and more (``daemon.prober_pool``)."""
 STEADY_LOSSES = 2
 """Losses in one epoch after which the coordinator is present again at its first answer."""
+LONGEST_GAP = 15.0
+"""Seconds: a longer time between two arrivals says nothing about the next one (or the clock was set)."""
 FIRST_HOLD, LAST_HOLD = 5.0, 60.0
 """Seconds for which it must answer after more losses than that."""
 
@@ -102,7 +104,9 @@ def probe_result(
         silent_at=silent_at,
         losses=losses,
         back_at=back_at,
-        gap=max(earlier.gap, answer.at - earlier.since if grown and earlier.arrived else 0.0) if earlier else 0.0,
+        gap=max(earlier.gap, min(answer.at - earlier.since, LONGEST_GAP) if grown and earlier.arrived else 0.0)
+        if earlier
+        else 0.0,
     )
 
 

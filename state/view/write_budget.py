@@ -34,5 +34,5 @@ class WriteBudget:
             self.spent += seconds
 
     def _spent(self, now: float) -> float:
-        """Between an empty bucket and a full one, also after a wall clock that was set back."""
-        return min(max(self.spent, now), now + BURST * REFILL)
+        """A bucket that is emptier than empty is of a wall clock that was set back since: it is full."""
+        return self.spent if now <= self.spent <= now + BURST * REFILL else now
