@@ -6,8 +6,8 @@ longer has that version) a new list replaces what the sink holds, so an object m
 
 Liveness: a read may be silent for one and a half times the 60 s in which an API server sends at least a bookmark. Every
 failure waits for a growing delay; a stream that ends within a second is a failure too, so a server that closes at once,
-or answers every watch with 410, is not called in a loop. An answer of any kind, an error included, ends the delay that
-unanswered attempts have built up: the server is back. No single object can end the stream.
+or answers every watch with 410, is not called in a loop. Attempts without an answer have a delay of their own, of 5 s
+at most, and an answer of any kind, an error included, ends it: the server is back. No single object can end the stream.
 
 Correctness: one task reads one stream at a time, so an older watch cannot follow a newer list; states older than the
 list, or than their object's deletion, are dropped (see ``tombstones``).
@@ -39,6 +39,9 @@ LAST_WAIT = 30.0
 QUIET = 120.0
 """Seconds, as in client-go's reflector (tools/cache/reflector.go): the wait doubles from the first to the last, and
 starts again after two quiet minutes."""
+LONGEST_AWAY_WAIT = 5.0
+"""Seconds between attempts on a server that gives no answer at all: that costs it nothing, and whatever the attempts
+wait is added to the time for which the caches are old."""
 
 _OWN_REASONS = ("Early", "Silent")
 """Failures that are counted by their reason; all others are counted by the class of the error."""
@@ -127,8 +130,8 @@ class Reflector(Generic[T]):
         self._report = report
         self._failed = failed
         self._backoff = Backoff(FIRST_WAIT, LAST_WAIT, random, QUIET)
+        self._away = Backoff(FIRST_WAIT, LONGEST_AWAY_WAIT, random)
         self._answered = True
-        self._server_away = False
         self._tombstones = Tombstones()
         self._streamed = self.settings.streamed_list
         self._page_next = False
@@ -183,6 +186,7 @@ class Reflector(Generic[T]):
         else:
             params["resourceVersion"] = str(self.version)
         initial: dict[str, T] | None = {} if streaming else None
+        self._answered = False
         try:
             async with self._transport.lines(self._path, params=params, silence=self.settings.silence) as lines:
                 self._note_answer()
@@ -234,11 +238,9 @@ class Reflector(Generic[T]):
         self._note_answer()
 
     def _note_answer(self) -> None:
-        """The server answers. If it did not before, forget the back-off of that time."""
+        """The server answers."""
         self._answered = True
-        if self._server_away:
-            self._server_away = False
-            self._backoff.reset()
+        self._away.reset()
 
     def _collect(self, event: Event[T], initial: dict[str, T]) -> bool:
         """Collect a streamed list; True once it is complete. Changes meanwhile are in the same stream."""
@@ -293,11 +295,10 @@ class Reflector(Generic[T]):
             self._must_list = True
         if error.status:
             self._note_answer()
-        elif not self._answered:
-            self._server_away = True
+        backoff = self._backoff if self._answered else self._away
         reason = error.reason.lower() if error.reason in _OWN_REASONS else type(error).__name__.lower()
         asked = error.retry_after if isinstance(error, Throttled) else None
-        wait = max(self._backoff.delay(self._clock()), min(asked or 0.0, LONGEST_WAIT))
+        wait = max(backoff.delay(self._clock()), min(asked or 0.0, LONGEST_WAIT))
         self.failing = Failing(self.failing.since if self.failing else self._clock(), str(error), denied(error))
         self.reconnects[reason] += 1
         self._failed(error, wait)
