@@ -199,18 +199,23 @@ class Controller:
         return decision
 
     async def _follow(self, entry: Entry, plan: Plan, decision: Decision, version: int) -> None:
+        """Persist the record and carry the actions out. ``version`` is what they were decided on."""
         if entry.freshness.version != version:
             return
+        written = 0
         stale = _deletes_newer_pods(decision) and not plan.deleting  # a deletion is never undone, nor has it a record
-        if (decision.write or stale) and not await self._persist(entry, decision):
-            return
+        if decision.write or stale:
+            if not await self._persist(entry, decision):
+                return
+            if entry.record is decision.record:  # else the watch has brought a newer one already
+                written = entry.freshness.version
         self._await_next(plan, decision)
         if decision.read_first:
             await self._read_live(entry, plan)
             return
         for action in decision.actions:
             began = self._clock()
-            outcome = await self._engine.carry_out(action, plan, decision.record)
+            outcome = await self._engine.carry_out(action, plan, decision.record, written)
             self._fold(entry, outcome, decision.record.epoch)
             if isinstance(action, CreatePods) and outcome.refusal is None and outcome.error is None:
                 entry.view.mark_created(action.epoch, (member.rank for member in action.members), plan.together)

@@ -17,7 +17,7 @@ class ConfirmLaunch:
     """Ask the live API before the first member of an epoch is created.
 
     One GET of the owner and one consistent LIST of its pods: a cache may be late, and a launch on late facts runs
-    two epochs at once.
+    two epochs at once. The engine leaves out what a status write of the same step has shown already.
     """
 
     epoch: int

@@ -4,7 +4,7 @@ Caches may be stale: after a restart of the daemon, a relist or a lost event the
 hide pods that still run.
 
 - ConfirmLaunch: before the first member of an epoch is created, one GET of the Experiment and one consistent LIST of
-  its pods. A launch on stale facts would run two epochs at once.
+  its pods. A launch on stale facts would run two epochs at once. A status write of the same step stands for the GET.
 - ConfirmLoss: before a gang is restarted because a member's pod is gone, one LIST counts the pods of the epoch. Ended
   pods count as present: they ended, they were not lost. So do ranks that are done, whether they have a pod or not.
 
@@ -55,14 +55,16 @@ class _Experiment(msgspec.Struct, frozen=True, gc=False):
         return self.metadata.uid == uid and persisted == epoch and not leaving
 
 
-async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record: Record) -> Outcome:
-    """Ask the API server whether the epoch may start. If not, the caches will show why."""
-    path = experiment_path(plan.namespace, plan.name)
-    try:
-        owner = read(await calls.do("GET", path), _Experiment, f"GET {path}")
-    except NotFound:
-        return Outcome(confirmed=False)
-    if not owner.wants(plan.uid, action.epoch):
+async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record: Record, written: int) -> Outcome:
+    """Ask the API server whether the epoch may start. If not, the caches will show why.
+
+    ``written`` is the resourceVersion of the status write of this very step, 0 if there was none. It stands for the GET
+    of the owner: it was made under the resourceVersion that was decided on, and would have failed if the Experiment had
+    changed since. So at that instant the Experiment existed with this uid and spec and no deletionTimestamp, and its
+    record is the one decided on.
+    """
+    owner = written or await _owner(calls, action, plan)
+    if not owner:
         return Outcome(confirmed=False)
     version, present = 0, done(plan, record)
     blocking: list[str] = []
@@ -73,10 +75,20 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
     return Outcome(
         version=version,
         confirmed=not blocking,
-        owner=owner.metadata.version,
+        owner=owner,
         launched=len(present) >= plan.together,
         blocking=tuple(blocking[:NAMED]),
     )
+
+
+async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
+    """The Experiment's resourceVersion if it exists and is still to run that epoch, else 0."""
+    path = experiment_path(plan.namespace, plan.name)
+    try:
+        owner = read(await calls.do("GET", path), _Experiment, f"GET {path}")
+    except NotFound:
+        return 0
+    return owner.metadata.version if owner.wants(plan.uid, action.epoch) else 0
 
 
 async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Record) -> Outcome:

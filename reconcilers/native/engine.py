@@ -34,8 +34,8 @@ class NativeEngine:
     ) -> None:
         self._calls = Calls(transport, creates=creates, others=others, now=clock)
 
-    async def carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
-        """Carry out one action. ``record`` is the one just persisted.
+    async def carry_out(self, action: Action, plan: Plan, record: Record, written: int = 0) -> Outcome:
+        """Carry out one action. ``record`` is the one persisted; ``written`` its resourceVersion if that was just now.
 
         What the API server refuses is in the outcome. Raises ``ApiError`` where only the next attempt can tell (the
         connection broke, another write came first); where a part was done, the error is in the outcome instead. Raises
@@ -43,7 +43,7 @@ class NativeEngine:
         requests are too.
         """
         try:
-            return await self._carry_out(action, plan, record)
+            return await self._carry_out(action, plan, record, written)
         except ApiError as error:
             if refusal := refusal_of(error, "list", "Pod", "", plan):  # every other request has its own
                 return Outcome(refusal=refusal)
@@ -55,7 +55,7 @@ class NativeEngine:
         if outcome.error is not None:
             raise outcome.error
 
-    async def _carry_out(self, action: Action, plan: Plan, record: Record) -> Outcome:
+    async def _carry_out(self, action: Action, plan: Plan, record: Record, written: int) -> Outcome:
         match action:
             case ConfirmLaunch() | CreatePods() if action.epoch != record.epoch:
                 raise MusterError(
@@ -64,7 +64,7 @@ class NativeEngine:
                 )
             case ConfirmLaunch():
                 async with self._calls.slots(plan):
-                    return await confirm_launch(self._calls, action, plan, record)
+                    return await confirm_launch(self._calls, action, plan, record, written)
             case ConfirmLoss():
                 async with self._calls.slots(plan):
                     return await confirm_loss(self._calls, action, plan, record)

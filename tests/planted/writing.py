@@ -18,7 +18,7 @@ from muster.reconcilers.render import pod as pods
 from muster.reconcilers.render.environment import Place
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
-from muster.state.actions import ConfirmLaunch, ConfirmLoss, DeletePods
+from muster.state.actions import DeletePods
 from muster.state.machine import Decision
 from muster.state.plan import Group, Member, Plan
 from muster.state.pod import Pod
@@ -47,7 +47,7 @@ def random_names() -> Swaps:
 def no_live_check() -> Swaps:
     """An epoch is launched on what the caches show."""
 
-    async def yes(calls: Calls, action: ConfirmLaunch, plan: Plan, record: Record) -> Outcome:
+    async def yes(*_: object) -> Outcome:
         return Outcome(confirmed=True)
 
     return [swap(engine, "confirm_launch", yes)]
@@ -57,7 +57,7 @@ def no_live_check() -> Swaps:
 def loss_taken_for_granted() -> Swaps:
     """A pod that is missing in the cache is taken for gone."""
 
-    async def yes(calls: Calls, action: ConfirmLoss, plan: Plan, record: Record) -> Outcome:
+    async def yes(*_: object) -> Outcome:
         return Outcome(lost=True)
 
     return [swap(engine, "confirm_loss", yes)]

@@ -40,6 +40,22 @@ async def test_a_launch_is_confirmed_by_one_get_and_one_consistent_list() -> Non
     assert listed.params == {"labelSelector": f"muster.dev/experiment-uid={plan.uid}", "limit": "500"}
 
 
+async def test_a_status_write_of_the_same_step_stands_for_the_get() -> None:
+    bench, plan = Bench(), gang()
+    submitted(bench.api, plan)
+    outcome = await bench.engine.carry_out(ConfirmLaunch(0), plan, record(0), 7)
+    assert outcome == Outcome(confirmed=True, owner=7)
+    (listed,) = bench.api.requests
+    assert listed.path == core("lab", "pods")
+
+
+async def test_a_running_pod_of_an_older_epoch_prevents_a_launch_though_the_status_was_written() -> None:
+    plan = gang(1)
+    bench = await launched(plan, 0)
+    submitted(bench.api, plan, epoch=1)
+    assert (await bench.engine.carry_out(ConfirmLaunch(1), plan, record(1), 7)).confirmed is False
+
+
 async def test_pods_of_the_same_epoch_do_not_prevent_a_launch() -> None:
     plan = gang()
     bench = await launched(plan, 2)

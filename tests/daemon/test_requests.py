@@ -1,0 +1,44 @@
+"""How many requests the start of an experiment takes: whole daemons in virtual time."""
+
+import asyncio
+from collections import Counter
+
+from tests.daemon.test_leader_daemon import RUN, Musterd, run, until, virtually
+from tests.fakes.api import FakeApi
+
+SIZE = 4
+
+
+def reads(musterd: Musterd) -> Counter[str]:
+    """The requests that read, by the last word of their path."""
+    return Counter(what.rsplit("/", 1)[1] for what in musterd.way.asked if what.startswith("GET"))
+
+
+def test_an_experiment_is_launched_after_one_list_of_its_pods_and_no_other_read() -> None:
+    async def story(api: FakeApi) -> None:
+        musterd = Musterd(api, "one", leader_elect=False)
+        await asyncio.sleep(1)
+        musterd.way.asked.clear()
+        api.put(RUN, run(SIZE))
+        await until(lambda: len(api.named("pods")) == SIZE)
+        assert reads(musterd) == {"pods": 1}
+        assert await musterd.stop()
+
+    virtually(story)
+
+
+def test_a_daemon_that_finds_the_status_written_asks_for_the_experiment_too() -> None:
+    """Another run of the daemon wrote it, and what has changed since is not known."""
+
+    async def story(api: FakeApi) -> None:
+        first = Musterd(api, "one", leader_elect=False)
+        await asyncio.sleep(1)
+        api.put(RUN, run(SIZE))
+        await until(lambda: "status" in api.objects[RUN])
+        await first.kill()
+        second = Musterd(api, "two", leader_elect=False)
+        await until(lambda: len(api.named("pods")) == SIZE)
+        assert reads(second)["run"] == 1
+        assert await second.stop()
+
+    virtually(story)
