@@ -239,7 +239,7 @@ class Site:
 
         def stuck(seen: Snapshot) -> bool:
             found = seen.condition("Stuck")
-            return found is not None and found.status == "True" and bool(re.search(reason, found.reason or ""))
+            return found is not None and seen.holds("Stuck") and bool(re.search(reason, found.reason))
 
         try:
             seen = await self.until(name, stuck, seconds)
@@ -247,7 +247,7 @@ class Site:
             last = (self.screen.sentences(name) or ["nothing"])[-1]
             self.row.says(f"{last}; Stuck False")
             raise NotSaid(str(error)) from None
-        self.row.says(f"Stuck {seen.condition('Stuck')}")
+        self.row.says(f"{sentence_of(seen)}; Stuck True")
 
 
 def sentence_of(seen: Snapshot) -> str:
@@ -283,6 +283,19 @@ async def _run(command: list[str], body: Any, cwd: Path | None = None) -> tuple[
     return process.returncode or 0, output.decode(errors="replace"), errors.decode(errors="replace")
 
 
+async def _greet(here: Site) -> None:
+    """Returns when the screen shows what happens: on a busy machine the command takes seconds to begin."""
+    path = f"/apis/{API_VERSION}/namespaces/{here.namespace}/experiments"
+    await here.request("POST", path, here.experiment("hello", suspend=True))
+    await here.screen.shows("hello", "", 120)
+    await here.request("DELETE", f"{path}/hello")
+
+    async def gone() -> bool:
+        return await here.get(f"{path}/hello") is None
+
+    await eventually(gone)
+
+
 @contextlib.asynccontextmanager
 async def site(ground: Ground, namespace: str, row: Row, labels: Mapping[str, str]) -> AsyncIterator[Site]:
     """A site on a new namespace, which is deleted with all that is in it."""
@@ -293,6 +306,7 @@ async def site(ground: Ground, namespace: str, row: Row, labels: Mapping[str, st
         try:
             account = core(namespace, "serviceaccounts", "default")
             await eventually(lambda: made.get(account), 120)  # the controller manager may just have lost its server
+            await _greet(made)
             yield made
         finally:
             with contextlib.suppress(ApiError):

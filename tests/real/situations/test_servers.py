@@ -207,12 +207,12 @@ async def test_slow_admission_in_one_namespace_does_not_hold_up_another(here: Si
     slow = Site(here.ground, here.client, here.screen, other, here.row)
     try:
         async with webhook(slow, "delay"):
-            for number in range(10):
-                await slow.submit(f"slow-{number}", members=10)
+            for number in range(20):
+                await slow.submit(f"slow-{number}", members=20)
             await asyncio.sleep(3)
-            here.row.happens("pod creation takes 2.5 s in one namespace (100 pods); an experiment in another")
+            here.row.happens("pod creation takes 2.5 s in one namespace (400 pods); an experiment in another")
             await here.submit("run")
-            await here.should_say("run", "^Running", 4)
+            await here.says("run", "^Running", 10)  # all 400, 32 at a time, take 31 s
     finally:
         await here.request("DELETE", f"/api/v1/namespaces/{other}")
 
