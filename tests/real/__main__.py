@@ -1,6 +1,6 @@
 """``python -m tests.real [pytest arguments]``: make the ground, run the tests on it, print the table and the rights.
 
-Exit status: 0 if every row is as it should be, 1 if one is not, 3 without Go (and without a KUBECONFIG).
+Exit status: 0 if every row is as it should be, 1 if one is not, 3 without Go or its modules (and without a KUBECONFIG).
 """
 
 import json
@@ -14,7 +14,7 @@ from rich.console import Console
 
 from muster.local import tether
 from tests.real import rights, rows
-from tests.real.binaries import NO_GO, GoMissing
+from tests.real.binaries import CANNOT_BUILD, CannotBuild
 from tests.real.ground import ROOT, Ground, ground
 from tests.real.stopping import REVOKED
 
@@ -44,9 +44,9 @@ def main(arguments: list[str]) -> int:
             )
             say(f"{len(found)} situations, {len(bad)} not as they should be, {time.monotonic() - began:.0f} s")
             return 0 if ended_well and found else 1
-    except GoMissing as missing:
+    except CannotBuild as missing:
         say(f"make real: {missing}")
-        return NO_GO
+        return CANNOT_BUILD
 
 
 def _rights(built: Ground, *, whole: bool) -> bool:

@@ -20,8 +20,8 @@ from pathlib import Path
 
 MODULE = Path(__file__).parent / "control_plane"
 CACHE_VARIABLE = "MUSTER_REAL_CACHE"
-NO_GO = 3
-"""The exit code of `make real` on a machine without Go."""
+CANNOT_BUILD = 3
+"""The exit code of `make real` on a machine without Go, or without a proxy that has the modules."""
 
 PROGRAMS = {
     "etcd": "go.etcd.io/etcd/server/v3",
@@ -33,8 +33,8 @@ PROGRAMS = {
 PROGRESS_SECONDS = 15.0
 
 
-class GoMissing(Exception):
-    """There is no Go here that can build the control plane."""
+class CannotBuild(Exception):
+    """The control plane is not there, and this machine cannot build it: no Go, or no way to the modules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def cache_folder() -> Path:
 
 
 def binaries() -> Binaries:
-    """The programs, built if they are not there yet. GoMissing if they must be built and cannot be."""
+    """The programs, built if they are not there yet. CannotBuild if they must be built and cannot be."""
     text = (MODULE / "go.mod").read_text(encoding="utf-8")
     found = Binaries(cache_folder(), pinned("k8s.io/kubernetes", text), pinned("go.etcd.io/etcd/server/v3", text))
     missing = [program for program in PROGRAMS if not (found.folder / program).is_file()]
@@ -107,7 +107,7 @@ def usable_go() -> str:
     least = (int(required[1]), int(required[2]))
     go = shutil.which("go")
     if go is None:
-        raise GoMissing(
+        raise CannotBuild(
             f"there is no Go here. Install Go {least[0]}.{least[1]} or newer, or set KUBECONFIG to use a cluster"
         )
     asked = subprocess.run(
@@ -115,7 +115,7 @@ def usable_go() -> str:
     )
     version = re.search(r"go(\d+)\.(\d+)", asked.stdout)
     if version is None or (int(version[1]), int(version[2])) < least:
-        raise GoMissing(f"Go {least[0]}.{least[1]} is needed, and {go} is {asked.stdout.strip() or 'unknown'}")
+        raise CannotBuild(f"Go {least[0]}.{least[1]} is needed, and {go} is {asked.stdout.strip() or 'unknown'}")
     return go
 
 
@@ -133,7 +133,7 @@ def compile_one(go: str, package: str, output: Path, ldflags: str, environment: 
         [go, "list", "-deps", package], cwd=MODULE, env=environment, capture_output=True, text=True, check=False
     )
     if listed.returncode != 0:
-        raise RuntimeError(f"go list {package} failed:\n{listed.stderr[-2000:]}")
+        raise unlisted(package, listed.stderr)
     total = len(listed.stdout.split())
     started = time.monotonic()
     command = [*nice, go, "build", "-v", "-trimpath", "-ldflags", ldflags, "-o", str(output), package]
@@ -162,13 +162,24 @@ def compile_one(go: str, package: str, output: Path, ldflags: str, environment: 
     print(f"  {output.name}: built in {time.monotonic() - started:.0f} s", flush=True)
 
 
+def unlisted(package: str, errors: str) -> Exception:
+    """The error for a package that cannot be listed: its modules cannot be fetched, or go.mod and go.sum are wrong."""
+    said = errors.strip()[-2000:]
+    if "go.sum" in said or "checksum" in said or "go.mod" in said:
+        return RuntimeError(f"go list {package} failed:\n{said}")
+    return CannotBuild(
+        f"Go cannot fetch the modules of {package}; name a proxy that has them in GOPROXY, or set KUBECONFIG to use "
+        f"a cluster. Go said:\n{said}"
+    )
+
+
 def main() -> int:
     """Build, and print where the programs are as JSON."""
     try:
         found = binaries()
-    except GoMissing as missing:
+    except CannotBuild as missing:
         print(f"make real: {missing}", file=sys.stderr)
-        return NO_GO
+        return CANNOT_BUILD
     print(json.dumps({"folder": str(found.folder), "kubernetes": found.kubernetes, "etcd": found.etcd}))
     return 0
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -94,14 +94,14 @@ class Kubectl:
 
 
 @contextmanager
-def ground(say: Any = print) -> Iterator[tuple[Ground, Supervisor]]:
-    """Build the ground, and take it down."""
+def ground(say: Any = print, more: Mapping[str, Sequence[str]] | None = None) -> Iterator[tuple[Ground, Supervisor]]:
+    """Build the ground, and take it down. ``more`` are further flags of a control plane of ours, by program name."""
     remove_leftovers()
     folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
     supervisor = Supervisor(folder / "run")
     try:
         began = time.monotonic()
-        built = _own(folder, supervisor) if not os.environ.get("KUBECONFIG") else _given(folder)
+        built = _own(folder, supervisor, more) if not os.environ.get("KUBECONFIG") else _given(folder)
         say(f"control plane ready after {time.monotonic() - began:.1f} s: {built.server}")
         kubectl = Kubectl(built.kubectl, built.admin)
         install(kubectl)
@@ -128,10 +128,10 @@ def remove_leftovers() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _own(folder: Path, supervisor: Supervisor) -> Ground:
+def _own(folder: Path, supervisor: Supervisor, more: Mapping[str, Sequence[str]] | None) -> Ground:
     """A control plane of our own."""
     found = binaries()
-    plane = Plane(found, folder, supervisor)
+    plane = Plane(found, folder, supervisor, more=more)
     plane.start()
     token = folder / "musterd.token"
     daemon = kubeconfig.write(folder / "musterd.kubeconfig", url=plane.url, authority=plane.authority.file, token=token)
