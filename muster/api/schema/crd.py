@@ -107,8 +107,10 @@ _SPAN: Final = "matches('^[0-9]{1,9}[hms]$')"
 _GROWS: Final = "duration(self.initial) <= duration(self.max)"
 BACKOFF_RULES: Final = (
     (
-        "!has(self.initial) || !has(self.max) || self.initial == '5s' && self.max == '5m' || "
-        f"!self.initial.{_SPAN} || !self.max.{_SPAN} || {_GROWS}",
+        (
+            "!has(self.initial) || !has(self.max) || self.initial == '5s' && self.max == '5m' || "
+            f"!self.initial.{_SPAN} || !self.max.{_SPAN} || {_GROWS}"
+        ),
         "initial is longer than max: raise max or lower initial",
     ),
 )
