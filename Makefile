@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench docs clean
+.PHONY: help setup demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench real-bench docs clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -68,6 +68,9 @@ fuzz: $(READY) ## Throw 100,000 hostile objects at the daemon
 bench: $(READY) ## Measure the hot paths against their budgets; writes benchmarks/out.json
 	@$(BIN)/python -m benchmarks
 
+real-bench: $(READY) ## Measure Muster beside a bare create loop on a real API server; writes benchmarks/real.json
+	@$(BIN)/python -m benchmarks.real
+
 docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m muster.api.schema.reference > docs/manifest-reference.md
@@ -76,4 +79,4 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 
 clean: ## Remove the virtual environment and everything generated outside git
-	rm -rf $(VENV) .venv-newer .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json mutants benchmarks/out.json
+	rm -rf $(VENV) .venv-newer .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json mutants benchmarks/out.json benchmarks/real.json

@@ -1,0 +1,156 @@
+"""Measure Muster on a real API server: ``python -m benchmarks.real``, or ``make real-bench``.
+
+The table goes to stdout, the progress to stderr, the figures to ``benchmarks/real.json``. A bare loop that creates the
+same pods runs before Muster in each round, and the JobSet controller after it, so that all share the machine's load;
+the best of the rounds counts. Budgets are ratios to the bare loop of the same run. The exit code is 1 if one does not
+hold, and 3 where the control plane cannot be built.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import uvloop
+
+from benchmarks.real import jobset, requests
+from benchmarks.real.starts import Figures, Gangs, bare, muster, site
+from benchmarks.report import table, write
+from benchmarks.result import Result
+from tests.real.binaries import CANNOT_BUILD, CannotBuild
+from tests.real.ground import Ground, ground
+from tests.real.plane.supervisor import Supervisor
+
+OUT = Path(__file__).parents[1] / "real.json"
+ROUNDS = 3
+MORE = {"kube-controller-manager": ("--node-monitor-grace-period=300s",)}
+"""A stand-in for kubelets with thousands of pods may be late, and shall not lose its nodes for that."""
+WARM = Gangs(1, 100)
+ONE, MANY = Gangs(1, 1_000), Gangs(200, 8)
+START_RATIO = {ONE: 1.4, MANY: 3.0}
+RESTART_RATIO = 1.2
+BARE = "bare create loop"
+
+
+def say(line: str) -> None:
+    """Progress."""
+    print(line, file=sys.stderr, flush=True)
+
+
+class Bench:
+    """All rounds on one ground."""
+
+    def __init__(self, built: Ground, supervisor: Supervisor, rounds: int) -> None:
+        self._built = built
+        self._supervisor = supervisor
+        self._rounds = rounds
+        self._sites = 0
+
+    async def starts(self, gangs: Gangs) -> list[Result]:
+        """The rows of one size of gangs."""
+        loops: list[Figures] = []
+        ours: list[Figures] = []
+        for _ in range(self._rounds):
+            async with site(self._built, self._namespace()) as here:
+                loops.append(await bare(here, gangs))
+            async with site(self._built, self._namespace()) as here:
+                ours.append(await muster(here, gangs, restart=gangs is ONE))
+            say(f"{gangs}: bare {loops[-1].created:.2f} s, Muster {ours[-1].created:.2f} s")
+        results = _rows(gangs, loops, ours)
+        if not jobset.why_not():
+            results += await self._jobsets(gangs, min(figures.created for figures in ours), ours)
+        return results
+
+    async def warm(self) -> None:
+        """A small start that is not counted: the first requests of each kind cost the servers more."""
+        async with site(self._built, self._namespace()) as here:
+            await bare(here, WARM)
+        async with site(self._built, self._namespace()) as here:
+            await muster(here, WARM, restart=False)
+
+    async def requests(self) -> list[Result]:
+        """The rows of single requests."""
+        async with site(self._built, self._namespace()) as here:
+            return await requests.measure(here)
+
+    async def _jobsets(self, gangs: Gangs, start: float, ours: list[Figures]) -> list[Result]:
+        results = []
+        for tuned in (True, False):
+            async with (
+                site(self._built, self._namespace()) as here,
+                jobset.controller(here, self._supervisor, tuned=tuned),
+            ):
+                figures = await jobset.gangs_of_jobsets(here, gangs, restart=gangs is ONE)
+            name = f"JobSet controller, {'tuned' if tuned else 'default'} kube-controller-manager"
+            say(f"{gangs}: {name} {figures.created:.2f} s")
+            results.append(Result.of(f"{gangs} created, {name}", figures.created, "s", None, "Muster", start))
+            if gangs is ONE:
+                restart = min(figures.restarted for figures in ours)
+                results.append(
+                    Result.of(f"restart of {gangs}, {name}", figures.restarted, "s", None, "Muster", restart)
+                )
+        return results
+
+    def _namespace(self) -> str:
+        self._sites += 1
+        return f"bench-{self._sites}"
+
+
+def _rows(gangs: Gangs, loops: list[Figures], ours: list[Figures]) -> list[Result]:
+    loop, own = min(each.created for each in loops), min(each.created for each in ours)
+    server, served = min(each.server for each in loops), min(each.server for each in ours)
+    results = [
+        Result.of(f"{gangs} created, Muster", own, "s", START_RATIO[gangs] * loop, BARE, loop),
+        Result.of(f"{gangs}, CPU of the API server until all run, Muster", served, "s", None, BARE, server),
+        Result.of(f"{gangs}, CPU of musterd until all run", min(each.daemon for each in ours), "s"),
+    ]
+    if gangs is ONE:
+        both = loop + min(each.deleted for each in loops)
+        restart = min(each.restarted for each in ours)
+        writes, again = ours[-1].writes["start"], ours[-1].writes["restart"]
+        results += [
+            Result.of(f"restart of {gangs}, Muster", restart, "s", RESTART_RATIO * both, "bare create + delete", both),
+            Result.of(f"writes of a start, {gangs}", writes, "writes", gangs.pods + 9),
+            Result.of(f"writes of a restart, {gangs}", again, "writes", 2 * gangs.pods + 5),
+        ]
+    return results
+
+
+async def measure(built: Ground, supervisor: Supervisor, only: list[str], rounds: int) -> list[Result]:
+    """Everything, or the parts that are named."""
+    bench = Bench(built, supervisor, rounds)
+    results: list[Result] = []
+    if "starts" in only:
+        if reason := jobset.why_not():
+            say(f"JobSet controller: skipped, {reason}")
+        await bench.warm()
+        for gangs in (ONE, MANY):
+            results += await bench.starts(gangs)
+    if "requests" in only:
+        results += await bench.requests()
+    return results
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print and write the figures."""
+    parts = ("starts", "requests")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.real", description="Measure on a real API server.")
+    parser.add_argument("--only", choices=parts, action="append", help="run only this part")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of the starts; the best counts (%(default)s)")
+    parser.add_argument("--out", type=Path, default=OUT, help="where the JSON goes (%(default)s)")
+    chosen = parser.parse_args(arguments)
+    began = time.monotonic()
+    try:
+        with ground(say, MORE) as (built, supervisor):
+            results = uvloop.run(measure(built, supervisor, chosen.only or list(parts), chosen.rounds))
+    except CannotBuild as missing:
+        print(f"make real-bench: {missing}", file=sys.stderr)
+        return CANNOT_BUILD
+    write(results, chosen.out)
+    print(table(results))
+    say(f"{time.monotonic() - began:.0f} s")
+    return 0 if all(result.ok for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

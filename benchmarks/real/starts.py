@@ -1,0 +1,251 @@
+"""Starts and a restart of gangs: a bare loop of creates, and Muster. Every clock stops when a watch has seen the pods.
+
+The bare loop posts the pods that Muster renders, byte for byte, under musterd's own account, while musterd is down:
+what it takes is the API server's share. The pods run on pretended nodes in both cases.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks.real.loops import each
+from benchmarks.real.pods import Watched, watched
+from benchmarks.real.processes import Processes, Stretch
+from muster.api.manifest.experiment import parse_experiment
+from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
+from muster.kube.connection import Connection
+from muster.kube.kubeconfig import KubeConfig
+from muster.kube.metadata import Object as Meta
+from muster.kube.metadata import read
+from muster.kube.paths import core
+from muster.reconcilers.render.pod import PodTemplate
+from muster.state.operators.planning import plan_of
+from tests.real.ground import STAND_IN, TAINT, Ground
+from tests.real.stopping import held
+
+Object = dict[str, Any]
+MERGE = "application/merge-patch+json"
+FAILED: Object = {
+    "phase": "Failed",
+    "containerStatuses": [
+        {
+            "name": "main",
+            "image": "registry.example/train:1",
+            "imageID": "",
+            "ready": False,
+            "restartCount": 0,
+            "state": {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": None}},
+        }
+    ],
+}
+BACK_OFF = 1.0
+"""Seconds that Muster is asked to wait before the restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gangs:
+    """``experiments`` gangs of ``members``."""
+
+    experiments: int
+    members: int
+
+    @property
+    def pods(self) -> int:
+        """All of them."""
+        return self.experiments * self.members
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the experiments."""
+        return [f"run-{number}" for number in range(self.experiments)]
+
+    def __str__(self) -> str:
+        return f"{self.experiments} x {self.members:,} pods"
+
+
+@dataclass(slots=True)
+class Figures:
+    """Seconds, and seconds of CPU."""
+
+    created: float = 0.0
+    """From the first request until the last pod was there."""
+    server: float = 0.0
+    """Of the API server, until all pods ran."""
+    daemon: float = 0.0
+    """Of musterd, until all pods ran."""
+    deleted: float = 0.0
+    """From the first DELETE until the last pod was gone."""
+    restarted: float = 0.0
+    """From the failure of one member until the last pod of the new epoch was there."""
+    writes: dict[str, int] = field(default_factory=dict)
+    """Writes of musterd until the start was over, and for the restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a measurement happens."""
+
+    ground: Ground
+    admin: Connection
+    namespace: str
+
+    @property
+    def processes(self) -> Processes:
+        """The processes of the ground."""
+        return Processes(Path(self.ground.run))
+
+    @property
+    def experiments(self) -> str:
+        """The path of the Experiments."""
+        return f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments"
+
+    async def request(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Object:
+        """One request of an administrator."""
+        data = None if body is None else msgspec.json.encode(body)
+        answer = await self.admin.request(method, path, body=data, content_type=kind)
+        return msgspec.json.decode(answer.body, type=dict)
+
+    def writes(self) -> int:
+        """Writes of musterd in the namespace, by the audit log."""
+        found = 0
+        for line in Path(self.ground.audit_log).read_text(encoding="utf-8").splitlines():
+            event = json.loads(line)
+            where = event.get("objectRef") or {}
+            own = where.get("namespace") == self.namespace and event["stage"] == "ResponseComplete"
+            found += own and event["verb"] in ("create", "update", "patch", "delete")
+        return found
+
+
+@asynccontextmanager
+async def site(ground: Ground, namespace: str) -> AsyncIterator[Site]:
+    """A namespace of its own. Its pods are deleted with grace 0: a garbage collector would need minutes for them."""
+    admin = await Connection.open(KubeConfig(ground.admin))
+    made = Site(ground, admin, namespace)
+    try:
+        await made.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        yield made
+        await made.request("DELETE", made.experiments)
+        async with watched(admin, namespace, LABEL_EPOCH):
+            await admin.request(
+                "DELETE",
+                core(namespace, "pods"),
+                params={"gracePeriodSeconds": "0"},
+                timeout=120,
+            )
+        await made.request("DELETE", f"/api/v1/namespaces/{namespace}")
+    finally:
+        await admin.aclose()
+
+
+def experiment(name: str, namespace: str, members: int) -> Object:
+    """An Experiment whose members run on pretended nodes until they are deleted."""
+    resources = {
+        "cpus": 1,
+        "ramRatio": 2,
+        "extraSelectors": STAND_IN,
+        "extraTolerations": [{"key": TAINT["key"], "operator": "Exists"}],
+    }
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "operator": "jobset",
+            "image": "registry.example/train:1",
+            "command": "python3 -u main.py --config large.yaml",
+            "restartPolicy": {"backoff": {"initial": f"{BACK_OFF:g}s"}},
+            "types": {"worker": {"completions": members, "parallelisms": members, "resources": resources}},
+        },
+    }
+
+
+async def bare(here: Site, gangs: Gangs) -> Figures:
+    """Create and delete the pods of the gangs in a loop. musterd is down."""
+    figures = Figures()
+    daemon = await Connection.open(KubeConfig(here.ground.musterd))
+    pods = core(here.namespace, "pods")
+    try:
+        async with held(here.ground, "musterd"), watched(here.admin, here.namespace, LABEL_EPOCH) as seen:
+            bodies: list[bytes] = []
+            for name in gangs.names:
+                made = await here.request("POST", here.experiments, experiment(name, here.namespace, gangs.members))
+                plan = plan_of(parse_experiment(made))
+                template = PodTemplate(plan, plan.groups[0], 0)
+                bodies += map(template.render, plan.members())
+            names: list[str] = []
+
+            async def create(body: bytes) -> None:
+                answer = await daemon.request("POST", pods, body=body)
+                names.append(read(answer, Meta, "POST pods").metadata.name)
+
+            stretch, began = Stretch(here.processes, with_daemon=False), time.monotonic()
+            await each(bodies, create)
+            figures.created = await seen.until(lambda now: now.added >= gangs.pods) - began
+            await seen.until(lambda now: len(now.running) >= gangs.pods)
+            figures.server, _ = stretch.end()
+
+            async def delete(name: str) -> None:
+                await daemon.request("DELETE", f"{pods}/{name}")
+
+            began = time.monotonic()
+            await each(names, delete)
+            figures.deleted = await seen.until(lambda now: now.deleted >= gangs.pods) - began
+            await here.request("DELETE", here.experiments)
+    finally:
+        await daemon.aclose()
+    return figures
+
+
+async def muster(here: Site, gangs: Gangs, *, restart: bool) -> Figures:
+    """Submit the experiments; with ``restart`` let one member fail when all run."""
+    figures = Figures()
+    async with watched(here.admin, here.namespace, LABEL_EPOCH) as seen:
+
+        async def submit(name: str) -> None:
+            await here.request("POST", here.experiments, experiment(name, here.namespace, gangs.members))
+
+        stretch, began = Stretch(here.processes), time.monotonic()
+        await each(gangs.names, submit)
+        figures.created = await seen.until(lambda now: now.added >= gangs.pods) - began
+        await seen.until(lambda now: len(now.running) >= gangs.pods)
+        await _until_running(here, gangs)
+        figures.server, figures.daemon = stretch.end()
+        figures.writes["start"] = here.writes()
+        if restart:
+            figures.restarted = await _restart(here, gangs, seen)
+            await _until_running(here, gangs)
+            figures.writes["restart"] = here.writes() - figures.writes["start"]
+    return figures
+
+
+async def fail_one(here: Site) -> float:
+    """Write the status of a pod that exited 1, as its kubelet would; the monotonic time of that."""
+    pods = core(here.namespace, "pods")
+    found = await here.request("GET", pods)
+    name = found["items"][-1]["metadata"]["name"]
+    began = time.monotonic()
+    await here.request("PATCH", f"{pods}/{name}/status", {"status": FAILED}, MERGE)
+    return began
+
+
+async def _restart(here: Site, gangs: Gangs, seen: Watched) -> float:
+    began = await fail_one(here)
+    return await seen.until(lambda now: now.by_label.get("1", 0) >= gangs.pods) - began
+
+
+async def _until_running(here: Site, gangs: Gangs) -> None:
+    """Wait until every experiment says that it runs."""
+    for name in gangs.names:
+        path = f"{here.experiments}/{name}"
+        began = time.monotonic()
+        while (await here.request("GET", path)).get("status", {}).get("phase") != "Running":
+            if time.monotonic() > began + 120:
+                raise TimeoutError(f"{name} does not run")
+            await asyncio.sleep(0.1)
