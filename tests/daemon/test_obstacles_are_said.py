@@ -1,0 +1,98 @@
+"""What keeps a member from starting or working reaches the status, an Event and a metric, and is cleared again."""
+
+import asyncio
+from typing import Any
+
+from muster.api.names import LABEL_RANK
+from muster.daemon.app import Daemon
+from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
+
+SOON = 5.0
+"""Seconds within which a sentence must stand in the status."""
+
+
+def waits(cluster: Cluster, rank: int, reason: str, message: str) -> None:
+    state = {"name": "main", "ready": False, "state": {"waiting": {"reason": reason, "message": message}}}
+    cluster.play(
+        rank,
+        phase="Pending",
+        containerStatuses=[state],
+        conditions=[{"type": "PodScheduled", "status": "True"}],
+    )
+
+
+def test_an_image_typo_is_said_on_the_experiment_with_an_event_and_a_metric() -> None:
+    async def story(cluster: Cluster, daemon: Daemon) -> None:
+        cluster.api.put(RUN, experiment(2))
+        await asyncio.sleep(2)
+        cluster.start(0)
+        waits(cluster, 1, "ErrImagePull", 'image "x:typo": not found')
+        await asyncio.sleep(SOON)
+        assert cluster.status["reason"] == "ImagePullBackOff"
+        assert 'image "x:typo": not found' in cluster.status["message"]
+        assert cluster.condition("Stuck")["status"] == "False"
+        await asyncio.sleep(15)
+        stuck = cluster.condition("Stuck")
+        assert (stuck["status"], stuck["reason"]) == ("True", "ImagePullBackOff")
+        (event,) = cluster.events("Stuck")
+        assert event["type"] == "Warning"
+        assert 'reason="ImagePullBackOff"} 1.0' in scraped(daemon)
+        cluster.start(1)
+        await asyncio.sleep(SOON)
+        assert cluster.condition("Stuck")["status"] == "False"
+        assert cluster.status["phase"] == "Running"
+
+    virtually(story)
+
+
+def test_a_node_that_is_cut_off_is_said_and_its_return_too() -> None:
+    async def story(cluster: Cluster, _daemon: Daemon) -> None:
+        cluster.api.put(RUN, experiment(2))
+        await asyncio.sleep(2)
+        cluster.start(0)
+        cluster.start(1)
+        await asyncio.sleep(2)
+        marked = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
+        cluster.play(1, conditions=marked)
+        await asyncio.sleep(SOON)
+        assert (cluster.status["phase"], cluster.status["reason"]) == ("Running", "NodeNotReady")
+        assert "node node-1 is not ready, and with it rank 1" in cluster.status["message"]
+        await asyncio.sleep(15)
+        assert cluster.condition("Stuck")["reason"] == "NodeNotReady"
+        cluster.start(1)
+        await asyncio.sleep(SOON)
+        assert cluster.condition("Stuck")["status"] == "False"
+        assert (cluster.status["epoch"], cluster.status["reason"]) == (0, "RollComplete")
+
+    virtually(story)
+
+
+def gate(cluster: Cluster, *, on: bool) -> None:
+    """Put a scheduling gate on every pod, as a webhook of a queue does, or take it off."""
+    said: list[dict[str, Any]] = [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]
+    for path, pod in list(cluster.api.objects.items()):
+        if path.split("/")[-2] == "pods" and LABEL_RANK in pod["metadata"]["labels"]:
+            gates = [{"name": "kueue.x-k8s.io/admission"}] if on else []
+            status = {**pod.get("status", {}), "phase": "Pending", "conditions": said if on else []}
+            cluster.api.put(path, {**pod, "spec": {**pod["spec"], "schedulingGates": gates}, "status": status})
+
+
+def test_a_queued_gang_is_not_restarted_by_its_clocks() -> None:
+    async def story(cluster: Cluster, _daemon: Daemon) -> None:
+        clocks = {"pending": {"after": "10s", "action": "Restart"}}
+        cluster.api.put(RUN, experiment(2, clocks=clocks, timeout="30s"))
+        await asyncio.sleep(1)
+        gate(cluster, on=True)
+        await asyncio.sleep(600)
+        assert (cluster.status["phase"], cluster.status["reason"], cluster.status["epoch"]) == ("Pending", "Queued", 0)
+        assert "queued: 2/2 pods are gated by kueue.x-k8s.io/admission" in cluster.status["message"]
+        gate(cluster, on=False)
+        await asyncio.sleep(5)
+        cluster.start(0)
+        cluster.start(1)
+        await asyncio.sleep(1)
+        assert cluster.status["phase"] == "Running"
+        await asyncio.sleep(30)
+        assert cluster.status["reason"] == "DeadlineExceeded"
+
+    virtually(story)
