@@ -84,7 +84,7 @@ def test_a_rank_that_the_gang_does_not_have_is_not_named(rank: str) -> None:
     assert culprit.named(case(heard=barrier_failed(BARRIER.format(reached=1, first=rank)))) is None
 
 
-def test_versions_before_0_5_name_the_task_by_its_path() -> None:
+def test_versions_up_to_0_7_name_the_task_by_its_path() -> None:
     path = BARRIER.format(reached=1, first="/job:jax_worker/replica:0/task:3")
     named = culprit.named(case(heard=barrier_failed(path)))
     assert named is not None
