@@ -33,7 +33,6 @@ NOT_STUCK = "NotStuck"
 Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 """The running clocks of an experiment and the wall second each runs out."""
 
-_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _REASONS = ("cap", "duplicate", "unreadable")
 _ROWS = (
     catalogue.EXPERIMENTS,
@@ -119,7 +118,7 @@ class ExperimentCollector(Collector):
                 of = subject if isinstance(subject, Invalid) else subject.plan
                 names = label(of.namespace), label(of.name)
                 series = list(_series(subject, names, now, self._deadlines))
-            except _UNREADABLE:
+            except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
                 reached += 1
                 unreported["unreadable"] += 1
                 continue

@@ -11,6 +11,8 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import Any
 
+import structlog
+
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import to_ranges
 from muster.daemon.web.schemas import (
@@ -33,6 +35,8 @@ from muster.state.roll import RankState
 from muster.state.rules import ClockName
 from muster.state.summary.messages import sentence, why_missing
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
+
+log = structlog.get_logger()
 
 TEXT = 1000
 """Characters of any message."""
@@ -69,9 +73,18 @@ def listing(
     return Listing(
         total=phases.total(),
         phases={phase.value: phases[phase.value] for phase in Phase},
-        experiments=[summary(subject, clocks(subject.plan, subject.record), now) for _, subject in shown],
+        experiments=[row for _, subject in shown if (row := _shown(subject, clocks, now))],
         after="/".join(_word(part) for part in shown[-1][0][1:]) if len(shown) < len(later) else "",
     )
+
+
+def _shown(subject: Subject, clocks: ClocksOf, now: float) -> Summary | None:
+    """The row of one experiment; None, with a line in the log, if that raises: the others must be shown."""
+    try:
+        return summary(subject, clocks(subject.plan, subject.record), now)
+    except Exception:
+        log.exception("experiment left out of the page", namespace=subject.plan.namespace, experiment=subject.plan.name)
+        return None
 
 
 def _urgency(record: Record) -> int:

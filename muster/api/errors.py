@@ -12,6 +12,8 @@ ApiError                   a request failed
 └── Throttled              429, or 5xx with Retry-After: come back after ``retry_after`` seconds
 """
 
+from muster.api.values.printable import printable
+
 
 class MusterError(Exception):
     """The root of every error that Muster raises on purpose."""
@@ -22,6 +24,8 @@ class ApiError(MusterError):
 
     ``status`` is the HTTP status (0 if there was no answer), ``reason`` the machine-readable reason in the Status body,
     ``retry_after`` the seconds the server asked to wait, if it did, ``causes`` the reasons in the Status's details.
+
+    Every text is made printable here, whoever wrote it: an API server, a proxy, a webhook, a credential plugin.
     """
 
     def __init__(
@@ -34,12 +38,12 @@ class ApiError(MusterError):
         request: str = "",
         causes: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = printable(message)
+        super().__init__(self.message)
         self.status = status
-        self.reason = reason
+        self.reason = printable(reason)
         self.retry_after = retry_after
-        self.request = request
+        self.request = printable(request)
         self.causes = causes
 
     def __str__(self) -> str:

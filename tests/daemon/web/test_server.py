@@ -195,6 +195,20 @@ async def test_the_page_tells_what_is_waited_for_and_leads_to_the_story(daemon: 
     assert "Warning: Stuck" in text
 
 
+async def test_an_experiment_that_cannot_be_shown_costs_the_others_nothing(
+    daemon: Daemon, client: ClientSession
+) -> None:
+    broken = replace(assembling(), view=None, plan=plan(name="broken"))  # type: ignore[arg-type]
+    daemon.here += [broken, assembling()]
+    with capture_logs() as logs:
+        for path in ("/", "/experiments.json", "/metrics"):
+            async with client.get(path) as response:
+                assert response.status == 200
+                assert "team" in await response.text()
+    assert {entry["event"] for entry in logs} == {"experiment left out of the page"}
+    assert {entry["experiment"] for entry in logs} == {"broken"}
+
+
 async def test_unknown_paths_and_names_are_not_found(client: ClientSession) -> None:
     for path in ("/nothing", "/experiments/team/run", "/experiments/team/run.json", "/experiments/a/b/c", "/..%2fetc"):
         async with client.get(path) as response:
