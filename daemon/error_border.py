@@ -61,6 +61,14 @@ class ErrorBorder:
         except Exception as error:  # noqa: BLE001
             self._damage("watch", error, old, new)
 
+    def experiments_went_back(self) -> None:
+        """See ``ExperimentIndex``; no object is read for it."""
+        self._index.experiments_went_back()
+
+    def pods_went_back(self) -> None:
+        """See ``ExperimentIndex``; no object is read for it."""
+        self._index.pods_went_back()
+
     def clock_stepped(self, entry: Entry, seconds: float) -> None:
         """See ``Entry``."""
         try:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import structlog
+
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.yaml_reader import MAX_BYTES
@@ -25,6 +27,8 @@ from muster.state.view.membership import Membership
 from muster.state.view.view import View
 from muster.watchers.experiments import ExperimentRecord, stripped
 from muster.watchers.services import ServiceRecord
+
+log = structlog.get_logger()
 
 Key = tuple[str, str]
 """Namespace and uid of an owner."""
@@ -198,6 +202,27 @@ class ExperimentIndex:
             self._service(service, there=True)
         for pod in pods:
             self._pod(pod, None, pod)
+
+    def experiments_went_back(self) -> None:
+        """The list of Experiments that follows is older than the cache: a backup of etcd was restored.
+
+        resourceVersions start again from an earlier number, and may be given again to other states. So nothing may be
+        compared with one from before: what the list says replaces what is known here, our own last writes too.
+        """
+        log.warning("resourceVersions went back, as after the restoration of a backup", kind="Experiment")
+        for entry in self:
+            entry.plan = None
+            entry.freshness.version = entry.freshness.foreign_version = 0
+            entry.unanswered.clear()
+
+    def pods_went_back(self) -> None:
+        """The same for pods: our last writes to them may be undone, and what the live API said was of that time."""
+        log.warning("resourceVersions went back, as after the restoration of a backup", kind="Pod")
+        for entry in self:
+            entry.freshness.pods_due = entry.freshness.foreign_version = 0
+            entry.view.engine.reset()
+            entry.view.engine.deleting.clear()
+            self.wanted(entry.seen.uid)
 
     def foreign_pods(self) -> Counter[str]:
         """How many pods name a known Experiment as their owner and are not its members, by what gives them away."""

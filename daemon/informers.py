@@ -53,8 +53,10 @@ class Informers:
         self._border = border
         self._settings = settings
         self._advanced = advanced
-        self._experiments = Store[ExperimentRecord](border.experiment_changed, self._reached, keep=experiments.stripped)
-        self._pods = Store[Pod](border.pod_changed, self._reached)
+        self._experiments = Store[ExperimentRecord](
+            border.experiment_changed, self._reached, experiments.stripped, border.experiments_went_back
+        )
+        self._pods = Store[Pod](border.pod_changed, self._reached, on_back=border.pods_went_back)
         self._services = Store[ServiceRecord](border.service_changed, self._reached)
 
         def reflector(path: str, params: dict[str, str], decoder: Any, store: Any) -> Reflector[Any]:

@@ -25,14 +25,19 @@ class Store(Generic[T]):
         on_change: Callable[[T | None, T | None], None] | None = None,
         on_version: Callable[[int], None] | None = None,
         keep: Callable[[T], T] = lambda obj: obj,
+        on_back: Callable[[], None] = lambda: None,
     ) -> None:
-        """``keep`` gives what of an object is stored; ``on_change`` gets the stored ``old`` and the whole ``new``."""
+        """``keep`` gives what of an object is stored; ``on_change`` gets the stored ``old`` and the whole ``new``.
+
+        ``on_back`` is called before a list that is older than the store; every object of that list is a difference.
+        """
         self.objects: dict[str, T] = {}
         self.version = 0
         self.synced = False
         self._on_change = on_change
         self._on_version = on_version
         self._keep = keep
+        self._on_back = on_back
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -50,6 +55,9 @@ class Store(Generic[T]):
         A list is applied even where it has an older resourceVersion than the store: after a restored etcd backup the
         versions start again from an earlier number, and the list is what exists now.
         """
+        back = self.synced and version < self.version
+        if back:
+            self._on_back()
         listed = {obj.uid: obj for obj in objects}
         before = dict(self.objects)
         self.objects.clear()  # in place: others hold the same dictionary
@@ -61,7 +69,7 @@ class Store(Generic[T]):
                     self._on_change(gone, None)
             for uid, obj in listed.items():
                 old = before.get(uid)
-                if old is None or old.resource_version != obj.resource_version:
+                if back or old is None or old.resource_version != obj.resource_version:
                     self._on_change(old, obj)
         self.version = version
         if self._on_version is not None:
