@@ -104,7 +104,7 @@ class Daemon:
         self.probers = ProberPool(
             self._heard, make=make_prober or prober_of(clock), lag=lambda: self.loop_lag.lag, observe=self._probed
         )
-        self.recorder = EventRecorder(writing, instance, self.instruments.failed)
+        self.recorder = EventRecorder(writing, others, instance, self.instruments.failed)
         self.informers = Informers(
             transport,
             self.border,

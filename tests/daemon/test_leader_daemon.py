@@ -200,7 +200,9 @@ def test_a_batch_ends_in_its_middle_when_leadership_does() -> None:
         await until(lambda: not one.leads)
         assert asyncio.get_running_loop().time() - hung < 10
         names = sorted(task.get_name() for task in asyncio.all_tasks())
-        assert not [name for name in names if name.startswith(("step", "recorder", "create", "leading"))], names
+        assert not [name for name in names if name.startswith(("step", "recorder", "events", "create", "leading"))], (
+            names
+        )
         made, asked = len(api.named("pods")), len(one.way.written)
         one.way.cut = True
         api.gate.set()  # what waited at its door goes through
@@ -301,7 +303,7 @@ def test_a_part_of_the_leaders_work_that_fails_ends_the_daemon_and_another_leads
         def broken() -> None:
             raise ArithmeticError("a bug")
 
-        monkeypatch.setattr(one.daemon.recorder._stories, "task_done", broken)  # noqa: SLF001
+        monkeypatch.setattr(one.daemon.recorder, "_forget_one", broken)
         api.put(RUN, run())
         assert await one.running is False
         monkeypatch.undo()

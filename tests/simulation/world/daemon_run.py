@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from muster.daemon import loop_lag
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
-from muster.reconcilers.native import confirm
 from tests.simulation.world.faulty_transport import FaultyTransport
 from tests.simulation.world.gang import WorldProber
 
@@ -25,8 +24,6 @@ CANCEL_ROUNDS = 1_000
 
 loop_lag.TICK = 30.0
 """The probe of the loop's lag. Virtual time is never late, so it need not run often."""
-
-confirm.PAGE = PAGE_SIZE
 
 SETTINGS = Settings.model_construct(**{name: field.default for name, field in Settings.model_fields.items()})
 

@@ -5,10 +5,12 @@ from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from random import Random
 from typing import Any, NamedTuple, TypeVar
+from unittest.mock import patch
 
 import msgspec
 
 from muster.api.errors import ApiError
+from muster.reconcilers.native import confirm
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import Invariants
@@ -16,7 +18,7 @@ from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES, FOREIGN_CHAN
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.operators import OPERATORS
 from tests.simulation.scenarios.scenario import Scenario, path_of
-from tests.simulation.world.daemon_run import CURRENT_RUN, DaemonRun, task_factory
+from tests.simulation.world.daemon_run import CURRENT_RUN, PAGE_SIZE, DaemonRun, task_factory
 from tests.simulation.world.error_log import error_log
 from tests.simulation.world.faulty_transport import FaultyTransport
 from tests.simulation.world.gang import Gang
@@ -101,7 +103,7 @@ class World:
     def play(self) -> None:
         """Play the plan to its end."""
         asyncio.set_event_loop(self.loop)
-        with error_log(self):
+        with error_log(self), patch.object(confirm, "PAGE", PAGE_SIZE):
             try:
                 self.loop.run_until_complete(self._play())
             except AssertionError as error:

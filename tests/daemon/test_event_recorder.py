@@ -1,0 +1,121 @@
+"""The event recorder: which Events are written, in which order, and what a slow namespace delays."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from muster.daemon import event_recorder
+from muster.daemon.event_recorder import EventRecorder
+from muster.kube.fair_share import FairShare
+from muster.kube.transport import Answer
+from muster.reconcilers.refs import ExperimentRef
+from muster.state.record import StoryLine
+from tests.builders import NOW
+from tests.simulation.world.virtual_loop import VirtualLoop
+
+
+class Server:
+    """Takes a second for an Event, and for ever in a namespace that hangs."""
+
+    def __init__(self) -> None:
+        self.hanging: set[str] = set()
+        self.written: list[tuple[str, str]] = []
+
+    async def request(self, method: str, path: str, *, body: bytes, **_: Any) -> Answer:
+        namespace = path.split("/")[4]
+        if namespace in self.hanging:
+            await asyncio.Event().wait()
+        await asyncio.sleep(1)
+        self.written.append((namespace, msgspec.json.decode(body)["message"]))
+        return Answer(201, b"{}")
+
+
+def lines(*messages: str) -> tuple[StoryLine, ...]:
+    return tuple(StoryLine(NOW, 0, "Started", message) for message in messages)
+
+
+def ref(namespace: str, name: str = "run") -> ExperimentRef:
+    return ExperimentRef(namespace, name, f"uid-{name}")
+
+
+def played(story: Callable[[Server, EventRecorder], Coroutine[Any, Any, None]]) -> None:
+    async def play() -> None:
+        server = Server()
+        recorder = EventRecorder(server, FairShare(128), "one")  # type: ignore[arg-type]
+        await story(server, recorder)
+
+    loop = VirtualLoop()
+    try:
+        loop.run_until_complete(play())
+    finally:
+        loop.close()
+
+
+async def run_for(recorder: EventRecorder, seconds: float) -> None:
+    running = asyncio.create_task(recorder.run(), name="recorder")
+    await asyncio.sleep(seconds)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert len(asyncio.all_tasks()) == 1
+
+
+def test_events_that_hang_in_one_namespace_do_not_delay_those_of_others() -> None:
+    async def story(server: Server, recorder: EventRecorder) -> None:
+        server.hanging.add("slow")
+        recorder.record(ref("slow"), lines("a", "b"))
+        recorder.record(ref("team"), lines("c", "d"))
+        await run_for(recorder, 2.5)
+        assert server.written == [("team", "c"), ("team", "d")]
+
+    played(story)
+
+
+def test_the_events_of_a_namespace_keep_their_order() -> None:
+    async def story(server: Server, recorder: EventRecorder) -> None:
+        for number in range(3):
+            recorder.record(ref("team", f"run-{number}"), lines(f"{number} begins", f"{number} ends"))
+        await run_for(recorder, 10)
+        assert [said for _, said in server.written] == [f"{n} {what}" for n in range(3) for what in ("begins", "ends")]
+
+    played(story)
+
+
+def test_flushed_returns_when_the_last_event_is_written() -> None:
+    async def story(server: Server, recorder: EventRecorder) -> None:
+        running = asyncio.create_task(recorder.run(), name="recorder")
+        await recorder.flushed()
+        for namespace in ("a", "b"):
+            recorder.record(ref(namespace), lines("x", "y", "z"))
+        await recorder.flushed()
+        assert len(server.written) == 6
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    played(story)
+
+
+def test_what_is_queued_when_the_leadership_ends_is_written_in_the_next_one() -> None:
+    async def story(server: Server, recorder: EventRecorder) -> None:
+        for number in range(3):
+            recorder.record(ref("team", f"run-{number}"), lines(str(number)))
+        await run_for(recorder, 0.5)
+        recorder.record(ref("other"), lines("new"))
+        await run_for(recorder, 10)
+        assert sorted(said for _, said in server.written) == ["1", "2", "new"], "the first was under way"
+
+    played(story)
+
+
+def test_a_namespace_with_too_many_stories_loses_its_own_oldest() -> None:
+    async def story(server: Server, recorder: EventRecorder) -> None:
+        recorder.record(ref("team"), lines("kept"))
+        for number in range(event_recorder.WAITING + 5):
+            recorder.record(ref("loud"), lines(str(number)))
+        assert recorder.dropped == 5
+        await run_for(recorder, event_recorder.WAITING + 10)
+        assert ("team", "kept") in server.written
+        assert next(said for namespace, said in server.written if namespace == "loud") == "5"
+
+    played(story)
