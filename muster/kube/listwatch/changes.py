@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,10 @@ log = logging.getLogger("muster.kube")
 
 SETTINGS = ReflectorSettings(streamed_list=False)
 """Few objects, read once: a list in pages costs no more than a streamed one, and every server has it."""
+
+
+MOST_QUEUED = 1_000
+"""Changes that wait for a slow consumer, beside the objects of a list. The watch is not read on meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,8 @@ async def changes(
 
     A watch that breaks is opened again as the reflector does it; ``retrying`` is called with each failure and the
     seconds until the next attempt. An error that only a person can remove (no permission, no such kind) is raised.
-    ``options`` are those of ``Informer``. Close the iterator to stop watching.
+    ``options`` are those of ``Informer``. Close the iterator to stop watching. A consumer that does not come for more
+    makes the watch wait, until the API server ends it and it is opened again.
     """
 
     def failed(error: ApiError, seconds: float) -> None:
@@ -47,12 +53,18 @@ async def changes(
         if retrying is not None:
             retrying(error, seconds)
 
+    def changed(kind: Kind, obj: Unstructured) -> None:
+        queue.put_nowait(Change(kind, obj))
+        if queue.qsize() >= MOST_QUEUED:
+            paced.room.clear()
+
     queue = asyncio.Queue[Change | None]()
+    paced = _Paced(transport)
     informer = Informer(
-        transport,
+        paced,
         path,
         params,
-        changed=lambda kind, obj: queue.put_nowait(Change(kind, obj)),
+        changed=changed,
         report=_report,
         failed=failed,
         settings=SETTINGS,
@@ -62,11 +74,39 @@ async def changes(
     task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
         while (change := await queue.get()) is not None:
+            if queue.qsize() < MOST_QUEUED:
+                paced.room.set()
             yield change
         task.result()
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+class _Paced:
+    """A transport whose watches are read only while there is ``room``."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.request = transport.request
+        self.room = asyncio.Event()
+        self.room.set()
+
+    @asynccontextmanager
+    async def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """See ``Transport``."""
+        async with (
+            self._transport.lines(path, params=params, silence=silence) as lines,
+            aclosing(self._one_by_one(lines)) as paced,
+        ):
+            yield paced
+
+    async def _one_by_one(self, lines: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+        async for line in lines:
+            await self.room.wait()
+            yield line
 
 
 def _passes(error: ApiError) -> bool:

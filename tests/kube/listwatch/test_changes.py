@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Expired, Forbidden, Throttled, Unreachable
-from muster.kube.listwatch.changes import Change, changes
+from muster.kube.listwatch.changes import MOST_QUEUED, Change, changes
 from muster.kube.transport import Answer
 
 PATH = "/apis/muster.dev/v1alpha1/experiments"
@@ -195,3 +195,29 @@ async def test_closing_the_iterator_ends_its_watch() -> None:
     await anext(stream)
     await stream.aclose()
     assert [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("watch")] == []
+
+
+async def test_a_consumer_that_does_not_come_for_more_makes_the_watch_wait_and_loses_nothing() -> None:
+    number = 5 * MOST_QUEUED
+    played: list[int] = []
+
+    class Counting(Script):
+        @asynccontextmanager
+        async def lines(self, path: str, **options: Any) -> AsyncIterator[AsyncIterator[bytes]]:
+            async def counted(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+                async for line in lines:
+                    played.append(1)
+                    yield line
+
+            async with super().lines(path, **options) as lines:
+                yield counted(lines)
+
+    script = Counting([[thing("a", 1)]], [[event("MODIFIED", thing("a", 2 + each)) for each in range(number)] + [None]])
+    stream = changes(script, PATH, random=random.Random(1), clock=lambda: script.now, sleep=script.sleep)
+    async with asyncio.timeout(30), aclosing(stream):
+        assert line_of(await anext(stream)) == "ADDED a@1"
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(played) <= MOST_QUEUED + 1
+        found = [line_of(await anext(stream)) for _ in range(number)]
+    assert found == [f"MODIFIED a@{2 + each}" for each in range(number)]
