@@ -221,6 +221,7 @@ class Controller:
                 entry.view.mark_created(action.epoch, (member.rank for member in action.members), plan.together)
             if isinstance(action, DeletePods):
                 entry.view.mark_deleting(outcome.deleted, action.grace)
+            entry.view.mark_stopping(outcome.stopped)
             if outcome.error is not None:
                 raise outcome.error
             if outcome.refusal is not None:

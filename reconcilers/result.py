@@ -28,6 +28,8 @@ class Outcome:
     """The headless Service exists and is ours."""
     deleted: tuple[Pod, ...] = ()
     """Pods whose deletion the API server has accepted, or that no longer exist."""
+    stopped: tuple[Pod, ...] = ()
+    """Pods whose stop the API server has accepted, or that no longer exist."""
     error: ApiError | None = None
     """Why the action is not finished. The other fields hold nevertheless; repeat the action later for the rest."""
     refusal: Refusal | None = None

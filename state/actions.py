@@ -55,7 +55,15 @@ class DeletePods:
     why: str
 
 
-Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods
+@dataclass(frozen=True, slots=True)
+class StopPods:
+    """End the containers of these pods within their own grace, and keep the pods with their logs."""
+
+    pods: tuple[Pod, ...]
+    why: str
+
+
+Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods | StopPods
 
 
 class ProbeTarget(msgspec.Struct, frozen=True):

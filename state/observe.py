@@ -204,7 +204,7 @@ def _wake(context: Context, assembly: Assembly, *others: float | None) -> float 
     record = context.record
     ends = deadline.ends(context.plan, record).values()
     times = [*ends, record.resume_at, disruptions.progress_at(record), assembly.look_again, *others]
-    times += [refusal.retry_at(context), barrier.cut_at(context)]
+    times += [refusal.retry_at(context), barrier.cut_at(context), barrier.give_up_at(context)]
     return min((at for at in times if at is not None and at > context.now), default=None)
 
 

@@ -116,6 +116,8 @@ class MemoryApi:
                     self._born(answer)
             case "PUT", "status":
                 answer = self._write_status(path.removesuffix("/status"), asked)
+            case "PATCH", _:
+                answer = self._stop(path)
             case _:
                 answer = self._delete(path, asked)
         return Answer(200, msgspec.json.encode(answer))
@@ -149,6 +151,14 @@ class MemoryApi:
             raise Conflict("the object has been modified", status=409, reason="Conflict", request=path)
         obj["status"] = asked["status"]
         self.publish("MODIFIED", path)
+        return obj
+
+    def _stop(self, path: str) -> Object:
+        """A pod gets a deadline that is over; its object goes with its program, which is all that is measured here."""
+        obj = self.get(path)
+        obj["spec"]["activeDeadlineSeconds"] = 1
+        self.publish("MODIFIED", path)
+        self._asked_to_end(obj)
         return obj
 
     def _delete(self, path: str, asked: Object) -> Object:

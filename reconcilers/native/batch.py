@@ -120,10 +120,16 @@ class Calls:
         return self._creates.of(plan.namespace, plan.uid)
 
     async def do(
-        self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: bytes | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
     ) -> Answer:
         """Send one request; hold a slot meanwhile."""
-        return await self._transport.request(method, path, params=params, body=body)
+        return await self._transport.request(method, path, params=params, body=body, content_type=content_type)
 
     async def create(self, plan: Plan, resource: str, body: bytes, params: Mapping[str, str] | None = None) -> Answer:
         """Create an object; hold a slot meanwhile. See ``CREATE_TIMEOUT``."""

@@ -17,8 +17,9 @@ from muster.reconcilers.native.create import create_pods
 from muster.reconcilers.native.delete import delete_pods
 from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.native.service import ensure_service
+from muster.reconcilers.native.stop import stop_pods
 from muster.reconcilers.result import Outcome
-from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
 from muster.state.plan import Plan
 from muster.state.record import Record
 
@@ -75,5 +76,7 @@ class NativeEngine:
                 return await create_pods(self._calls, action, plan)
             case DeletePods():
                 return await delete_pods(self._calls, action, plan)
+            case StopPods():
+                return await stop_pods(self._calls, action, plan)
             case _:
                 assert_never(action)

@@ -10,7 +10,7 @@ then the rest is cut to a second. That is no deletion by force: the kubelet stil
 Pods that have ended do no harm. The one that caused the last restart is kept for its logs; the others are deleted.
 """
 
-from muster.state.actions import DeletePods
+from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context
 from muster.state.pod import Pod
 from muster.state.record import Phase
@@ -18,6 +18,10 @@ from muster.state.rules import ClockAction, ClockName
 
 CUT_GRACE = 1
 """Seconds; 0 would be a deletion by force."""
+
+
+STOP_MARGIN = 30.0
+"""Seconds beyond the grace period within which a kubelet must have stopped a pod."""
 
 
 def clear(context: Context) -> bool:
@@ -45,10 +49,34 @@ def sweep(context: Context) -> list[DeletePods]:
     return [*living, *_delete(context, ended, 0, "they have ended and belong to an older epoch")]
 
 
-def end(context: Context) -> list[DeletePods]:
-    """Delete every pod that still runs: the experiment is over or suspended. Ended pods stay for their logs."""
+def end(context: Context) -> list[StopPods | DeletePods]:
+    """End every pod that still runs: the experiment is over or suspended. Ended pods stay for their logs.
+
+    At the end of an experiment a program of its last epoch is stopped and its pod kept, for the log of a rank that
+    hung says why. Deleted are pods without a program, pods that do not stop in time, and all pods of a suspension.
+    """
     alive = tuple(pod for tally in context.view.epochs.values() for pod in tally.alive.values() if not pod.terminating)
-    return _delete(context, alive, None, "the experiment does not run any more")
+    stopped = tuple(pod for pod in alive if _stoppable(context, pod))
+    asked = tuple(pod for pod in stopped if pod.uid not in context.view.engine.stopping)
+    rest = tuple(pod for pod in alive if pod not in stopped) if stopped else alive
+    deletions = _delete(context, rest, None, "the experiment does not run any more")
+    return [StopPods(asked, "the experiment has ended"), *deletions] if asked else [*deletions]
+
+
+def give_up_at(context: Context) -> float | None:
+    """When pods that were to stop at the end of the experiment are deleted: their kubelet does not answer."""
+    since = context.record.ending_at
+    if since is None or not context.record.finished:
+        return None
+    return since + max((group.pod.grace for group in context.plan.groups), default=0) + STOP_MARGIN
+
+
+def _stoppable(context: Context, pod: Pod) -> bool:
+    """A program of the last epoch, whose kubelet can still be expected to stop it."""
+    if not context.record.finished or not pod.started or pod.epoch != context.record.epoch:
+        return False
+    at = give_up_at(context)
+    return at is None or context.now < at
 
 
 def cut_at(context: Context) -> float | None:

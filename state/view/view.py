@@ -5,7 +5,7 @@ The view belongs to the event loop of the daemon, which changes it as events arr
 decides nothing before that list.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -41,6 +41,8 @@ class ReadOnlyFacts(Protocol):
     def answered(self) -> bool: ...
     @property
     def refused(self) -> Refused | None: ...
+    @property
+    def stopping(self) -> Set[str]: ...
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool: ...
 
 
@@ -89,6 +91,7 @@ class View:
             tally.remove(old)
             if new is None:
                 self.engine.deleting.pop(old.uid, None)
+                self.engine.stopping.discard(old.uid)
                 if old.epoch >= self.oldest:
                     tally.collect(old)
             if not tally.pods and (new is None or new.epoch != old.epoch):
@@ -132,6 +135,10 @@ class View:
         absent = sum(rank not in tally.members and rank not in tally.collected for rank in ranks)
         if self.engine.launched != epoch and tally.pods + absent >= together:
             self.engine.launched = epoch
+
+    def mark_stopping(self, pods: Iterable[Pod]) -> None:
+        """The API server has accepted that these pods are stopped."""
+        self.engine.stopping.update(pod.uid for pod in pods if self._holds(pod))
 
     def mark_deleting(self, pods: Iterable[Pod], grace: int | None) -> None:
         """The API server has accepted the deletion of these pods, with that grace in seconds (None: their own)."""

@@ -163,7 +163,13 @@ class FakeApi:
             fault = self._fault(asked)
             if fault and not fault.after:
                 raise fault.error
-            answer = {"GET": self._get, "POST": self._post, "PUT": self._replace, "DELETE": self._delete}[method](asked)
+            answer = {
+                "GET": self._get,
+                "POST": self._post,
+                "PUT": self._replace,
+                "PATCH": self._merge,
+                "DELETE": self._delete,
+            }[method](asked)
             if fault:
                 raise fault.error
             return Answer(201 if method == "POST" else 200, self._body(answer))
@@ -216,6 +222,12 @@ class FakeApi:
         if asked.path != path:
             return self.put(path, {**old, "status": asked.body["status"]})
         return self.put(path, {**asked.body, "status": old.get("status")})
+
+    def _merge(self, asked: Request) -> Object:
+        """A merge patch of metadata and spec, to their second level."""
+        old = self._find(asked.path)
+        _check(asked.body.get("metadata", {}), old["metadata"])
+        return self.put(asked.path, {**old, "spec": {**old["spec"], **asked.body["spec"]}})
 
     def _delete(self, asked: Request) -> Object:
         found, options = self._find(asked.path), asked.body or {}

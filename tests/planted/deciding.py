@@ -9,7 +9,7 @@ from muster.daemon import controller as controller
 from muster.daemon.controller import Controller
 from muster.daemon.experiments import Entry, ExperimentIndex
 from muster.state import machine
-from muster.state.actions import DeletePods
+from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context, Fail, Restart
 from muster.state.plan import Plan
 from muster.state.pod import Pod
@@ -78,7 +78,7 @@ def suspended_pods_stay() -> Swaps:
     """A suspended experiment's pods are not deleted."""
     end = barrier.end
 
-    def kept(context: Context) -> list[DeletePods]:
+    def kept(context: Context) -> list[StopPods | DeletePods]:
         return [] if context.record.phase is Phase.SUSPENDED else end(context)
 
     return [swap(barrier, "end", kept)]
@@ -89,7 +89,7 @@ def cancelled_pods_stay() -> Swaps:
     """A cancelled experiment's pods are not deleted."""
     end = barrier.end
 
-    def kept(context: Context) -> list[DeletePods]:
+    def kept(context: Context) -> list[StopPods | DeletePods]:
         return [] if context.record.reason == "Cancelled" else end(context)
 
     return [swap(barrier, "end", kept)]

@@ -19,7 +19,7 @@ CAUGHT = [
     (watching.found_by_name_alone, Hunt("clean", "same-name")),
     (watching.old_answer_credited, Hunt("slow-answer", "survivors-hang")),
     (watching.own_writes_unread, Hunt("hold", "member-fails", most=30)),
-    (writing.conflicting_delete_dropped, Hunt("error", "cancelled", size=1)),
+    (writing.conflicting_delete_dropped, Hunt("error", "suspended", size=1)),
     (watching.cache_by_name, Hunt("stranger", "coordinator-first", most=30)),
 ]
 

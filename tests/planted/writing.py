@@ -102,7 +102,7 @@ def deleted_before_persisted() -> Swaps:
     return [swap(Controller, "_persist", afterwards)]
 
 
-@bug(Hunt("error", "cancelled", size=1), Hunt("error", "suspended", size=1), shown_by="is not asked to go")
+@bug(Hunt("error", "suspended", size=1), shown_by="is not asked to go")
 def conflicting_delete_dropped() -> Swaps:
     """A 409 on the deletion of a pod is taken for the pod's end."""
 

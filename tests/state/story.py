@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.pod import Exit, Pod, PodPhase
@@ -97,6 +97,10 @@ class Story:
                         index=member.pod, phase=PodPhase.PENDING, ready=False, scheduled=False, started=False, node="",
                         ip="",
                     )  # fmt: skip
+            case StopPods(pods, _):
+                self.view.mark_stopping(pods)
+                for each in pods:
+                    self.end(each.rank, 143, reason="Error")
             case DeletePods(pods, _, _):
                 for each in pods:
                     self.gone(each.rank, each.epoch)

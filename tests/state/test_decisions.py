@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget
+from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget, StopPods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Exit, Pod, PodPhase
@@ -347,9 +347,28 @@ def test_a_pod_missing_from_a_complete_gang_is_looked_for_first() -> None:
     assert look(view(*gang()), scheduled_at=NOW).actions == (ConfirmLaunch(0),)  # before it makes the Service it lacks
 
 
-def test_over_or_suspended_pods_are_dismissed() -> None:
+def test_at_the_end_programs_are_stopped_and_their_pods_stay() -> None:
+    waiting = pod(1, phase=PodPhase.PENDING, started=False, ready=False)
+    old = pod(2, epoch=4)
+    ended = look(view(pod(0, epoch=5), replace(waiting, epoch=5), old), phase=Phase.FAILED, epoch=5)
+    stop, delete = ended.actions
+    assert stop == StopPods((pod(0, epoch=5),), "the experiment has ended")
+    assert isinstance(delete, DeletePods)
+    assert {each.rank for each in delete.pods} == {1, 2}, "a pod without a program, and one of an older epoch"
+
+
+def test_a_pod_that_does_not_stop_in_time_is_deleted() -> None:
+    seen = view(pod(0))
+    seen.mark_stopping([pod(0)])
+    late = look(seen, phase=Phase.FAILED, finished_at=NOW - 60, ending_at=NOW - 60, after=0).actions
+    assert late == (DeletePods((pod(0),), None, "the experiment does not run any more"),)
+    early = look(seen, phase=Phase.FAILED, finished_at=NOW - 59, ending_at=NOW - 59, after=0)
+    assert early.actions == ()
+    assert early.wake_at == NOW + 1
+
+
+def test_the_pods_of_a_suspension_are_deleted() -> None:
     dismissed = (DeletePods((pod(0),), None, "the experiment does not run any more"),)
-    assert look(view(pod(0)), phase=Phase.FAILED).actions == dismissed
     assert look(view(pod(0)), run=plan(suspend=True), phase=Phase.SUSPENDED).actions == dismissed
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService
+from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
 from muster.state.plan import ProbeKind
 from muster.state.record import ConditionType, Phase
 from muster.state.roll import CoordinatorState, RankState
@@ -170,7 +170,7 @@ def test_the_restart_budget_ends_in_backoff_limit_exceeded_for_ever() -> None:
     actions = story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "BackoffLimitExceeded")
     assert "the one restart is used; rank 3" in story.kept.message
-    assert isinstance(actions[0], DeletePods)
+    assert isinstance(actions[0], StopPods)
 
     for action in actions:
         story.do(action)
@@ -354,13 +354,18 @@ def test_created_suspended_it_waits() -> None:
     assert story.look(10_000) == ()
 
 
-def test_cancelled_it_fails_and_takes_its_pods_down_gracefully() -> None:
+def test_cancelled_it_fails_and_stops_its_pods_which_stay_for_their_logs() -> None:
     story = Story(plan())
     story.assemble()
     story.plan = replace(story.plan, cancel=True, generation=2)
-    (delete,) = story.look(1)
+    (stop,) = story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "Cancelled")
-    assert isinstance(delete, DeletePods)
+    assert isinstance(stop, StopPods)
+    assert len(stop.pods) == 4
+    story.view.mark_stopping(stop.pods)
+    assert story.look(59) == (), "it is asked once"
+    (delete,) = story.look(1)
+    assert isinstance(delete, DeletePods), "30 s of grace and 30 more are over"
     assert len(delete.pods) == 4
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.state.actions import CreatePods, DeletePods
+from muster.state.actions import CreatePods, StopPods
 from muster.state.plan import Group, Plan
 from muster.state.pod import Exit, PodPhase
 from muster.state.pod_spec import PodSpec
@@ -31,7 +31,7 @@ def test_an_experiment_succeeds_while_its_sidecars_run_and_then_ends_them() -> N
     done(story, 3)
     (action,) = story.look(1)
     assert story.kept.phase is Phase.SUCCEEDED
-    assert isinstance(action, DeletePods)
+    assert isinstance(action, StopPods)
     assert sorted(pod.rank for pod in action.pods) == [0, 1, 2, 3]
 
 

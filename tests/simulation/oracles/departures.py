@@ -82,7 +82,8 @@ def _departure(world: World, change: Change) -> Departure:
 
 def _follow(pod: Departure, change: Change) -> None:
     gone = change.kind == "DELETED"
-    if gone or change.after["metadata"].get("deletionTimestamp"):
+    stopped = change.after["spec"].get("activeDeadlineSeconds")
+    if gone or stopped or change.after["metadata"].get("deletionTimestamp"):
         pod.asked = min(pod.asked, change.at)
     if gone or change.after.get("status", {}).get("phase") in OVER:
         pod.ended = min(pod.ended, change.at)

@@ -64,6 +64,8 @@ class Kubelet:
             self.world.later(REMOVE, self._kill, process, 137)
         elif metadata.get("deletionGracePeriodSeconds") != _grace(change.before):
             self._end(process, metadata["deletionGracePeriodSeconds"])
+        elif change.after["spec"].get("activeDeadlineSeconds") and not process.stopping:
+            self._stop(process, change.after["spec"].get("terminationGracePeriodSeconds", 30))
 
     def _process(self, change: Change) -> Process:
         return process_of(change.path, change.after, self.world.operator, self.world.plan.size, change.at)
@@ -170,6 +172,20 @@ class Kubelet:
             self.world.later(SIGTERM_EXIT, self._kill, process, 143)
         process.terminating = True
         self.world.later(grace, self._kill, process, 137)
+
+    def _stop(self, process: Process, grace: int) -> None:
+        """The pod's deadline is over: its containers end within the grace period, and it stays."""
+        process.stopping = True
+        if not self.world.scenario.ignores_sigterm:
+            self.world.later(SIGTERM_EXIT, self._give_up, process, 143)
+        self.world.later(grace, self._give_up, process, 137)
+
+    def _give_up(self, process: Process, code: int) -> None:
+        if process.node_lost:
+            return
+        self.exit(process, code, code - 128)
+        if process.busy:
+            self._end_sidecar(process, 143)
 
     def _kill(self, process: Process, code: int) -> None:
         if not process.node_lost:

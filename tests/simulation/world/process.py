@@ -41,6 +41,8 @@ class Process:
     node_lost: bool = False
     """Its node is lost: no kubelet reports its state any more."""
     terminating: bool = False
+    stopping: bool = False
+    """Its deadline is over: the kubelet ends it, and the pod stays."""
     code: int = 0
     signal: int = 0
     ended_at: float = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -39,6 +40,8 @@ class PodWorker:
         self._runners: list[ContainerRunner] = []
         self._grace = objects.grace(pod)
         self._hurry = asyncio.Event()
+        self._newer = asyncio.Event()
+        self._started = 0.0
         self._deleted = False
         self._log = structlog.get_logger("muster.local.node").bind(pod=objects.key(pod))
 
@@ -51,6 +54,7 @@ class PodWorker:
         """Take a newer version of the object, which may change readiness or request deletion."""
         self._status_writer.update(pod)
         self._node.hosts.update(names_of(self.pod, self._state.address))
+        self._newer.set()
         if objects.metadata(pod).get("deletionTimestamp"):
             self._deleted = True
             self.stop(objects.grace(pod))
@@ -76,15 +80,13 @@ class PodWorker:
 
     async def run(self) -> None:
         """Run the pod. Returns when nothing of it is left on the node and its final status is written."""
-        self._state.started = timestamps.time(self._node.clock())
+        self._started = self._node.clock()
+        self._state.started = timestamps.time(self._started)
         reporting = asyncio.create_task(self._status_writer.run(), name=f"report-{objects.key(self.pod)}")
         working = asyncio.create_task(self._work(), name=f"work-{objects.key(self.pod)}")
         stopping = asyncio.create_task(self._context.stopping.wait(), name=f"stop-{objects.key(self.pod)}")
         try:
-            limit = objects.spec(self.pod).get("activeDeadlineSeconds")
-            patience = None if limit is None else float(limit)
-            done, _ = await asyncio.wait({working, stopping}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-            if not done:
+            if not await self._ends_in_time(working, stopping):
                 self._state.reason = DEADLINE
                 self._state.message = "Pod was active on the node longer than the specified deadline"
                 self._context.stopping.set()
@@ -101,6 +103,22 @@ class PodWorker:
         await self._status_writer.write()
         if self._deleted:
             await self._status_writer.delete()
+
+    async def _ends_in_time(self, *ends: asyncio.Task[Any]) -> bool:
+        """Wait for the first of ``ends``, for ``activeDeadlineSeconds`` at most, which may be set on a running pod."""
+        while True:
+            self._newer.clear()
+            limit = objects.spec(self.pod).get("activeDeadlineSeconds")
+            left = None if limit is None else max(0.0, self._started + float(limit) - self._node.clock())
+            newer = asyncio.create_task(self._newer.wait(), name=f"newer-{objects.key(self.pod)}")
+            try:
+                done, _ = await asyncio.wait({*ends, newer}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                newer.cancel()
+            if not done:
+                return False
+            if any(end in done for end in ends):
+                return True
 
     def _record_failure(self, working: asyncio.Task[None]) -> None:
         """Fail the pod if its work failed with an exception; other pods are not affected."""

@@ -11,7 +11,7 @@ import pytest
 from muster.local.node import Isolation, choose_isolation
 from muster.local.node.isolation.levels import refusal
 from muster.reconcilers.render.command import command_of
-from tests.local.node.harness import Cluster, ClusterOf, MakePod, Pod
+from tests.local.node.harness import PODS, Cluster, ClusterOf, MakePod, Pod
 
 pytestmark = pytest.mark.cluster
 
@@ -111,6 +111,19 @@ async def test_active_deadline_seconds_fails_the_pod(
 ) -> None:
     await cluster.create(make_pod("late", make_container("import time; time.sleep(600)"), activeDeadlineSeconds=1))
     assert (await cluster.phase("late", "Failed"))["status"]["reason"] == "DeadlineExceeded"
+
+
+async def test_active_deadline_seconds_of_a_running_pod_ends_it_and_keeps_its_log(
+    cluster: Cluster, make_pod: MakePod, make_container: MakePod
+) -> None:
+    script = "import time; print('step 1', flush=True); time.sleep(600)"
+    pod = make_pod("stopped", make_container(script), terminationGracePeriodSeconds=1)
+    await cluster.create(pod)
+    await cluster.phase("stopped", "Running")
+    await cluster.api.merge(f"{PODS}/stopped", {"spec": {"activeDeadlineSeconds": 1}})
+    ended = await cluster.phase("stopped", "Failed")
+    assert ended["status"]["reason"] == "DeadlineExceeded"
+    assert "step 1" in await cluster.log("stopped")
 
 
 async def test_a_container_over_its_memory_limit_is_killed(
