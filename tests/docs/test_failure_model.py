@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.simulation.coverage import ACTORS, EMPTY, QUESTIONS, table
 from tests.simulation.plans.families import FAMILIES
 from tests.simulation.scenarios.catalogue import scenarios
 
@@ -33,8 +34,20 @@ def test_every_named_plan_exists_and_every_family_is_named() -> None:
 
 def test_every_line_of_its_tables_names_its_proof() -> None:
     lines = [
-        line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith(("| what fails", "| guar", "| reason"))
+        line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith(("| what fails", "| guar", "| reason", "| actor"))
     ]
     assert len(lines) >= 20
     for line in lines:
         assert "::" in line or "plans" in line, line
+
+
+def test_the_table_of_actors_and_questions_is_that_of_the_simulation() -> None:
+    assert "\n".join(table()) in PAGE, "python -m tests.simulation.coverage prints it"
+
+
+def test_every_scenario_and_family_of_that_table_exists_and_every_oracle() -> None:
+    named = {plan for plans in ACTORS.values() for plan in plans}
+    assert named <= {*scenarios(), *FAMILIES}
+    assert set(FAMILIES) - {"clean"} <= named
+    assert all((TESTS / "simulation" / "oracles" / f"{oracle}.py").exists() for oracle in QUESTIONS.values())
+    assert {key for pair in EMPTY for key in pair} <= {*ACTORS, *QUESTIONS}

@@ -1,6 +1,6 @@
 """All bugs, and the pairs that are planted together."""
 
-from tests.planted import deciding, watching, writing
+from tests.planted import deciding, saying, timing, trusting, watching, writing
 from tests.planted.bug import Bug, Hunt, Pair
 
 BUGS: tuple[Bug, ...] = (
@@ -31,6 +31,27 @@ BUGS: tuple[Bug, ...] = (
     writing.told_before_written,
     writing.anybody_is_us,
     writing.conflicting_delete_dropped,
+    timing.backoff_ignored,
+    timing.backoff_never_grows,
+    timing.backoff_one_restart_ahead,
+    timing.disruptions_never_wait,
+    timing.clock_five_seconds_late,
+    timing.queue_charged,
+    timing.clock_step_unnoticed,
+    timing.deletion_left_to_others,
+    timing.all_at_once,
+    timing.barrier_clear_late,
+    saying.image_never_stuck,
+    saying.image_stuck_late,
+    saying.scheduler_unheard,
+    saying.refusal_without_words,
+    saying.survivor_blamed,
+    trusting.every_pod_admitted,
+    trusting.any_namespace,
+    trusting.pod_phase_decides,
+    trusting.done_in_memory,
+    trusting.first_page_only,
+    trusting.entry_leaked,
 )
 
 PAIRS: tuple[Pair, ...] = (

@@ -109,7 +109,7 @@ def _never(self: Tombstones, uid: str, version: int) -> bool:
     return False
 
 
-@bug(Hunt("stranger", "coordinator-first"), Hunt("stranger", "happy"))
+@bug(Hunt("stranger", "coordinator-first", most=130))
 def cache_by_name() -> Swaps:
     """Objects are identified by name: one that was deleted and created again is taken for the deleted one."""
     buried: dict[int, tuple[Store[Any], set[tuple[str, str]]]] = {}

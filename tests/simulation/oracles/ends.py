@@ -49,11 +49,24 @@ def ends_as_stated(world: World, name: str, end: End, status: dict[str, Any] | N
 
 def _clock(world: World, name: str, end: End) -> Iterator[str]:
     """The clock that ended the experiment was acted upon in time, by the world's clock and not by the daemon's."""
-    since, finished = (_written_at(world, name, field) for field in (end.since, "finishTime"))
+    since, finished = _set_at(world, name, end.since), _written_at(world, name, "finishTime")
     late = finished - since - (end.clock or 0.0)
     allowed = PROMPT + sum(fault.seconds for fault in world.plan.faults)
     if not -PROMPT - ahead(world.plan) <= late <= allowed:
         yield f"{name} ends {late:.3f} s after its clock expired"
+
+
+def _set_at(world: World, name: str, field: str) -> float:
+    """The wall-clock second at which that field was set for the last time after it had none. (A step of the daemon's
+    clock changes its value, and not when it was set.)"""
+    at, there = 0.0, False
+    for change in world.api.history.changes:
+        if change.path == path_of(name):
+            now = (change.after.get("status") or {}).get(field) is not None
+            if now and not there:
+                at = change.at
+            there = now
+    return at
 
 
 def _written_at(world: World, name: str, field: str) -> float:

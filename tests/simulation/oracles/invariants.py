@@ -25,7 +25,7 @@ class Invariants:
     # Processes
 
     def started(self, process: Process) -> None:
-        """Two epochs of one experiment never run at once, and no rank runs twice."""
+        """Two epochs of one experiment never run at once, no rank runs twice, a sequential group runs one by one."""
         for other in self.world.kubelet.processes.values():
             if other is process or not other.running or other.experiment != process.experiment:
                 continue
@@ -33,6 +33,8 @@ class Invariants:
                 self._violate(f"two epochs run: {process.name} (epoch {process.epoch}) beside {other.name}")
             elif other.rank == process.rank:
                 self._violate(f"rank {process.rank} runs twice: {process.name} and {other.name}")
+            elif self.world.operator.sequential:
+                self._violate(f"two members of one job run together: {process.name} and {other.name}")
         for other in self.world.kubelet.processes.values():
             place = (other.experiment, other.epoch, other.rank)
             unseen = process.epoch in self.world.ends_unseen(process.experiment_name)

@@ -85,7 +85,7 @@ FAMILIES: dict[str, Family] = {
     "double": _doubled,
     "relist": _at_changes(("expire", "")),
     "stale": _stale,
-    "clock-step": _at_changes(("step-clock", "-3600")),
+    "clock-step": _at_changes(("step-clock", "-3600"), ("step-clock", "7200")),
     "clock-skew": _at_writes(("skew", "30")),
     "stranger": _foreign_changes,
     "two-crashes": _pairs,

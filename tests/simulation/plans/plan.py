@@ -43,7 +43,6 @@ KINDS = {
     "edit-spec": "a user changes the command in the spec at a resourceVersion",
 }
 CRASHES = ("crash-before", "crash-after", "late", "stale", "skew")
-CLOCKS = ("skew", "step-clock")
 FOREIGN_CHANGES = ("delete-pod", "edit-pod", "edit-spec")
 COUNTED_IN_WRITES = (*CRASHES, "refuse", "lose", "slow-answer")
 

@@ -203,7 +203,7 @@ class Kubelet:
             status = (self.world.experiment_named(process.experiment_name) or {}).get("status") or {}
             done = from_ranges(status.get("completedRanks", ""), process.size)
             if process.left and (status.get("epoch") != process.epoch or process.rank not in done):
-                self.world.unseen_ends.add((process.experiment_name, process.epoch))
+                self.world.collected_unrecorded(process)
             self.world.api.remove(process.path)
 
     def _remove(self, process: Process) -> None:

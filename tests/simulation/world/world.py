@@ -33,6 +33,8 @@ EPOCH = 1_000_000.0
 STABLE = 600.0
 """Seconds without any change after which the plan is over."""
 HORIZON = 7200.0
+RECORDED = 1.0
+"""Seconds within which a status says that a rank is done whose pod is gone."""
 JITTERED = 2.0
 """Seconds: longer delays are not varied when the plan is shuffled."""
 
@@ -164,6 +166,18 @@ class World:
             self.unrecorded.add((process.experiment_name, process.epoch))
         if self.say:
             self.say(f"{self.loop.time():9.3f}  {kind} of {process.name}")
+
+    def collected_unrecorded(self, process: Process) -> None:
+        """The pod of a finished rank was removed, and no status says yet that the rank is done. A daemon that runs on
+        for a second has no excuse, unless its watch loses events."""
+        run, place = self.runs[-1], (process.experiment_name, process.epoch)
+
+        def excuse() -> None:
+            if run.transport.dead or self.plan.has("drop", "expire"):
+                self.unseen_ends.add(place)
+
+        excuse()
+        self.loop.call_later(RECORDED, excuse)
 
     def ends_unseen(self, name: str) -> set[int]:
         """Epochs in which a finished rank's pod was removed before a status said that the rank is done, while no daemon

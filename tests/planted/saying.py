@@ -1,0 +1,43 @@
+"""Bugs in what is said: Stuck too late, for ever or without a reason, and sentences that name something else."""
+
+from dataclasses import replace
+from typing import Any
+
+from muster.state.policies import blocked, culprit, rendezvous
+from muster.state.view.engine_facts import EngineFacts, Refusal
+from tests.planted.bug import Hunt, Swaps, bug, swap
+
+
+@bug(Hunt("clean", "image-not-pulled"), shown_by="is not called stuck")
+def image_never_stuck() -> Swaps:
+    """An image that cannot be pulled is said, and never called Stuck."""
+    return [swap(blocked, "due", lambda record, obstacle: None)]
+
+
+@bug(Hunt("clean", "image-not-pulled"), shown_by="is not called stuck")
+def image_stuck_late() -> Swaps:
+    """An image that cannot be pulled is called Stuck after a minute."""
+    return [swap(blocked, "CONTAINER_PATIENCE", 60.0)]
+
+
+@bug(Hunt("clean", "unschedulable-restarts", operator="pytorch"), shown_by="the message does not say")
+def scheduler_unheard() -> Swaps:
+    """What the scheduler says of a pod without a node is not said."""
+    return [swap(blocked, "current", lambda context: None), swap(rendezvous, "why_idle", lambda pod: "not ready")]
+
+
+@bug(Hunt("clean", "webhook-denies"), Hunt("clean", "quota-exceeded"), shown_by="the message does not say")
+def refusal_without_words() -> Swaps:
+    """A refusal is reported without the API server's own words."""
+    refuse = EngineFacts.refuse
+
+    def silent(self: EngineFacts, refusal: Refusal, *others: Any) -> None:
+        refuse(self, replace(refusal, message="The API server refuses to create a pod."), *others)
+
+    return [swap(EngineFacts, "refuse", silent)]
+
+
+@bug(Hunt("hold", "member-fails"), shown_by="it should be")
+def survivor_blamed() -> Swaps:
+    """A survivor's abort is taken for the cause, because its rank is lower."""
+    return [swap(culprit, "is_survivor", lambda plan, pod: False)]

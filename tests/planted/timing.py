@@ -1,0 +1,87 @@
+"""Bugs of time and order: back-offs, clocks, turns, and what waits for whom."""
+
+from typing import Any
+
+from muster.daemon.wall_clock import WallClock
+from muster.state.context import Context
+from muster.state.plan import Plan
+from muster.state.policies import barrier, blocked, deadline, deletion, disruptions
+from muster.state.record import Record
+from muster.state.rules import Backoff
+from tests.planted.bug import Hunt, Swaps, bug, swap
+
+
+@bug(Hunt("clean", "member-fails"), shown_by="before its back-off")
+def backoff_ignored() -> Swaps:
+    """A failed gang starts again at once."""
+    return [swap(Backoff, "delay", lambda self, restart: 0.0)]
+
+
+@bug(Hunt("clean", "fails-again"), shown_by="before its back-off")
+def backoff_never_grows() -> Swaps:
+    """Each restart waits as long as the first."""
+    delay = Backoff.delay
+    return [swap(Backoff, "delay", lambda self, restart: delay(self, 1))]
+
+
+@bug(Hunt("clean", "fails-again"), shown_by="late")
+def backoff_one_restart_ahead() -> Swaps:
+    """Each restart waits as long as the next one should."""
+    delay = Backoff.delay
+    return [swap(Backoff, "delay", lambda self, restart: delay(self, restart + 1))]
+
+
+@bug(Hunt("clean", "preempted-again"), shown_by="before its back-off")
+def disruptions_never_wait() -> Swaps:
+    """A gang that is disrupted again and again starts again at once."""
+    return [swap(disruptions, "pause", lambda plan, row: 0.0)]
+
+
+@bug(Hunt("clean", "unschedulable-fails"), shown_by="after its clock")
+def clock_five_seconds_late() -> Swaps:
+    """The pending clock is 5 s longer than it should be."""
+    ends = deadline.ends
+
+    def longer(plan: Plan, record: Record) -> dict[Any, float]:
+        return {name: at + 5.0 for name, at in ends(plan, record).items()}
+
+    return [swap(deadline, "ends", longer)]
+
+
+@bug(Hunt("clean", "gated"))
+def queue_charged() -> Swaps:
+    """Clocks run while a scheduling gate is on the pods."""
+    return [swap(blocked, "queued", lambda record: False)]
+
+
+@bug(Hunt("clock-step", "member-fails"), Hunt("clock-step", "total-passes"))
+def clock_step_unnoticed() -> Swaps:
+    """A step of the wall clock moves no persisted time."""
+    return [swap(WallClock, "__call__", lambda self: self._wall())]
+
+
+@bug(Hunt("clean", "finalizer-on-experiment"), shown_by="is not asked to go")
+def deletion_left_to_others() -> Swaps:
+    """The pods of an Experiment that is being deleted are left to the garbage collector."""
+    return [swap(deletion, "clear_away", lambda context: ())]
+
+
+@bug(Hunt("clean", "happy", operator="jobset-sequential"), shown_by="run together")
+def all_at_once() -> Swaps:
+    """The members of a job run together, whatever its parallelism."""
+    return [swap(Plan, "together", property(lambda self: self.size))]
+
+
+@bug(Hunt("clean", "survivors-hang"), Hunt("clean", "member-fails"))
+def barrier_clear_late() -> Swaps:
+    """An epoch begins some seconds after the last old pod has gone."""
+    firsts: dict[int, float] = {}
+    clear = barrier.clear
+
+    def slow(context: Context) -> bool:
+        free = clear(context)
+        if context.record.phase.value != "Restarting" or not free:
+            return free
+        return context.now >= firsts.setdefault(context.record.epoch, context.now) + 20.0
+
+    return [swap(barrier, "clear", slow)]

@@ -1,0 +1,94 @@
+"""Bugs in what is believed: forged pods, sidecars, half of a list, and what nobody has written down."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from muster.daemon.experiments import ExperimentIndex
+from muster.kube.listwatch import listing
+from muster.kube.listwatch.listing import ObjectList
+from muster.kube.transport import Transport
+from muster.state.pod import Pod, PodPhase
+from muster.state.policies import completion
+from muster.state.view.membership import Membership
+from muster.watchers.pods import containers, decode
+from tests.planted.bug import Hunt, Swaps, bug, swap
+
+
+@bug(Hunt("clean", "forged-rank"), Hunt("clean", "forged-success"))
+def every_pod_admitted() -> Swaps:
+    """A pod of the experiment's namespace that names it as owner is a member, whatever its name and rank."""
+    return [swap(Membership, "_admits", lambda self, pod: self._plan is not None)]
+
+
+@bug(Hunt("clean", "forged-failure"), Hunt("clean", "forged-success"))
+def any_namespace() -> Swaps:
+    """A pod counts by its owner's uid alone, in whatever namespace it is."""
+    change = ExperimentIndex.pod_changed
+
+    def at_home(self: ExperimentIndex, old: Pod | None, new: Pod | None) -> None:
+        change(self, old and _in_team(old), new and _in_team(new))
+
+    return [
+        swap(ExperimentIndex, "pod_changed", at_home),
+        swap(Membership, "_admits", lambda self, pod: self._plan is not None),
+    ]
+
+
+def _in_team(pod: Pod) -> Pod:
+    return replace(pod, namespace="team")
+
+
+@bug(Hunt("clean", "sidecar-runs-on"))
+def pod_phase_decides() -> Swaps:
+    """A member has ended when all containers of its pod have."""
+    first_exit = containers.first_exit
+
+    def patient(spec: Any, status: Any, phase: PodPhase) -> Any:
+        return first_exit(spec, status, phase) if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else None
+
+    return [swap(decode, "first_exit", patient)]
+
+
+@bug(Hunt("clean", "finished-pod-collected"), Hunt("crash", "finished-pod-collected"))
+def done_in_memory() -> Swaps:
+    """Which ranks are done is not written: only this daemon knows."""
+    return [
+        swap(completion, "completed", lambda context: context.record.completed),
+        swap(completion, "save_at", lambda context: None),
+    ]
+
+
+@bug(Hunt("drop", "member-fails"), Hunt("relist", "member-fails"))
+def first_page_only() -> Swaps:
+    """A list ends after its first page."""
+
+    async def first(
+        transport: Transport,
+        path: str,
+        params: Mapping[str, str],
+        decoder: Any,
+        limit: int,
+        timeout: float | None,
+        on_page: Callable[[], None],
+    ) -> ObjectList[Any]:
+        answer = await transport.request("GET", path, params={**params, "limit": str(limit or 3)}, timeout=timeout)
+        page = decoder.page(answer.body)
+        return ObjectList({obj.uid: obj for obj in page.objects}, page.version, [])
+
+    return [swap(listing, "_pages", first)]
+
+
+@bug(Hunt("clean", "deleted"), Hunt("clean", "same-name"))
+def entry_leaked() -> Swaps:
+    """The entry of an Experiment that is gone is kept."""
+    forget = ExperimentIndex._forget
+
+    def kept(self: ExperimentIndex, gone: Any) -> None:
+        entry = self.entries.get(gone.uid)
+        forget(self, gone)
+        if entry is not None:
+            self.entries[gone.uid] = entry
+
+    return [swap(ExperimentIndex, "_forget", kept)]

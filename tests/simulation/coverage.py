@@ -1,0 +1,85 @@
+"""Actors and questions: who acts in the simulated world, and what its oracles ask. Writes a table of failure-model.md.
+
+    python -m tests.simulation.coverage        print the table
+
+Every oracle judges every plan. So a cell holds the oracle of its column, unless the question has no meaning there.
+"""
+
+import sys
+from collections.abc import Iterator
+
+ACTORS: dict[str, tuple[str, ...]] = {
+    "program that fails, or a gang that aborts": ("member-fails", "coordinator-fails", "two-fail", "fails-again"),
+    "rank that never arrives, coordinator that never serves": ("never-arrives-alerts", "coordinator-never-serves"),
+    "ranks that end at different times": ("uneven-ends",),
+    "survivors that hang or ignore SIGTERM": ("survivors-hang",),
+    "scheduler: no node, preemption, again and again": ("unschedulable-restarts", "preempted", "preempted-again"),
+    "queue that gates pods": ("gated",),
+    "kubelet: image late or not pulled": ("slow-image", "image-not-pulled"),
+    "node that is lost": ("node-lost", "node-lost-blocks", "node-lost-for-ever"),
+    "pod garbage collection, node scale-down": ("finished-pod-collected", "every-pod-collected"),
+    "injected containers": ("sidecar-runs-on", "sidecar-fails"),
+    "webhook that is down, times out or denies; quota": ("webhook-down", "webhook-times-out", "quota-exceeded"),
+    "tenants of other namespaces": ("same-name", "noisy-neighbours"),
+    "users who forge pods": ("forged-success", "forged-failure", "forged-survivor", "forged-rank"),
+    "finalizers of other controllers": ("finalizer-on-pod", "finalizer-on-experiment"),
+    "users who suspend, cancel, edit, delete": ("suspended", "cancelled", "edited", "deleted", "stranger"),
+    "wall clock that steps, leaders whose clocks differ": ("clock-step", "clock-skew"),
+    "daemon that is killed, or takes over": ("crash", "two-crashes", "stale", "late-write"),
+    "API server that errs, or answers late": ("error", "slow-answer"),
+    "watches that are late, lossy or end": ("hold", "reorder", "drop", "double", "relist"),
+}
+"""Each actor, with scenarios and families of faults in which it acts."""
+
+QUESTIONS: dict[str, str] = {
+    "one epoch and one process a rank?": "invariants",
+    "right end, charged to the right account?": "ends",
+    "same objects, none left?": "objects",
+    "pods gone in time?": "departures",
+    "back-off as long as stated?": "backoffs",
+    "clocks within 1 s?": "ends",
+    "Stuck and its sentence true and in time?": "troubles",
+    "writes and Events bounded?": "budgets",
+    "other namespaces unmoved?": "isolation",
+    "rests, and keeps nothing?": "rest",
+}
+"""Each question, with the module of ``tests/simulation/oracles`` that asks it."""
+
+NO_RESTART = "no restart"
+GLOBAL = "concerns all namespaces"
+
+EMPTY: dict[tuple[str, str], str] = {
+    **{
+        (actor, "back-off as long as stated?"): NO_RESTART
+        for actor in (
+            "ranks that end at different times",
+            "queue that gates pods",
+            "kubelet: image late or not pulled",
+            "pod garbage collection, node scale-down",
+            "injected containers",
+            "webhook that is down, times out or denies; quota",
+        )
+    },
+    **{
+        (actor, "other namespaces unmoved?"): GLOBAL
+        for actor in (
+            "wall clock that steps, leaders whose clocks differ",
+            "daemon that is killed, or takes over",
+            "watches that are late, lossy or end",
+        )
+    },
+}
+"""Why a cell is empty."""
+
+
+def table() -> Iterator[str]:
+    """The lines of the table."""
+    yield "| actor | plans | " + " | ".join(QUESTIONS) + " |"
+    yield "|" + "---|" * (len(QUESTIONS) + 2)
+    for actor, plans in ACTORS.items():
+        cells = [EMPTY.get((actor, question), f"`{oracle}`") for question, oracle in QUESTIONS.items()]
+        yield f"| {actor} | plans {', '.join(f'`{plan}`' for plan in plans)} | " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(table()) + "\n")
