@@ -25,7 +25,7 @@ from benchmarks.result import Result
 from muster.daemon.error_border import ErrorBorder
 from muster.daemon.experiments import ExperimentIndex
 from muster.daemon.informers import Informers, Times
-from muster.kube.access import FixedAccess
+from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.workqueue import WorkQueue

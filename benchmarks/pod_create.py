@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.result import Result
-from muster.kube.access import FixedAccess
+from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.fair_share import ALONE, FairShare
 from muster.reconcilers.native.engine import NativeEngine

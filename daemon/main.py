@@ -26,8 +26,8 @@ from muster.daemon.web.health import HealthServer
 from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
+from muster.kube.authentication.kubeconfig import SERVICE_ACCOUNT
 from muster.kube.connection import Connection
-from muster.kube.kubeconfig import SERVICE_ACCOUNT
 
 log = structlog.get_logger()
 

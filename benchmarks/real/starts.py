@@ -20,8 +20,8 @@ from benchmarks.real.pods import Watched, watched
 from benchmarks.real.processes import Processes, Stretch
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
+from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.kube.connection import Connection
-from muster.kube.kubeconfig import KubeConfig
 from muster.kube.metadata import Object as Meta
 from muster.kube.metadata import read
 from muster.kube.paths import core

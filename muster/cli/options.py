@@ -21,7 +21,7 @@ import yaml
 from muster.api.errors import ApiError
 from muster.cli.terminal.colours import data, plain, say
 from muster.client import Client
-from muster.kube.kubeconfig import kubeconfig_paths
+from muster.kube.authentication.kubeconfig import kubeconfig_paths
 from muster.local.home import Home, default_home
 
 P = ParamSpec("P")

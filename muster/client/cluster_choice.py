@@ -5,9 +5,9 @@ from pathlib import Path
 
 from muster.api.errors import ApiError
 from muster.client.errors import NoCluster
-from muster.kube.access import CONFIGURATION
+from muster.kube.authentication.access import CONFIGURATION
+from muster.kube.authentication.kubeconfig import users_source
 from muster.kube.connection import Connection
-from muster.kube.kubeconfig import users_source
 
 
 async def connect(kubeconfig: Path | None, context: str | None) -> Connection:

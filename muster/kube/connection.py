@@ -18,10 +18,10 @@ from typing import Any
 import aiohttp
 
 from muster.api.errors import Throttled, Unreachable
-from muster.kube.access import Source
-from muster.kube.credentials import Credentials, Identity
+from muster.kube.authentication.access import Source
+from muster.kube.authentication.credentials import Credentials, Identity
+from muster.kube.authentication.kubeconfig import choose_source
 from muster.kube.http import FAILURES, LARGEST_ANSWER, address, make_socket, read_body, read_lines, unreachable
-from muster.kube.kubeconfig import choose_source
 from muster.kube.status_errors import LONGEST_STATUS, error_from_answer
 from muster.kube.transport import Answer
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from muster.api.errors import MusterError
 from muster.api.names import MANAGER
 from muster.api.schema.crd import custom_resource_definition
-from muster.kube.kubeconfig import KubeConfig
+from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.certificate import make_certificate
 from muster.local.home import Announcement, Home

@@ -21,7 +21,7 @@ from typing import IO
 import structlog
 
 from muster.api.errors import ApiError
-from muster.kube.access import Source
+from muster.kube.authentication.access import Source
 from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient

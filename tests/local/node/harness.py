@@ -13,7 +13,7 @@ import pytest
 import structlog
 
 from muster.api.errors import Conflict, NotFound
-from muster.kube.access import FixedAccess
+from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.changes import changes
 from muster.kube.listwatch.informer import Informer

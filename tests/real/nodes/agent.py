@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from muster.api.names import LABEL_EXPERIMENT
-from muster.kube.kubeconfig import KubeConfig
+from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.local.node import NodeAgent, agent, objects, registration
 from muster.local.node.objects import Object
 from muster.local.node.pods.assigned_pods import AssignedPods

@@ -24,8 +24,8 @@ import structlog
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.names import CONTAINER
+from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.kube.connection import Connection
-from muster.kube.kubeconfig import KubeConfig
 from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.kube.access import FixedAccess
+from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.changes import changes
 from muster.kube.resources import ResourceClient
@@ -26,7 +26,7 @@ from tests.local.node.harness import PODS, ClusterOf, MakePod
 AGENT = """
 import asyncio, signal, sys
 from pathlib import Path
-from muster.kube.access import FixedAccess
+from muster.kube.authentication.access import FixedAccess
 from muster.local.node import Isolation, NodeAgent
 
 async def main():

@@ -1,6 +1,6 @@
 """What it takes to reach an API server, and the protocol of what provides it.
 
-``muster.kube.kubeconfig`` has the providers that read files; ``FixedAccess`` is for an address that is known.
+``kubeconfig`` has the providers that read files; ``FixedAccess`` is for an address that is known.
 """
 
 from dataclasses import dataclass

@@ -14,8 +14,8 @@ from typing import Any
 import yaml
 
 from muster.api.errors import ApiError
-from muster.kube.access import CONFIGURATION, ClusterAccess, Source, environment_proxy
-from muster.kube.lazy_import import defer_kubernetes_asyncio
+from muster.kube.authentication.access import CONFIGURATION, ClusterAccess, Source, environment_proxy
+from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_KUBECONFIG = Path("~/.kube/config")

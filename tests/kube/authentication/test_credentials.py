@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Forbidden, Unreachable
-from muster.kube.access import ClusterAccess, Source, environment_proxy
+from muster.kube.authentication.access import ClusterAccess, Source, environment_proxy
+from muster.kube.authentication.credentials import Credentials
+from muster.kube.authentication.kubeconfig import InCluster, KubeConfig, choose_source
 from muster.kube.connection import Connection
-from muster.kube.credentials import Credentials
-from muster.kube.kubeconfig import InCluster, KubeConfig, choose_source
 from tests.fakes.apiserver import Reply, Request, Step, answer, api_server, refusal, stream
 from tests.fakes.certificates import Authority
 

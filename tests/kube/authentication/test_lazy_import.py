@@ -18,7 +18,7 @@ def run(program: str) -> str:
 def test_reading_a_kubeconfig_imports_no_models() -> None:
     program = """
 import sys
-from muster.kube.lazy_import import defer_kubernetes_asyncio
+from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
 defer_kubernetes_asyncio()
 from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
@@ -35,7 +35,7 @@ def test_importing_the_connection_does_not_import_kubernetes_asyncio() -> None:
 
 def test_other_code_finds_the_complete_package() -> None:
     program = """
-from muster.kube.lazy_import import defer_kubernetes_asyncio
+from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
 defer_kubernetes_asyncio()
 defer_kubernetes_asyncio()
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
@@ -57,7 +57,7 @@ except AttributeError as error:
 def test_a_package_that_was_imported_before_is_kept() -> None:
     program = """
 import kubernetes_asyncio
-from muster.kube.lazy_import import defer_kubernetes_asyncio
+from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
 before = kubernetes_asyncio.client
 defer_kubernetes_asyncio()
 import sys

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from muster.api.errors import ApiError, Unreachable
 from muster.api.values.printable import clean
-from muster.kube.access import CONFIGURATION, ClusterAccess, Source
+from muster.kube.authentication.access import CONFIGURATION, ClusterAccess, Source
 
 LOOK_EVERY = 10.0
 """Seconds between two checks of the files, and the least time between two readings after refused requests."""

@@ -1,0 +1,1 @@
+"""How a process finds an API server and proves who it is: addresses, certificates, tokens and kubeconfig files."""
