@@ -131,14 +131,8 @@ async def site(ground: Ground, namespace: str) -> AsyncIterator[Site]:
     try:
         await made.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         yield made
-        await made.request("DELETE", made.experiments)
-        async with watched(admin, namespace, LABEL_EPOCH):
-            await admin.request(
-                "DELETE",
-                core(namespace, "pods"),
-                params={"gracePeriodSeconds": "0"},
-                timeout=120,
-            )
+        await admin.request("DELETE", made.experiments, timeout=120)
+        await admin.request("DELETE", core(namespace, "pods"), params={"gracePeriodSeconds": "0"}, timeout=120)
         await made.request("DELETE", f"/api/v1/namespaces/{namespace}")
     finally:
         await admin.aclose()
