@@ -27,6 +27,8 @@ from typing import Final
 SHELL: Final = "/bin/sh"
 
 FORWARDER: Final = """\
+y=
+for s in TERM INT HUP QUIT USR1 USR2; do trap "y=$s" "$s"; done
 exec 3<&0
 /bin/sh -c "$1" <&3 3<&- &
 p=$!
@@ -52,6 +54,7 @@ f() {
   done
 }
 for s in TERM INT HUP QUIT USR1 USR2; do trap "f $s" "$s"; done
+[ "$y" ] && f "$y"
 r=
 while x=; wait "$p"; w=$?; [ "$w" = 127 ] && [ "$r" ] || r=$w; [ "$x" ]; do :; done
 exit "$r"
@@ -62,7 +65,8 @@ The first processes below that are no shells get the signal, but not what those 
 data loaders. A shell or ``tee`` gets it if it catches SIGTERM (bit 14 of SigCgt in /proc/PID/status); else a shell
 waits for its program, and ``tee`` for the last line. Children are found by /proc/PID/stat, as no shell lists its own.
 
-The exit status is the line's: a ``wait`` that a signal interrupts is repeated, and 127 then means that it had returned.
+A signal that comes before the line has been started is kept until then. The exit status is the line's: a ``wait`` that
+a signal interrupts is repeated, and 127 then means that it had returned.
 POSIX starts a background command with SIGINT ignored: a program that wants it must say so.
 """
 
