@@ -1,5 +1,7 @@
 """The server of the pod create benchmark: answers every POST with a pod of realistic size.
 
+The pod has the labels that were sent: the engine compares them.
+
 Started as a program; prints its port, and ends when stdin closes.
 """
 
@@ -11,7 +13,11 @@ import sys
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
-def _answer() -> bytes:
+LABELS = b'{"labels": "those that were sent"}'
+"""Stands for the labels in ``_pod``."""
+
+
+def _pod() -> bytes:
     """A pod as an API server returns it from a create, with defaults and managedFields."""
     tolerations = [
         {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
@@ -29,7 +35,7 @@ def _answer() -> bytes:
             "uid": "0f8fad5b-d9cb-469f-a165-70867728950e",
             "resourceVersion": "123456789",
             "creationTimestamp": "2030-01-01T00:00:00Z",
-            "labels": {f"muster.dev/label-{number}": "value" for number in range(8)},
+            "labels": json.loads(LABELS),
             "managedFields": [
                 {"manager": "muster", "operation": "Update", "apiVersion": "v1", "fieldsV1": {"f:spec": fields}}
             ],
@@ -52,15 +58,13 @@ def _answer() -> bytes:
         },
         "status": {"phase": "Pending", "qosClass": "Guaranteed"},
     }
-    body = json.dumps(pod).encode()
-    head = f"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    return json.dumps(pod).encode()
 
 
 class Server(asyncio.Protocol):
     """One connection. Splits requests by their Content-Length."""
 
-    answer = _answer()
+    pod = _pod()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin with an empty buffer."""
@@ -75,8 +79,11 @@ class Server(asyncio.Protocol):
             whole = end + 4 + (int(length[1]) if length else 0)
             if len(self.held) < whole:
                 return
+            sent = json.loads(self.held[end + 4 : whole])
             self.held = self.held[whole:]
-            self.transport.write(self.answer)
+            body = self.pod.replace(LABELS, json.dumps(sent["metadata"]["labels"]).encode())
+            head = f"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            self.transport.write(head.encode() + body)
 
 
 async def main() -> None:
