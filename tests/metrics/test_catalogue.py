@@ -62,6 +62,7 @@ def everything() -> Instruments:
         instruments.probed("jax", f"state-{n}", 0.01)
     instruments.request("create", "pods", "ok", 0.02)
     instruments.refused("QuotaExceeded")
+    instruments.failed("step")
     instruments.retried("create", "pods")
     instruments.decision(0.0002)
     instruments.queued(0.01)
