@@ -25,6 +25,8 @@ CREATE_TIMEOUT = 15.0
 LONG_CREATE_TIMEOUT = 35.0
 """Seconds, where the last create of the namespace had no answer in time. Webhooks may take 30 s, and the API server
 ends a create after 34 s: a client that always gave up sooner would never create an object there."""
+MOST_SLOW = 1000
+"""Namespaces that are remembered for it. One that is forgotten has one more create of ``CREATE_TIMEOUT``."""
 
 
 class Batch(Generic[T]):
@@ -108,8 +110,11 @@ class Calls:
         self._transport = transport
         self._creates = creates
         self._others = others
-        self._slow: set[str] = set()
-        """Namespaces in which the last create had no answer in time."""
+        self._slow: dict[str, None] = {}
+        """Namespaces in which the last create had no answer in time, the latest last.
+
+        A deleted namespace is never answered for again, so their number has a limit.
+        """
 
     def slots(self, plan: Plan) -> Slots:
         """The share of an experiment. A slot is held for one request, or for some that follow each other."""
@@ -139,9 +144,15 @@ class Calls:
             answer = await self._transport.request("POST", path, params=params, body=body, timeout=timeout)
         except ApiError as error:
             if error.reason == TIMEOUT_REASON:
-                self._slow.add(plan.namespace)
+                self._remember_slow(plan.namespace)
             elif error.status:
-                self._slow.discard(plan.namespace)
+                self._slow.pop(plan.namespace, None)
             raise
-        self._slow.discard(plan.namespace)
+        self._slow.pop(plan.namespace, None)
         return answer
+
+    def _remember_slow(self, namespace: str) -> None:
+        self._slow.pop(namespace, None)
+        self._slow[namespace] = None
+        if len(self._slow) > MOST_SLOW:
+            del self._slow[next(iter(self._slow))]
