@@ -22,8 +22,8 @@ from typing import IO
 import uvloop
 
 from benchmarks.result import Result
-from muster.daemon.error_border import ErrorBorder
-from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.experiments.error_border import ErrorBorder
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers, Times
 from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection

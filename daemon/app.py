@@ -17,9 +17,9 @@ import structlog
 
 from muster.api.errors import ApiError
 from muster.daemon.controller import Controller
-from muster.daemon.error_border import ErrorBorder
 from muster.daemon.event_recorder import EventRecorder
-from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.experiments.error_border import ErrorBorder
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers, Times, in_namespace
 from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of

@@ -2,7 +2,7 @@
 
 A step decides, persists the record under the resourceVersion it was read with, records Events, carries the actions out
 and sets a timer for the next step. Between two steps of one experiment the caches must have caught up with our own
-writes (``daemon.freshness``).
+writes (``daemon.experiments.freshness``).
 """
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,8 +13,9 @@ import structlog
 
 from muster.api.errors import ApiError, Conflict, NotFound, Throttled
 from muster.daemon.event_recorder import EventRecorder
-from muster.daemon.experiments import Entry, ExperimentIndex, Unanswered
-from muster.daemon.freshness import Readiness
+from muster.daemon.experiments.entry import Entry, Unanswered
+from muster.daemon.experiments.freshness import Readiness
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.prober_pool import ProberPool
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport

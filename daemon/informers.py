@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 
 from muster.api.names import KIND, SELECTOR, selector_of
-from muster.daemon.error_border import ErrorBorder
+from muster.daemon.experiments.error_border import ErrorBorder
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store

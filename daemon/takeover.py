@@ -25,8 +25,8 @@ uid; and where it is older than the record that the other leader wrote, the step
 ``freshness.pods_due`` and ``engine.service`` stay: the first is about the cache, the second is kept by a watch.
 """
 
-from muster.daemon.error_border import ErrorBorder
-from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.experiments.error_border import ErrorBorder
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.listing import ObjectList
 from muster.kube.workqueue import WorkQueue
 from muster.watchers.experiments import ExperimentRecord

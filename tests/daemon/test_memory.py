@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.api.manifest.yaml_reader import MAX_BYTES
-from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.store import Store
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord

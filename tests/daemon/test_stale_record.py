@@ -8,7 +8,7 @@ import pytest
 
 from muster.api.errors import Conflict
 from muster.daemon.controller import Controller
-from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
 from muster.kube.workqueue import WorkQueue

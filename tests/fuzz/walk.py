@@ -12,7 +12,7 @@ from typing import Any
 
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.problems import SpecError
-from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.operators.planning import PlanError, plan_of
 from muster.state.plan import Plan
 from muster.watchers.experiments import DECODER

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 
-from muster.daemon.experiments import Entry, ExperimentIndex
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.web.rollcall import detail
 from muster.kube.listwatch.events import Event, EventType, Page
 from muster.kube.listwatch.store import Store

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from muster.daemon import controller as controller
 from muster.daemon.controller import Controller
-from muster.daemon.experiments import Entry, ExperimentIndex
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.state import machine
 from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context, Fail, Restart

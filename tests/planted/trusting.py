@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch import listing
 from muster.kube.listwatch.listing import ObjectList
 from muster.kube.transport import Transport

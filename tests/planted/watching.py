@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from muster.daemon.controller import Controller
-from muster.daemon.experiments import Entry, ExperimentIndex
-from muster.daemon.freshness import Freshness, Readiness
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.freshness import Freshness, Readiness
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers
 from muster.kube.listwatch.events import Event
 from muster.kube.listwatch.reflector import Reflector

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from muster.daemon import controller as controller
 from muster.daemon.controller import Controller
-from muster.daemon.experiments import Entry
+from muster.daemon.experiments.entry import Entry
 from muster.kube.transport import Answer, Transport
 from muster.reconcilers.native import create, delete, engine, service
 from muster.reconcilers.native.batch import Calls

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.daemon.experiments import Entry, ExperimentIndex, Unanswered
-from muster.daemon.freshness import Readiness
+from muster.daemon.experiments.entry import Entry, Unanswered
+from muster.daemon.experiments.freshness import Readiness
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.store import Store
 from muster.state.pod import Pod
 from muster.state.record import Phase, Record
@@ -13,7 +14,7 @@ from muster.state.status import to_status
 from muster.state.view.engine_facts import LiveRead
 from muster.watchers.experiments import ExperimentRecord, stripped
 from tests.builders import NOW, pod, record
-from tests.daemon.test_experiments import UID, run
+from tests.daemon.experiments.test_index import UID, run
 
 OLD = record(phase=Phase.RUNNING, epoch=0, started_at=NOW, epoch_at=NOW, updated_at=NOW)
 NEW = record(phase=Phase.RUNNING, epoch=1, started_at=NOW, epoch_at=NOW, updated_at=NOW + 60)

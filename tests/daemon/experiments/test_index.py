@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from muster.api.names import API_VERSION, KIND
-from muster.daemon.experiments import ExperimentIndex
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.status import to_status
 from muster.watchers.experiments import DECODER, ExperimentRecord
 from muster.watchers.services import ServiceRecord

@@ -6,25 +6,17 @@ wait for their Experiment. An owner reference holds within one namespace only: a
 uid of an Experiment has a view of its own, which no decision reads.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import structlog
 
-from muster.api.errors import MusterError
-from muster.api.manifest.experiment import parse_experiment
-from muster.api.manifest.yaml_reader import MAX_BYTES
-from muster.daemon.freshness import Freshness
-from muster.state.operators.planning import plan_of
-from muster.state.plan import Plan
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.reading import Reading, read
 from muster.state.pod import Pod
-from muster.state.record import Record, StoryLine
-from muster.state.status import from_status
+from muster.state.record import Record
 from muster.state.view.membership import Membership
-from muster.state.view.view import View
 from muster.watchers.experiments import ExperimentRecord, stripped
 from muster.watchers.services import ServiceRecord
 
@@ -35,95 +27,6 @@ Key = tuple[str, str]
 
 MICROSECOND = 1e-6
 """Seconds. The resolution of times in a status: two times that differ by less are the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The plan and the record of an Experiment. Without a plan, ``problem`` says why, in words for its author."""
-
-    plan: Plan | None
-    record: Record | None
-    problem: str = ""
-    unreadable: bool = False
-    """The status, rather than the spec, is the problem: nothing may be decided."""
-
-
-def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
-    """Read an Experiment. Never raises: what is wrong with one object stays with it.
-
-    ``known`` is its plan so far, which holds until the API server counts another generation of the spec: most events
-    of an Experiment bring a status that we have written ourselves.
-    """
-    try:
-        status = json.loads(seen.status)
-        record = from_status(status) if status is not None else None
-    except (ValueError, RecursionError) as error:
-        return Reading(None, None, f"the status is not readable: {error}", unreadable=True)
-    except MusterError as error:
-        return Reading(None, None, str(error), unreadable=True)
-    if known is not None and (known.generation, known.deleting) == (seen.generation, seen.deleting):
-        return Reading(known, record)
-    if len(seen.spec) > MAX_BYTES:
-        size = f"the spec is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
-        return Reading(None, record, f"spec: {size}; put data into a ConfigMap or the image")
-    try:
-        document = _document(seen)
-    except (ValueError, RecursionError) as error:
-        return Reading(None, record, f"spec: not readable: {error}")
-    try:
-        return Reading(plan_of(parse_experiment(document)), record)
-    except MusterError as error:
-        return Reading(None, record, str(error))
-
-
-def _document(seen: ExperimentRecord) -> dict[str, Any]:
-    metadata = {"uid": seen.uid, "name": seen.name, "namespace": seen.namespace, "generation": seen.generation}
-    metadata |= {"resourceVersion": str(seen.resource_version)}
-    if seen.deleting:
-        metadata["deletionTimestamp"] = "set"  # the plan says only whether there is one
-        metadata["finalizers"] = list(seen.finalizers)
-    return {"metadata": metadata, "spec": json.loads(seen.spec)}
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """A status write whose outcome is unknown; ``version`` is the resourceVersion it was based on."""
-
-    version: int
-    before: Record | None
-    after: Record
-    story: tuple[StoryLine, ...]
-    moved: float = 0.0
-    """Seconds by which it moved the persisted times."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """One experiment. ``record`` is what is persisted, as far as this daemon knows."""
-
-    seen: ExperimentRecord
-    members: Membership
-    plan: Plan | None = None
-    problem: str = ""
-    """Why there is no plan for the latest spec; empty if there is one."""
-    record: Record | None = None
-    unreadable: bool = False
-    """The object's status cannot be understood, so nothing may be decided."""
-    freshness: Freshness = field(default_factory=Freshness)
-    unanswered: list[Unanswered] = field(default_factory=list)
-    """Our status writes since ``freshness.version`` whose outcome is unknown."""
-    step: float = 0.0
-    """Seconds by which the wall clock was set since the record was persisted."""
-
-    def clock_stepped(self, seconds: float) -> None:
-        """The wall clock was set."""
-        self.step += seconds
-        self.view.clock_stepped(seconds)
-
-    @property
-    def view(self) -> View:
-        """What is seen of the members."""
-        return self.members.view
 
 
 @dataclass(slots=True)

@@ -3,14 +3,15 @@
 import msgspec
 import pytest
 
-from muster.daemon.experiments import Entry, ExperimentIndex
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.machine import Decision, decide
 from muster.state.pod import Pod, PodPhase
 from muster.state.record import Phase
 from muster.state.status import to_status
 from muster.watchers.services import ServiceRecord
 from tests.builders import NOW, pod, record
-from tests.daemon.test_experiments import SERVICE, UID, run
+from tests.daemon.experiments.test_index import SERVICE, UID, run
 
 RUNNING = record(phase=Phase.RUNNING, started_at=NOW, epoch_at=NOW, scheduled_at=NOW, assembled_at=NOW)
 SIZE = 4

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
-from muster.daemon.experiments import Entry, ExperimentIndex
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.pod import Pod
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.services import ServiceRecord

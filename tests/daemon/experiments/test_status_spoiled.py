@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from muster.api.names import API_VERSION
-from muster.daemon.experiments import Entry, ExperimentIndex
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.record import Phase
 from muster.state.status import to_status
 from muster.watchers.experiments import DECODER

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.daemon.freshness import Freshness, Readiness
+from muster.daemon.experiments.freshness import Freshness, Readiness
 from muster.state.view.engine_facts import LiveRead
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from muster.daemon import controller, event_recorder, experiments
+from muster.daemon import controller, event_recorder
 from muster.daemon.controller import Controller
-from muster.daemon.experiments import Entry, ExperimentIndex
+from muster.daemon.experiments import index, reading
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.decoder import Projection
 from muster.metrics.exposition import look, write
 from muster.reconcilers.native.engine import NativeEngine
@@ -76,8 +78,8 @@ def fail_rebuilding(patch: pytest.MonkeyPatch, fault: Fault) -> None:
 Inject = Callable[[pytest.MonkeyPatch, Fault], None]
 
 PLACES: dict[str, Inject] = {
-    "read": lambda patch, fault: before(patch, experiments, "read", fault.meets),
-    "plan": lambda patch, fault: before(patch, experiments, "plan_of", fault.meets),
+    "read": lambda patch, fault: before(patch, index, "read", fault.meets),
+    "plan": lambda patch, fault: before(patch, reading, "plan_of", fault.meets),
     "follow": lambda patch, fault: before(patch, Membership, "follow", fault.meets),
     "pod": lambda patch, fault: before(patch, Membership, "change", fault.meets),
     "service": lambda patch, fault: before(patch, ExperimentIndex, "_service", fault.meets),

@@ -1,0 +1,51 @@
+"""An entry of the index: what the daemon knows of one experiment."""
+
+from dataclasses import dataclass, field
+
+from muster.daemon.experiments.freshness import Freshness
+from muster.state.plan import Plan
+from muster.state.record import Record, StoryLine
+from muster.state.view.membership import Membership
+from muster.state.view.view import View
+from muster.watchers.experiments import ExperimentRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A status write whose outcome is unknown; ``version`` is the resourceVersion it was based on."""
+
+    version: int
+    before: Record | None
+    after: Record
+    story: tuple[StoryLine, ...]
+    moved: float = 0.0
+    """Seconds by which it moved the persisted times."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One experiment. ``record`` is what is persisted, as far as this daemon knows."""
+
+    seen: ExperimentRecord
+    members: Membership
+    plan: Plan | None = None
+    problem: str = ""
+    """Why there is no plan for the latest spec; empty if there is one."""
+    record: Record | None = None
+    unreadable: bool = False
+    """The object's status cannot be understood, so nothing may be decided."""
+    freshness: Freshness = field(default_factory=Freshness)
+    unanswered: list[Unanswered] = field(default_factory=list)
+    """Our status writes since ``freshness.version`` whose outcome is unknown."""
+    step: float = 0.0
+    """Seconds by which the wall clock was set since the record was persisted."""
+
+    def clock_stepped(self, seconds: float) -> None:
+        """The wall clock was set."""
+        self.step += seconds
+        self.view.clock_stepped(seconds)
+
+    @property
+    def view(self) -> View:
+        """What is seen of the members."""
+        return self.members.view
