@@ -109,7 +109,7 @@ async def measure() -> Measured:
         await asyncio.sleep(120.0)
         all_run(0)
         world.asked = single.asked
-        with patch("muster.daemon.controller.decide", single.decide):
+        with patch("muster.daemon.steps.controller.decide", single.decide):
             for number in numbers:
                 _noise(world, random, number)
                 single.failed[str(number)] = clock()
@@ -119,7 +119,7 @@ async def measure() -> Measured:
         all_run(1)
         writes = world.api.writes.total() - world.api.writes["POST", "events"]
         world.asked = at_once.asked
-        with patch("muster.daemon.controller.decide", at_once.decide):
+        with patch("muster.daemon.steps.controller.decide", at_once.decide):
             at_once.failed = dict.fromkeys(map(str, numbers), clock())
             for number in numbers:
                 world.fail(random.choice(world.running(number)), FAILED_AT)

@@ -16,7 +16,6 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError
-from muster.daemon.controller import Controller
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.error_border import ErrorBorder
 from muster.daemon.experiments.index import ExperimentIndex
@@ -25,6 +24,7 @@ from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.settings import Settings
 from muster.daemon.shutdown import Stage, end_tasks, shut_down
+from muster.daemon.steps.controller import Controller
 from muster.daemon.takeover import stand_by, take_over
 from muster.daemon.wall_clock import TICK, WallClock
 from muster.daemon.web.health import DaemonHealth

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from muster.daemon import controller as controller
-from muster.daemon.controller import Controller
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.steps import controller as controller
+from muster.daemon.steps.status_writer import StatusWriter
 from muster.state import machine
 from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context, Fail, Restart
@@ -28,7 +28,7 @@ PATIENCE = 4.0
 @bug(Hunt("crash", "member-fails"), Hunt("two-crashes", "member-fails"), Hunt("stale", "member-fails"))
 def epoch_in_memory() -> Swaps:
     """Epoch and restarts are counted in memory only: a new daemon does not read them back."""
-    take, write = ExperimentIndex._take, Controller._write
+    take, write = ExperimentIndex._take, StatusWriter.write
 
     def forgetful(self: ExperimentIndex, entry: Entry, reading: Any) -> None:
         held = entry.record
@@ -38,13 +38,13 @@ def epoch_in_memory() -> Swaps:
             epoch, restarts, disruptions = counts
             entry.record = replace(entry.record, epoch=epoch, restarts=restarts, disruptions=disruptions)
 
-    async def remembering(self: Controller, entry: Entry, record: Record, *rest: Any) -> None:
+    async def remembering(self: StatusWriter, entry: Entry, record: Record, *rest: Any) -> None:
         await write(self, entry, record, *rest)
         if entry.record is not None:
             counts = {"epoch": record.epoch, "restarts": record.restarts, "disruptions": record.disruptions}
             entry.record = replace(entry.record, **counts)
 
-    return [swap(ExperimentIndex, "_take", forgetful), swap(Controller, "_write", remembering)]
+    return [swap(ExperimentIndex, "_take", forgetful), swap(StatusWriter, "write", remembering)]
 
 
 @bug(Hunt("clean", "member-fails"), Hunt("clean", "coordinator-fails"), Hunt("hold", "member-fails"))

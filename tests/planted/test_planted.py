@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.daemon import controller as controller
+from muster.daemon.steps import status_writer as status_writer
 from muster.reconcilers.status import write_status
 from muster.state.policies import barrier
 from tests.planted import deciding, hunting, saying, timing, trusting, watching, writing
@@ -40,8 +40,8 @@ def test_a_planted_bug_is_caught_and_the_undamaged_daemon_passes(case: Bug, hunt
 
 def test_patches_are_removed_after_the_plan() -> None:
     with planted([writing.blind_write]):
-        assert vars(controller)["write_status"] is not write_status
-    assert vars(controller)["write_status"] is write_status
+        assert vars(status_writer)["write_status"] is not write_status
+    assert vars(status_writer)["write_status"] is write_status
 
 
 def test_a_bug_that_does_not_fit_the_product_catches_nothing() -> None:

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from muster.daemon.controller import Controller
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.freshness import Freshness, Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers
+from muster.daemon.steps.controller import Controller
+from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.listwatch.events import Event
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
@@ -26,9 +27,9 @@ BACKLOG = 1.0
 @bug(Hunt("hold", "member-fails"), Hunt("drop", "member-fails"), Hunt("clean", "member-fails"))
 def own_writes_unread() -> Swaps:
     """A step decides on the caches, whether or not they contain the daemon's own last writes."""
-    write = Controller._write
+    write = StatusWriter.write
 
-    async def forgotten(self: Controller, entry: Entry, record: Record, *rest: Any) -> None:
+    async def forgotten(self: StatusWriter, entry: Entry, record: Record, *rest: Any) -> None:
         cached, version = entry.record, entry.freshness.version
         await write(self, entry, record, *rest)
         if entry.record is record and cached is not None:
@@ -37,7 +38,7 @@ def own_writes_unread() -> Swaps:
     return [
         swap(Freshness, "ready", lambda freshness, **caches: Readiness.DECIDE),
         swap(Informers, "pods_version", property(lambda caches: FOR_EVER)),
-        swap(Controller, "_write", forgotten),
+        swap(StatusWriter, "write", forgotten),
     ]
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from muster.daemon import controller as controller
-from muster.daemon.controller import Controller
 from muster.daemon.experiments.entry import Entry
+from muster.daemon.steps import status_writer as status_writer
+from muster.daemon.steps.controller import Controller
+from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.transport import Answer, Transport
 from muster.reconcilers.native import create, delete, engine, service
 from muster.reconcilers.native.batch import Calls
@@ -83,7 +84,7 @@ def blind_write() -> Swaps:
         blind: Any = _Blind(transport)
         return await write_status(blind, ref, status, version)
 
-    return [swap(controller, "write_status", blindly)]
+    return [swap(status_writer, "write_status", blindly)]
 
 
 @bug(Hunt("clean", "member-fails"), Hunt("clean", "survivors-hang"))
@@ -96,7 +97,7 @@ def deleted_before_persisted() -> Swaps:
         for action in decision.actions:
             if isinstance(action, DeletePods):
                 outcome = await self._engine.carry_out(action, entry.plan, decision.record)
-                self._fold(entry, outcome, decision.record.epoch)
+                self._outcomes.fold(entry, outcome, decision.record.epoch)
         return await persist(self, entry, decision)
 
     return [swap(Controller, "_persist", afterwards)]
@@ -115,15 +116,15 @@ def conflicting_delete_dropped() -> Swaps:
 @bug(Hunt("clean", "happy"), Hunt("clean", "member-fails"))
 def status_written_twice() -> Swaps:
     """A step writes the status twice, the second time with a new time only."""
-    write = Controller._write
+    write = StatusWriter.write
 
     async def twice(
-        self: Controller, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0
+        self: StatusWriter, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0
     ) -> None:
         await write(self, entry, record, story)
         await write(self, entry, structs.replace(record, updated_at=record.updated_at + 1.0), ())
 
-    return [swap(Controller, "_write", twice)]
+    return [swap(StatusWriter, "write", twice)]
 
 
 @bug(Hunt("error", "happy"), Hunt("crash", "happy"), Hunt("error", "member-fails"))
@@ -132,7 +133,7 @@ def told_before_written() -> Swaps:
     persist = Controller._persist
 
     async def beforehand(self: Controller, entry: Entry, decision: Decision) -> bool:
-        self._recorder.record(controller._ref(entry), decision.story)
+        self._writer._recorder.record(status_writer.ref_of(entry), decision.story)
         return await persist(self, entry, decision)
 
     return [swap(Controller, "_persist", beforehand)]

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from muster.daemon import controller, event_recorder
-from muster.daemon.controller import Controller
+from muster.daemon import event_recorder
 from muster.daemon.experiments import index, reading
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.steps import controller, status_writer
+from muster.daemon.steps.controller import Controller
 from muster.kube.listwatch.decoder import Projection
 from muster.metrics.exposition import look, write
 from muster.reconcilers.native.engine import NativeEngine
@@ -85,7 +86,7 @@ PLACES: dict[str, Inject] = {
     "service": lambda patch, fault: before(patch, ExperimentIndex, "_service", fault.meets),
     "decide": lambda patch, fault: before(patch, controller, "decide", fault.meets),
     "carry out": lambda patch, fault: before(patch, NativeEngine, "carry_out", fault.meets),
-    "write status": lambda patch, fault: before(patch, controller, "write_status", fault.meets),
+    "write status": lambda patch, fault: before(patch, status_writer, "write_status", fault.meets),
     "rebuild": lambda patch, fault: fail_rebuilding(patch, fault),
 }
 

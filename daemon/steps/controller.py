@@ -5,7 +5,7 @@ and sets a timer for the next step. Between two steps of one experiment the cach
 writes (``daemon.experiments.freshness``).
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from math import inf
 from typing import Any, Protocol
 
@@ -13,28 +13,25 @@ import structlog
 
 from muster.api.errors import ApiError, Conflict, NotFound, Throttled
 from muster.daemon.event_recorder import EventRecorder
-from muster.daemon.experiments.entry import Entry, Unanswered
+from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.prober_pool import ProberPool
+from muster.daemon.steps.outcomes import Outcomes
+from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.native.refusals import refusal_of
-from muster.reconcilers.refs import ExperimentRef
-from muster.reconcilers.result import Outcome
-from muster.reconcilers.status import write_status
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Engine, Plan
 from muster.state.policies.refusal import READ_PODS
-from muster.state.record import Record, StoryLine
 from muster.state.roll import RollAnswer
-from muster.state.status import to_status
 from muster.state.summary.invalid_spec import refuse
-from muster.state.view.engine_facts import LiveRead, Refusal
+from muster.state.view.engine_facts import LiveRead
 from muster.state.view.view import View
 
 log = structlog.get_logger()
@@ -45,8 +42,6 @@ LIVE_READ_PAUSE = 1.0
 """Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""
 COLLECT_FOR = 300.0
 """Seconds for which the pods of an Experiment that is gone are to be deleted. The garbage collector does so, too."""
-MOST_UNANSWERED = 8
-"""Status writes of one experiment whose outcome is unknown and still of interest."""
 
 
 class Informers(Protocol):
@@ -85,15 +80,15 @@ class Controller:
         clock: Callable[[], float],
         monotonic: Callable[[], float],
     ) -> None:
-        self._transport = transport
         self._share = share
         self._index = index
         self._queue = queue
         self._informers = informers
         self._engine = engine
         self._probers = probers
-        self._recorder = recorder
         self._instruments = instruments
+        self._writer = StatusWriter(transport, share, recorder, instruments)
+        self._outcomes = Outcomes(queue, instruments, clock)
         self._clock = clock
         self._monotonic = monotonic
         self._waiting: set[str] = set()
@@ -114,7 +109,7 @@ class Controller:
         if self._readiness(entry) is Readiness.WAIT:
             self._waiting.add(uid)
             return None
-        self._settle_unanswered(entry)
+        self._writer.settle(entry)
         if entry.plan is None:
             return self._refuse(entry, entry.freshness.version)
         if self._readiness(entry) is Readiness.READ_PODS:
@@ -126,8 +121,8 @@ class Controller:
             return self._follow(entry, entry.plan, decision, entry.freshness.version)
         self._await_next(entry.plan, decision)
         if not decision.held:
-            self._accepted(entry)
-            self._answered(entry)
+            self._outcomes.accepted(entry)
+            self._outcomes.answered(entry)
         return None
 
     def caught_up(self) -> None:
@@ -217,7 +212,7 @@ class Controller:
         for action in decision.actions:
             began = self._clock()
             outcome = await self._engine.carry_out(action, plan, decision.record, written)
-            self._fold(entry, outcome, decision.record.epoch)
+            self._outcomes.fold(entry, outcome, decision.record.epoch)
             if isinstance(action, CreatePods) and outcome.refusal is None and outcome.error is None:
                 entry.view.mark_created(action.epoch, (member.rank for member in action.members), plan.together)
             if isinstance(action, DeletePods):
@@ -226,12 +221,12 @@ class Controller:
             if outcome.error is not None:
                 raise outcome.error
             if outcome.refusal is not None:
-                self._refused(entry, outcome.refusal, type(action).__name__, began)
+                self._outcomes.refused(entry, outcome.refusal, type(action).__name__, began)
                 return  # actions build on each other: no member starts without the Service that names it
         if not decision.held:
-            self._accepted(entry)
+            self._outcomes.accepted(entry)
             if not any(isinstance(action, ConfirmLaunch | ConfirmLoss) for action in decision.actions):
-                self._answered(entry)
+                self._outcomes.answered(entry)
 
     def _await_next(self, plan: Plan, decision: Decision) -> None:
         """Probe the coordinator that the decision names, and requeue the experiment when the decision is due again."""
@@ -254,11 +249,11 @@ class Controller:
                 version = await self._informers.read_live(plan, entry.view)
         except ApiError as error:
             if refusal := refusal_of(error, "list", "Pod", "", plan):
-                self._refused(entry, refusal, READ_PODS, at)
+                self._outcomes.refused(entry, refusal, READ_PODS, at)
                 return
             raise
         entry.view.engine.live_read = LiveRead(at, version)
-        self._accepted(entry)
+        self._outcomes.accepted(entry)
         again = last is not None and abs(at - last.at) < 2 * LIVE_READ_PAUSE  # twice: the last read may have paused too
         self._queue.add_in(plan.uid, LIVE_READ_PAUSE if again else 0.0)
 
@@ -271,105 +266,16 @@ class Controller:
             log.warning("experiment cannot be read", experiment=seen.name, problem=entry.problem)
             return
         record = refuse(seen.generation, entry.problem, self._clock())
-        await self._write(entry, record, record.story)
+        await self._writer.write(entry, record, record.story)
 
     async def _persist(self, entry: Entry, decision: Decision) -> bool:
         if decision.paid:
             entry.view.writes.spend(self._clock())
         try:
-            await self._write(entry, decision.record, decision.story, decision.moved)
+            await self._writer.write(entry, decision.record, decision.story, decision.moved)
         except NotFound:
             return False  # deleted meanwhile; the watch will report it
         return True
-
-    async def _write(self, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0) -> None:
-        """Write status. On success emit Events and metrics.
-
-        If the outcome is unknown (timeout), defer them until the watch shows whether the write was applied.
-        """
-        attempt = Unanswered(entry.freshness.version, entry.record, record, story, moved)
-        ref = _ref(entry)
-        try:
-            async with self._share.of(ref.namespace, ref.uid):
-                version = await write_status(self._transport, ref, to_status(record), attempt.version)
-        except NotFound:
-            raise
-        except ApiError as error:
-            # Conflict too: a PUT on a connection that broke is sent again and conflicts with its own first copy. But
-            # where it may conflict with an earlier attempt, that attempt stays the one of interest.
-            if not (isinstance(error, Conflict) and entry.unanswered):
-                entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
-            raise
-        if version > entry.freshness.version:  # else the watch has already brought this write, and what followed it
-            entry.record, entry.freshness.version = record, version
-        elif entry.freshness.foreign_version == version:
-            entry.freshness.foreign_version = 0
-        entry.unanswered.clear()  # based on the same version as this one, so they were not carried out
-        self._record_story(entry, attempt)
-
-    def _settle_unanswered(self, entry: Entry) -> None:
-        """A status write whose answer was lost was applied if the status now reads as that write would have made it."""
-        if not entry.unanswered or entry.record is None:
-            return
-        done = next((each for each in entry.unanswered if to_status(each.after) == to_status(entry.record)), None)
-        if done is not None:
-            self._record_story(entry, done)
-            entry.freshness.foreign_version = 0
-        entry.unanswered = [each for each in entry.unanswered if each.version >= entry.freshness.version]
-
-    def _record_story(self, entry: Entry, written: Unanswered) -> None:
-        entry.step -= written.moved
-        self._instruments.transition(entry.plan, written.before, written.after)
-        _log_story(_ref(entry), written.after, written.story)
-        self._recorder.record(_ref(entry), written.story)
-
-    def _refused(self, entry: Entry, refusal: Refusal, action: str, began: float) -> None:
-        """Keep what the API server refused, for the next decision, and try again after its pause."""
-        engine, now = entry.view.engine, self._clock()
-        before = engine.refusal
-        engine.refuse(refusal, action, began, now)
-        self._instruments.refused(refusal.reason)
-        if before is None or engine.refusal is None or before.reason != engine.refusal.reason:
-            which = {"namespace": entry.seen.namespace, "experiment": entry.seen.name}
-            log.warning("request refused", **which, reason=refusal.reason, problem=refusal.message)
-        if engine.refusal != before:
-            self._queue.add(entry.seen.uid)
-        if engine.refused is not None:
-            self._queue.add_in(entry.seen.uid, engine.refused.retry_at - now)
-
-    def _accepted(self, entry: Entry) -> None:
-        """Nothing that is wanted is refused any more."""
-        engine = entry.view.engine
-        if engine.refusal is not None:
-            self._queue.add(entry.seen.uid)
-        engine.accept()
-
-    def _answered(self, entry: Entry) -> None:
-        """All that a decision asked for was done: a refusal that the record speaks of is over."""
-        if not entry.view.engine.answered:
-            entry.view.engine.answered = True
-            self._queue.add(entry.seen.uid)
-
-    def _fold(self, entry: Entry, outcome: Outcome, epoch: int) -> None:
-        """Put the result of an action into the view, and requeue the experiment if it changes the next decision.
-
-        ``epoch`` is that of the decision: the watch may have brought a record of the next epoch meanwhile.
-        """
-        uid, view = entry.seen.uid, entry.view
-        entry.freshness.wrote_pods(outcome.version)
-        if outcome.confirmed is not None:
-            if outcome.launched:
-                view.engine.launched = epoch
-            if outcome.confirmed and outcome.owner <= entry.freshness.version:
-                view.engine.confirmed = epoch
-                self._queue.add(uid)
-            else:
-                self._queue.add_in(uid, 1.0)
-        if outcome.lost:
-            view.engine.lost = epoch
-            self._queue.add(uid)
-        if outcome.service:
-            view.engine.service = True
 
 
 def _deletes_newer_pods(decision: Decision) -> bool:
@@ -379,19 +285,3 @@ def _deletes_newer_pods(decision: Decision) -> bool:
     """
     deletions = (action for action in decision.actions if isinstance(action, DeletePods))
     return any(pod.epoch > decision.record.epoch for action in deletions for pod in action.pods)
-
-
-def _ref(entry: Entry) -> ExperimentRef:
-    return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid)
-
-
-def _log_story(ref: ExperimentRef, record: Record, lines: Sequence[StoryLine]) -> None:
-    for line in lines:
-        log.info(
-            line.message,
-            experiment=ref.name,
-            namespace=ref.namespace,
-            phase=record.phase.value,
-            epoch=line.epoch,
-            reason=line.reason,
-        )

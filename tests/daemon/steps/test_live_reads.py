@@ -9,8 +9,8 @@ from unittest.mock import AsyncMock, Mock
 import msgspec
 import pytest
 
-from muster.daemon.controller import Controller
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.steps.controller import Controller
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
 from muster.kube.workqueue import WorkQueue

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from muster.api.errors import Conflict
-from muster.daemon.controller import Controller
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.steps.controller import Controller
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
 from muster.kube.workqueue import WorkQueue
@@ -17,7 +17,7 @@ from muster.reconcilers.result import Outcome
 from muster.state.pod import PodPhase
 from muster.state.status import to_status
 from tests.builders import NOW, pod
-from tests.daemon.test_live_reads import RUNNING, UID, Caches, seen
+from tests.daemon.steps.test_live_reads import RUNNING, UID, Caches, seen
 
 
 class Server:

@@ -1,0 +1,94 @@
+"""Writes the status of an experiment; emits the Events, logs and metrics of what was written, and only of that.
+
+A write whose answer was lost may have been applied. Its Events wait until the watch shows whether it was.
+"""
+
+from collections.abc import Sequence
+
+import structlog
+
+from muster.api.errors import ApiError, Conflict, NotFound
+from muster.daemon.event_recorder import EventRecorder
+from muster.daemon.experiments.entry import Entry, Unanswered
+from muster.kube.fair_share import FairShare
+from muster.kube.transport import Transport
+from muster.metrics.instruments import Instruments
+from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.status import write_status
+from muster.state.record import Record, StoryLine
+from muster.state.status import to_status
+
+log = structlog.get_logger()
+
+MOST_UNANSWERED = 8
+"""Status writes of one experiment whose outcome is unknown and still of interest."""
+
+
+class StatusWriter:
+    """The status writes of all experiments. A step awaits each, so an experiment has one at a time."""
+
+    def __init__(
+        self, transport: Transport, share: FairShare, recorder: EventRecorder, instruments: Instruments
+    ) -> None:
+        self._transport = transport
+        self._share = share
+        self._recorder = recorder
+        self._instruments = instruments
+
+    async def write(self, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0) -> None:
+        """Write status. On success emit Events and metrics.
+
+        If the outcome is unknown (timeout), defer them until the watch shows whether the write was applied.
+        """
+        attempt = Unanswered(entry.freshness.version, entry.record, record, story, moved)
+        ref = ref_of(entry)
+        try:
+            async with self._share.of(ref.namespace, ref.uid):
+                version = await write_status(self._transport, ref, to_status(record), attempt.version)
+        except NotFound:
+            raise
+        except ApiError as error:
+            # Conflict too: a PUT on a connection that broke is sent again and conflicts with its own first copy. But
+            # where it may conflict with an earlier attempt, that attempt stays the one of interest.
+            if not (isinstance(error, Conflict) and entry.unanswered):
+                entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
+            raise
+        if version > entry.freshness.version:  # else the watch has already brought this write, and what followed it
+            entry.record, entry.freshness.version = record, version
+        elif entry.freshness.foreign_version == version:
+            entry.freshness.foreign_version = 0
+        entry.unanswered.clear()  # based on the same version as this one, so they were not carried out
+        self._record_story(entry, attempt)
+
+    def settle(self, entry: Entry) -> None:
+        """A status write whose answer was lost was applied if the status now reads as that write would have made it."""
+        if not entry.unanswered or entry.record is None:
+            return
+        done = next((each for each in entry.unanswered if to_status(each.after) == to_status(entry.record)), None)
+        if done is not None:
+            self._record_story(entry, done)
+            entry.freshness.foreign_version = 0
+        entry.unanswered = [each for each in entry.unanswered if each.version >= entry.freshness.version]
+
+    def _record_story(self, entry: Entry, written: Unanswered) -> None:
+        entry.step -= written.moved
+        self._instruments.transition(entry.plan, written.before, written.after)
+        _log_story(ref_of(entry), written.after, written.story)
+        self._recorder.record(ref_of(entry), written.story)
+
+
+def ref_of(entry: Entry) -> ExperimentRef:
+    """The name of the Experiment in requests, Events and logs."""
+    return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid)
+
+
+def _log_story(ref: ExperimentRef, record: Record, lines: Sequence[StoryLine]) -> None:
+    for line in lines:
+        log.info(
+            line.message,
+            experiment=ref.name,
+            namespace=ref.namespace,
+            phase=record.phase.value,
+            epoch=line.epoch,
+            reason=line.reason,
+        )
