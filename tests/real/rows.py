@@ -5,7 +5,6 @@ tests run in several processes.
 """
 
 import json
-import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +16,7 @@ from rich.text import Text
 
 from muster.api.values.printable import printable
 
-FINDING = re.compile(r"finding \w+")
+KNOWN_GAP = "known gap"
 COLOURS = {"ok": "green", "FAILED": "bold red", "skipped": "dim"}
 
 

@@ -227,7 +227,7 @@ class Site:
         assert re.search(cause, explained), f"`muster explain` does not say {cause!r}:\n{explained}"
 
     async def should_say(self, name: str, pattern: str, seconds: float) -> str:
-        """What Muster ought to say, and does not yet: the test is marked with its finding. Raises NotSaid."""
+        """What Muster ought to say, and does not yet: the test is a strict xfail. Raises NotSaid."""
         try:
             return await self.says(name, pattern, seconds)
         except AssertionError as error:

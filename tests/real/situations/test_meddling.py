@@ -179,7 +179,6 @@ async def test_a_jobset_whose_members_end_one_by_one_is_not_stuck(here: Site) ->
     assert (seen.phase, seen.status.epoch) == ("Succeeded", 0)
 
 
-@pytest.mark.xfail(raises=NotSaid, strict=True, reason="finding 24: after the end the pods and their logs are gone")
 async def test_pods_stay_for_their_logs_after_a_deadline(here: Site) -> None:
     await here.submit("run", timeout="6s")
     await here.phase("run", "Running")
