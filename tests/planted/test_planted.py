@@ -26,7 +26,7 @@ CAUGHT = [
     (trusting.every_pod_admitted, Hunt("clean", "forged-rank")),
     (trusting.pod_phase_decides, Hunt("clean", "sidecar-runs-on")),
     (watching.own_writes_unread, Hunt("hold", "member-fails", most=30)),
-    (writing.conflicting_delete_dropped, Hunt("error", "suspended", size=1)),
+    (writing.conflicting_delete_dropped, Hunt("error", "suspended", size=1, most=200)),
     (watching.cache_by_name, Hunt("stranger", "coordinator-first", most=130)),
 ]
 

@@ -27,11 +27,11 @@ from muster.state.record import Record, StoryLine
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 
-@bug(Hunt("late-write", "member-fails"), Hunt("late-write", "happy"), shown_by="runs twice")
+@bug(Hunt("late-write", "member-fails"), Hunt("late-write", "happy"), shown_by="may still run")
 def random_names() -> Swaps:
     """Each create of a pod has a new name, as with generateName: a create that is sent twice makes two pods.
 
-    Only a rank that runs twice counts: names that differ from those of the clean run prove nothing here.
+    Only pods that run beside the next epoch count: names that differ from those of the clean run prove nothing here.
     """
     place, calls = pods._place, dict[str, int]()
 
@@ -103,7 +103,7 @@ def deleted_before_persisted() -> Swaps:
     return [swap(Controller, "_persist", afterwards)]
 
 
-@bug(Hunt("error", "suspended", size=1), shown_by="is not asked to go")
+@bug(Hunt("error", "suspended", size=1, most=200), shown_by="is not asked to go")
 def conflicting_delete_dropped() -> Swaps:
     """A 409 on the deletion of a pod is taken for the pod's end."""
 
@@ -143,7 +143,7 @@ def told_before_written() -> Swaps:
 def anybody_is_us() -> Swaps:
     """An object of our name is taken for ours, whatever its owner."""
 
-    async def ours(calls: Calls, plan: Plan, kind: str, name: str) -> int:
+    async def ours(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int:
         return 0
 
     return [swap(create, "recognise", ours), swap(service, "recognise", ours)]

@@ -41,7 +41,7 @@ EXPECTED: tuple[Expected, ...] = (
         "preempted:op=jobset-sequential:n=4:hold=25/8",
         ("is created 2 times",),
         operator="jobset-sequential",
-        kinds=("hold", "drop", "stale", "crash-before", "crash-after", "late", "skew"),
+        kinds=("hold", "drop", "stale", "crash-before", "crash-after", "late", "skew", "delete-pod"),
     ),
 )
 

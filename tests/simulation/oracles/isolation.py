@@ -14,7 +14,7 @@ from tests.simulation.world.world import EPOCH, World
 
 MOVED = 1.0
 """Seconds by which a phase may begin at another time."""
-LOCAL = ("refuse", "lose", "slow-answer", "double", "delete-pod", "edit-pod", "edit-spec")
+LOCAL = ("refuse", "lose", "slow-answer", "edit-spec")
 """Faults that concern one request or object; the others concern a watch or the whole daemon."""
 
 Course = list[tuple[float, str, int]]

@@ -47,7 +47,7 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
     if not raced and world.scenario.end.phase != "Failed":
         for what in ("created", "deleted", "left"):
             got, wanted = summary[what], clean.summary[what]
-            if cause_may_differ(world.plan):
+            if cause_may_differ(world.plan) or world.plan.has("refuse"):
                 got, wanted = _per_epoch(got), _per_epoch(wanted)
                 if any(isinstance(event, Fails) and event.start for event in world.scenario.incidents):
                     # A member that fails at its start may end its epoch before the others were created.

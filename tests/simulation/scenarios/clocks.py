@@ -5,7 +5,7 @@ from math import inf
 from tests.simulation.scenarios.operators import PROBED, TOGETHER
 from tests.simulation.scenarios.scenario import End, NeverArrives, Scenario, Trouble, Unschedulable
 
-NO_NODE = Trouble("", ("Unschedulable", "insufficient nvidia.com/gpu"), since=1.3, within=0.0)
+NO_NODE = Trouble("", ("Unschedulable", "insufficient nvidia.com/gpu"), since=1.3, within=0.0, until=61.0)
 
 SCENARIOS = (
     # A rank runs and never registers; the assembly clock fails the experiment.

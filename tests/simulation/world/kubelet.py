@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from muster.api.names import CONTAINER
 from muster.api.values.rank_ranges import from_ranges
+from tests.fakes.api import ENDED
 from tests.fakes.history import Change, Object
 from tests.simulation.scenarios.scenario import (
     Collected,
@@ -124,7 +125,7 @@ class Kubelet:
             self.world.later(REPORT + REMOVE, self._remove, process)
         if not code:
             for collected in self.world.incidents_of(process, Collected):
-                self.world.later(collected.after, self._collect, process)
+                self.world.later(collected.after, self._collect_ended, process)
 
     def _end_sidecar(self, process: Process, code: int) -> None:
         """The injected container ends, and with it the pod."""
@@ -205,6 +206,14 @@ class Kubelet:
             if process.left and (status.get("epoch") != process.epoch or process.rank not in done):
                 self.world.collected_unrecorded(process)
             self.world.api.remove(process.path)
+
+    def _collect_ended(self, process: Process) -> None:
+        """Only pods that are known to have ended are collected."""
+        known = self.world.api.objects.get(process.path, {}).get("status", {}).get("phase")
+        if known in ENDED:
+            self._collect(process)
+        elif self._exists(process):
+            self.world.later(REPORT, self._collect_ended, process)
 
     def _remove(self, process: Process) -> None:
         if self._exists(process):
