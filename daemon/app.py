@@ -1,4 +1,4 @@
-"""The composition root: every part of the daemon, and every task it runs, in one place.
+"""The composition root: every part of the daemon, and what each of its tasks does (``daemon.tasks`` runs them).
 
 The parts do not know each other; ``__init__``, read from top to bottom, shows how data goes round.
 Clock, randomness and sleep come from outside, and the API server is reached through ``Transport`` alone, so the whole
@@ -23,9 +23,9 @@ from muster.daemon.informers import Informers, Times, in_namespace
 from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.settings import Settings
-from muster.daemon.shutdown import Stage, end_tasks, shut_down
 from muster.daemon.steps.controller import Controller
 from muster.daemon.takeover import stand_by, take_over
+from muster.daemon.tasks import Tasks
 from muster.daemon.wall_clock import TICK, WallClock
 from muster.daemon.web.health import DaemonHealth
 from muster.kube.denials import Denials
@@ -143,12 +143,14 @@ class Daemon:
         self._writing = writing
         self._settle = settle
         self._sleep = sleep
-        self._synced = asyncio.Event()
-        self._stop = asyncio.Event()
-        self._watches: list[asyncio.Task[None]] = []
-        self._workers: list[asyncio.Task[None]] = []
-        self._announcing: list[asyncio.Task[None]] = []
-        self._others: list[asyncio.Task[None]] = []
+        self._tasks = Tasks(
+            self,
+            elector=self.elector,
+            queue=self.queue,
+            recorder=self.recorder,
+            probers=self.probers,
+            shutdown_timeout=settings.shutdown_timeout,
+        )
 
     @property
     def leading(self) -> bool:
@@ -184,65 +186,25 @@ class Daemon:
 
     def stop(self) -> None:
         """Ask ``run`` to end."""
-        self._stop.set()
+        self._tasks.stop()
 
     async def run(self) -> bool:
         """Run until stopped. False if a part failed or did not end in time."""
-        self._start()
-        stopping = asyncio.create_task(self._stop.wait(), name="stop")
-        tasks = [*self._watches, *self._workers, *self._announcing, *self._others]
-        try:
-            await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopping.cancel()
-            failed = [task for task in tasks if task.done() and not task.cancelled()]
-            for task in failed:
-                log.critical("task exited unexpectedly", task=task.get_name(), exc_info=task.exception())
-            late = await self._end()
-        return not failed and not late
+        return await self._tasks.run()
 
-    def _start(self) -> None:
-        for name, reflector in self.informers.reflectors.items():
-            self._watches.append(asyncio.create_task(reflector.run(), name=f"watch {name}"))
-        if self.elector is None:
-            self._start_writers()
-        else:
-            self._others.append(asyncio.create_task(self._elect(self.elector), name="election"))
-        self._others.append(asyncio.create_task(self.loop_lag.run(), name="loop_lag"))
-        self._others.append(asyncio.create_task(self._watch_clock(), name="wall_clock"))
+    def watches(self) -> Mapping[str, Coroutine[Any, Any, None]]:
+        """One for each kind of object, by the name of its task."""
+        return {f"watch {name}": reflector.run() for name, reflector in self.informers.reflectors.items()}
 
-    def _start_writers(self) -> None:
-        steps = self.queue.run(self._step, self._step_failed)
-        self._workers.append(asyncio.create_task(steps, name="steps"))
-        self._announcing.append(asyncio.create_task(self.recorder.run(), name="recorder"))
+    def others(self) -> Mapping[str, Coroutine[Any, Any, None]]:
+        """What measures this process and its clock."""
+        return {"loop_lag": self.loop_lag.run(), "wall_clock": self._watch_clock()}
 
-    async def _elect(self, elector: Elector) -> None:
-        """Take part in the election once the first full lists have arrived."""
-        await self._synced.wait()
-        await elector.run(self._lead)
+    def steps(self) -> Coroutine[Any, Any, None]:
+        """The steps of the experiments in the queue."""
+        return self.queue.run(self._step, self._step_failed)
 
-    async def _lead(self) -> None:
-        """Everything that only the leader does, until it is cancelled."""
-        try:
-            latest = await self._latest()
-            if not self._stop.is_set():
-                take_over(self.index, self.border, self.queue, latest)
-                self._start_writers()
-                await asyncio.wait([*self._workers, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
-            if self._stop.is_set():
-                await asyncio.Event().wait()  # the shutdown stages end the writers, and then this task
-            for writer in (*self._workers, *self._announcing):
-                if writer.done():
-                    writer.result()
-        finally:
-            await end_tasks([*self._workers, *self._announcing])
-            self._workers.clear()
-            self._announcing.clear()
-            await self.probers.close()
-            stand_by(self.index, self.queue)
-            self.controller.stand_by()
-
-    async def _latest(self) -> ObjectList[ExperimentRecord]:
+    async def latest(self) -> ObjectList[ExperimentRecord]:
         """All Experiments as the API server has them now. Retries until it answers."""
         path = in_namespace(self.settings.namespace, experiments.PATH)
         while True:
@@ -259,35 +221,14 @@ class Daemon:
                 log.warning("experiments cannot be listed, retrying before the first decision", error=str(error))
             await self._sleep(self.settings.retry_period)
 
-    async def _end(self) -> list[str]:
-        """End the writers, then release the Lease, then end what only reads.
+    def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
+        """Begin to lead, from the ``latest`` records."""
+        take_over(self.index, self.border, self.queue, latest)
 
-        In another order a decision could use caches that are being closed.
-        """
-        self._stop.set()
-        share = self.settings.shutdown_timeout / 5
-        self.queue.close()
-        return await shut_down(
-            [
-                Stage("end the steps", share, lambda: end_tasks(self._workers)),
-                Stage("write the remaining Events", share, self._flush),
-                Stage("end the probes", share, self.probers.close),
-                Stage("hand over", share, self._hand_over),
-                Stage("end the watches", share, lambda: end_tasks([*self._watches, *self._announcing, *self._others])),
-            ]
-        )
-
-    async def _flush(self) -> None:
-        """Write the queued Events. Those of a standby, or after a lost leadership, stay in the status only."""
-        if self._announcing:
-            flushing = asyncio.create_task(self.recorder.flushed(), name="events flushed")
-            await asyncio.wait([flushing, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
-            await end_tasks([flushing])
-
-    async def _hand_over(self) -> None:
-        if self.elector is not None:
-            await end_tasks([task for task in self._others if task.get_name() == "election"])
-            await self.elector.resign()
+    def stand_by(self) -> None:
+        """Lead no more: forget what only the leader does."""
+        stand_by(self.index, self.queue)
+        self.controller.stand_by()
 
     def _answered(self, verb: str, resource: str, error: ApiError | None) -> None:
         """A request was answered. Reviews of readers are left out: no decision needs them."""
@@ -333,8 +274,8 @@ class Daemon:
             self.queue.add(uid)
 
     def _advanced(self) -> None:
-        if self.informers.synced and not self._synced.is_set():
-            self._synced.set()
+        if self.informers.synced and not self._tasks.synced.is_set():
+            self._tasks.synced.set()
             self._settle()
         if self.leading:
             self.controller.caught_up()

@@ -1,0 +1,166 @@
+"""The tasks of the daemon: which run always, which only while it leads, and in which order they end.
+
+What the tasks do is the app's (``Duties``). A task that fails ends the daemon.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any, Protocol
+
+import structlog
+
+from muster.daemon.event_recorder import EventRecorder
+from muster.daemon.prober_pool import ProberPool
+from muster.daemon.shutdown import Stage, end_tasks, shut_down
+from muster.kube.leaderelection.elector import Elector
+from muster.kube.listwatch.listing import ObjectList
+from muster.kube.workqueue import WorkQueue
+from muster.watchers.experiments import ExperimentRecord
+
+log = structlog.get_logger()
+
+Work = Coroutine[Any, Any, None]
+
+
+class Duties(Protocol):
+    """What the tasks do."""
+
+    def watches(self) -> Mapping[str, Work]:
+        """The watches, by the name of their task."""
+        ...
+
+    def others(self) -> Mapping[str, Work]:
+        """What runs whether this daemon leads or not, beside the watches and the election."""
+        ...
+
+    def steps(self) -> Work:
+        """The steps of the experiments in the queue."""
+        ...
+
+    async def latest(self) -> ObjectList[ExperimentRecord]:
+        """All Experiments as the API server has them now."""
+        ...
+
+    def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
+        """Begin to lead."""
+        ...
+
+    def stand_by(self) -> None:
+        """Lead no more."""
+        ...
+
+
+class Tasks:
+    """Runs the ``duties``. Without an elector this daemon always leads."""
+
+    def __init__(
+        self,
+        duties: Duties,
+        *,
+        elector: Elector | None,
+        queue: WorkQueue,
+        recorder: EventRecorder,
+        probers: ProberPool,
+        shutdown_timeout: float,
+    ) -> None:
+        self.synced = asyncio.Event()
+        """To be set when the first full lists have arrived."""
+        self._duties = duties
+        self._elector = elector
+        self._queue = queue
+        self._recorder = recorder
+        self._probers = probers
+        self._shutdown_timeout = shutdown_timeout
+        self._stop = asyncio.Event()
+        self._watches: list[asyncio.Task[None]] = []
+        self._workers: list[asyncio.Task[None]] = []
+        self._announcing: list[asyncio.Task[None]] = []
+        self._others: list[asyncio.Task[None]] = []
+
+    def stop(self) -> None:
+        """Ask ``run`` to end."""
+        self._stop.set()
+
+    async def run(self) -> bool:
+        """Run until stopped. False if a part failed or did not end in time."""
+        self._start()
+        stopping = asyncio.create_task(self._stop.wait(), name="stop")
+        tasks = [*self._watches, *self._workers, *self._announcing, *self._others]
+        try:
+            await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            failed = [task for task in tasks if task.done() and not task.cancelled()]
+            for task in failed:
+                log.critical("task exited unexpectedly", task=task.get_name(), exc_info=task.exception())
+            late = await self._end()
+        return not failed and not late
+
+    def _start(self) -> None:
+        for name, watch in self._duties.watches().items():
+            self._watches.append(asyncio.create_task(watch, name=name))
+        if self._elector is None:
+            self._start_writers()
+        else:
+            self._others.append(asyncio.create_task(self._elect(self._elector), name="election"))
+        for name, other in self._duties.others().items():
+            self._others.append(asyncio.create_task(other, name=name))
+
+    def _start_writers(self) -> None:
+        self._workers.append(asyncio.create_task(self._duties.steps(), name="steps"))
+        self._announcing.append(asyncio.create_task(self._recorder.run(), name="recorder"))
+
+    async def _elect(self, elector: Elector) -> None:
+        """Take part in the election once the first full lists have arrived."""
+        await self.synced.wait()
+        await elector.run(self._lead)
+
+    async def _lead(self) -> None:
+        """Everything that only the leader does, until it is cancelled."""
+        try:
+            latest = await self._duties.latest()
+            if not self._stop.is_set():
+                self._duties.take_over(latest)
+                self._start_writers()
+                await asyncio.wait([*self._workers, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
+            if self._stop.is_set():
+                await asyncio.Event().wait()  # the shutdown stages end the writers, and then this task
+            for writer in (*self._workers, *self._announcing):
+                if writer.done():
+                    writer.result()
+        finally:
+            await end_tasks([*self._workers, *self._announcing])
+            self._workers.clear()
+            self._announcing.clear()
+            await self._probers.close()
+            self._duties.stand_by()
+
+    async def _end(self) -> list[str]:
+        """End the writers, then release the Lease, then end what only reads.
+
+        In another order a decision could use caches that are being closed.
+        """
+        self._stop.set()
+        share = self._shutdown_timeout / 5
+        self._queue.close()
+        return await shut_down(
+            [
+                Stage("end the steps", share, lambda: end_tasks(self._workers)),
+                Stage("write the remaining Events", share, self._flush),
+                Stage("end the probes", share, self._probers.close),
+                Stage("hand over", share, self._hand_over),
+                Stage("end the watches", share, lambda: end_tasks([*self._watches, *self._announcing, *self._others])),
+            ]
+        )
+
+    async def _flush(self) -> None:
+        """Write the queued Events. Those of a standby, or after a lost leadership, stay in the status only."""
+        if self._announcing:
+            flushing = asyncio.create_task(self._recorder.flushed(), name="events flushed")
+            await asyncio.wait([flushing, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
+            await end_tasks([flushing])
+
+    async def _hand_over(self) -> None:
+        if self._elector is not None:
+            await end_tasks([task for task in self._others if task.get_name() == "election"])
+            await self._elector.resign()
