@@ -88,13 +88,13 @@ def current(context: Context) -> Obstacle | None:
     """The most definite obstacle of this epoch, where the gang is wanted. Ask ``begins`` whether it counts already."""
     if not context.record.gathering:
         return None
-    tally, size = context.tally, context.plan.together
+    tally, size = context.tally, context.plan.size  # members that ended in a sequential group are counted, too
     if tally.gated:
         return _queued(context)
     if tally.cut_off:
         return _cut_off(list(islice(tally.cut_off.values(), NAMED)), len(tally.cut_off))
     if pod := next(iter(tally.held.values()), None):
-        return _idle(pod, f"{share(tally.started, size)} programs run", len(tally.held), CONTAINER_PATIENCE)
+        return _idle(pod, f"{share(tally.started, size)} programs have started", len(tally.held), CONTAINER_PATIENCE)
     if pod := next(iter(tally.unplaced.values()), None):
         count = f"{share(tally.scheduled, size)} members have a node"
         return _idle(pod, count, len(tally.unplaced), UNSCHEDULABLE_PATIENCE)

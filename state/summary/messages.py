@@ -64,7 +64,7 @@ def sentence(cause: Cause) -> str:
         label = f", {cause.reason}" if cause.reason not in ("Error", "ContainerFailed", "") else ""
         what = f"exited {cause.exit_code}{detail}{label}"
     else:
-        what = f"ended: {cause.reason}" if cause.pod else cause.reason
+        what = f"ended: {cause.reason}"
     where = f" on node {cause.node}" if cause.node else ""
     why = f": {cause.message}" if cause.message else ""
     return f"{who} {what}{where}{why}"

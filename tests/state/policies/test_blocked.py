@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from muster.state.plan import Group
 from muster.state.pod import PodPhase
+from muster.state.pod_spec import PodSpec
 from muster.state.policies import blocked
 from muster.state.record import ConditionType, Phase
 from muster.state.rules import ClockAction, ClockName
@@ -34,7 +36,7 @@ def test_an_image_that_cannot_be_pulled_is_said_at_once() -> None:
     story.set(2, **TYPO)
     story.look(AT_ONCE)
     assert story.kept.reason == "ImagePullBackOff"
-    for word in ("3/4 programs run; rank 2 (", "Pending: ErrImagePull", '"example.org/typo:1": not found'):
+    for word in ("3/4 programs have started; rank 2 (", "Pending: ErrImagePull", '"example.org/typo:1": not found'):
         assert word in story.kept.message
     assert story.condition(STUCK) == (False, "NotStuck")
 
@@ -46,7 +48,7 @@ def test_it_is_said_also_when_no_program_runs_and_all_members_have_a_node() -> N
         story.set(rank, **TYPO)
     story.look(AT_ONCE)
     assert (story.kept.phase, story.kept.reason) == (Phase.PENDING, "ImagePullBackOff")
-    assert story.kept.message.startswith("0/4 programs run; rank 0 (")
+    assert story.kept.message.startswith("0/4 programs have started; rank 0 (")
     assert story.kept.message.endswith("and 3 more")
 
 
@@ -243,3 +245,17 @@ def test_a_pod_that_is_being_deleted_is_no_obstacle() -> None:
     story.schedule()
     story.set(1, **TYPO, terminating=True, phase=PodPhase.PENDING)
     assert story.view.of(0).held == {}
+
+
+def test_members_that_have_ended_are_counted_among_all_members_of_a_sequential_group() -> None:
+    group = Group("worker", 1, 4, PodSpec("example.org/train:1", "run"), 0, parallelism=1)
+    story = launched(operator="jobset", coordinator=None, groups=(group,))
+    for rank in range(3):
+        story.start(rank)
+        story.end(rank)
+        for action in story.look(1):
+            story.do(action)
+    story.schedule(3)
+    story.set(3, **TYPO)
+    story.look(AT_ONCE)
+    assert story.kept.message.startswith("3/4 programs have started; rank 3 (")

@@ -55,7 +55,7 @@ def test_one_that_is_not_ready_is_named_with_its_reason() -> None:
     idle = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_reason="ImagePullBackOff")
     here = assess(view(idle, *gang(2)), run=PASSIVE)
     assert (here.complete, here.arrived, here.stuck) == (False, 3, None)
-    assert here.message == f"3/4 programs run; rank 2 ({idle.name}, Pending: ImagePullBackOff)"
+    assert here.message == f"3/4 programs have started; rank 2 ({idle.name}, Pending: ImagePullBackOff)"
     creating = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating")
     assert assess(view(creating, *gang(2)), run=PASSIVE) == Assembly(
         False, True, 3, (), f"3/4 members are ready; rank 2 ({creating.name}, Pending: ContainerCreating)", None, None

@@ -48,7 +48,9 @@ def test_a_restart_during_a_restart_has_a_story_line() -> None:
     cause = Cause(1, "NodeLost", "", NOW, disruption=True)
     before = record(phase=Phase.RESTARTING, epoch=1)
     after = record(phase=Phase.RESTARTING, epoch=2, cause=cause)
-    assert lines(before, after) == [("GangRestart", "epoch 1 ended, disruption, not counted: the gang NodeLost", True)]
+    assert lines(before, after) == [
+        ("GangRestart", "epoch 1 ended, disruption, not counted: the gang ended: NodeLost", True)
+    ]
 
 
 @pytest.mark.parametrize(
