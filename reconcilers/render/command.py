@@ -80,7 +80,7 @@ _MASKED = re.compile(
     re.DOTALL | re.ASCII,
 )
 _DOUBTFUL = re.compile(
-    r"""['"\\`(){}|<>#!\0\x02-\x08\x0b-\x1f\x7f]|(?<!&)&(?!&)|&&&|(?:^|&&|;)\s*(?:&&|;)|&&\s*$""", re.ASCII
+    r"""['"\\`(){}|<>#!\0\x02-\x08\x0b-\x1f\x7f]|(?<!&)&(?!&)|&&&|(?:^|&&|;|\n)\s*(?:&&|;)|&&\s*$""", re.ASCII
 )
 _SEPARATOR = re.compile(r"&&|;|\n")
 _COMMAND = re.compile(r"\s*(?:[A-Za-z_]\w*=\S*\s+)*(?:(?P<exec>exec)\s+)?(?P<name>[^\s=]+)(?=\s|$)", re.ASCII)

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from muster.cli.program import shell_line
@@ -157,6 +157,7 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
+@example("/ \n ;")  # a shell reads line by line: it runs the first one before it rejects the second
 @given(st.lists(WORDS, max_size=9).map(" ".join))
 def test_any_line_prints_and_ends_as_in_a_shell(line: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

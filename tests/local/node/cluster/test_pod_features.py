@@ -120,6 +120,8 @@ async def test_active_deadline_seconds_of_a_running_pod_ends_it_and_keeps_its_lo
     pod = make_pod("stopped", make_container(script), terminationGracePeriodSeconds=1)
     await cluster.create(pod)
     await cluster.phase("stopped", "Running")
+    while "step 1" not in await cluster.log("stopped"):  # noqa: ASYNC110 - the log is not followed here
+        await asyncio.sleep(0.1)
     await cluster.api.merge(f"{PODS}/stopped", {"spec": {"activeDeadlineSeconds": 1}})
     ended = await cluster.phase("stopped", "Failed")
     assert ended["status"]["reason"] == "DeadlineExceeded"
