@@ -29,6 +29,7 @@ SIGABRT_EXIT = 134
 SURVIVOR_TEXT = (
     r"(?i)coordination.?service|distributed service|shutdown barrier|sending heartbeats"
     r"|gloo/transport|remote process exited"
+    r"|^\[gloo\] rank \d+ is connected"  # printed as it connects: one that aborts has said nothing of its own since
 )
 CULPRITS = (
     CulpritRule(

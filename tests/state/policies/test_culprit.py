@@ -97,6 +97,12 @@ def test_an_abort_with_words_of_its_own_is_no_consequence(says: str) -> None:
     assert cause(context).rank == 3
 
 
+def test_an_abort_after_the_greeting_of_gloo_is_a_consequence() -> None:
+    greeting = "[Gloo] Rank 3 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3"
+    found = cause(case(ended(3, says=greeting, at=NOW - 2), ended(1, says="ValueError: loss is NaN", code=1)))
+    assert (found.rank, found.exit_code) == (1, 1)
+
+
 def test_an_exception_that_says_a_peer_was_lost_is_a_consequence() -> None:
     lost = [ended(rank, 1, LOST_PEER) for rank in (0, 2, 3)]
     assert cause(case(*lost, ended(1, 1, "ValueError: loss is NaN"))).rank == 1
