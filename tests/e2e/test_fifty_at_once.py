@@ -12,8 +12,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 EXPERIMENTS = 50
 IDLE_CONNECTIONS = 32 + 32 + 8
-"""Connections to the API server stay open for 15 s. One namespace has at most 32 creates and 32 other requests under way
-(``--write-concurrency``); Events, Leases and watches add a few."""
+"""Connections to the API server stay open for 15 s. One namespace has at most 32 creates and 32 other requests under
+way (``--write-concurrency``); Events, Leases and watches add a few."""
 
 SLEEPERS = """
 apiVersion: muster.dev/v1alpha1

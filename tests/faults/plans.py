@@ -36,6 +36,9 @@ STREAM_KINDS = {
     "double": "that line comes twice",
 }
 CRASHES = ("crash-before", "crash-after", "crash-told", "late")
+LATE = "0.6"
+"""Seconds by which a request of a killed daemon is late: the next process runs by then, and the first epoch still does.
+A create that comes after the pod of its name was deleted makes another one, which the sweep removes."""
 STREAMS = ("experiments", "pods", "services")
 
 
@@ -121,7 +124,7 @@ def _of_requests(requests: list[str]) -> Iterator[Fault]:
             yield Fault("lose", at, "reset")
         else:
             yield from (Fault(kind, at) for kind in CRASHES[:3])
-            yield Fault("late", at, "1.5")
+            yield Fault("late", at, LATE)
             yield from (Fault("refuse", at, how) for how in ("500", "429", "409", "504", "reset"))
             yield from (Fault("lose", at, how) for how in ("504", "reset", "half"))
             yield Fault("delay", at, "1.5")

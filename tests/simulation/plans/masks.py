@@ -69,9 +69,11 @@ def _charged_as_failures(world: World, name: str) -> set[int]:
 
 
 def stalled(world: World) -> bool:
-    """The daemon waited for its own writes to come back for longer than a clock lasts, and clocks count that time."""
+    """The daemon waited for its own writes to come back for longer than a clock lasts, or a leader's clock is ahead of
+    the last one's by more than that; clocks count that time."""
     own = [fault for fault in world.plan.faults if world.held_resource.get(fault) == "experiments"]
-    return "clocks" in world.scenario.spec and any(fault.seconds > CONVERGE for fault in own)
+    longest = max(ahead(world.plan), *(fault.seconds for fault in own), 0.0)
+    return "clocks" in world.scenario.spec and longest > CONVERGE
 
 
 def events_come_too_late(plan: Plan) -> bool:
