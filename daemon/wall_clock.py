@@ -1,6 +1,6 @@
 """The wall clock, and its steps.
 
-A step is a change of the wall clock against the seconds since boot, which nobody sets and which count while the machine
+A step is a change of the wall clock against the seconds since boot, which are never set and count while the machine
 is suspended. NTP slews a clock by at most 500 ppm (adjtimex(2)), far below ``STEP`` between two readings.
 """
 

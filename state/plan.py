@@ -167,7 +167,7 @@ class Plan:
     deleting: bool = False
     """A deletionTimestamp is set: the object is gone as soon as its last finalizer is."""
     orphans: bool = False
-    """Whoever deleted it wants its pods to stay (``kubectl delete --cascade=orphan``)."""
+    """It was deleted and its pods are to stay (``kubectl delete --cascade=orphan``)."""
     foreground: bool = False
     """The object stays until the last of its pods is gone (``kubectl delete --cascade=foreground``)."""
     engine: Engine = Engine.NATIVE

@@ -31,7 +31,7 @@ MICROSECOND = 1e-6
 
 @dataclass(slots=True)
 class ExperimentIndex:
-    """All entries by uid. ``wanted`` is called with the uid of every experiment of which a tracked field changed.
+    """All entries by uid. ``wanted`` is called with the uid of every experiment whose tracked fields changed.
 
     ``gone`` is called with the uid of an experiment that is gone, while its entry is still there.
     """

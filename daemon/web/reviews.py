@@ -1,6 +1,6 @@
 """Asks the API server who a bearer token belongs to (TokenReview) and what that user may do (SubjectAccessReview).
 
-As in controller-runtime (pkg/metrics/filters), nothing is decided here: whoever may list Experiments of a namespace
+As in controller-runtime (pkg/metrics/filters), nothing is decided here: a user who may list Experiments of a namespace
 with kubectl may read them on the page, and ``/metrics`` needs ``get`` on that non-resource URL.
 
 Answers are kept for a short time: ``USER`` and ``ALLOWED`` bound for how long a revoked token or right still works,

@@ -25,7 +25,7 @@ class ApiError(MusterError):
     ``status`` is the HTTP status (0 if there was no answer), ``reason`` the machine-readable reason in the Status body,
     ``retry_after`` the seconds the server asked to wait, if it did, ``causes`` the reasons in the Status's details.
 
-    Every text is made printable here, whoever wrote it: an API server, a proxy, a webhook, a credential plugin.
+    Every text is made printable here, also that of an API server, a proxy, a webhook, a credential plugin.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """A second daemon on a local cluster: `muster local up` runs one already, without leader election.
 
 Two daemons that both write do not break an experiment, because every write has a precondition. But both create, restart
-and report, and nobody can tell why. So a `musterd` that is started by hand for that cluster is refused.
+and report, and nothing says why. So a `musterd` that is started by hand for that cluster is refused.
 """
 
 from collections.abc import Mapping, Sequence

@@ -29,7 +29,7 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
         except NotFound:
             return 0
         except Conflict as error:
-            # Another pod has the name by now, or somebody changed this one while the API server deleted it.
+            # Another pod has the name by now, or this one was changed while the API server deleted it.
             if await _gone(calls, pod, path):
                 return 0
             batch.postpone(error)

@@ -38,7 +38,7 @@ class NativeEngine:
     async def carry_out(self, action: Action, plan: Plan, record: Record, written: int = 0) -> Outcome:
         """Carry out one action. ``record`` is the one persisted; ``written`` its resourceVersion if that was just now.
 
-        What the API server refuses is in the outcome. Raises ``ApiError`` where only the next attempt can tell (the
+        What the API server refuses is in the outcome. Raises ``ApiError`` where only the next attempt can show it (the
         connection broke, another write came first); where a part was done, the error is in the outcome instead. Raises
         ``MusterError`` for a launch of an epoch that is not the persisted one. When the call is cancelled, its
         requests are too.

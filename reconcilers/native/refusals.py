@@ -107,7 +107,7 @@ _ROWS = (
 
 
 def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) -> Refusal | None:
-    """The refusal for the error of a request, or None where only the next attempt can tell.
+    """The refusal for the error of a request, or None where only the next attempt can show it.
 
     ``request`` is the verb in words (``create``, ``delete``, ``list``), ``kind`` and ``name`` the object's; an empty
     name stands for all objects of that kind. None: the connection broke, or another write came first.

@@ -8,7 +8,7 @@ period. Therefore:
 - where the line is one simple command, or follows others that only prepare it (``cd /app && python3 train.py``), the
   shell is made to become the program: ``exec`` is put before it;
 - any other line gets a small shell in front of it that passes signals on (``FORWARDER``);
-- a line of which nothing outlives the shell's own builtins is left as it is.
+- a line that consists of the shell's own builtins is left as it is.
 
 Whether the first applies is decided on a copy of the line in which everything quoted is masked, and any doubt
 (substitutions, here-documents, groups, functions, ``trap``) decides for the second, which runs the line unchanged.

@@ -3,7 +3,7 @@
 Two epochs at once would mix at the rendezvous: a late rank of the old one registers with the new coordinator and
 both runs die. Each pod is deleted and then awaited; ``terminating`` is the clock over the wait.
 
-A pod that somebody else deleted has a grace period of its own, which may be an hour (``gracefulTermination`` in an
+A pod that was deleted by others has a grace period of its own, which may be an hour (``gracefulTermination`` in an
 eviction, ``kubectl delete --grace-period``). The plan states for how long a restart waits for it (``longest_grace``);
 then the rest is cut to a second. That is no deletion by force: the kubelet still kills the pod and reports it.
 

@@ -1,6 +1,6 @@
 """Which pods are members of an experiment.
 
-Whoever may create pods in any namespace writes their labels and owner references as they like: the API server does not
+Users who may create pods in any namespace write their labels and owner references as they like: the API server does not
 check that an owner exists in the pod's namespace, and the uid of an Experiment is no secret. So a pod counts only if it
 is what the plan makes of that member: its namespace is the experiment's and its controller is the experiment (views are
 keyed by both), rank, group, job and index are those of one member, and its name is the one of that member in that

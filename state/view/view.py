@@ -80,7 +80,7 @@ class View:
     """The oldest epoch whose ranks stay done when their pods are gone."""
     unsaved_since: float | None = None
     """Since when a rank of the record's epoch is done and the record does not say so, in wall seconds."""
-    _told: tuple[int, str, bool] | None = None
+    _remembered: tuple[int, str, bool] | None = None
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
         """Replace one pod's record (None: was not there, or is gone). True if a tracked field changed."""
@@ -103,16 +103,16 @@ class View:
     def clear(self) -> None:
         """Forget all pods."""
         self.epochs.clear()
-        self._told = None
+        self._remembered = None
 
     def remember(self, plan: Plan, record: Record, now: float) -> None:
         """Take in which ranks the record says are done; ``now`` is in wall seconds. Cheap while that is unchanged.
 
         Ranks of older epochs, and of a finished experiment, are forgotten when their pods are gone.
         """
-        told = record.epoch, record.completed, record.finished
-        if told != self._told:
-            self._told = told
+        facts = record.epoch, record.completed, record.finished
+        if facts != self._remembered:
+            self._remembered = facts
             self.oldest = record.epoch + record.finished
             for epoch in [epoch for epoch in self.epochs if epoch < self.oldest]:
                 self.epochs[epoch].forget_collected()

@@ -41,7 +41,7 @@ NODE_REASONS = frozenset(
 nodeshutdown, preemption and lifecycle). The kubelet's ``OutOf<resource>`` counts as well."""
 
 UNKNOWN_END = "ContainerStatusUnknown"
-"""Reason of a container whose end nobody has seen, with exit code 137: the kubelet found it gone, as after a reboot of
+"""Reason of a container whose end was not seen, with exit code 137: the kubelet found it gone, as after a reboot of
 the node (kubernetes: pkg/kubelet, status_manager.go and kubelet_pods.go)."""
 
 OWN_EXCESS = re.compile(

@@ -124,7 +124,7 @@ class Sandbox:
             await self._send({"op": "signal", "id": process.number, "signal": number})
 
     def unseen(self, process: RunningProcess) -> bool:
-        """The process ended with an init process that nobody here has stopped: how it ended was not observed."""
+        """The process ended with an init process that was not stopped here: how it ended was not observed."""
         return process.number in self._unseen
 
     async def destroy(self) -> None:
