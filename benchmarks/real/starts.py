@@ -18,6 +18,7 @@ import msgspec
 from benchmarks.real.loops import each
 from benchmarks.real.pods import Watched, watched
 from benchmarks.real.processes import Processes, Stretch
+from muster.api.errors import NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
 from muster.kube.authentication.kubeconfig import KubeConfig
@@ -28,6 +29,7 @@ from muster.kube.paths import core
 from muster.reconcilers.render.pod import PodTemplate
 from muster.state.operators.planning import plan_of
 from tests.real.ground import STAND_IN, TAINT, Ground
+from tests.real.site import eventually
 from tests.real.stopping import held
 
 Object = dict[str, Any]
@@ -112,6 +114,14 @@ class Site:
         answer = await self.admin.request(method, path, body=data, content_type=kind)
         return msgspec.json.decode(answer.body, type=dict)
 
+    async def has_service_account(self) -> bool:
+        """Whether the controller manager has made the namespace's default service account."""
+        try:
+            await self.request("GET", core(self.namespace, "serviceaccounts", "default"))
+        except NotFound:
+            return False
+        return True
+
     def writes(self) -> int:
         """Writes of musterd in the namespace, by the audit log."""
         found = 0
@@ -130,6 +140,7 @@ async def site(ground: Ground, namespace: str) -> AsyncIterator[Site]:
     made = Site(ground, admin, namespace)
     try:
         await made.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        await eventually(made.has_service_account)  # without one no pod is admitted
         yield made
         await admin.request("DELETE", made.experiments, timeout=120)
         await admin.request("DELETE", core(namespace, "pods"), params={"gracePeriodSeconds": "0"}, timeout=120)
