@@ -22,7 +22,7 @@ MANAGER = "muster"
 LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 LABEL_EXPERIMENT = "muster.dev/experiment"
 LABEL_UID = "muster.dev/experiment-uid"
-"""The label that the daemon selects pods and Services by, everywhere: watches, live reads, barrier, Service."""
+"""The label that pods and Services are selected by everywhere: watches, live reads, barrier, Service, SDK, CLI."""
 LABEL_GROUP = "muster.dev/group"
 LABEL_JOB = "muster.dev/job-index"
 LABEL_POD = "muster.dev/pod-index"
@@ -36,7 +36,7 @@ SELECTOR = LABEL_UID
 
 
 def selector_of(uid: str) -> str:
-    """Label selector of the pods and the Service of the Experiment of that uid."""
+    """Label selector of the pods and the Service of the Experiment of that uid: the one definition of its pods."""
     return f"{LABEL_UID}={uid}"
 
 

@@ -3,11 +3,11 @@
 ``Client`` is asynchronous; ``BlockingClient`` (in ``muster.client.blocking``) has the same methods without ``await``.
 """
 
-from muster.client.client import Client, ExperimentChange
+from muster.client.client import Client
 from muster.client.errors import LogsGone, NoCluster, NoSuchExperiment, NoSuchRank, NotInstalled, Vanished, WaitTimeout
 from muster.client.explanation import EventSummary, Explanation
 from muster.client.member import Member
-from muster.client.snapshot import Outcome, Snapshot
+from muster.client.snapshot import ExperimentChange, Outcome, Snapshot
 from muster.client.until import Until
 
 __all__ = [

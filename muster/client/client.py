@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
@@ -24,35 +23,18 @@ from muster.client.cluster_choice import connect
 from muster.client.errors import NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
 from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first
 from muster.client.logs import GangLog, RankLine, newest
-from muster.client.member import Member, member_of, members_of
+from muster.client.member import Member, MemberChange, member_of, members_of
 from muster.client.names import name_for
-from muster.client.snapshot import Snapshot, experiments_path, snapshot_of
+from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, snapshot_of
 from muster.client.until import Until
 from muster.kube.connection import Connection
 from muster.kube.listwatch.changes import changes
-from muster.kube.listwatch.informer import Kind
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Transport
 
 ATTEMPTS = 8
 """How often a write is tried again after a conflict, and how many generated names are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentChange:
-    """A step of a watched collection: ADDED (or existing from the start), MODIFIED, DELETED."""
-
-    kind: Kind
-    experiment: Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class MemberChange:
-    """A step of a watched gang: ADDED (or existing from the start), MODIFIED, DELETED."""
-
-    kind: Kind
-    member: Member
 
 
 class Client:
@@ -201,13 +183,16 @@ class Client:
         raise AssertionError("unreachable: a watch never ends by itself")
 
     async def members(self, name: str, *, namespace: str | None = None) -> Sequence[Member]:
-        """The members of the latest epoch that have a pod, by rank."""
-        pods = await self.resources.list(core(namespace or self.namespace, "pods"), members_of(name))
-        return list(newest(member_of(pod) for pod in pods).values())
+        """The members of the latest epoch that have a pod, by rank. Raises ``NoSuchExperiment``."""
+        return await self._members(await self.get(name, namespace=namespace))
 
     async def watch_members(self, name: str, *, namespace: str | None = None) -> AsyncGenerator[MemberChange, None]:
-        """The members that have a pod (as ADDED), of every epoch, then every change; it never ends by itself."""
-        stream = changes(self.transport, core(namespace or self.namespace, "pods"), members_of(name))
+        """The members that have a pod (as ADDED), of every epoch, then every change; it never ends by itself.
+
+        They are those of the experiment that has the name now. Raises ``NoSuchExperiment``.
+        """
+        seen = await self.get(name, namespace=namespace)
+        stream = changes(self.transport, core(seen.namespace, "pods"), members_of(seen.uid))
         async with contextlib.aclosing(stream):
             async for change in stream:
                 yield MemberChange(change.kind, member_of(change.object))
@@ -228,7 +213,7 @@ class Client:
         events: Sequence[EventSummary] = ()
         unreadable: list[str] = []
         try:
-            members = await self.members(name, namespace=namespace)
+            members = await self._members(experiment)
         except Forbidden as error:
             unreadable.append(error.message)
         members_read = not unreadable
@@ -240,7 +225,7 @@ class Client:
             pass
         return Explanation(experiment, tuple(members), tuple(events), tuple(unreadable), members_read)
 
-    def logs(
+    async def logs(
         self,
         name: str,
         ranks: Collection[int] = (),
@@ -250,11 +235,16 @@ class Client:
         tail: int | None = None,
         namespace: str | None = None,
     ) -> AsyncGenerator[RankLine, None]:
-        """The log of the gang or of some ranks as (rank, line); see ``muster.client.logs``."""
-        log = GangLog(self.resources, namespace or self.namespace, name, ranks, tail)
-        if follow:
-            return log.follow()
-        return log.previous() if previous else log.read()
+        """The log of the gang or of some ranks as (rank, line); see ``muster.client.logs``.
+
+        Raises ``NoSuchExperiment``.
+        """
+        seen = await self.get(name, namespace=namespace)
+        log = GangLog(self.resources, seen.namespace, seen.name, seen.uid, ranks, tail)
+        lines = log.follow() if follow else log.previous() if previous else log.read()
+        async with contextlib.aclosing(lines) as stream:
+            async for line in stream:
+                yield line
 
     async def cancel(self, name: str, *, namespace: str | None = None) -> Snapshot:
         """Cancel an experiment: it fails as cancelled, its pods get their grace period. It can be repeated."""
@@ -276,6 +266,10 @@ class Client:
         space = namespace or self.namespace
         with self._installed(name, space):
             await self.resources.delete(experiments_path(space, name))
+
+    async def _members(self, experiment: Snapshot) -> Sequence[Member]:
+        pods = await self.resources.list(core(experiment.namespace, "pods"), members_of(experiment.uid))
+        return list(newest(member_of(pod) for pod in pods).values())
 
     @contextlib.contextmanager
     def _installed(self, name: str = "", space: str = "") -> Iterator[None]:

@@ -35,11 +35,12 @@ def newest(members: Iterable[Member]) -> dict[int, Member]:
 
 @dataclass(slots=True)
 class GangLog:
-    """The log of the experiment ``name``. ``ranks`` limits it; empty means all."""
+    """The log of the experiment ``name`` with that uid. ``ranks`` limits it; empty means all."""
 
     resources: ResourceClient
     namespace: str
     name: str
+    uid: str
     ranks: Collection[int] = ()
     tail: int | None = None
     _queue: asyncio.Queue[RankLine | BaseException | None] = field(default_factory=lambda: asyncio.Queue(WAITING_LINES))
@@ -94,7 +95,7 @@ class GangLog:
             await asyncio.gather(*every, return_exceptions=True)
 
     async def _pods(self) -> None:
-        stream = changes(self.resources.transport, core(self.namespace, "pods"), members_of(self.name))
+        stream = changes(self.resources.transport, core(self.namespace, "pods"), members_of(self.uid))
         try:
             async with contextlib.aclosing(stream):
                 async for change in stream:
@@ -110,7 +111,8 @@ class GangLog:
         try:
             async with contextlib.aclosing(stream):
                 async for change in stream:
-                    if change.kind == "DELETED" or snapshot_of(change.object).finished:
+                    seen = snapshot_of(change.object)
+                    if change.kind == "DELETED" or seen.uid != self.uid or seen.finished:
                         break
             for member in await self._members():
                 self._start_stream(member)
@@ -132,7 +134,7 @@ class GangLog:
             await self._queue.put(error)
 
     async def _members(self) -> list[Member]:
-        pods = await self.resources.list(core(self.namespace, "pods"), members_of(self.name))
+        pods = await self.resources.list(core(self.namespace, "pods"), members_of(self.uid))
         return [member_of(pod) for pod in pods]
 
     def _log(self, member: Member) -> PodLog:

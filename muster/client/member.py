@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
+from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK, selector_of
+from muster.kube.listwatch.informer import Kind
 from muster.kube.unstructured import Json, items, mapping, text, whole
 
 PROCESS = "process://"
@@ -38,9 +39,17 @@ class Member:
     """The process id, on a local cluster."""
 
 
-def members_of(experiment: str) -> dict[str, str]:
-    """The query parameters that select the pods of an experiment."""
-    return {"labelSelector": f"{LABEL_EXPERIMENT}={experiment}"}
+@dataclass(frozen=True, slots=True)
+class MemberChange:
+    """A step of a watched gang: ADDED (or existing from the start), MODIFIED, DELETED."""
+
+    kind: Kind
+    member: Member
+
+
+def members_of(uid: str) -> dict[str, str]:
+    """The query parameters that select the pods of the Experiment of that uid, as the daemon selects them."""
+    return {"labelSelector": selector_of(uid)}
 
 
 def member_of(pod: Json) -> Member:

@@ -10,6 +10,7 @@ from typing import Literal
 from muster.api.names import API_VERSION, PLURAL
 from muster.api.status import Condition, ExperimentStatus
 from muster.api.wire.kinds import WireError
+from muster.kube.listwatch.informer import Kind
 from muster.kube.paths import custom
 from muster.kube.unstructured import Json, mapping, moment, text
 
@@ -75,6 +76,14 @@ class Snapshot:
         if self.phase != "Failed":
             return None
         return "Deadline" if self.reason.endswith(DEADLINE) else "Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentChange:
+    """A step of a watched collection: ADDED (or existing from the start), MODIFIED, DELETED."""
+
+    kind: Kind
+    experiment: Snapshot
 
 
 def experiments_path(namespace: str | None, name: str | None = None) -> str:

@@ -11,9 +11,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from muster.api.names import API_VERSION
+from muster.api.names import API_VERSION, LABEL_EXPERIMENT, LABEL_UID
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
+from muster.local.apiserver.errors import ApiError
 from muster.local.kubeconfig import write_kubeconfig
 
 TOKEN = "for tests"
@@ -89,12 +90,26 @@ class LocalServer:
         return self.put(API_VERSION, "experiments", namespace, obj, "status")
 
     def pod(self, name: str, labels: dict[str, str], namespace: str = "default", **status: Any) -> None:
-        """A pod with its status, as daemon and kubelet leave it."""
-        meta = {"name": name, "labels": labels}
+        """A pod with its status, as daemon and kubelet leave it; the uid is that of the experiment in its labels."""
+        uid = {LABEL_UID: self.uid(labels[LABEL_EXPERIMENT], namespace)} if LABEL_EXPERIMENT in labels else {}
+        meta = {"name": name, "labels": uid | labels}
         spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "local"}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
         self.put("v1", "pods", namespace, {**pod, "spec": spec})
         self.put("v1", "pods", namespace, {**pod, "status": status}, "status")
+
+    def uid(self, name: str, namespace: str = "default") -> str:
+        """The uid of an experiment; one that no experiment has if there is none of that name."""
+        store = self._api.store
+
+        def read() -> str:
+            try:
+                found = store.get(store.resource(API_VERSION, "experiments"), namespace, name)
+            except ApiError:
+                return f"uid-of-{name}"
+            return str(found.object()["metadata"]["uid"])
+
+        return str(self.do(read))
 
     def drop(self, api_version: str, plural: str, namespace: str, name: str) -> None:
         """Delete an object."""

@@ -94,4 +94,4 @@ async def test_the_sdk_connects_with_the_kubeconfig(url: str, certificate: Certi
     write_kubeconfig(tmp_path / "kubeconfig", url=url, token="secret", ca=certificate.authority)
     async with Client(tmp_path / "kubeconfig") as client:
         assert (await client.transport.request("GET", "/version")).status == 200
-        assert await client.members("nobody") == []
+        assert await client.resources.list("/api/v1/namespaces/default/pods") == []

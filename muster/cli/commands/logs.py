@@ -30,7 +30,6 @@ def logs(
 
     async def run() -> None:
         async with chosen.client() as client:
-            await client.get(name, namespace=chosen.namespace)
             lines = client.logs(name, ranks, follow=follow, previous=previous, tail=tail, namespace=chosen.namespace)
             async with contextlib.aclosing(lines) as stream:
                 async for rank, line in stream:

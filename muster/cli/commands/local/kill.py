@@ -84,7 +84,6 @@ def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) ->
 
     async def find() -> Member:
         async with client_of(kubeconfig) as client:
-            await client.get(name, namespace=namespace)
             found = {member.rank: member for member in await client.members(name, namespace=namespace)}
         if rank not in found:
             raise NoSuchRank(f"{name} has no pod of rank {rank} now; `muster get {name}` shows those it has")

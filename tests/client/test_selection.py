@@ -1,0 +1,49 @@
+"""The pods of an experiment are those with its uid, as for the daemon: a name can be used again, and a policy may
+rewrite the label that has it."""
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from muster.api.names import LABEL_EXPERIMENT
+from muster.client import Client, NoSuchExperiment, NoSuchRank
+from muster.client.logs import GangLog
+from tests.client.localserver import MANIFEST, LocalServer, labels, running
+
+ANOTHER = {"muster.dev/experiment-uid": "another"}
+
+
+async def test_pods_of_another_experiment_with_that_name_are_not_shown(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.pod("left-0", labels("mine", 0, epoch=7) | ANOTHER, **running())
+    server.print("left-0", "of the experiment before", ends=True)
+    assert await client.members("mine") == []
+    with pytest.raises(NoSuchRank, match=r"it has no pods now"):
+        await anext(client.logs("mine"))
+
+
+async def test_pods_whose_label_of_the_name_was_rewritten_are_shown(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    rewritten = {LABEL_EXPERIMENT: "team-a.mine", "muster.dev/experiment-uid": server.uid("mine")}
+    server.pod("pod-0", labels("mine", 0) | rewritten, **running())
+    server.print("pod-0", "one", ends=True)
+    assert [member.pod for member in await client.members("mine")] == ["pod-0"]
+    assert [member.pod for member in (await client.explain("mine")).members] == ["pod-0"]
+    assert [line async for line in client.logs("mine")] == [(0, "one")]
+    async with aclosing(client.watch_members("mine")) as members:
+        assert (await anext(members)).member.pod == "pod-0"
+
+
+async def test_a_followed_log_ends_where_another_experiment_has_the_name(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.pod("pod-0", labels("mine", 0), **running())
+    log = GangLog(client.resources, "default", "mine", "deleted-meanwhile")
+    async with asyncio.timeout(10):
+        assert [line async for line in log.follow()] == []
+
+
+async def test_the_members_of_an_experiment_that_is_missing_are_an_error(client: Client) -> None:
+    for call in (client.members("missing"), anext(client.watch_members("missing")), anext(client.logs("missing"))):
+        with pytest.raises(NoSuchExperiment, match=r"default/missing does not exist"):
+            await call
