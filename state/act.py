@@ -17,6 +17,8 @@ def act(context: Context) -> tuple[Action, ...]:
     swept: tuple[Action, ...] = tuple(barrier.sweep(context))
     if not barrier.clear(context) or record.phase is Phase.RESTARTING:
         return swept
-    if context.launched and tally.pods < context.plan.together and context.view.engine.lost != record.epoch:
-        return (*swept, ConfirmLoss(record.epoch))
+    gone = tuple(sorted(tally.gone)) if context.plan.sequential else ()  # of the others no rank is made again
+    missing = gone or tally.pods < context.plan.together
+    if context.launched and missing and context.view.engine.lost != record.epoch:
+        return (*swept, ConfirmLoss(record.epoch, gone))
     return (*swept, *startup.launch(context))

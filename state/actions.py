@@ -31,6 +31,8 @@ class ConfirmLoss:
     """
 
     epoch: int
+    ranks: tuple[int, ...] = ()
+    """The ranks whose pods seem to be gone; empty: any of a gang whose members all run together."""
 
 
 @dataclass(frozen=True, slots=True)

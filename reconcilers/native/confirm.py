@@ -92,12 +92,16 @@ async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
 
 
 async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Record) -> Outcome:
-    """Ask the API server whether the epoch has fewer pods than members that run together."""
+    """Ask the API server whether the pods of these ranks are gone.
+
+    Without ranks: whether the epoch has fewer pods than members that run together.
+    """
     version, present = 0, done(plan, record)
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
         present |= {pod.rank for pod in page if pod.epoch == action.epoch}
-    return Outcome(version=version, lost=len(present) < plan.together)
+    lost = not present.issuperset(action.ranks) if action.ranks else len(present) < plan.together
+    return Outcome(version=version, lost=lost)
 
 
 def done(plan: Plan, record: Record) -> set[int]:

@@ -74,6 +74,8 @@ class Tally(Counts):
     """Ranks that are done, which the record does not say yet."""
     fading: set[int] = field(default_factory=set)
     """Of those, ranks whose pod is gone or going, so that only this process knows."""
+    gone: set[int] = field(default_factory=set)
+    """Ranks that are not done, whose pod had a node and was removed. A pod that never had one has run nothing."""
 
     def of_group(self, name: str) -> Counts:
         """The counts of that group."""
@@ -91,6 +93,7 @@ class Tally(Counts):
         elif rank in self.collected:
             self._count_collected(rank, -1)
         self.members[rank] = pod
+        self.gone.discard(rank)
         done = rank in self.done
         if not done and pod.succeeded:
             done = True
@@ -116,8 +119,12 @@ class Tally(Counts):
     def collect(self, pod: Pod) -> None:
         """The pod, which was counted out, is gone for good: if its rank is done, go on counting the rank."""
         rank = pod.rank
-        if rank in self.done and rank not in self.members and rank not in self.collected:
+        if rank in self.members or rank in self.collected:
+            return
+        if rank in self.done:
             self._collect(rank, pod.group, pod.job)
+        elif pod.scheduled:
+            self.gone.add(rank)
 
     def remember(self, saved: Mapping[int, tuple[str, int]]) -> None:
         """The record says that these ranks are done; each with its group and job."""
@@ -130,6 +137,7 @@ class Tally(Counts):
                 self.add(member)
             else:
                 self.done.add(rank)
+                self.gone.discard(rank)
                 self._collect(rank, group, job)
         self.unsaved = self.done - saved.keys()
         self.fading = {

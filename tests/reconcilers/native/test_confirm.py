@@ -126,6 +126,16 @@ async def test_a_rank_that_is_done_is_not_lost_when_its_pod_is_gone() -> None:
     assert (await bench.engine.carry_out(ConfirmLaunch(0), plan, done)).launched is True
 
 
+async def test_of_members_that_take_turns_those_named_are_looked_for() -> None:
+    plan = gang(2)
+    bench = await launched(plan, 0)
+    del bench.api.objects[pod_path(plan, 1)]
+    assert (await bench.engine.carry_out(ConfirmLoss(0, (0,)), plan, record(0))).lost is False
+    assert (await bench.engine.carry_out(ConfirmLoss(0, (1,)), plan, record(0))).lost is True
+    done = replace(record(0), completed="1")
+    assert (await bench.engine.carry_out(ConfirmLoss(0, (1,)), plan, done)).lost is False
+
+
 async def test_a_forged_pod_does_not_hide_the_loss_of_a_member() -> None:
     plan = gang(2)
     bench = await launched(plan, 0)

@@ -69,7 +69,8 @@ class World:
         self.incident_log: list[tuple[float, str, str, int, int]] = []
         """What happened to which member: second, kind, experiment, epoch, rank."""
         self.unrecorded: set[tuple[str, int]] = set()
-        """Experiments and epochs that lost a pod before any status said that all members had a node."""
+        """Experiments and epochs that lost a pod of which no status said that it was there: any member of a sequential
+        group, and others before a status said that all had a node."""
         self.unseen_ends: set[tuple[str, int]] = set()
         """Experiments and epochs in which a finished rank's pod was removed before any status said that it is done."""
         self.writes: list[Write] = []
@@ -162,6 +163,7 @@ class World:
         obj = self.experiment_named(process.experiment_name)
         conditions = (obj.get("status") or {}).get("conditions", ()) if obj else ()
         gathered = any(said["type"] == "Scheduled" and said["status"] == "True" for said in conditions)
+        gathered &= not self.operator.sequential  # a status says which members are done, not which one runs
         if kind != "failure" and not gathered:
             self.unrecorded.add((process.experiment_name, process.epoch))
         if self.say:

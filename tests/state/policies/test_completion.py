@@ -170,6 +170,49 @@ def test_a_finished_rank_of_a_sequential_group_does_not_run_again_in_its_epoch()
     assert (story.kept.phase, story.kept.epoch) == (Phase.SUCCEEDED, 0)
 
 
+def second_and_third_of_four() -> Story:
+    """The first rank is done, and the next two have a node each."""
+    story = Story(sequential(at_a_time=2))
+    story.launch()
+    story.start(0, 1)
+    story.look(1)
+    story.end(0)
+    for action in story.look(1):
+        story.do(action)
+    story.schedule(2)
+    story.look(1)
+    return story
+
+
+def test_a_member_of_a_sequential_group_that_is_gone_when_it_is_seen_is_a_disruption() -> None:
+    story = second_and_third_of_four()
+    story.gone(1)
+    assert story.look(1) == (ConfirmLoss(0, (1,)),)
+    story.do(ConfirmLoss(0, (1,)))
+    story.look(1)
+    assert (story.kept.phase, story.kept.epoch) == (Phase.RESTARTING, 1)
+    assert (story.kept.restarts, story.kept.disruptions) == (0, 1)
+
+
+def test_a_member_of_a_sequential_group_that_is_back_when_it_is_looked_for_is_not_lost() -> None:
+    story = second_and_third_of_four()
+    member = story.pods[0, 1]
+    story.gone(1)
+    story.set(1, name=member.name, group=member.group, job=member.job, index=member.index)
+    assert story.look(1) == ()
+
+
+def test_a_member_of_a_sequential_group_that_went_before_it_had_a_node_is_made_again() -> None:
+    story = second_and_third_of_four()
+    story.end(1)
+    for action in story.look(1):
+        story.do(action)
+    story.gone(3)
+    (create,) = story.look(1)
+    assert isinstance(create, CreatePods)
+    assert [member.rank for member in create.members] == [3]
+
+
 def test_a_gate_that_a_finished_rank_has_opened_stays_open() -> None:
     first = worker_group(2)
     then = Group(
