@@ -21,11 +21,14 @@ VERBS = {
     "render": "muster.cli.commands.render:render",
     "run": "muster.cli.commands.run:run",
     "submit": "muster.cli.commands.submit:submit",
+    "list": "muster.cli.commands.listing:list_experiments",
     "get": "muster.cli.commands.get:get",
     "explain": "muster.cli.commands.explain:explain",
     "logs": "muster.cli.commands.logs:logs",
     "wait": "muster.cli.commands.wait:wait",
     "cancel": "muster.cli.commands.cancel:cancel",
+    "delete": "muster.cli.commands.delete:delete",
+    "prune": "muster.cli.commands.prune:prune",
     "local": "muster.cli.commands.local:local",
     "version": "muster.cli.commands.version:version",
 }
@@ -79,7 +82,7 @@ def muster() -> None:
     \b
     On any cluster that has Muster:
       muster submit manifest.yaml        create the experiment
-      muster get -w                      watch all experiments
+      muster list                        all experiments; -w watches them
       muster explain NAME                what it waits for, and what happened
       muster logs NAME -f                the lines of every rank
 

@@ -19,6 +19,7 @@ import msgspec
 import yaml
 
 from muster.api.errors import ApiError
+from muster.api.values.durations import DurationError, parse_duration
 from muster.cli.terminal.colours import data, plain, say
 from muster.client import Client
 from muster.kube.authentication.kubeconfig import kubeconfig_paths
@@ -62,6 +63,23 @@ def cluster_options(command: Callable[Concatenate[ClusterChoice, P], T]) -> Call
         return command(ClusterChoice(kubeconfig, context, namespace), *args, **kwargs)
 
     return run
+
+
+class Span(click.ParamType[float]):
+    """Seconds (``90``) or a duration (``1h 30m``)."""
+
+    name = "duration"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        if not isinstance(value, str):
+            return value
+        if value.isascii() and value.isdecimal() and len(value) < 10:
+            return float(value)
+        try:
+            return float(parse_duration(value))
+        except DurationError as error:
+            self.fail(str(error), param, ctx)
 
 
 def _print_retry(error: ApiError, seconds: float) -> None:

@@ -261,11 +261,19 @@ class Client:
                 conflict = error
         raise conflict
 
-    async def delete(self, name: str, *, namespace: str | None = None) -> None:
-        """Delete an experiment, and with it everything it owns."""
+    async def delete(
+        self, name: str, *, uid: str | None = None, namespace: str | None = None, dry_run: bool = False
+    ) -> None:
+        """Delete an experiment, and with it its pods and their logs.
+
+        With ``uid`` only if the experiment still has it: one that was created anew under the name stays, and
+        ``Conflict`` is raised. ``dry_run`` asks the API server whether it would, and changes nothing. Raises
+        ``NoSuchExperiment``.
+        """
         space = namespace or self.namespace
+        options = ({"preconditions": {"uid": uid}} if uid else {}) | ({"dryRun": ["All"]} if dry_run else {})
         with self._installed(name, space):
-            await self.resources.delete(experiments_path(space, name))
+            await self.resources.delete(experiments_path(space, name), options or None)
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
         pods = await self.resources.list(core(experiment.namespace, "pods"), members_of(experiment.uid))

@@ -69,6 +69,11 @@ class Snapshot:
         return self.outcome is not None
 
     @property
+    def terminating(self) -> bool:
+        """Whether its deletion has begun."""
+        return "deletionTimestamp" in mapping(self.raw.get("metadata"))
+
+    @property
     def outcome(self) -> Outcome | None:
         """How it ended; None while it has not. ``Deadline`` is a failure whose reason is a clock that ran out."""
         if self.phase == "Succeeded":

@@ -4,29 +4,11 @@ import asyncio
 
 import click
 
-from muster.api.values.durations import DurationError, parse_duration
 from muster.cli.exits import DEADLINE, FAILED, status_of
-from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.progress import summary
 from muster.client import Snapshot, Until, WaitTimeout
-
-
-class Span(click.ParamType[float]):
-    """Seconds (``90``) or a duration (``1h 30m``)."""
-
-    name = "duration"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds."""
-        if not isinstance(value, str):
-            return value
-        if value.isascii() and value.isdecimal() and len(value) < 10:
-            return float(value)
-        try:
-            return float(parse_duration(value))
-        except DurationError as error:
-            self.fail(str(error), param, ctx)
 
 
 class Goal(click.ParamType[Until]):

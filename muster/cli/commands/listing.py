@@ -1,0 +1,160 @@
+"""``muster list``: experiments in a table. ``muster get`` without a name is the same command."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from muster.api.status import Phase
+from muster.api.values.printable import printable
+from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
+from muster.cli.terminal.colours import data, phase_word, say
+from muster.cli.terminal.patience import patient
+from muster.cli.terminal.progress import clock_left, since
+from muster.cli.terminal.table import Table
+from muster.client import Client, Snapshot
+
+HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE")
+SUBMITTED = "Submitted"
+"""What an experiment is called that musterd has not processed yet; it has no phase."""
+PHASES = (SUBMITTED, *(phase.value for phase in Phase))
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def listing_options(command: F) -> F:
+    """The options of a list: ``--watch``, ``--all-namespaces``, ``--phase``."""
+    for option in reversed(
+        (
+            click.option("-w", "--watch", is_flag=True, help="Print every change, until interrupted."),
+            click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace."),
+            phase_option(PHASES, "Only experiments in this phase; may be given often."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def phase_option(phases: Sequence[str], text: str) -> Callable[[F], F]:
+    """The option ``--phase``, in any case of letters."""
+    return click.option("--phase", "phases", type=click.Choice(phases, case_sensitive=False), multiple=True, help=text)
+
+
+@click.command(
+    "list",
+    epilog="\b\nExamples:\n  muster list\n  muster list --phase Running --phase Restarting\n  muster list -A -w\n"
+    "  muster list --phase Failed -o name\n",
+)
+@listing_options
+@output_option("name")
+@cluster_options
+def list_experiments(
+    chosen: ClusterChoice, watch: bool, everywhere: bool, phases: Collection[str], output: str | None
+) -> None:
+    """List experiments. `muster get` without a NAME is the same command.
+
+    With --watch and --phase, an experiment that leaves the phase is printed once more, with its new phase. A watch
+    ends with Ctrl-C (exit status 130) or with an error (1).
+    """
+    run_list(chosen, watch=watch, everywhere=everywhere, phases=phases, output=output)
+
+
+def run_list(
+    chosen: ClusterChoice, *, watch: bool, everywhere: bool, phases: Collection[str], output: str | None
+) -> None:
+    """Print the experiments of a namespace or of all, once or at every change."""
+
+    async def run() -> None:
+        async with chosen.client() as client:
+            if watch:
+                await watch_experiments(client, chosen, None, everywhere, phases, output)
+                return
+            listed = client.list(namespace=chosen.namespace, everywhere=everywhere)
+            found = await patient(listed, "listing experiments")
+            _print([seen for seen in found if in_phase(seen, phases)], everywhere, phases, output)
+
+    asyncio.run(run())
+
+
+def in_phase(seen: Snapshot, phases: Collection[str]) -> bool:
+    """Whether the experiment is in one of the phases; none given means all."""
+    return not phases or (seen.phase or SUBMITTED) in phases
+
+
+def row(seen: Snapshot, now: float, *, namespaced: bool) -> tuple[str, ...]:
+    """The cells of one experiment."""
+    cells = (
+        printable(seen.name),
+        phase_word(seen.phase) if seen.phase else "-",
+        printable(seen.reason) or "-",
+        seen.status.readiness or "-",
+        str(seen.status.restarts),
+        clock_left(seen, now) or "-",
+        since(seen.created, now) or "-",
+        printable(seen.message),
+    )
+    return (printable(seen.namespace), *cells) if namespaced else cells
+
+
+def _table(everywhere: bool) -> Table:
+    return Table(("NAMESPACE", *HEADINGS) if everywhere else HEADINGS)
+
+
+def _print(found: Sequence[Snapshot], everywhere: bool, phases: Collection[str], output: str | None) -> None:
+    if output == "name":
+        for seen in found:
+            data(printable(seen.name))
+    elif output is not None:
+        show({"apiVersion": "v1", "kind": "List", "items": [seen.raw for seen in found]}, output)
+    elif not found:
+        which = f" in phase {', '.join(phases)}" if phases else ""
+        say(f"no experiments{which}" + ("" if everywhere else " in this namespace; -A looks in all"))
+    else:
+        now = time.time()
+        for line in _table(everywhere).lines((row(s, now, namespaced=everywhere) for s in found), headings=True):
+            data(line)
+
+
+async def watch_experiments(
+    client: Client,
+    chosen: ClusterChoice,
+    name: str | None,
+    everywhere: bool,
+    phases: Collection[str],
+    output: str | None,
+) -> None:
+    """Print each experiment, then every change, without an end."""
+    table, first = _table(everywhere), True
+    shown: set[str] = set()
+    changes = client.watch(name, namespace=chosen.namespace, everywhere=everywhere)
+    async with contextlib.aclosing(changes) as stream:
+        async for change in stream:
+            seen = change.experiment
+            if not in_phase(seen, phases) and seen.uid not in shown:
+                continue
+            shown.add(seen.uid)
+            if not in_phase(seen, phases) or change.kind == "DELETED":
+                shown.discard(seen.uid)
+            if output is not None:
+                _stream(seen.raw, seen.name, output)
+                continue
+            cells = row(seen, time.time(), namespaced=everywhere)
+            if change.kind == "DELETED":
+                cells = (*cells[:-1], "deleted")
+            for line in table.lines([cells], headings=first):
+                data(line)
+            first = False
+
+
+def _stream(raw: dict[str, Any], name: str, output: str) -> None:
+    """One document per change: JSON lines, or YAML documents."""
+    if output == "name":
+        data(printable(name))
+    elif output == "json":
+        data(json_text(raw, indent=-1))
+    else:
+        data("---")
+        show(raw, output)

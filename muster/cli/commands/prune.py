@@ -1,0 +1,113 @@
+"""``muster prune``: delete experiments that ended long ago."""
+
+import asyncio
+import time
+from collections.abc import Collection, Sequence
+
+import click
+
+from muster.api.values.printable import printable
+from muster.cli.commands.listing import phase_option
+from muster.cli.deletion import confirmed, delete_all, need_answer
+from muster.cli.exits import FAILED
+from muster.cli.options import ClusterChoice, Span, cluster_options, output_option
+from muster.cli.terminal.colours import phase_word, say
+from muster.cli.terminal.patience import patient
+from muster.cli.terminal.progress import since
+from muster.cli.terminal.table import Table
+from muster.client import Snapshot
+
+SHOWN = 20
+"""Experiments that the question lists one by one."""
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster prune --older-than 7d --dry-run\n"
+    "  muster prune --older-than '2w 3d' --phase Failed\n"
+    "  muster prune --older-than 30d -A --yes -o json\n"
+)
+@click.option("--older-than", type=Span(), required=True, help="Time since the end: 90 (seconds), 12h, 7d, 2w.")
+@phase_option(("Succeeded", "Failed"), "Only experiments that ended so; may be given often.")
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where standard input is no terminal.")
+@click.option("--dry-run", is_flag=True, help="Ask the API server whether it would, and delete nothing.")
+@output_option("name")
+@cluster_options
+@click.pass_context
+def prune(
+    ctx: click.Context,
+    chosen: ClusterChoice,
+    older_than: float,
+    phases: tuple[str, ...],
+    everywhere: bool,
+    yes: bool,
+    dry_run: bool,
+    output: str | None,
+) -> None:
+    """Delete the experiments that ended longer ago than --older-than, with their pods and logs.
+
+    What has not finished is never deleted, however old it is. An experiment that is created anew under a name
+    meanwhile is not deleted either. Exit status: 0 all of them are deleted (or there are none), 1 one could not be
+    deleted or the answer was no, 2 it could not ask.
+    """
+    need_answer(yes, dry_run)
+
+    async def run() -> bool:
+        async with chosen.client() as client:
+            listed = client.list(namespace=chosen.namespace, everywhere=everywhere)
+            every = await patient(listed, "listing experiments")
+            now = time.time()
+            found = old_ones(every, now - older_than, phases)
+            if not found and output in (None, "name"):
+                say(f"no experiment ended so long ago{'' if everywhere else ' in this namespace; -A looks in all'}")
+                return True
+            if found:
+                _describe(found, now, everywhere)
+            if found and not dry_run and not confirmed(f"Delete {_number(found)}, with pods and logs?", yes=yes):
+                say("nothing was deleted")
+                return False
+            deleted = await delete_all(client, found, dry_run=dry_run, output=output, qualified=everywhere)
+            if dry_run:
+                say("nothing was deleted: this was a dry run")
+            return deleted
+
+    if not asyncio.run(run()):
+        ctx.exit(FAILED)
+
+
+def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) -> list[Snapshot]:
+    """Those that finished before a time (wall seconds), the oldest first.
+
+    One that states no end, or is being deleted already, is none of them.
+    """
+    found = [
+        (seen.status.finished_at, seen)
+        for seen in every
+        if seen.finished and (not phases or seen.phase in phases) and not seen.terminating
+    ]
+    old = [(at, seen) for at, seen in found if at and at <= before]
+    return [seen for _, seen in sorted(old, key=lambda pair: (pair[0], pair[1].namespace, pair[1].name))]
+
+
+def _number(found: Sequence[Snapshot]) -> str:
+    return f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
+
+
+def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
+    """What would go, on standard error: standard output has the names of what went."""
+    where = ("NAMESPACE",) if everywhere else ()
+    headings = (*where, "NAME", "PHASE", "ENDED", "MESSAGE")
+    rows = [
+        (
+            *((printable(seen.namespace),) if everywhere else ()),
+            printable(seen.name),
+            phase_word(seen.phase),
+            f"{since(seen.status.finished_at, now)} ago",
+            printable(seen.message or seen.reason, 80),
+        )
+        for seen in found[:SHOWN]
+    ]
+    for line in Table(headings).lines(rows, headings=True):
+        say(line)
+    if len(found) > SHOWN:
+        say(f"and {len(found) - SHOWN} more")

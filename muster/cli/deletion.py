@@ -1,0 +1,97 @@
+"""What ``muster delete`` and ``muster prune`` share: the question before, and the deletion of experiments by uid."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from muster.api.errors import ApiError, Conflict, Forbidden, MusterError
+from muster.api.values.printable import printable
+from muster.cli.options import show
+from muster.cli.terminal.colours import data, plain, say
+from muster.cli.terminal.patience import patient
+from muster.client import Client, NoSuchExperiment, Snapshot
+
+AT_ONCE = 16
+"""Requests under way at the same time."""
+SHOWN = 10
+"""Refusals that are printed one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What came of the deletion of one experiment. ``why`` says why it was not deleted."""
+
+    namespace: str
+    name: str
+    uid: str
+    deleted: bool
+    why: str = ""
+
+
+def need_answer(yes: bool, dry_run: bool) -> None:
+    """Refuse to destroy anything where the question cannot be asked and was not answered beforehand."""
+    if not yes and not dry_run and not _asks():
+        raise click.UsageError("this is no terminal to ask on: add --yes, or look first with --dry-run")
+
+
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Whether the answer is yes; ``--yes`` has given it."""
+    return yes or click.confirm(printable(question), err=True)
+
+
+def _asks() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+async def delete_all(
+    client: Client, found: Sequence[Snapshot], *, dry_run: bool, output: str | None, qualified: bool = False
+) -> bool:
+    """Delete these experiments, print each, and say what could not be deleted; whether all were.
+
+    ``qualified`` prints names as ``namespace/name``.
+    """
+    came: list[Deletion] = []
+    limit = asyncio.Semaphore(AT_ONCE)
+
+    async def one(seen: Snapshot) -> None:
+        async with limit:
+            result = await _delete(client, seen, dry_run)
+        came.append(result)
+        if result.deleted and output in (None, "name"):
+            data(printable(f"{seen.namespace}/{seen.name}" if qualified else seen.name))
+
+    async def every() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for seen in found:
+                tasks.create_task(one(seen), name=f"delete {seen.name}")
+
+    await patient(every(), "deleting experiments", lambda: f"{len(came)} of {len(found)}")
+    if output in ("json", "yaml"):
+        show({"dryRun": dry_run, "experiments": came}, output)
+    failed = [result for result in came if not result.deleted]
+    for result in failed[:SHOWN]:
+        say(plain(f"muster: {result.namespace}/{result.name} was not deleted: {result.why}"))
+    if len(failed) > SHOWN:
+        say(f"muster: and {len(failed) - SHOWN} more; -o json has every reason")
+    return not failed
+
+
+async def _delete(client: Client, seen: Snapshot, dry_run: bool) -> Deletion:
+    """Delete the experiment that was seen, and no other one of its name."""
+    why = ""
+    try:
+        await client.delete(seen.name, uid=seen.uid, namespace=seen.namespace, dry_run=dry_run)
+    except NoSuchExperiment:
+        pass  # deleted meanwhile
+    except Conflict:
+        why = "another experiment has been created under its name meanwhile"
+    except Forbidden as error:
+        why = f"{error.message}; `muster doctor` lists your rights"
+    except ApiError as error:
+        why = str(error)
+    except MusterError as error:
+        why = str(error)
+    return Deletion(seen.namespace, seen.name, seen.uid, not why, why)

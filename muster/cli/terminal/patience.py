@@ -1,0 +1,36 @@
+"""What a command waits for, once the wait is long enough to be noticed."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from muster.api.values.humanize import age
+from muster.api.values.printable import printable
+from muster.cli.terminal.colours import say
+
+T = TypeVar("T")
+
+QUIET = 2.0
+"""Seconds of a wait of which nothing is said."""
+AGAIN = 10.0
+"""Seconds between two later lines."""
+
+
+async def patient(work: Coroutine[Any, Any, T], what: str, done: Callable[[], str] = str) -> T:
+    """The result of ``work``; a wait is named on standard error after 2 s, and then every 10 s.
+
+    ``done`` adds how far it is.
+    """
+    began = time.monotonic()
+    task = asyncio.create_task(work, name=what)
+    pause = QUIET
+    try:
+        while not (await asyncio.wait({task}, timeout=pause))[0]:
+            pause = AGAIN
+            how_far = f": {done()}" if done() else ""
+            say(printable(f"still {what}, {age(time.monotonic() - began)}{how_far}"))
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
