@@ -1,0 +1,27 @@
+{{/* The flags of musterd: each key of `settings` that has a value, in kebab case. */}}
+{{- define "muster.arguments" -}}
+{{- range $key, $value := omit .Values.settings "httpNames" "leaseName" }}
+{{- $flag := kebabcase $key }}
+{{- if kindIs "bool" $value }}
+- --{{ if not $value }}no-{{ end }}{{ $flag }}
+{{- else if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
+- --{{ $flag }}={{ $value }}
+{{- end }}
+{{- end }}
+{{- if .Values.service.create }}
+- --http-names={{ include "muster.hostNames" . }}
+{{- else if .Values.settings.httpNames }}
+- --http-names={{ .Values.settings.httpNames }}
+{{- end }}
+{{- if ne (include "muster.lease" .) "musterd" }}
+- --lease-name={{ include "muster.lease" . }}
+{{- end }}
+{{- end }}
+
+{{/* The Host names under which the Service is reached, and those of the settings. */}}
+{{- define "muster.hostNames" -}}
+{{- $service := printf "%s.%s" .Values.name .Release.Namespace -}}
+{{- $names := list .Values.name $service (printf "%s.svc" $service) (printf "%s.svc.cluster.local" $service) -}}
+{{- with .Values.settings.httpNames }}{{ $names = append $names . }}{{ end -}}
+{{ join "," $names }}
+{{- end }}

@@ -1,0 +1,43 @@
+{{/* Every right that is granted here is used. */}}
+{{- define "muster.experimentRights" -}}
+- apiGroups: [muster.dev]
+  resources: [experiments]
+  verbs: [get, list, watch]
+- apiGroups: [muster.dev]
+  resources: [experiments/status]
+  verbs: [update]
+- apiGroups: [muster.dev]
+  resources: [experiments/finalizers] # blockOwnerDeletion on pods, where OwnerReferencesPermissionEnforcement is on
+  verbs: [update]
+- apiGroups: [""]
+  resources: [pods] # patch: stops pods whose logs are kept (activeDeadlineSeconds)
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get, list, watch, create]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create]
+{{- end }}
+
+{{- define "muster.reviewRights" -}}
+- apiGroups: [authentication.k8s.io] # whose token a reader of the page or of the metrics sends
+  resources: [tokenreviews]
+  verbs: [create]
+- apiGroups: [authorization.k8s.io] # what that reader may see
+  resources: [subjectaccessreviews]
+  verbs: [create]
+{{- end }}
+
+{{/* A binding of a role to musterd's service account: (list $ kind-of-role name-of-role) */}}
+{{- define "muster.bound" -}}
+{{- $root := index . 0 -}}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ index . 1 }}
+  name: {{ index . 2 }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "muster.serviceAccount" $root }}
+    namespace: {{ $root.Release.Namespace }}
+{{- end }}

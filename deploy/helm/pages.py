@@ -1,0 +1,85 @@
+"""values.yaml and the table of docs/chart.md, from the schema and the defaults."""
+
+import json
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Any
+
+import yaml
+
+from deploy.helm.schema import Schema, schema
+from deploy.helm.values import Values
+
+WIDTH = 120
+HEAD = "# Made by `python -m deploy.helm` from deploy/helm/values.py. Do not edit."
+BEGIN = f"<!-- {HEAD.removeprefix('# ')} -->"
+END = "<!-- end of the table -->"
+
+
+def defaults() -> dict[str, Any]:
+    """The values without those that only Helm sets."""
+    found = Values().model_dump(by_alias=True)
+    del found["global"]
+    return found
+
+
+def values_file() -> str:
+    """values.yaml: each value with its description above it, as helm-docs reads them."""
+    return "\n".join([HEAD, *_lines(schema(), defaults(), "")]) + "\n"
+
+
+def _lines(node: Schema, values: dict[str, Any], indent: str) -> Iterator[str]:
+    for name, value in values.items():
+        child = node["properties"][name]
+        if not indent:
+            yield ""
+        for number, line in enumerate(wrap(child["description"], WIDTH - len(indent) - 5)):
+            yield f"{indent}# {'-- ' if number == 0 else ''}{line}"
+        if "properties" in child:
+            yield f"{indent}{name}:"
+            yield from _lines(child, value, indent + "  ")
+        elif isinstance(value, dict | list) and value:
+            yield f"{indent}{name}:"
+            text = yaml.safe_dump(value, sort_keys=False, default_flow_style=False)
+            yield from (f"{indent}  {line}" for line in text.splitlines())
+        else:
+            yield f"{indent}{name}: {json.dumps(value)}"
+
+
+def table() -> str:
+    """A row per value, for docs/chart.md."""
+    rows = ["| value | default | what it is |", "|---|---|---|"]
+    for path, node, value in _leaves(schema(), defaults(), ""):
+        bounds = _bounds(node)
+        said = f"{node['description']}{f' ({bounds})' if bounds else ''}".replace("|", "\\|")
+        rows.append(f"| `{path}` | `{json.dumps(value)}` | {said} |")
+    return "\n".join(rows)
+
+
+def _leaves(node: Schema, values: dict[str, Any], prefix: str) -> Iterator[tuple[str, Schema, Any]]:
+    for name, value in values.items():
+        child, path = node["properties"][name], f"{prefix}{name}"
+        if "properties" in child:
+            yield from _leaves(child, value, f"{path}.")
+        else:
+            yield path, child, value
+
+
+def _bounds(node: Schema) -> str:
+    if "enum" in node:
+        return "one of " + ", ".join(str(each) for each in node["enum"] if each is not None)
+    least, most = node.get("minimum"), node.get("maximum")
+    if least is not None and most is not None:
+        return f"{least} to {most}"
+    if least is not None:
+        return f"at least {least}"
+    if most is not None:
+        return f"at most {most:g}"
+    return ""
+
+
+def with_table(page: str) -> str:
+    """docs/chart.md with the table of now."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}"

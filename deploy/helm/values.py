@@ -1,0 +1,214 @@
+"""The values of the chart, as models: values.yaml, values.schema.json and the table in docs/chart.md come from here.
+
+The settings of musterd are taken from ``muster.daemon.settings``, so each has the bounds that the program checks.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.alias_generators import to_camel
+
+from muster.daemon.settings import Settings
+
+LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+"""A DNS label (RFC 1123)."""
+
+NOT_IN_THE_CHART = {
+    "kubeconfig": "in a cluster musterd is its service account, and has the rights that the chart grants to it",
+    "context": "goes with kubeconfig",
+}
+"""Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+Object = dict[str, Any]
+"""What Kubernetes itself checks."""
+Create = Literal["auto", "always", "never"]
+
+
+class Strict(BaseModel):
+    """A mapping that refuses keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class Image(Strict):
+    """The image of musterd."""
+
+    repository: str = Field("musterd", min_length=1, description="name with its registry: yours, built by `make image`")
+    tag: str = Field("", description="tag; the chart's appVersion by default")
+    digest: str = Field(
+        "", pattern=r"^(sha256:[0-9a-f]{64})?$", description="digest (sha256:...); it is taken in place of the tag"
+    )
+    pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = Field(None, description="imagePullPolicy")
+    pull_secrets: list[str] = Field([], description="names of Secrets for the registry")
+
+
+class Crds(Strict):
+    """The custom resource definition."""
+
+    install: bool = Field(
+        True,
+        description="install the kind Experiment, and upgrade it with the release; it is kept when the release is "
+        "uninstalled",
+    )
+
+
+class MetricsReader(Strict):
+    """A service account."""
+
+    namespace: str = Field(pattern=LABEL, description="its namespace")
+    service_account: str = Field(min_length=1, description="its name")
+
+
+class Rbac(Strict):
+    """Roles and bindings."""
+
+    create: bool = Field(True, description="grant musterd's service account the rights that it uses")
+    reviews: bool = Field(
+        True,
+        description="let musterd ask whose token a reader sends and what that reader may see (a ClusterRole); without "
+        "it nobody can read the page or the metrics",
+    )
+    user_roles: bool = Field(
+        True,
+        description="create the ClusterRoles muster-experiments-reader, -editor and -admin, which are part of view, "
+        "edit and admin, and muster-metrics-reader; false for a second release in a cluster",
+    )
+    metrics_readers: list[MetricsReader] = Field(
+        [], description="service accounts that may scrape /metrics: Prometheus' `{namespace, serviceAccount}`"
+    )
+
+
+class ServiceAccount(Strict):
+    """The identity of musterd."""
+
+    create: bool = Field(True, description="create the service account")
+    name: str = Field("", description="its name; that of all objects by default")
+    annotations: dict[str, str] = Field({}, description="its annotations")
+
+
+class Service(Strict):
+    """The Service of the roll-call page and the metrics."""
+
+    create: bool = Field(True, description="create it; the ServiceMonitor needs it")
+    port: Port = Field(8080, description="its port")
+    annotations: dict[str, str] = Field({}, description="its annotations")
+
+
+class NetworkPolicy(Strict):
+    """Who may reach musterd, and what it may reach."""
+
+    create: bool = Field(True, description="create the NetworkPolicy")
+    from_: list[Object] = Field(
+        [{"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}}],
+        alias="from",
+        description="peers that may reach the page and the metrics; an empty list for none",
+    )
+    api_server_ports: list[Port] = Field([443, 6443], min_length=1, description="ports of the API server")
+    egress: list[Object] = Field([], description="more egress rules")
+
+
+class PodDisruptionBudget(Strict):
+    """How many replicas a drain may take."""
+
+    create: bool = Field(True, description="create the PodDisruptionBudget")
+    max_unavailable: int = Field(1, ge=1, description="replicas that may be missing at the same time")
+
+
+class ServiceMonitor(Strict):
+    """How the Prometheus operator scrapes musterd."""
+
+    create: Create = Field("auto", description="auto: where the cluster serves monitoring.coreos.com/v1")
+
+
+SETTINGS: dict[str, Any] = {
+    "http_host": "0.0.0.0",  # noqa: S104 - a pod; readers send tokens
+    "http_port": 8080,
+    "health_port": 8081,
+    "leader_elect": True,
+}
+"""What the chart sets: the program's default is another, or other objects need it, too."""
+
+DESCRIPTIONS = {
+    "http_port": "port of the page and the metrics in the pod",
+    "http_names": "more Host names that lead to the page (an Ingress), separated by commas; those of the Service "
+    "and addresses are known",
+    "health_port": "port of the kubelet's probes in the pod",
+    "leader_elect": "one replica leads, the others stand by (a Lease decides); false for a single replica",
+    "lease_name": "name of the Lease; that of all objects by default",
+    "lease_namespace": "its namespace; the release's by default",
+}
+"""Where a setting means more, or other, than to the program."""
+TYPES: dict[str, Any] = {
+    "http_port": Port,
+    "health_port": Port,
+    "namespace": Annotated[str, Field(pattern=f"{LABEL}|^$", max_length=63)],
+}
+"""Where the chart is stricter than the program."""
+
+
+def _settings() -> type[Strict]:
+    """A model with a field per setting; None leaves it to the program."""
+    fields: dict[str, Any] = {}
+    for name, field in Settings.model_fields.items():
+        if name in NOT_IN_THE_CHART:
+            continue
+        kind = TYPES.get(name, Annotated[field.annotation, *(field.metadata or [name])])
+        ours = name in SETTINGS or name in DESCRIPTIONS or field.default in (None, "")
+        default = "" if ours else f" (musterd's default: {shown(field.default)})"
+        described = f"{DESCRIPTIONS.get(name, field.description)}{default}"
+        fields[name] = (kind if name in SETTINGS else kind | None, Field(SETTINGS.get(name), description=described))
+    return create_model("MusterdSettings", __base__=Strict, __doc__="Settings of musterd.", **fields)
+
+
+def shown(value: Any) -> str:
+    """A value as YAML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+MusterdSettings = _settings()
+
+
+class Values(Strict):
+    """All values of the chart."""
+
+    name: str = Field("musterd", pattern=LABEL, max_length=50, description="name of every object, and of the Lease")
+    replicas: int = Field(2, ge=0, le=9, description="one leads, the others stand by")
+    image: Image = Field(Image(), description="the image of musterd")
+    settings: MusterdSettings = Field(  # type: ignore[valid-type]
+        MusterdSettings(), description="the settings of `musterd --help`; null leaves a setting to the program"
+    )
+    crds: Crds = Field(Crds(), description="the custom resource definition")
+    rbac: Rbac = Field(Rbac(), description="roles and bindings")
+    service_account: ServiceAccount = Field(ServiceAccount(), description="the identity of musterd")
+    service: Service = Field(Service(), description="the Service of the roll-call page and the metrics")
+    network_policy: NetworkPolicy = Field(NetworkPolicy(), description="who may reach musterd, and what it may reach")
+    pod_disruption_budget: PodDisruptionBudget = Field(
+        PodDisruptionBudget(), description="how many replicas a drain may take"
+    )
+    service_monitor: ServiceMonitor = Field(ServiceMonitor(), description="how the Prometheus operator scrapes musterd")
+    resources: Object = Field(
+        {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
+        description="resources of the container; 100,000 pods take 200 MB",
+    )
+    termination_grace_period_seconds: int = Field(
+        30, ge=1, description="longer than settings.shutdownTimeout, whose default is 20"
+    )
+    anti_affinity: Literal["preferred", "required", "none"] = Field(
+        "preferred", description="keep the replicas on different nodes"
+    )
+    affinity: Object = Field({}, description="affinity of the pods, in place of antiAffinity")
+    topology_spread_constraints: list[Object] = Field([], description="topologySpreadConstraints of the pods")
+    node_selector: dict[str, str] = Field({}, description="nodeSelector of the pods")
+    tolerations: list[Object] = Field([], description="tolerations of the pods")
+    priority_class_name: str = Field("", description="priorityClassName of the pods")
+    pod_labels: dict[str, str] = Field({}, description="more labels of the pods")
+    pod_annotations: dict[str, str] = Field({}, description="annotations of the pods")
+    extra_env: list[Object] = Field([], description="environment of the container, such as HTTPS_PROXY")
+    extra_volumes: list[Object] = Field([], description="volumes of the pods")
+    extra_volume_mounts: list[Object] = Field([], description="volumeMounts of the container")
+    global_: Object = Field(
+        {}, alias="global", description="unused; Helm gives it to a chart that another one requires"
+    )

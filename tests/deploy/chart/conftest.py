@@ -1,0 +1,40 @@
+"""Helm, and what it renders. Where helm cannot be built, its tests are skipped, and the reason is printed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deploy.helm.manifests import render
+from tests.tools.go_tool import CannotBuild
+from tests.tools.helm import HELM
+
+Object = dict[str, Any]
+Rendered = Callable[..., list[Object]]
+
+
+@pytest.fixture(scope="session")
+def helm() -> Path:
+    """The helm of tests/tools/helm; built once, which takes some minutes."""
+    try:
+        return HELM.path()
+    except CannotBuild as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def rendered(helm: Path) -> Rendered:
+    """Render the chart with values (``--set`` options, or anything else that `helm template` takes)."""
+
+    def objects(*options: str, **more: Any) -> list[Object]:
+        return [each for each in yaml.safe_load_all(render(helm, *options, **more)) if each]
+
+    return objects
+
+
+def one(objects: list[Object], kind: str, name: str = "") -> Object:
+    """The object of a kind, of that name where the kind comes more than once."""
+    (found,) = (each for each in objects if each["kind"] == kind and name in ("", each["metadata"]["name"]))
+    return found

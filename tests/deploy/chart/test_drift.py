@@ -1,0 +1,68 @@
+"""Everything generated of the chart is as its source makes it; `python -m deploy.helm` writes it anew."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from deploy.helm.__main__ import PAGE
+from deploy.helm.copies import CHART, CRD, ROOT, copies
+from deploy.helm.manifests import HEADS, MUSTERD, READERS, manifests, render
+from deploy.helm.pages import values_file, with_table
+from deploy.helm.schema import schema
+from muster import __version__
+from tests.deploy.chart.conftest import Rendered
+
+pytestmark = [pytest.mark.drift, pytest.mark.timeout(1200)]
+WRITE = "run: python -m deploy.helm"
+
+
+def test_the_values_and_their_schema_are_those_of_the_models() -> None:
+    assert (CHART / "values.yaml").read_text(encoding="utf-8") == values_file(), WRITE
+    assert json.loads((CHART / "values.schema.json").read_text(encoding="utf-8")) == schema(), WRITE
+
+
+def test_the_page_has_the_values_of_now() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == with_table(page), WRITE
+
+
+def test_the_copies_are_those_of_their_sources() -> None:
+    expected = copies()
+    assert {path: path.read_text(encoding="utf-8") for path in expected} == expected, WRITE
+    found = {path for path in (CHART / "files").rglob("*") if path.is_file()}
+    assert found == set(expected), f"a copy without a source; {WRITE}"
+
+
+def test_the_version_of_the_chart_is_that_of_the_program() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert chart["appVersion"] == chart["version"] == __version__
+
+
+def test_the_manifests_in_deploy_are_the_chart_with_its_default_values(helm: Path) -> None:
+    expected = manifests(render(helm))
+    for path in (MUSTERD, READERS):
+        assert path.read_text(encoding="utf-8") == expected[path], WRITE
+
+
+def test_the_manifests_and_the_kind_are_all_that_the_chart_renders(rendered: Rendered) -> None:
+    files = [
+        each
+        for path in (CRD, MUSTERD, READERS)
+        for each in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+        if each
+    ]
+    namespace = yaml.safe_load(HEADS[MUSTERD])
+    assert namespace in files
+    files.remove(namespace)
+    (kind,) = (each for each in files if each["kind"] == "CustomResourceDefinition")
+    kind["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}
+    chart = rendered()
+    assert len(chart) == len(files)
+    assert all(each in chart for each in files)
+
+
+def test_the_kustomization_takes_the_same_files() -> None:
+    found = yaml.safe_load((ROOT / "deploy/kustomization.yaml").read_text(encoding="utf-8"))
+    assert {ROOT / "deploy" / each for each in found["resources"]} == {CRD, MUSTERD, READERS}
