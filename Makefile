@@ -71,12 +71,13 @@ bench: $(READY) ## Measure the hot paths against their budgets; writes benchmark
 real-bench: $(READY) ## Measure Muster beside a bare create loop on a real API server; writes benchmarks/real.json
 	@$(BIN)/python -m benchmarks.real
 
-docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, chart
+docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, rules, chart
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m muster.api.schema.reference > docs/manifest-reference.md
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
 	@$(BIN)/python -m muster.state.transitions > docs/phases.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
+	@$(BIN)/python -m deploy.prometheus
 	@$(BIN)/python -m deploy.helm
 
 clean: ## Remove the virtual environment and everything generated outside git

@@ -1,0 +1,322 @@
+{{- /* Written by `python -m deploy.prometheus` from the rows in deploy/prometheus; do not edit. */ -}}
+{{- define "muster.rules" -}}
+{{- $values := .Values.prometheusRule -}}
+{{- $job := $values.job | default (include "muster.fullname" .) -}}
+groups:
+- name: muster-recordings
+  interval: 30s
+  rules:
+  - record: experiment:gang_restarts:max
+    expr: max by (namespace, experiment) (muster_experiment_gang_restarts_total)
+  - record: experiment:disruptions:max
+    expr: max by (namespace, experiment) (muster_experiment_disruptions_total)
+  - record: experiment:wall_seconds:max
+    expr: max by (namespace, experiment) (muster_experiment_wall_seconds_total)
+  - record: experiment:productive_seconds:max
+    expr: max by (namespace, experiment) (muster_experiment_productive_seconds_total)
+  - record: experiment:goodput:ratio
+    expr: experiment:productive_seconds:max / (experiment:wall_seconds:max > 0)
+  - record: experiment:goodput:ratio_rate1h
+    expr: rate(experiment:productive_seconds:max[1h]) / (rate(experiment:wall_seconds:max[1h]) > 0)
+  - record: namespace:goodput:ratio_rate1h
+    expr: sum by (namespace) (rate(experiment:productive_seconds:max[1h])) / (sum by (namespace) (rate(experiment:wall_seconds:max[1h])) > 0)
+  - record: namespace:ranks_missing:sum
+    expr: sum by (namespace) (max by (namespace, experiment) (muster_experiment_ranks_missing))
+  - record: namespace:experiments_stuck:sum
+    expr: sum by (namespace) (max by (namespace, experiment) (muster_experiment_stuck))
+  - record: operator:time_to_assembled_seconds:p95_rate1h
+    expr: histogram_quantile(0.95, sum by (operator, le) (rate(muster_time_to_assembled_seconds_bucket[1h])))
+  - record: operator:restart_downtime_seconds:p95_rate1h
+    expr: histogram_quantile(0.95, sum by (operator, le) (rate(muster_restart_downtime_seconds_bucket[1h])))
+- name: muster-experiments
+  interval: {{ $values.interval }}
+  rules:
+{{- with $values.alerts.MusterCoordinatorStuck }}
+{{- if .enabled }}
+  - alert: MusterCoordinatorStuck
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"}) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator served and does not any more ({{`{{ $labels.reason }}`}}).'
+      description: Its process is frozen or cut off while its pod runs. No rank can join or go on, and nothing restarts the gang until the other ranks end.
+      runbook_url: '{{ $values.runbookUrl }}/MusterCoordinatorStuck.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterCoordinatorNotServing }}
+{{- if .enabled }}
+  - alert: MusterCoordinatorNotServing
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorNotServing"}) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator has never opened its port ({{`{{ $labels.reason }}`}}).'
+      description: The program of the coordinator runs, and no other rank can join it.
+      runbook_url: '{{ $values.runbookUrl }}/MusterCoordinatorNotServing.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterRankMissing }}
+{{- if .enabled }}
+  - alert: MusterRankMissing
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the roll is not complete: {{`{{ range query (printf "max by (experiment) (muster_experiment_ranks_missing{namespace=%q,experiment=%q})" $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} missing, {{`{{ end }}`}}{{`{{ range query (printf "max by (experiment) (muster_experiment_first_missing_rank{namespace=%q,experiment=%q})" $labels.namespace $labels.experiment) }}`}}first rank {{`{{ .Value }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{namespace=%q,experiment=%q}) > 0)" $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} {{`{{ .Labels.cause }}`}}, {{`{{ end }}`}}reason {{`{{ $labels.reason }}`}}.'
+      description: The ranks that have arrived hold their machines and wait for the others.
+      runbook_url: '{{ $values.runbookUrl }}/MusterRankMissing.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterAssemblyOverdue }}
+{{- if .enabled }}
+  - alert: MusterAssemblyOverdue
+    expr: |-
+      max by (namespace, experiment) (max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"}) == 1)
+      or
+        max by (namespace, experiment) (muster_experiment_phase{phase="Assembling"}) == 1
+      and
+        max by (namespace, experiment) (muster_experiment_phase{phase="Assembling"} offset {{ .overdue }}) == 1
+      and
+        max by (namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .overdue }}])) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang is not complete in time.'
+      description: A clock of the experiment (starting, assembly) has run out, or it has been Assembling for {{ .overdue }}.
+      runbook_url: '{{ $values.runbookUrl }}/MusterAssemblyOverdue.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterImageNotPulled }}
+{{- if .enabled }}
+  - alert: MusterImageNotPulled
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an image cannot be pulled ({{`{{ $labels.reason }}`}}).'
+      description: The kubelet goes on trying. No program of that member runs until the image is there.
+      runbook_url: '{{ $values.runbookUrl }}/MusterImageNotPulled.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterUnschedulable }}
+{{- if .enabled }}
+  - alert: MusterUnschedulable
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no node fits all members ({{`{{ $labels.reason }}`}}).'
+      description: Members that have a node hold it while the others wait for theirs.
+      runbook_url: '{{ $values.runbookUrl }}/MusterUnschedulable.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterCreateRefused }}
+{{- if .enabled }}
+  - alert: MusterCreateRefused
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service)(Rejected|Altered|sForbidden|sRefused)"}) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the API server refuses what the experiment needs ({{`{{ $labels.reason }}`}}).'
+      description: Quota, admission, rights or the API server itself stand in the way. Muster tries again every 5 to 30 s.
+      runbook_url: '{{ $values.runbookUrl }}/MusterCreateRefused.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterExperimentStuck }}
+{{- if .enabled }}
+  - alert: MusterExperimentStuck
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|RanksMissing|RankFailed|ProcessCountMismatch|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop"}) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the experiment does not go on ({{`{{ $labels.reason }}`}}).'
+      description: The message of its condition Stuck says what stands in the way.
+      runbook_url: '{{ $values.runbookUrl }}/MusterExperimentStuck.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterDisruptionLoop }}
+{{- if .enabled }}
+  - alert: MusterDisruptionLoop
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"DisruptionLoop"}) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the platform ends one epoch after another ({{`{{ $labels.reason }}`}}).'
+      description: At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5 minutes. They use no restart budget, so nothing ends this.
+      runbook_url: '{{ $values.runbookUrl }}/MusterDisruptionLoop.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterRestartStorm }}
+{{- if .enabled }}
+  - alert: MusterRestartStorm
+    expr: increase(experiment:gang_restarts:max[{{ .window }}]) - increase(experiment:disruptions:max[{{ .window }}]) >= {{ .restarts }}
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | printf "%.0f" }}`}} gang restarts in {{ .window }}.'
+      description: The program fails again and again. Disruptions by the platform are not counted.
+      runbook_url: '{{ $values.runbookUrl }}/MusterRestartStorm.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterDeadlineNear }}
+{{- if .enabled }}
+  - alert: MusterDeadlineNear
+    expr: |-
+      max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"}) < {{ .seconds }}
+      and
+        max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"})
+      /
+        max by (namespace, experiment) (muster_experiment_clock_limit_seconds{clock="total"})
+      < {{ .share }}
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
+      description: 'When the clock total runs out, the experiment does what its spec says: it fails, unless another action is set.'
+      runbook_url: '{{ $values.runbookUrl }}/MusterDeadlineNear.md'
+{{- end }}
+{{- end }}
+- name: muster-daemon
+  interval: {{ $values.interval }}
+  rules:
+{{- with $values.alerts.MusterDaemonDown }}
+{{- if .enabled }}
+  - alert: MusterDaemonDown
+    expr: absent(muster_build_info{job="{{ $job }}"})
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: No musterd of job {{`{{ $labels.job }}`}} is scraped.
+      description: No experiment is started, restarted or ended, and no other alert of Muster can fire. Gangs that run go on.
+      runbook_url: '{{ $values.runbookUrl }}/MusterDaemonDown.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterNoLeader }}
+{{- if .enabled }}
+  - alert: MusterNoLeader
+    expr: sum by (job, namespace) (muster_leader) == 0
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: No musterd of job {{`{{ $labels.job }}`}} leads.
+      description: Each one stands by, so no experiment is started, restarted or ended. A take-over takes 15 s.
+      runbook_url: '{{ $values.runbookUrl }}/MusterNoLeader.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterWatchStale }}
+{{- if .enabled }}
+  - alert: MusterWatchStale
+    expr: muster_watch_staleness_seconds > {{ .seconds }}
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).
+      description: musterd decides on a picture of the cluster that is this old. A watch that is silent for 90 s is opened anew, so the API server does not answer.
+      runbook_url: '{{ $values.runbookUrl }}/MusterWatchStale.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterRightsMissing }}
+{{- if .enabled }}
+  - alert: MusterRightsMissing
+    expr: max by (job, namespace, verb, resource) (muster_rights_missing) == 1
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: The API server does not let musterd {{`{{ $labels.verb }}`}} {{`{{ $labels.resource }}`}}.
+      description: A right of deploy/musterd.yaml is not granted, or the credentials of musterd are not accepted.
+      runbook_url: '{{ $values.runbookUrl }}/MusterRightsMissing.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterScrapeCapReached }}
+{{- if .enabled }}
+  - alert: MusterScrapeCapReached
+    expr: max by (job, namespace) (muster_experiments_unreported{reason="cap"}) > 0
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $value }}`}} experiments have no series of their own.'
+      description: The scrape is full. Finished experiments are left out first; for those left out no alert can fire.
+      runbook_url: '{{ $values.runbookUrl }}/MusterScrapeCapReached.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterInternalErrors }}
+{{- if .enabled }}
+  - alert: MusterInternalErrors
+    expr: sum by (job, namespace, place) (increase(muster_internal_errors_total[{{ .window }}])) > 0
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: musterd had an unexpected exception in {{`{{ $labels.place }}`}}.
+      description: It is a bug of Muster. The experiment that caused it is tried again with a growing delay; the others go on.
+      runbook_url: '{{ $values.runbookUrl }}/MusterInternalErrors.md'
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,21 @@
+"""``python -m deploy.prometheus`` writes the rule file and the chart's template."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from deploy.prometheus.groups import GROUPS
+from deploy.prometheus.text import chart, plain
+
+ROOT = Path(__file__).parents[2]
+
+GENERATED: dict[str, Callable[[], str]] = {
+    "deploy/prometheus/muster.rules.yaml": lambda: plain(GROUPS),
+    "deploy/helm/muster/templates/_rules.tpl": lambda: chart(GROUPS),
+}
+"""The files below the root, and the text of each."""
+
+if __name__ == "__main__":
+    for name, text in GENERATED.items():
+        path = ROOT / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text(), encoding="utf-8")

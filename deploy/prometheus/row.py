@@ -1,0 +1,79 @@
+"""What a row of the rules is: an alert with its thresholds, or a recording.
+
+In an expression and in the texts of an alert, ``@name`` stands for a threshold of that row, and ``@job`` for the job
+label of musterd's scrape. PromQL has an ``@`` modifier, which these rules do not use.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+JOB = "job"
+"""The placeholder that every alert may use."""
+
+DEFAULT_JOB = "musterd"
+
+_PLACEHOLDER = re.compile(r"@([a-z]+)")
+
+
+class Severity(StrEnum):
+    """Who is to see an alert, and when."""
+
+    CRITICAL = "critical"
+    """A person, now: machines are held and nothing moves, or Muster itself does not work."""
+    WARNING = "warning"
+    """A person, in working hours."""
+    INFO = "info"
+    """The owner of the experiment, if anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A named value of an alert. A string is a Prometheus duration."""
+
+    name: str
+    value: float | str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alert. ``summary`` is a Prometheus template, ``description`` is plain text."""
+
+    name: str
+    expr: str
+    severity: Severity
+    summary: str
+    description: str
+    hold: str = "0s"
+    """How long the expression must be true: the rule's ``for``."""
+    thresholds: tuple[Threshold, ...] = ()
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The names that the expression and the texts refer to."""
+        return frozenset(_PLACEHOLDER.findall(f"{self.expr} {self.summary} {self.description}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One recorded series, named ``level:metric:operation``."""
+
+    name: str
+    expr: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rules that are evaluated together, in this order. Without ``interval`` the interval is a value of the chart."""
+
+    name: str
+    rules: tuple[Alert | Recording, ...]
+    interval: str = ""
+
+
+def fill(text: str, value: Callable[[str], str]) -> str:
+    """The text with each placeholder replaced by what ``value`` gives for its name."""
+    return _PLACEHOLDER.sub(lambda found: value(found[1]), text)

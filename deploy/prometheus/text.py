@@ -1,0 +1,151 @@
+"""The rules as text: a plain rule file with the default thresholds, and the chart's template of the same rules.
+
+Both come from the same rows by the same function. They differ in what stands for a value: the default itself, or the
+Go template that reads the chart's value. In the chart, the templates of Prometheus are quoted, so that helm prints them
+as they are.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Protocol
+
+import yaml
+
+from deploy.prometheus.row import DEFAULT_JOB, JOB, Alert, Group, Recording, fill
+from deploy.prometheus.values import INTERVAL, RUNBOOKS
+
+_TEMPLATE = re.compile(r"\{\{.*?\}\}")
+
+_GENERATED = "Written by `python -m deploy.prometheus` from the rows in deploy/prometheus; do not edit."
+
+
+class Target(Protocol):
+    """What the rules are written for."""
+
+    interval: str
+    runbooks: str
+
+    def value(self, alert: Alert, name: str) -> str:
+        """What stands for a threshold, or for ``severity``, ``for`` and ``job``."""
+        ...
+
+    def literal(self, text: str) -> str:
+        """Text with templates of Prometheus in it."""
+        ...
+
+    def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
+        """The lines of an alert's rule, with what the target puts round and into them."""
+        ...
+
+
+class Plain:
+    """A rule file for Prometheus."""
+
+    interval = INTERVAL
+    runbooks = RUNBOOKS
+
+    def value(self, alert: Alert, name: str) -> str:
+        """The default."""
+        own = {"severity": alert.severity.value, "for": alert.hold, JOB: DEFAULT_JOB}
+        own |= {threshold.name: str(threshold.value) for threshold in alert.thresholds}
+        return own[name]
+
+    def literal(self, text: str) -> str:
+        """The text as it is."""
+        return text
+
+    def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:  # noqa: ARG002 - the protocol's
+        """The lines as they are."""
+        yield from lines
+
+
+class Chart:
+    """A template of the chart, in which ``.`` is the alert's block of values."""
+
+    interval = "{{ $values.interval }}"
+    runbooks = "{{ $values.runbookUrl }}"
+
+    def value(self, alert: Alert, name: str) -> str:  # noqa: ARG002 - the protocol's
+        """The Go template that reads it."""
+        return "{{ $job }}" if name == JOB else f"{{{{ .{name} }}}}"
+
+    def literal(self, text: str) -> str:
+        """The text with each template of Prometheus as a raw string of Go."""
+        return _TEMPLATE.sub(lambda found: "{{`" + found[0] + "`}}", text)
+
+    def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
+        """The rule if it is enabled, with the labels that the values add."""
+        yield f"{{{{- with $values.alerts.{alert.name} }}}}"
+        yield "{{- if .enabled }}"
+        for line in lines:
+            yield line
+            if line == "    labels:":
+                yield "      {{- with .labels }}"
+                yield "      {{- toYaml . | nindent 6 }}"
+                yield "      {{- end }}"
+        yield "{{- end }}"
+        yield "{{- end }}"
+
+
+def plain(groups: tuple[Group, ...]) -> str:
+    """The rule file."""
+    return "\n".join([f"# {_GENERATED}", *_lines(groups, Plain())]) + "\n"
+
+
+def chart(groups: tuple[Group, ...]) -> str:
+    """The template file of the chart: it defines ``muster.rules``."""
+    head = (
+        f"{{{{- /* {_GENERATED} */ -}}}}",
+        '{{- define "muster.rules" -}}',
+        "{{- $values := .Values.prometheusRule -}}",
+        '{{- $job := $values.job | default (include "muster.fullname" .) -}}',
+    )
+    return "\n".join([*head, *_lines(groups, Chart()), "{{- end }}"]) + "\n"
+
+
+def _lines(groups: tuple[Group, ...], target: Target) -> Iterator[str]:
+    yield "groups:"
+    for group in groups:
+        yield f"- name: {group.name}"
+        yield f"  interval: {group.interval or target.interval}"
+        yield "  rules:"
+        for rule in group.rules:
+            if isinstance(rule, Recording):
+                yield from _item({"record": rule.name, "expr": rule.expr})
+            else:
+                yield from target.rule(rule, list(_item(_fields(rule, target))))
+
+
+def _fields(alert: Alert, target: Target) -> dict[str, object]:
+    def filled(text: str) -> str:
+        return fill(target.literal(text), lambda name: target.value(alert, name))
+
+    return {
+        "alert": alert.name,
+        "expr": filled(alert.expr),
+        "for": target.value(alert, "for"),
+        "labels": {"severity": target.value(alert, "severity")},
+        "annotations": {
+            "summary": filled(alert.summary),
+            "description": filled(alert.description),
+            "runbook_url": f"{target.runbooks}/{alert.name}.md",
+        },
+    }
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _item(fields: dict[str, object]) -> Iterator[str]:
+    """The fields as one item of a list, two columns in."""
+    text = yaml.dump(fields, Dumper=_Dumper, sort_keys=False, width=10_000)
+    for number, line in enumerate(text.splitlines()):
+        yield f"  {'  ' if number else '- '}{line}"

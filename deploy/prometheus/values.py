@@ -1,0 +1,67 @@
+"""The values that the chart has for the rules, below ``prometheusRule``: their defaults and their JSON schema."""
+
+from typing import Any
+
+from deploy.prometheus.groups import ALERTS
+from deploy.prometheus.row import Alert, Severity
+
+INTERVAL = "5s"
+"""How often the alerts are evaluated. With a scrape every 5 s and a group_wait of 5 s, a frozen coordinator is reported
+within 30 s: the condition takes up to 10 s."""
+
+RUNBOOKS = "https://muster.dev/docs/runbooks"
+"""Where docs/runbooks is published."""
+
+_DURATION = {"type": "string", "pattern": r"^([0-9]+(ms|[smhdwy]))+$"}
+
+
+def defaults() -> dict[str, Any]:
+    """The values of the shipped rule."""
+    return {
+        "interval": INTERVAL,
+        "runbookUrl": RUNBOOKS,
+        "job": "",
+        "alerts": {alert.name: _values(alert) for alert in ALERTS},
+    }
+
+
+def schema() -> dict[str, Any]:
+    """The properties of ``prometheusRule`` that the rules read. Misspelled names below ``alerts`` are errors."""
+    return {
+        "interval": {**_DURATION, "description": "How often the alerts are evaluated."},
+        "runbookUrl": {"type": "string", "description": "Where docs/runbooks is published; /<alert>.md follows."},
+        "job": {"type": "string", "description": "The job label of musterd's scrape; empty: the name of its Service."},
+        "alerts": _object({alert.name: _alert(alert) for alert in ALERTS}, "The alerts and their thresholds."),
+    }
+
+
+def _values(alert: Alert) -> dict[str, Any]:
+    own = {threshold.name: threshold.value for threshold in alert.thresholds}
+    return {"enabled": True, "severity": alert.severity.value, "for": alert.hold, "labels": {}, **own}
+
+
+def _alert(alert: Alert) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "enabled": {"type": "boolean", "description": "Whether the rule is there."},
+        "severity": {"type": "string", "minLength": 1, "description": f"One of {', '.join(Severity)}, or your own."},
+        "for": {**_DURATION, "description": "How long the expression must be true."},
+        "labels": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": "Labels that are added to the alert.",
+        },
+    }
+    for threshold in alert.thresholds:
+        kind = _DURATION if isinstance(threshold.value, str) else {"type": "number", "exclusiveMinimum": 0}
+        properties[threshold.name] = {**kind, "description": threshold.meaning}
+    return _object(properties, alert.description)
+
+
+def _object(properties: dict[str, Any], description: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": sorted(properties),
+        "properties": properties,
+        "description": description,
+    }

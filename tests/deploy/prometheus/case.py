@@ -1,0 +1,81 @@
+"""What a case of an alert is: series as Prometheus scrapes them, and when the alert fires on them.
+
+Series are written as in promtool: ``0x11 1x60`` is twelve zeros and sixty-one ones. One sample is 5 s. A situation
+begins ``ONSET`` seconds after the start, so the seconds until an alert fires are counted from there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+STEP = 5
+"""Seconds between samples, and between evaluations."""
+
+ONSET = 60
+
+ONE = 'namespace="vision",experiment="llama"'
+BEFORE = f"0x{ONSET // STEP - 1}"
+"""Zero until the onset."""
+AFTER = "1x1000"
+BEGINS = f"{BEFORE} {AFTER}"
+"""Zero until the onset, then one."""
+ENDS = f"1x{ONSET // STEP - 1} 0x1000"
+
+DAEMON = {
+    'muster_build_info{job="musterd",instance="a"}': "1x1000",
+    'muster_build_info{job="musterd",instance="b"}': "1x1000",
+    'muster_leader{job="musterd",instance="a",identity="a"}': "1x1000",
+    'muster_leader{job="musterd",instance="b",identity="b"}': "0x1000",
+    'muster_watch_staleness_seconds{job="musterd",instance="a",resource="pods"}': "1 30 60 2 70 1x1000",
+    'muster_rights_missing{job="musterd",instance="a",verb="create",resource="pods"}': "0x1000",
+    'muster_experiments_unreported{job="musterd",instance="a",reason="cap"}': "0x1000",
+    'muster_internal_errors_total{job="musterd",instance="a",place="step"}': "0x1000",
+}
+"""Two daemons in good order, the first of which leads."""
+
+EXPERIMENT = {
+    f'muster_experiment_phase{{{ONE},phase="Running"}}': "1x1000",
+    f'muster_experiment_phase{{{ONE},phase="Assembling"}}': "0x1000",
+    f"muster_experiment_stuck{{{ONE}}}": "0x1000",
+    f"muster_experiment_ranks_missing{{{ONE}}}": "0x1000",
+    f"muster_experiment_gang_restarts_total{{{ONE}}}": "0x1000",
+    f"muster_experiment_disruptions_total{{{ONE}}}": "0x1000",
+    f'muster_experiment_clock_remaining_seconds{{{ONE},clock="total"}}': "86400-5x1000",
+    f'muster_experiment_clock_limit_seconds{{{ONE},clock="total"}}': "90000x1000",
+    f"muster_experiment_wall_seconds_total{{{ONE}}}": "0+5x1000",
+    f"muster_experiment_productive_seconds_total{{{ONE}}}": "0+5x1000",
+}
+"""One experiment that runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A situation. Its series replace those of the same name in ``DAEMON`` and ``EXPERIMENT``."""
+
+    alert: str
+    situation: str
+    series: Mapping[str, str]
+    fires_after: int | None = None
+    """Seconds from the onset, exact to one evaluation. None: nothing fires within ``watched``."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    summary: str = ""
+    watched: int = 1800
+    also: tuple[str, ...] = ()
+    """Other alerts that may fire in the same situation."""
+    at_once: bool = True
+    """It does not fire one evaluation sooner. False where ``fires_after`` is only a moment at which it fires."""
+    without: tuple[str, ...] = ()
+    """Names of base series that are absent."""
+
+    def inputs(self) -> dict[str, str]:
+        """All series of the case."""
+        base = {**DAEMON, **EXPERIMENT}
+        kept = {name: values for name, values in base.items() if name.partition("{")[0] not in self.without}
+        return {**kept, **self.series}
+
+
+def reason(name: str, values: str = BEGINS, one: str = ONE) -> dict[str, str]:
+    """The series of an experiment that is stuck for that reason, as the daemon that leads exposes them."""
+    return {
+        f"muster_experiment_stuck{{{one}}}": values,
+        f'muster_experiment_stuck_reason{{{one},reason="{name}"}}': values,
+    }

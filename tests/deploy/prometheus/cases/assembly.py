@@ -1,0 +1,124 @@
+"""The coordinator and the roll: what must page, and which healthy starts must not."""
+
+from tests.deploy.prometheus.case import BEGINS, ONE, Case, reason
+
+_LABELS = {"namespace": "vision", "experiment": "llama"}
+
+
+def _missing(count: str, first: str, **causes: str) -> dict[str, str]:
+    return {
+        f"muster_experiment_ranks_missing{{{ONE}}}": count,
+        f"muster_experiment_first_missing_rank{{{ONE}}}": first,
+        **{
+            f'muster_experiment_ranks_missing_by_cause{{{ONE},cause="{cause}"}}': values
+            for cause, values in causes.items()
+        },
+    }
+
+
+def _phase(assembling: str, running: str) -> dict[str, str]:
+    return {
+        f'muster_experiment_phase{{{ONE},phase="Assembling"}}': assembling,
+        f'muster_experiment_phase{{{ONE},phase="Running"}}': running,
+    }
+
+
+ASSEMBLY = (
+    Case(
+        "MusterCoordinatorStuck",
+        "a coordinator that served is frozen, or its node is cut off",
+        {**reason("CoordinatorUnreachable"), f"muster_experiment_coordinator_up{{{ONE}}}": "1x11 0x1000"},
+        fires_after=0,
+        labels={**_LABELS, "reason": "CoordinatorUnreachable"},
+        summary="vision/llama: the coordinator served and does not any more (CoordinatorUnreachable).",
+    ),
+    Case(
+        "MusterCoordinatorStuck",
+        "the alert goes on when another musterd leads",
+        {
+            f'muster_experiment_stuck_reason{{{ONE},reason="CoordinatorUnreachable",instance="a"}}': "0x11 1x1 stale",
+            f'muster_experiment_stuck_reason{{{ONE},reason="CoordinatorUnreachable",instance="b"}}': "_x13 1x1000",
+        },
+        fires_after=30,
+        at_once=False,
+        labels={**_LABELS, "reason": "CoordinatorUnreachable"},
+        summary="vision/llama: the coordinator served and does not any more (CoordinatorUnreachable).",
+    ),
+    Case(
+        "MusterCoordinatorStuck",
+        "a slow start: the coordinator is probed for 4 minutes before it serves",
+        {
+            **_phase("1x48 0x1000", "0x48 1x1000"),
+            **reason("CoordinatorNotServing", "0x12 1x36 0x1000"),
+            f"muster_experiment_coordinator_up{{{ONE}}}": "0x48 1x1000",
+        },
+    ),
+    Case(
+        "MusterCoordinatorStuck",
+        "a rank is missing, and the coordinator serves",
+        reason("RanksMissing"),
+        also=("MusterRankMissing",),
+    ),
+    Case(
+        "MusterCoordinatorNotServing",
+        "the coordinator's program hangs before it opens its port",
+        reason("CoordinatorNotServing"),
+        fires_after=240,
+        labels={**_LABELS, "reason": "CoordinatorNotServing"},
+        summary="vision/llama: the coordinator has never opened its port (CoordinatorNotServing).",
+    ),
+    Case(
+        "MusterCoordinatorNotServing",
+        "the coordinator's program takes 4 minutes to open its port",
+        reason("CoordinatorNotServing", "0x11 1x36 0x1000"),
+    ),
+    Case(
+        "MusterRankMissing",
+        "three ranks never arrive: two wait for their image, one crashed",
+        {
+            **reason("RanksMissing"),
+            **_missing("0x11 3x1000", "_x12 5x1000", ImagePull="0x11 2x1000", Crashed=BEGINS, Lost="0x1000"),
+        },
+        fires_after=120,
+        labels={**_LABELS, "reason": "RanksMissing"},
+        summary="vision/llama: the roll is not complete: 3 missing, first rank 5, 2 ImagePull, 1 Crashed, "
+        "reason RanksMissing.",
+    ),
+    Case(
+        "MusterRankMissing",
+        "the coordinator waits for another number of processes",
+        reason("ProcessCountMismatch"),
+        fires_after=120,
+        labels={**_LABELS, "reason": "ProcessCountMismatch"},
+        summary="vision/llama: the roll is not complete: 0 missing, reason ProcessCountMismatch.",
+    ),
+    Case(
+        "MusterRankMissing",
+        "ranks arrive one by one with pauses of 90 s, each of which is called Stuck",
+        {
+            **reason("RanksMissing", "0x11 1x17 0x1 1x17 0x1 1x17 0x1000"),
+            **_missing("3x29 2x18 1x18 0x1000", "1x29 2x18 3x18 _x1"),
+        },
+    ),
+    Case(
+        "MusterAssemblyOverdue",
+        "a gang without a coordinator that can be asked assembles and assembles",
+        _phase(BEGINS, "1x11 0x1000"),
+        fires_after=900,
+        labels=_LABELS,
+        summary="vision/llama: the gang is not complete in time.",
+    ),
+    Case(
+        "MusterAssemblyOverdue",
+        "the clock assembly runs out, with the action Alert",
+        reason("AssemblyDeadlineExceeded"),
+        fires_after=0,
+        labels=_LABELS,
+        summary="vision/llama: the gang is not complete in time.",
+    ),
+    Case(
+        "MusterAssemblyOverdue",
+        "two slow starts of 14 minutes with a restart between them",
+        _phase("0x11 1x168 0x6 1x168 0x1000", "1x11 0x168 0x6 0x168 1x1000"),
+    ),
+)

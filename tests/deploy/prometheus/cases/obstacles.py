@@ -1,0 +1,55 @@
+"""What keeps a gang from starting or going on. Each obstacle has one alert, and no other fires."""
+
+from tests.deploy.prometheus.case import Case, reason
+
+_ONE = "vision/llama"
+
+
+def _fires(alert: str, situation: str, why: str, after: int, summary: str) -> Case:
+    labels = {"namespace": "vision", "experiment": "llama", "reason": why}
+    return Case(alert, situation, reason(why), after, labels, f"{_ONE}: {summary} ({why}).")
+
+
+def _passes(alert: str, situation: str, why: str, values: str) -> Case:
+    return Case(alert, situation, reason(why, values))
+
+
+_IMAGE = "an image cannot be pulled"
+_NODE = "no node fits all members"
+_REFUSED = "the API server refuses what the experiment needs"
+_STUCK = "the experiment does not go on"
+
+OBSTACLES = (
+    _fires("MusterImageNotPulled", "the tag of an image does not exist", "ImagePullBackOff", 0, _IMAGE),
+    _fires("MusterImageNotPulled", "the name of an image is not one", "InvalidImageName", 0, _IMAGE),
+    Case(
+        "MusterImageNotPulled",
+        "a Secret of a container is missing, not its image",
+        reason("CreateContainerConfigError"),
+        also=("MusterExperimentStuck",),
+    ),
+    _fires("MusterUnschedulable", "no node has the accelerators", "Unschedulable", 300, _NODE),
+    _passes("MusterUnschedulable", "an autoscaler brings nodes after 5 minutes", "Unschedulable", "0x11 1x47 0x1000"),
+    _fires("MusterCreateRefused", "the quota of the namespace is used up", "QuotaExceeded", 0, _REFUSED),
+    _fires("MusterCreateRefused", "an admission webhook denies the pods", "WebhookDenied", 0, _REFUSED),
+    _fires("MusterCreateRefused", "an authorizer denies services", "ServicesForbidden", 0, _REFUSED),
+    Case(
+        "MusterCreateRefused",
+        "the pods are there and no node fits them",
+        reason("Unschedulable", "0x11 1x47 0x1000"),
+    ),
+    _fires("MusterExperimentStuck", "a node is not ready", "NodeNotReady", 60, _STUCK),
+    _fires("MusterExperimentStuck", "a Secret is missing", "CreateContainerConfigError", 60, _STUCK),
+    _fires("MusterExperimentStuck", "old pods do not end", "TerminatingDeadlineExceeded", 60, _STUCK),
+    _fires("MusterExperimentStuck", "a reason that a later Muster may have", "SomethingNew", 60, _STUCK),
+    _passes("MusterExperimentStuck", "a node is not ready for 50 s", "NodeNotReady", "0x11 1x9 0x1000"),
+    _passes("MusterExperimentStuck", "nothing is stuck, or was", "NodeNotReady", "0x1000"),
+    _fires(
+        "MusterDisruptionLoop",
+        "preemption ends three epochs in a row",
+        "DisruptionLoop",
+        0,
+        "the platform ends one epoch after another",
+    ),
+    _passes("MusterDisruptionLoop", "an earlier loop is over", "DisruptionLoop", "0x1000"),
+)

@@ -1,0 +1,67 @@
+"""Restarts and the deadline."""
+
+from tests.deploy.prometheus.case import ONE, Case
+
+_LABELS = {"namespace": "vision", "experiment": "llama"}
+_RESTARTS = f"muster_experiment_gang_restarts_total{{{ONE}}}"
+_DISRUPTIONS = f"muster_experiment_disruptions_total{{{ONE}}}"
+_LEFT = f'muster_experiment_clock_remaining_seconds{{{ONE},clock="total"}}'
+_LIMIT = f'muster_experiment_clock_limit_seconds{{{ONE},clock="total"}}'
+
+RESTARTS = (
+    Case(
+        "MusterRestartStorm",
+        "the program fails at once in every epoch: three restarts in two minutes",
+        {_RESTARTS: "0x11 1x11 2x11 3x1000"},
+        fires_after=120,
+        labels=_LABELS,
+        summary="vision/llama: 3 gang restarts in 30m.",
+    ),
+    Case(
+        "MusterRestartStorm",
+        "three disruptions by the platform and one failure",
+        {_RESTARTS: "0x11 1x11 2x11 3x11 4x1000", _DISRUPTIONS: "0x11 1x11 2x11 3x1000"},
+    ),
+    Case("MusterRestartStorm", "one failure every 20 minutes", {_RESTARTS: "0x239 1x239 2x239 3x1000"}, watched=4200),
+    Case(
+        "MusterRestartStorm",
+        "another musterd leads, and reports the restarts of the last days",
+        {f'{_RESTARTS[:-1]},instance="a"}}': "7x20 stale", f'{_RESTARTS[:-1]},instance="b"}}': "_x22 7x1000"},
+        without=("muster_experiment_gang_restarts_total",),
+    ),
+    Case(
+        "MusterDeadlineNear",
+        "half an hour of a day is left",
+        {_LEFT: "1861-5x1000", _LIMIT: "86400x1000"},
+        fires_after=0,
+        at_once=False,
+        labels=_LABELS,
+        summary="vision/llama: 30m 1s are left until its deadline.",
+    ),
+    Case(
+        "MusterDeadlineNear",
+        "the last hour of a day begins",
+        {_LEFT: "3659-5x1000", _LIMIT: "86400x1000"},
+        fires_after=60,
+        labels=_LABELS,
+        summary="vision/llama: 58m 59s are left until its deadline.",
+    ),
+    Case(
+        "MusterDeadlineNear",
+        "half an hour of an hour is left",
+        {_LEFT: "1800-0x1000", _LIMIT: "3600x1000"},
+    ),
+    Case(
+        "MusterDeadlineNear",
+        "a run of five minutes ends in time",
+        {_LEFT: "300-5x55 stale", _LIMIT: "300x55 stale"},
+    ),
+    Case(
+        "MusterDeadlineNear",
+        "another clock runs out",
+        {
+            f'muster_experiment_clock_remaining_seconds{{{ONE},clock="starting"}}': "600-5x120",
+            f'muster_experiment_clock_limit_seconds{{{ONE},clock="starting"}}': "600x120",
+        },
+    ),
+)

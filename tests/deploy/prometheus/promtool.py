@@ -1,0 +1,89 @@
+"""Cases as an input of `promtool test rules`, and a run of it."""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from deploy.prometheus.groups import ALERTS
+from deploy.prometheus.row import Alert, fill
+from deploy.prometheus.text import Plain
+from deploy.prometheus.values import RUNBOOKS
+from tests.deploy.prometheus.binaries import program
+from tests.deploy.prometheus.case import ONSET, STEP, Case
+
+ROOT = Path(__file__).parents[3]
+RULES = ROOT / "deploy" / "prometheus" / "muster.rules.yaml"
+
+BY_NAME = {alert.name: alert for alert in ALERTS}
+
+_LOOKS = 30
+"""Evaluations that are looked at where nothing must fire."""
+
+
+def run(cases: Sequence[Case], folder: Path) -> str:
+    """What promtool says against the cases; empty if all hold."""
+    file = folder / "cases.yaml"
+    file.write_text(yaml.safe_dump(_document(cases), width=10_000), encoding="utf-8")
+    command = [str(program("promtool")), "test", "rules", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def check(file: Path) -> str:
+    """What `promtool check rules` says against a file; empty if it is right."""
+    command = [str(program("promtool")), "check", "rules", "--lint-fatal", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def _document(cases: Sequence[Case]) -> dict[str, Any]:
+    return {"rule_files": [str(RULES)], "evaluation_interval": f"{STEP}s", "tests": [_group(case) for case in cases]}
+
+
+def _group(case: Case) -> dict[str, Any]:
+    return {
+        "name": f"{case.alert}: {case.situation}",
+        "interval": f"{STEP}s",
+        "input_series": [{"series": name, "values": values} for name, values in case.inputs().items()],
+        "alert_rule_test": list(_looks(case)),
+    }
+
+
+def _looks(case: Case) -> Iterator[dict[str, Any]]:
+    if case.fires_after is None:
+        for number in range(1, _LOOKS + 1):
+            yield from _quiet(number * case.watched // _LOOKS // STEP * STEP, case.also)
+        return
+    at = ONSET + case.fires_after
+    if case.at_once:
+        yield _look(case.alert, at - STEP, [])
+    yield _look(case.alert, at, [_fired(case)])
+    yield from _quiet(at, (case.alert, *case.also))
+
+
+def _quiet(at: int, but: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """No other alert fires at that moment."""
+    return (_look(alert, at, []) for alert in BY_NAME if alert not in but)
+
+
+def _look(alert: str, at: int, fired: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"eval_time": f"{at}s", "alertname": alert, "exp_alerts": fired}
+
+
+def _fired(case: Case) -> dict[str, Any]:
+    alert = BY_NAME[case.alert]
+    return {
+        "exp_labels": {"severity": alert.severity.value, **case.labels},
+        "exp_annotations": {
+            "summary": case.summary,
+            "description": _filled(alert),
+            "runbook_url": f"{RUNBOOKS}/{alert.name}.md",
+        },
+    }
+
+
+def _filled(alert: Alert) -> str:
+    return fill(alert.description, lambda name: Plain().value(alert, name))

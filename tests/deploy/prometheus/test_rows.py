@@ -1,0 +1,81 @@
+"""The rows of the rules: thresholds, reasons, and the files that are written from them."""
+
+import re
+from itertools import chain
+
+import pytest
+
+from deploy.prometheus import reasons
+from deploy.prometheus.__main__ import GENERATED, ROOT
+from deploy.prometheus.groups import ALERTS, GROUPS
+from deploy.prometheus.row import JOB, Alert, Recording
+from deploy.prometheus.text import chart, plain
+from deploy.prometheus.values import defaults, schema
+from muster.state.clocks import CLOCKS
+from muster.state.rules import ClockRule
+
+PER_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
+
+
+@pytest.mark.drift
+@pytest.mark.parametrize("name", GENERATED)
+def test_a_generated_file_is_what_the_rows_say(name: str) -> None:
+    assert (ROOT / name).read_text(encoding="utf-8") == GENERATED[name](), "run `python -m deploy.prometheus`"
+
+
+@PER_ALERT
+def test_every_threshold_is_used_and_every_placeholder_is_a_threshold(alert: Alert) -> None:
+    assert alert.placeholders - {JOB} == {threshold.name for threshold in alert.thresholds}
+
+
+@PER_ALERT
+def test_the_summary_of_an_alert_about_an_experiment_names_it(alert: Alert) -> None:
+    about_one = "muster_experiment_" in alert.expr or "experiment:" in alert.expr
+    assert about_one == alert.summary.startswith("{{ $labels.namespace }}/{{ $labels.experiment }}: ")
+    assert alert.summary.endswith((".", ")."))
+
+
+@PER_ALERT
+def test_a_reason_that_an_alert_is_about_is_in_its_summary(alert: Alert) -> None:
+    by_reason = "max by (namespace, experiment, reason)" in alert.expr and "or\n" not in alert.expr
+    assert by_reason == ("{{ $labels.reason }}" in alert.summary)
+
+
+def test_a_reason_of_stuck_belongs_to_one_alert() -> None:
+    assert len(set(reasons.CLAIMED)) == len(reasons.CLAIMED)
+
+
+@pytest.mark.parametrize("clock", CLOCKS, ids=lambda clock: clock.name.value)
+def test_a_clock_that_alerts_reaches_one_alert(clock: ClockRule) -> None:
+    matchers = [re.findall(r'reason(=~|!~)"([^"]*)"', alert.expr) for alert in ALERTS]
+    hits = [bool(re.fullmatch(pattern, clock.reason)) == (how == "=~") for how, pattern in chain(*matchers)]
+    assert hits.count(True) == 1
+
+
+def test_names_are_unique_and_of_their_kind() -> None:
+    names = [rule.name for group in GROUPS for rule in group.rules]
+    assert len(set(names)) == len(names)
+    for group in GROUPS:
+        for rule in group.rules:
+            form = r"[a-z]+:[a-z_]+:[a-z0-9_]+" if isinstance(rule, Recording) else r"Muster[A-Z][A-Za-z]+"
+            assert re.fullmatch(form, rule.name)
+
+
+@PER_ALERT
+def test_the_chart_reads_a_value_for_everything_that_can_be_set(alert: Alert) -> None:
+    text = chart(GROUPS).partition(f"$values.alerts.{alert.name} ")[2].partition("{{- with $values.alerts")[0]
+    read = set(re.findall(r"\{\{-? (?:if |with )?\.([a-z]+) \}\}", text))
+    assert read == set(defaults()["alerts"][alert.name])
+
+
+def test_the_schema_has_the_values_and_no_others() -> None:
+    shape, values = schema()["alerts"]["properties"], defaults()["alerts"]
+    assert {name: set(each["properties"]) for name, each in shape.items()} == {
+        name: set(each) for name, each in values.items()
+    }
+
+
+def test_templates_of_prometheus_are_quoted_for_helm() -> None:
+    unquoted = re.sub(r"\{\{`.*?`\}\}", "", chart(GROUPS))
+    assert "$labels" not in unquoted
+    assert "`}}" not in plain(GROUPS)
