@@ -19,6 +19,7 @@ from benchmarks.report import table, write
 from benchmarks.result import Result
 from tests.real.binaries import CANNOT_BUILD, CannotBuild
 from tests.real.ground import Ground, ground
+from tests.real.jobset import why_not
 from tests.real.plane.supervisor import Supervisor
 
 OUT = Path(__file__).parents[1] / "real.json"
@@ -57,7 +58,7 @@ class Bench:
                 ours.append(await muster(here, gangs, restart=gangs is ONE))
             say(f"{gangs}: bare {loops[-1].created:.2f} s, Muster {ours[-1].created:.2f} s")
         results = _rows(gangs, loops, ours)
-        if not jobset.why_not():
+        if not why_not():
             results += await self._jobsets(gangs, min(figures.created for figures in ours), ours)
         return results
 
@@ -121,7 +122,7 @@ async def measure(built: Ground, supervisor: Supervisor, only: list[str], rounds
     bench = Bench(built, supervisor, rounds)
     results: list[Result] = []
     if "starts" in only:
-        if reason := jobset.why_not():
+        if reason := why_not():
             say(f"JobSet controller: skipped, {reason}")
         await bench.warm()
         for gangs in (ONE, MANY):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.ground import VARIABLE, Ground
-from tests.real.rows import KNOWN_GAP, Row, save
+from tests.real.rows import Row, save
 from tests.real.site import Site, site
 
 collect_ignore_glob = [] if os.environ.get(VARIABLE) else ["*"]
@@ -30,8 +30,8 @@ def row(request: pytest.FixtureRequest) -> Row:
 
 
 @pytest.fixture
-def our_servers() -> None:
-    """The control plane is ours to stop."""
+def our_servers(row: Row) -> None:
+    """The control plane is ours to stop. Asks for the row, which then shows that it was skipped, and why."""
     if not Ground.read().own:
         pytest.skip("the cluster of KUBECONFIG is not stopped")
 
@@ -53,13 +53,13 @@ ROW = pytest.StashKey[Row]()
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     row = item.stash.get(ROW, None)
+    if row is not None and report.outcome == "skipped" and isinstance(report.longrepr, tuple):
+        row.said = str(report.longrepr[2]).removeprefix("Skipped: ")
     if row is not None and (report.when == "call" or report.outcome != "passed"):
         save(Path(Ground.read().rows), row, verdict(report), item.nodeid)
     return report
 
 
 def verdict(report: pytest.TestReport) -> str:
-    """`ok`, `known gap` where a strict xfail holds, `FAILED`, or `skipped`."""
-    if report.outcome == "skipped" and hasattr(report, "wasxfail"):
-        return KNOWN_GAP
+    """`ok`, `FAILED`, or `skipped`."""
     return {"passed": "ok", "failed": "FAILED"}.get(report.outcome, report.outcome)

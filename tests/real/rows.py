@@ -16,12 +16,7 @@ from rich.text import Text
 
 from muster.api.values.printable import printable
 
-KNOWN_GAP = "known gap"
 COLOURS = {"ok": "green", "FAILED": "bold red", "skipped": "dim"}
-
-
-class NotSaid(Exception):
-    """Muster did not say what it should; a strict xfail expects this and nothing else."""
 
 
 class Row:

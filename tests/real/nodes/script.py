@@ -6,7 +6,8 @@
 The first line that fits a pod's rank and epoch is its script; without one the pod runs until it is deleted.
 Steps: ``pull N`` (seconds until the image is there), ``run N`` (seconds of work), ``ready`` (readiness, at once unless
 ``unready`` comes first), ``exit N``, ``oom``, ``wait REASON`` (a container that cannot start, for good), ``deaf``
-(SIGTERM is ignored), ``gone N`` (SIGTERM is answered after N seconds), ``evicted``.
+(SIGTERM is ignored), ``gone N`` (SIGTERM is answered after N seconds), ``evicted``, ``late N`` (the end is reported N
+seconds after it was), ``init-wait REASON`` and ``init-exit N`` (the same of the first init container).
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ class Step:
 
     @property
     def seconds(self) -> float:
-        """The argument of `pull`, `run` and `gone`."""
+        """The argument of `pull`, `run`, `gone` and `late`."""
         return float(self.argument or 0)
 
 

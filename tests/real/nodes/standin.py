@@ -217,8 +217,17 @@ class StandIn:
         pod.state.address = f"10.{200 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
         pod.state.started = timestamps.time(time.time_ns())
         pod.record.state = states.waiting("ContainerCreating")
+        if wait := pod.step("init-wait"):
+            pod.record.state = states.waiting("PodInitializing")
+            await self._wait(pod, pod.others[0], wait.argument)
+            return
+        if failure := pod.step("init-exit"):
+            pod.record.state = states.waiting("PodInitializing")
+            pod.others[0].state = _ended(pod, int(failure.argument))
+            await self._report(pod)
+            return
         if wait := pod.step("wait"):
-            await self._wait(pod, wait.argument)
+            await self._wait(pod, pod.record, wait.argument)
             return
         pull = pod.step("pull")
         if pull is not None:
@@ -251,12 +260,12 @@ class StandIn:
                     pod.state.disrupted = pod.state.message
                     await self._end(pod, 137, whole=True)
 
-    async def _wait(self, pod: Pod, reason: str) -> None:
+    async def _wait(self, pod: Pod, container: ContainerRecord, reason: str) -> None:
         """A container that cannot start. A pull that fails alternates between the error and its back-off."""
-        image = pod.record.image
+        image = container.image
         alternately = itertools.cycle((reason, BACK_OFF.get(reason, reason)))
         for word in alternately:
-            pod.record.state = states.waiting(word, SAID.get(word, "").format(image=image))
+            container.state = states.waiting(word, SAID.get(word, "").format(image=image))
             await self._report(pod)
             if await self._sleep(pod, 2.0 if word == reason else 8.0):
                 return
@@ -327,10 +336,12 @@ class StandIn:
 
 
 def _ended(pod: Pod, code: int, reason: str = "") -> dict[str, Any]:
+    late = pod.step("late")
+    finished = time.time_ns() - int(late.seconds * 1e9 if late else 0)
     return states.terminated(
         code,
-        started=pod.started or time.time_ns(),
-        finished=time.time_ns(),
+        started=min(pod.started or finished, finished),
+        finished=finished,
         container_id=pod.record.container_id,
         reason=reason or ("Error" if code else "Completed"),
     )

@@ -11,7 +11,7 @@ from muster.api.schema.crd import CHECKS
 from tests.real.ground import ROOT
 from tests.real.site import Object, Refused, Site
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(400)
 Break = Callable[[Object], Any]
 
 
@@ -103,7 +103,7 @@ async def test_kubectl_prints_and_explains_experiments(here: Site) -> None:
     assert wide.split()[-3:] == ["OPERATOR", "COORDINATOR", "MESSAGE"]
     assert "The framework that runs the experiment." in await here.kubectl("explain", "experiments.spec.operator")
     assert "Assembled" in await here.kubectl("describe", "experiment", "run")
-    await here.kubectl("wait", "--for=condition=Assembled", "experiment/run", "--timeout=10s")
+    await here.kubectl("wait", "--for=condition=Assembled", "experiment/run", "--timeout=60s")
     here.row.says(" ".join(line.split()[:5]))
 
 

@@ -6,11 +6,11 @@ from muster.api.names import LABEL_EPOCH
 from muster.kube.paths import core
 from tests.real.site import Site, eventually
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(400)
 
 
 async def test_a_rank_that_fails_is_one_restart(here: Site) -> None:
-    script = "rank=1 epoch=0: run 4, exit 1\nepoch=0: run 600\n*: run 4, exit 0"
+    script = "rank=1 epoch=0: run 8, exit 1\nepoch=0: run 600\n*: run 4, exit 0"
     await here.submit("run", script, members=4)
     await here.phase("run", "Running")
     here.row.happens("rank 1 of 4 exits 1")
@@ -54,9 +54,11 @@ async def test_suspend_takes_the_pods_down_and_resume_starts_anew(here: Site) ->
         return not await here.pods("run")
 
     await eventually(none)
+    suspended = here.row.said
     await here.change("run", suspend=False)
-    seen = await here.phase("run", "Running")
-    assert seen.status.restarts == 0
+    await here.says("run", "^Running RollComplete 3/3 members are ready")
+    here.row.said = f"{suspended}; then: {here.row.said}"
+    assert (await here.client.get("run", namespace=here.namespace)).status.restarts == 0
     assert {pod["metadata"]["labels"][LABEL_EPOCH] for pod in await here.pods("run")} == {"1"}
 
 

@@ -12,7 +12,7 @@ from muster.reconcilers.render.pod import render_pod
 from muster.state.operators.planning import plan_of
 from tests.real.site import PROCESSES, Site
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(400)
 
 SIDECAR = {"name": "endless", "image": "log:1", "command": ["sleep", "3600"]}
 TEMPLATE: dict[str, Any] = {

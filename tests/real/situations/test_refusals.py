@@ -9,7 +9,8 @@ from muster.kube.paths import core
 from tests.real.site import Refused, Site, eventually
 from tests.real.webhook import webhook
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(400)
+WEBHOOK_FAILED = 'WebhookFailed .*failed calling webhook "pods.real.test".*restore its Service'
 
 
 async def test_a_quota_is_said_and_its_raise_lets_the_gang_in(here: Site) -> None:
@@ -28,11 +29,11 @@ async def test_a_quota_is_said_and_its_raise_lets_the_gang_in(here: Site) -> Non
     await eventually(counted)
     here.row.happens("a ResourceQuota of 1 pod, an experiment of 2")
     await here.submit("run")
-    await here.says("run", "QuotaExceeded.*exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1")
-    assert (await here.client.get("run", namespace=here.namespace)).holds("Stuck")
+    pattern = "QuotaExceeded.*exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1"
+    await here.is_stuck("run", "QuotaExceeded", pattern)
     quota["spec"] = {"hard": {"pods": "5"}}
     await here.apply(quota)
-    await here.phase("run", "Running", 90)
+    await here.phase("run", "Running")
 
 
 async def test_the_advice_for_a_quota_is_about_the_quota(here: Site) -> None:
@@ -51,7 +52,7 @@ async def test_the_advice_for_a_quota_is_about_the_quota(here: Site) -> None:
     await eventually(counted)
     here.row.happens("a ResourceQuota of no pods; the advice")
     await here.submit("run")
-    await here.says("run", r"exceeded quota(?!.*Pod Security)", 8)
+    await here.says("run", r"exceeded quota(?!.*Pod Security).*Free or raise the ResourceQuota")
 
 
 async def test_a_limit_range_is_said(here: Site) -> None:
@@ -62,14 +63,14 @@ async def test_a_limit_range_is_said(here: Site) -> None:
     await asyncio.sleep(1)
     here.row.happens("a LimitRange of 50m CPU, members of 100m")
     await here.submit("run")
-    await here.says("run", "LimitRangeViolated.*maximum cpu usage per Container is 50m")
+    await here.is_stuck("run", "LimitRangeViolated", "LimitRangeViolated.*maximum cpu usage per Container is 50m")
 
 
 @pytest.mark.labels({"pod-security.kubernetes.io/enforce": "restricted"})
 async def test_pod_security_restricted_is_said(here: Site) -> None:
     here.row.happens("a namespace that enforces Pod Security `restricted`")
     await here.submit("run")
-    await here.says("run", 'PodSecurityViolated.*violates PodSecurity "restricted:latest".*runAsNonRoot')
+    await here.is_stuck("run", "PodSecurityViolated", 'PodSecurityViolated .*"restricted:latest".*runAsNonRoot')
 
 
 @pytest.mark.labels({"pod-security.kubernetes.io/enforce": "baseline"})
@@ -134,7 +135,7 @@ async def test_an_admission_policy_is_said(here: Site) -> None:
     await deny(here)
     here.row.happens("a ValidatingAdmissionPolicy denies the pods")
     await here.submit("run")
-    await here.says("run", "ValidatingAdmissionPolicy.*every pod names its team")
+    await here.says("run", "PolicyDenied .*ValidatingAdmissionPolicy.*every pod names its team")
 
 
 async def test_an_admission_policy_can_be_changed_and_the_gang_starts(here: Site) -> None:
@@ -143,7 +144,7 @@ async def test_an_admission_policy_can_be_changed_and_the_gang_starts(here: Site
     await here.submit("run")
     await here.until("run", lambda seen: "names its team" in seen.message)
     await here.kubectl("delete", "validatingadmissionpolicybinding", here.namespace)
-    await here.says("run", "^Running", 20)
+    await here.says("run", "^Running RollComplete 2/2")
 
 
 async def test_a_webhook_that_denies_is_said(here: Site) -> None:
@@ -158,14 +159,14 @@ async def test_a_webhook_that_denies_without_a_code_can_be_changed_and_the_gang_
         here.row.happens("an admission webhook denies the pods without an HTTP code, then it is removed")
         await here.submit("run")
         await here.until("run", lambda seen: "not on Sundays" in seen.message)
-    await here.says("run", "^Running", 20)
+    await here.says("run", "^Running RollComplete 2/2")
 
 
 async def test_a_webhook_that_is_down_is_said(here: Site) -> None:
     async with webhook(here, "down"):
         here.row.happens("an admission webhook is down (500 on POST pods)")
         await here.submit("run")
-        await here.says("run", "webhook", 10)
+        await here.is_stuck("run", "WebhookFailed", WEBHOOK_FAILED)
 
 
 async def test_once_a_webhook_is_up_again_the_gang_starts(here: Site) -> None:
@@ -180,7 +181,7 @@ async def test_a_webhook_that_times_out_is_said(here: Site) -> None:
     async with webhook(here, "slow"):
         here.row.happens("an admission webhook does not answer within its 3 s")
         await here.submit("run")
-        await here.says("run", "webhook", 15)
+        await here.is_stuck("run", "WebhookFailed", WEBHOOK_FAILED)
 
 
 async def test_a_service_of_somebody_elses_is_explained(here: Site) -> None:
@@ -188,7 +189,7 @@ async def test_a_service_of_somebody_elses_is_explained(here: Site) -> None:
     await here.apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "run"}, "spec": {"ports": ports}})
     here.row.happens("a Service of the experiment's name is there already")
     await here.submit("run")
-    await here.says("run", "^Failed .*Service .*run")
+    await here.says("run", "^Failed NameTaken Service .*/run ")
 
 
 async def test_a_pod_of_somebody_elses_is_explained(here: Site) -> None:
@@ -209,4 +210,4 @@ async def test_a_pod_of_somebody_elses_is_explained(here: Site) -> None:
 async def test_a_missing_priority_class_is_said(here: Site) -> None:
     here.row.happens("the template names a PriorityClass that does not exist")
     await here.submit("run", template={"spec": {"priorityClassName": "nowhere"}})
-    await here.says("run", "PriorityClassMissing.*no PriorityClass with name nowhere was found")
+    await here.says("run", "PriorityClassMissing .*no PriorityClass with name nowhere was found")

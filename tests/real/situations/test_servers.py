@@ -12,14 +12,13 @@ from muster.api.names import LABEL_RANK
 from muster.kube.paths import core
 from tests.fakes.relay import Relay
 from tests.real.ground import Ground
-from tests.real.rows import NotSaid
 from tests.real.site import Site, eventually
 from tests.real.stopping import Musterd, Ticket, api_server_down, ask, compact, held, musterds, without_rights
 from tests.real.webhook import webhook
 
 pytestmark = [
     pytest.mark.alone,
-    pytest.mark.timeout(240),
+    pytest.mark.timeout(600),
     pytest.mark.usefixtures("our_servers"),
 ]
 FAILS_LATER = "rank=1 epoch=0: run {seconds}, exit 1\n*: run 600"
@@ -52,8 +51,9 @@ async def test_the_right_to_create_pods_is_taken_away_and_given_back(here: Site)
         await asyncio.sleep(1)
         here.row.happens("musterd may not create pods any more (RBAC)")
         await here.submit("run")
-        await here.says("run", 'User "system:serviceaccount:muster-system:musterd" cannot create resource "pods"')
-    await here.phase("run", "Running", 90)
+        pattern = 'RightsMissing .*User "system:serviceaccount:muster-system:musterd" cannot create resource "pods"'
+        await here.is_stuck("run", "RightsMissing", pattern)
+    await here.phase("run", "Running")
 
 
 async def test_missing_rights_to_read_pods_are_said(here: Site) -> None:
@@ -61,7 +61,7 @@ async def test_missing_rights_to_read_pods_are_said(here: Site) -> None:
         await asyncio.sleep(1)
         here.row.happens("musterd may not read pods any more (RBAC)")
         await here.submit("run")
-        await here.says("run", "RightsMissing.*cannot list resource", 10)
+        await here.says("run", "RightsMissing .*cannot list resource")
 
 
 async def test_without_the_right_on_finalizers_pods_are_refused(here: Site) -> None:
@@ -69,8 +69,8 @@ async def test_without_the_right_on_finalizers_pods_are_refused(here: Site) -> N
         await asyncio.sleep(1)
         here.row.happens("without the right on finalizers (OwnerReferencesPermissionEnforcement)")
         await here.submit("run")
-        await here.says("run", "cannot set blockOwnerDeletion")
-    await here.phase("run", "Running", 90)
+        await here.says("run", "RightsMissing .*cannot set blockOwnerDeletion")
+    await here.phase("run", "Running")
 
 
 async def test_without_any_rights_it_is_not_ready(here: Site) -> None:
@@ -83,8 +83,7 @@ async def test_without_any_rights_it_is_not_ready(here: Site) -> None:
         status, text = await asyncio.to_thread(ask, here.ground.daemon_url + "/readyz")
         here.row.says(f"/readyz {status} {text.strip()}")
     await here.until("run", lambda seen: seen.status.epoch == 1 and seen.phase == "Running", 120)
-    if status == 200:
-        raise NotSaid(text)
+    assert status == 503, text
 
 
 async def test_the_token_is_revoked_and_restored(here: Site) -> None:
@@ -106,7 +105,7 @@ async def test_the_token_is_revoked_and_restored(here: Site) -> None:
             "musterd's token is revoked (401), a member is lost, a new token is issued; seconds since then"
         )
         await ticket.issue()
-        await here.says("run", rf"^Restarting \S+ .*({pod}|a member's pod is gone)", 90)
+        await here.says("run", rf"^Restarting \S+ .*({pod}|a member's pod is gone)")
         await here.phase("run", "Running")
         await ticket.revoke()
 
@@ -168,8 +167,7 @@ async def test_a_leader_change_does_not_flap_stuck(here: Site) -> None:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
         here.row.says(f"Stuck False {len(flaps)} times {flaps[:1]}")
-        if flaps:
-            raise NotSaid(str(flaps))
+        assert not flaps
 
 
 async def test_the_way_to_the_server_is_cut_again_and_again(here: Site) -> None:
@@ -194,7 +192,7 @@ async def test_the_way_to_the_server_is_cut_again_and_again(here: Site) -> None:
             )
             await here.submit("run", members=100)
             await cut()
-            await here.says("run", "^Running RollComplete 100/100", 120)
+            await here.says("run", "^Running RollComplete 100/100")
             pods = await here.pods("run")
             assert sorted(int(pod["metadata"]["labels"][LABEL_RANK]) for pod in pods) == list(range(100))
     finally:
@@ -212,7 +210,9 @@ async def test_slow_admission_in_one_namespace_does_not_hold_up_another(here: Si
             await asyncio.sleep(3)
             here.row.happens("pod creation takes 2.5 s in one namespace (400 pods); an experiment in another")
             await here.submit("run")
-            await here.says("run", "^Running", 10)  # all 400, 32 at a time, take 31 s
+            await here.says("run", "^Running RollComplete 2/2")
+            made = len(await slow.pods())
+            assert made < 400, "all pods of the slow namespace were made before those of the other"
     finally:
         await here.request("DELETE", f"/api/v1/namespaces/{other}")
 
@@ -283,4 +283,4 @@ async def test_a_terminating_namespace_is_said(here: Site) -> None:
         await here.request("DELETE", f"/api/v1/namespaces/{here.namespace}")
         here.row.happens("the namespace is being deleted, and a member is lost before its turn has come")
         await lose_a_member(here)
-        await here.says("run", "NamespaceGone", 20)
+        await here.says("run", "^Failed NamespaceGone .*because it is being terminated")

@@ -13,7 +13,7 @@ from muster.client import Snapshot
 from muster.kube.paths import core
 from tests.real.site import PROCESSES, Object, Site
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 EXPERIMENTS = 12
 MEMBERS = 3
 KILLS = 36

@@ -1,0 +1,62 @@
+"""Muster beside the JobSet controller: two controllers that start gangs in one namespace leave each other alone."""
+
+from typing import Any
+
+import pytest
+
+from tests.real.jobset import jobset, jobset_controller, jobsets_path, why_not
+from tests.real.site import Site, eventually
+
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(400), pytest.mark.usefixtures("our_servers")]
+
+
+def needs_the_controller() -> None:
+    """Skip where no binary of it is named."""
+    if reason := why_not():
+        pytest.skip(reason)
+
+
+async def state_of(here: Site, name: str) -> tuple[Any, Any]:
+    """How often a JobSet was restarted, and how it ended."""
+    found = await here.get(jobsets_path(here.namespace, name))
+    status = found.get("status", {}) if found else {}
+    return status.get("restarts", 0), status.get("terminalState")
+
+
+async def test_a_jobset_that_fails_and_an_experiment_do_not_move_each_other(here: Site) -> None:
+    here.row.happens("a JobSet in the same namespace is restarted and fails; a member of ours is lost meanwhile")
+    needs_the_controller()
+    async with jobset_controller(here.ground, here.request):
+        await here.submit("run")
+        await here.phase("run", "Running")
+        await here.request("POST", jobsets_path(here.namespace), jobset("other", 2, "*: run 600"))
+        await here.request("POST", jobsets_path(here.namespace), jobset("theirs", 2, "*: run 5, exit 1", restarts=1))
+        here.row.happens("a JobSet beside ours is restarted once and fails, another one runs; we lose a member")
+
+        async def failed() -> bool:
+            return await state_of(here, "theirs") == (1, "Failed")
+
+        await eventually(failed)
+        assert (await here.client.get("run", namespace=here.namespace)).status.epoch == 0
+        pod = (await here.pods("run"))[1]["metadata"]["name"]
+        await here.kubectl("delete", "pod", pod, "--wait=false")
+        await here.says("run", rf"^Restarting \S+ .*rank 1 \({pod}\)")
+        await here.says("run", "^Running RollComplete 2/2 members are ready")
+        assert await state_of(here, "other") == (0, None)
+
+
+async def test_the_service_of_a_jobset_of_the_same_name_is_explained(here: Site) -> None:
+    here.row.happens("a JobSet of the experiment's name has the Service of that name")
+    needs_the_controller()
+    async with jobset_controller(here.ground, here.request):
+        await here.request("POST", jobsets_path(here.namespace), jobset("run", 2, "*: run 600"))
+
+        async def running() -> bool:
+            pods = await here.pods()
+            return len(pods) == 2 and all(pod["status"].get("phase") == "Running" for pod in pods)
+
+        await eventually(running)
+        here.row.happens("a JobSet of the experiment's name has the Service of that name")
+        await here.submit("run")
+        await here.says("run", "^Failed NameTaken Service .*/run .*JobSet")
+        assert await state_of(here, "run") == (0, None)
