@@ -18,6 +18,8 @@ Outcome = Literal["Succeeded", "Failed", "Deadline"]
 
 DEADLINE = "DeadlineExceeded"
 """The end of every reason of a deadline (``muster.state.policies.deadline``)."""
+DELETING = "Deleting"
+"""The reason that stands for the one of the status, which is of the time before the deletion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,22 @@ class Snapshot:
     @property
     def reason(self) -> str:
         """Why it is in this phase, in one word."""
-        return self.status.reason
+        return DELETING if self.deleting and not self.finished else self.status.reason
 
     @property
     def message(self) -> str:
         """What it waits for, or how it ended."""
-        return self.status.message
+        if not self.deleting:
+            return self.status.message
+        finalizers = mapping(self.raw.get("metadata")).get("finalizers")
+        held = ", ".join(map(str, finalizers)) if isinstance(finalizers, list) else ""
+        why = f"being deleted; held by the finalizer {held}" if held else "being deleted"
+        return f"{why}; {self.status.message}" if self.finished and self.status.message else why
+
+    @property
+    def deleting(self) -> bool:
+        """Deletion was asked for, and finalizers hold it: the daemon ends its pods and writes its status no more."""
+        return "deletionTimestamp" in mapping(self.raw.get("metadata"))
 
     @property
     def deadline(self) -> float | None:
@@ -80,7 +92,7 @@ class Snapshot:
             return "Succeeded"
         if self.phase != "Failed":
             return None
-        return "Deadline" if self.reason.endswith(DEADLINE) else "Failed"
+        return "Deadline" if self.status.reason.endswith(DEADLINE) else "Failed"
 
 
 @dataclass(frozen=True, slots=True)

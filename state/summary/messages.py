@@ -6,6 +6,7 @@ They name the rank, the pod and the reason, in that order, because that is what 
 from collections.abc import Iterable
 from itertools import islice
 
+from muster.api.names import CONTAINER
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.context import Context
 from muster.state.plan import Member
@@ -65,6 +66,8 @@ def sentence(cause: Cause) -> str:
         what = f"exited {cause.exit_code}{detail}{label}"
     else:
         what = f"ended: {cause.reason}"
+    if cause.container not in ("", CONTAINER):
+        what += f" in container {cause.container}"
     where = f" on node {cause.node}" if cause.node else ""
     why = f": {cause.message}" if cause.message else ""
     return f"{who} {what}{where}{why}"

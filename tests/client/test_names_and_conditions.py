@@ -90,3 +90,22 @@ def test_a_process_id_is_known_on_a_local_cluster_only() -> None:
     odd = running()
     odd["containerStatuses"][0]["containerID"] = "process://; rm -rf /"
     assert member_of({"status": odd}).process is None
+
+
+def test_an_experiment_that_is_being_deleted_says_so_and_by_whom_it_is_held() -> None:
+    metadata = {"deletionTimestamp": "2026-01-02T03:04:05Z", "finalizers": ["example.test/hold"]}
+    status = {"phase": "Running", "reason": "RollComplete", "message": "2/2 members are ready"}
+    seen = snapshot_of({"metadata": metadata, "status": status})
+    assert (seen.phase, seen.reason) == ("Running", "Deleting")
+    assert seen.message == "being deleted; held by the finalizer example.test/hold"
+
+
+def test_an_experiment_that_has_ended_keeps_its_end_while_it_is_being_deleted() -> None:
+    metadata = {"deletionTimestamp": "2026-01-02T03:04:05Z", "finalizers": None}
+    status = {"phase": "Failed", "reason": "DeadlineExceeded", "message": "not within 6 s"}
+    seen = snapshot_of({"metadata": metadata, "status": status})
+    assert (seen.outcome, seen.reason, seen.message) == (
+        "Deadline",
+        "DeadlineExceeded",
+        "being deleted; not within 6 s",
+    )

@@ -5,6 +5,7 @@ Exit status: 0 if every row is as it should be, 1 if one is not, 3 without Go or
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -21,6 +22,10 @@ from tests.real.stopping import REVOKED
 WORKERS = 6
 """Situations at the same time: most of them wait for clocks."""
 NOTHING_COLLECTED = 5
+INTERRUPTED = 2
+SECONDS_VARIABLE = "MUSTER_REAL_SECONDS"
+SECONDS = 3600.0
+"""For all situations: eight minutes on 2 idle cores. Each of them has a limit of its own, too."""
 
 
 def say(line: str) -> None:
@@ -32,7 +37,11 @@ def main(arguments: list[str]) -> int:
     began = time.monotonic()
     try:
         with ground(say) as (built, supervisor):
-            statuses = [tests("not alone", ("-n", str(WORKERS)), arguments), tests("alone", (), arguments)]
+            limit = time.monotonic() + float(os.environ.get(SECONDS_VARIABLE) or SECONDS)
+            statuses = [
+                tests("not alone", ("-n", str(WORKERS)), arguments, limit),
+                tests("alone", (), arguments, limit),
+            ]
             found = rows.load(Path(built.rows))
             rows.show(found, console)
             for text in supervisor.unexpected:
@@ -62,12 +71,21 @@ def _rights(built: Ground, *, whole: bool) -> bool:
     return not measured.missing and not (whole and measured.unused)
 
 
-def tests(marks: str, options: tuple[str, ...], arguments: list[str]) -> int:
-    """Run the tests with, or without, the mark `alone`."""
+def tests(marks: str, options: tuple[str, ...], arguments: list[str], limit: float) -> int:
+    """Run the tests with, or without, the mark `alone`; at the limit they are killed, with all that they started."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", marks, *options]
     where = [] if any(each.startswith("tests/real/") for each in arguments) else ["tests/real"]
     whole = tether.command([*command, *arguments, *where])  # it ends when this process does
-    return subprocess.run(whole, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False).returncode
+    process = subprocess.Popen(whole, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True)
+    try:
+        return process.wait(max(1.0, limit - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        say(f"the situations did not end in the time they have ({SECONDS_VARIABLE} sets it)")
+        return INTERRUPTED
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 if __name__ == "__main__":

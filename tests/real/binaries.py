@@ -1,27 +1,42 @@
 """Build the real control plane, once, into a cache outside the repository: etcd, the API server and its companions.
 
 Each program is an ordinary Go module, pinned in control_plane/go.mod and go.sum. The cache's folder carries the hash of
-both, so another version is another folder. A finished build is a folder of six files; Go's own build cache (7 GB) is
-kept inside it only while the build runs.
+both, so another version is another folder. A finished build is a folder of five programs; Go's own build cache (7 GB)
+is kept inside it until all are there, so that a build that ran out of time goes on where it was.
+
+``CannotBuild`` is for what the machine lacks: Go, modules, disk, memory, time. What the pins in go.mod get wrong is an
+error like any other.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 MODULE = Path(__file__).parent / "control_plane"
 CACHE_VARIABLE = "MUSTER_REAL_CACHE"
+SECONDS_VARIABLE = "MUSTER_REAL_BUILD_SECONDS"
+BUILD_SECONDS = 2700.0
+"""For everything: five minutes on 2 idle cores, twenty on busy ones."""
+FETCH_SECONDS = 600.0
+"""For all modules (0.1 GB), in one attempt."""
+FETCH_ATTEMPTS = 2
+DISK = 8_000_000_000
+"""Bytes that are free before a build begins: Go's build cache takes 7 GB."""
 CANNOT_BUILD = 3
-"""The exit code of `make real` on a machine without Go, or without a proxy that has the modules."""
+"""The exit code of `make real` where `CannotBuild` is raised."""
 
 PROGRAMS = {
     "etcd": "go.etcd.io/etcd/server/v3",
@@ -31,10 +46,12 @@ PROGRAMS = {
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
 }
 PROGRESS_SECONDS = 15.0
+WANTING = re.compile(r"no space left on device|cannot allocate memory|signal: killed", re.IGNORECASE)
+"""What Go says where the machine has too little."""
 
 
 class CannotBuild(Exception):
-    """The control plane is not there, and this machine cannot build it: no Go, or no way to the modules."""
+    """The control plane is not there, and this machine cannot build it; the text says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +95,76 @@ def build(target: Binaries, programs: list[str]) -> None:
     """Compile programs into the target's folder. Each appears there whole or not at all."""
     go = usable_go()
     target.folder.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix="build-", dir=target.folder))
-    print(
-        f"building Kubernetes {target.kubernetes} and etcd {target.etcd} into {target.folder} "
-        f"(about 20 minutes on 2 cores, once)",
-        flush=True,
+    with _alone(target.folder):
+        programs = [program for program in programs if not (target.folder / program).is_file()]  # another one built it
+        _make_room(target.folder)
+        work = Path(tempfile.mkdtemp(prefix="build-", dir=target.folder))
+        limit = float(os.environ.get(SECONDS_VARIABLE) or BUILD_SECONDS)
+        print(
+            f"building Kubernetes {target.kubernetes} and etcd {target.etcd} into {target.folder} "
+            f"(5 minutes on 2 idle cores, 20 on busy ones; once)",
+            flush=True,
+        )
+        environment = {
+            **os.environ,
+            "CGO_ENABLED": "0",
+            "GOCACHE": str(target.folder / "gocache"),
+            "GOFLAGS": f"-mod=readonly -buildvcs=false -p={os.cpu_count() or 2}",
+            "GOTOOLCHAIN": "local",
+        }
+        deadline = time.monotonic() + limit
+        try:
+            fetch(go, [PROGRAMS[program] for program in programs], environment, min(FETCH_SECONDS, limit))
+            for program in programs:
+                compile_one(go, PROGRAMS[program], work / program, stamps(target.kubernetes), environment, deadline)
+                (work / program).replace(target.folder / program)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(target.folder / "gocache", ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One build at a time in a folder; the kernel releases the lock of a process that is killed."""
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _make_room(folder: Path) -> None:
+    """Remove what builds left behind that were killed, or were of other versions; CannotBuild if the disk is full."""
+    for left in (*folder.glob("build-*"), *(each for each in folder.parent.glob("*/gocache") if each.parent != folder)):
+        shutil.rmtree(left, ignore_errors=True)
+    cached = sum(file.stat().st_size for file in (folder / "gocache").rglob("*") if file.is_file())
+    free = shutil.disk_usage(folder).free
+    if free + cached < DISK:
+        raise CannotBuild(
+            f"{free / 1e9:.1f} GB are free in {folder}, and the build needs {DISK / 1e9:.0f} GB until it is done; "
+            f"{CACHE_VARIABLE} names another place"
+        )
+
+
+def fetch(go: str, packages: list[str], environment: Mapping[str, str], seconds: float) -> None:
+    """Have Go fetch every module; once more where the proxy fails or takes too long."""
+    command = [go, "list", "-deps", *packages]
+    for attempt in range(1, FETCH_ATTEMPTS + 1):
+        try:
+            listed = subprocess.run(
+                command, cwd=MODULE, env=environment, capture_output=True, text=True, check=False, timeout=seconds
+            )
+        except subprocess.TimeoutExpired:
+            said = f"go list did not end within {seconds:.0f} s"
+        else:
+            if listed.returncode == 0:
+                return
+            said = listed.stderr.strip()[-2000:]
+            if re.search(r"go\.sum|go\.mod|checksum", said):
+                raise RuntimeError(f"go list failed:\n{said}")
+        print(f"  modules not fetched, attempt {attempt} of {FETCH_ATTEMPTS}: {said}", flush=True)
+    raise CannotBuild(
+        f"Go cannot fetch the modules; name a proxy that has them in GOPROXY, or set KUBECONFIG to use a cluster. "
+        f"Go said:\n{said}"
     )
-    environment = {
-        **os.environ,
-        "CGO_ENABLED": "0",
-        "GOCACHE": str(target.folder / "gocache"),
-        "GOFLAGS": f"-mod=readonly -buildvcs=false -p={os.cpu_count() or 2}",
-        "GOTOOLCHAIN": "local",
-    }
-    try:
-        for program in programs:
-            compile_one(go, PROGRAMS[program], work / program, stamps(target.kubernetes), environment)
-            (work / program).replace(target.folder / program)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    shutil.rmtree(target.folder / "gocache", ignore_errors=True)
 
 
 def usable_go() -> str:
@@ -126,19 +193,21 @@ def stamps(version: str) -> str:
     return " ".join(["-s -w", *(f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items())])
 
 
-def compile_one(go: str, package: str, output: Path, ldflags: str, environment: dict[str, str]) -> None:
+def compile_one(
+    go: str, package: str, output: Path, ldflags: str, environment: Mapping[str, str], deadline: float
+) -> None:
     """Compile one program, printing how many packages are done; raise with Go's last lines if it fails."""
     nice = ["nice", "-n", "10"] if shutil.which("nice") else []
-    listed = subprocess.run(
-        [go, "list", "-deps", package], cwd=MODULE, env=environment, capture_output=True, text=True, check=False
-    )
-    if listed.returncode != 0:
-        raise unlisted(package, listed.stderr)
-    total = len(listed.stdout.split())
     started = time.monotonic()
     command = [*nice, go, "build", "-v", "-trimpath", "-ldflags", ldflags, "-o", str(output), package]
     process = subprocess.Popen(
-        command, cwd=MODULE, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=MODULE,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Go's compilers end with it
     )
     assert process.stderr is not None
     lines: list[str] = []
@@ -147,30 +216,30 @@ def compile_one(go: str, package: str, output: Path, ldflags: str, environment: 
     try:
         while True:
             try:
-                process.wait(PROGRESS_SECONDS)
+                process.wait(max(0.0, min(PROGRESS_SECONDS, deadline - time.monotonic())))
                 break
             except subprocess.TimeoutExpired:
                 seconds = int(time.monotonic() - started)
-                print(f"  {output.name}: {len(lines)} packages compiled, of {total} at most ({seconds} s)", flush=True)
+                print(f"  {output.name}: {len(lines)} packages compiled ({seconds} s)", flush=True)
+                if time.monotonic() >= deadline:
+                    raise CannotBuild(
+                        f"the build did not end in the time it has ({SECONDS_VARIABLE} sets it). What is compiled is "
+                        f"kept, and the next build goes on from there"
+                    ) from None
     except BaseException:
-        process.terminate()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         process.wait()
         raise
-    reader.join()
+    finally:
+        reader.join()
+        process.stderr.close()
     if process.returncode != 0:
-        raise RuntimeError(f"go build {package} failed:\n{''.join(lines[-30:])}")
+        said = "".join(lines[-30:])
+        if WANTING.search(said):
+            raise CannotBuild(f"this machine has too little memory or disk to build {package}. Go said:\n{said}")
+        raise RuntimeError(f"go build {package} failed:\n{said}")
     print(f"  {output.name}: built in {time.monotonic() - started:.0f} s", flush=True)
-
-
-def unlisted(package: str, errors: str) -> Exception:
-    """The error for a package that cannot be listed: its modules cannot be fetched, or go.mod and go.sum are wrong."""
-    said = errors.strip()[-2000:]
-    if "go.sum" in said or "checksum" in said or "go.mod" in said:
-        return RuntimeError(f"go list {package} failed:\n{said}")
-    return CannotBuild(
-        f"Go cannot fetch the modules of {package}; name a proxy that has them in GOPROXY, or set KUBECONFIG to use "
-        f"a cluster. Go said:\n{said}"
-    )
 
 
 def main() -> int:

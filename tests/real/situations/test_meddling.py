@@ -128,7 +128,7 @@ async def test_the_gang_ends_while_a_finalizer_holds_its_deleted_experiment(here
 
     try:
         await eventually(none)
-        await here.says("run", "deleted")
+        await here.says("run", "^Running Deleting being deleted; held by the finalizer example.test/hold")
     finally:
         await here.kubectl("patch", "experiment", "run", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
 

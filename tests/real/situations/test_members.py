@@ -16,7 +16,7 @@ PATIENCE = 300
 async def test_the_image_of_an_init_container_that_cannot_be_pulled_is_stuck(here: Site) -> None:
     here.row.happens("the image of an init container does not exist")
     await here.submit("run", "*: init-wait ErrImagePull", template=FETCH)
-    pattern = r'^Pending ImagePullBackOff 0/2 programs run; rank [01] .*"registry\.example/fetch:1": not found'
+    pattern = r'^Pending ImagePullBackOff 0/2 programs have started; rank [01] .*"registry\.example/fetch:1": not found'
     await here.is_stuck("run", "ImagePullBackOff", pattern)
 
 
@@ -24,7 +24,7 @@ async def test_an_init_container_that_fails_is_the_cause(here: Site) -> None:
     here.row.happens("the init container of rank 1 exits 2, backoffLimit 0")
     script = "rank=1: init-exit 2\n*: run 600"
     await here.submit("run", script, template=FETCH, restartPolicy={"backoffLimit": 0})
-    await here.says("run", r"^Failed BackoffLimitExceeded no restarts allowed; rank 1 .*exited 2.*fetch")
+    await here.says("run", r"^Failed BackoffLimitExceeded no restarts allowed; rank 1 .*exited 2 in container fetch")
 
 
 async def test_ranks_that_end_while_others_run_on_are_said_and_stuck_after_five_minutes(here: Site) -> None:

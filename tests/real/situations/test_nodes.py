@@ -28,14 +28,14 @@ async def test_an_unschedulable_member_without_a_clock_is_stuck(here: Site) -> N
 async def test_an_image_that_cannot_be_pulled_is_said(here: Site) -> None:
     here.row.happens("the image does not exist (ErrImagePull, ImagePullBackOff)")
     await here.submit("run", "*: wait ErrImagePull")
-    await here.says("run", r"^Pending ImagePullBackOff 0/2 programs run; rank [01] .*: not found")
+    await here.says("run", r"^Pending ImagePullBackOff 0/2 programs have started; rank [01] .*: not found")
 
 
 async def test_an_image_that_cannot_be_pulled_is_stuck(here: Site) -> None:
     here.row.happens("the image does not exist; condition Stuck")
     await here.submit("run", "*: wait ErrImagePull")
     await here.is_stuck(
-        "run", "ImagePullBackOff", r"^Pending ImagePullBackOff 0/2 programs run; rank [01] .*: not found"
+        "run", "ImagePullBackOff", r"^Pending ImagePullBackOff 0/2 programs have started; rank [01] .*: not found"
     )
 
 

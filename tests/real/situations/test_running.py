@@ -57,7 +57,7 @@ async def test_a_rank_that_never_calls_is_named_and_the_clock_ends_it(here: Site
         members=3,
         clocks={"assembly": {"after": "60s", "action": "Fail"}},
     )
-    missing = r"2/3 ranks arrived, missing rank 1 \(absent-worker-"
+    missing = r"2/3 ranks arrived[,;] missing rank 1 \(absent-worker-"
     await here.is_stuck("absent", "RanksMissing", f"^Assembling RanksMissing {missing}", LONG)
     await here.says("absent", f"^Failed AssemblyDeadlineExceeded {missing}", LONG)
 
