@@ -102,8 +102,8 @@ class Demo:
     async def _kill_one(self, name: str) -> None:
         """Kill a worker with SIGKILL once training is under way."""
         async with contextlib.aclosing(self._client.logs(name, (0,), follow=True)) as lines:
-            async for _, line in lines:
-                if (found := re.match(r"step +(\d+)", line)) and int(found[1]) >= KILL_STEP:
+            async for line in lines:
+                if (found := re.match(r"step +(\d+)", line.text)) and int(found[1]) >= KILL_STEP:
                     break
         member = next(m for m in await self._client.members(name) if m.rank == VICTIM)
         if member.process is not None:

@@ -6,6 +6,7 @@
 from muster.client.client import Client
 from muster.client.errors import LogsGone, NoCluster, NoSuchExperiment, NoSuchRank, NotInstalled, Vanished, WaitTimeout
 from muster.client.explanation import EventSummary, Explanation
+from muster.client.loglines import LogLine, LogNote
 from muster.client.member import Member
 from muster.client.snapshot import ExperimentChange, Outcome, Snapshot
 from muster.client.until import Until
@@ -15,6 +16,8 @@ __all__ = [
     "EventSummary",
     "ExperimentChange",
     "Explanation",
+    "LogLine",
+    "LogNote",
     "LogsGone",
     "Member",
     "NoCluster",

@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
@@ -22,7 +23,9 @@ from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
 from muster.client.cluster_choice import connect
 from muster.client.errors import NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
 from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first
-from muster.client.logs import GangLog, RankLine, newest
+from muster.client.follow import FollowedLog
+from muster.client.loglines import LogLine
+from muster.client.logs import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.member import Member, MemberChange, member_of, members_of
 from muster.client.names import name_for
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, snapshot_of
@@ -232,16 +235,23 @@ class Client:
         *,
         follow: bool = False,
         previous: bool = False,
+        epoch: int | None = None,
         tail: int | None = None,
+        since: float | datetime | None = None,
+        at_once: int = AT_ONCE,
         namespace: str | None = None,
-    ) -> AsyncGenerator[RankLine, None]:
-        """The log of the gang or of some ranks as (rank, line); see ``muster.client.logs``.
+        noted: Noted = lambda _note: None,
+    ) -> AsyncGenerator[LogLine, None]:
+        """The log of the gang or of some ranks, by time; see ``muster.client.logs`` and ``muster.client.follow``.
 
-        Raises ``NoSuchExperiment``.
+        ``since`` is a moment, or the last so many seconds. ``noted`` is called with ranks that are not read, and why.
+        Raises ``NoSuchExperiment``, ``NoSuchRank`` where nothing is logged yet, and ``LogsGone``.
         """
+        if follow and (previous or epoch is not None):
+            raise ValueError("an epoch that has ended cannot be followed: leave follow, or previous and epoch, out")
         seen = await self.get(name, namespace=namespace)
-        log = GangLog(self.resources, seen.namespace, seen.name, seen.uid, ranks, tail)
-        lines = log.follow() if follow else log.previous() if previous else log.read()
+        log = GangLog(self.resources, seen, LogChoice(frozenset(ranks), epoch, tail, since, max(1, at_once)), noted)
+        lines = FollowedLog(log).lines() if follow else log.previous() if previous else log.read()
         async with contextlib.aclosing(lines) as stream:
             async for line in stream:
                 yield line

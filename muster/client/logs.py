@@ -1,26 +1,51 @@
-"""The log of a gang: the lines of all ranks or of some, each with its rank.
+"""The log of a gang: the lines of all ranks or of some, merged by time.
 
-A followed log continues over gang restarts: the pods of a new epoch are added as their containers start. It ends when
-the experiment has finished and every line of its pods was delivered.
+What cannot be read is named: a rank without a pod, a container that has not started, a rank beyond those that are
+read. ``muster.client.follow`` goes on from here.
 """
 
-import asyncio
-import contextlib
-from collections.abc import AsyncGenerator, Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
 
-from muster.api.errors import Invalid, NotFound
+from muster.api.errors import ApiError, Forbidden, Invalid, NotFound
+from muster.api.values.rank_ranges import from_ranges
 from muster.client.errors import LogsGone, NoSuchRank
+from muster.client.loglines import Lines, LogLine, LogNote, LogStart, merged
 from muster.client.member import Member, member_of, members_of
-from muster.client.podlog import PodLog
-from muster.client.snapshot import experiments_path, snapshot_of
-from muster.kube.listwatch.changes import changes
+from muster.client.podlog import PodLog, Stamped
+from muster.client.snapshot import Snapshot
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 
-RankLine = tuple[int, str]
-WAITING_LINES = 1000
-"""Lines that are buffered for a slow reader; beyond that, the streams wait."""
+AT_ONCE = 50
+"""Logs that are read at the same time, each over a connection of its own."""
+
+Noted = Callable[[LogNote], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LogChoice:
+    """Which lines: of which ranks (empty: all), of which epoch (None: the latest), and from where.
+
+    ``at_once`` logs are read at the same time.
+    """
+
+    ranks: Collection[int] = ()
+    epoch: int | None = None
+    tail: int | None = None
+    since: float | datetime | None = None
+    at_once: int = AT_ONCE
+
+    @property
+    def start(self) -> LogStart:
+        """Where each log begins."""
+        return LogStart(self.tail, self.since)
+
+    def chosen(self, member: Member) -> bool:
+        """Whether the member's log is wanted."""
+        return member.rank >= 0 and (not self.ranks or member.rank in self.ranks)
 
 
 def newest(members: Iterable[Member]) -> dict[int, Member]:
@@ -33,122 +58,120 @@ def newest(members: Iterable[Member]) -> dict[int, Member]:
     return dict(sorted(best.items()))
 
 
-@dataclass(slots=True)
 class GangLog:
-    """The log of the experiment ``name`` with that uid. ``ranks`` limits it; empty means all."""
+    """The log of the experiment ``seen``. ``noted`` is called with whatever is not read, and why."""
 
-    resources: ResourceClient
-    namespace: str
-    name: str
-    uid: str
-    ranks: Collection[int] = ()
-    tail: int | None = None
-    _queue: asyncio.Queue[RankLine | BaseException | None] = field(default_factory=lambda: asyncio.Queue(WAITING_LINES))
-    _streams: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    def __init__(self, resources: ResourceClient, seen: Snapshot, choice: LogChoice, noted: Noted) -> None:
+        self.resources = resources
+        self.seen = seen
+        self.choice = choice
+        self.noted = noted
 
-    async def read(self) -> AsyncGenerator[RankLine, None]:
-        """What was written until now, rank by rank. Raises ``NoSuchRank`` if no container has started."""
-        chosen = [m for m in newest(await self._members()).values() if self._selected(m)]
-        started = [member for member in chosen if member.started]
+    async def read(self) -> AsyncGenerator[LogLine, None]:
+        """What was written until now.
+
+        Raises ``NoSuchRank`` if no container has started, ``LogsGone`` for an epoch without pods.
+        """
+        of_epoch = self.of_epoch(await self.members())
+        started = [member for member in of_epoch.values() if member.started]
         if not started:
-            raise NoSuchRank(self._no_log_reason(chosen))
-        for member in started:
-            with contextlib.suppress(NotFound):
-                async for line in self._log(member).read(tail=self.tail):
-                    yield member.rank, line
+            raise self._no_log(of_epoch)
+        self.note_absent(of_epoch, sorted(self.choice.ranks or range(self.seen.status.size)))
+        async with aclosing(self.merge([(member, self.log_of(member)) for member in started])) as lines:
+            async for line in lines:
+                yield line
 
-    async def previous(self) -> AsyncGenerator[RankLine, None]:
+    async def previous(self) -> AsyncGenerator[LogLine, None]:
         """What was written in the previous epoch, as far as it is kept. Raises ``LogsGone`` if it is not."""
-        members = await self._members()
-        current = {rank: member.epoch for rank, member in newest(members).items()}
-        older = newest(m for m in members if m.epoch < current[m.rank])
+        members = await self.members()
+        latest = max((member.epoch for member in members), default=0)
+        older = newest(member for member in members if member.epoch < latest)
+        chosen = {rank: older.get(rank, member) for rank, member in newest(members).items()}
+        sources = [(member, self.log_of(member)) for member in chosen.values() if self.choice.chosen(member)]
         read = False
-        for rank, member in newest(members).items():
-            if not self._selected(member):
-                continue
-            log = self._log(older.get(rank, member))
-            with contextlib.suppress(NotFound, Invalid):
-                async for line in log.read(tail=self.tail, previous=rank not in older):
-                    read = True
-                    yield rank, line
+        async with aclosing(self.merge(sources, restarted=frozenset(chosen) - frozenset(older))) as lines:
+            async for line in lines:
+                read = True
+                yield line
         if not read:
-            raise LogsGone(
-                f"experiment {self.namespace}/{self.name}: no log of an earlier epoch is kept: its pods are gone, and "
-                f"Kubernetes drops a log with its pod; `muster explain {self.name}` says how that epoch ended"
-            )
+            raise self._gone("of an earlier epoch")
 
-    async def follow(self) -> AsyncGenerator[RankLine, None]:
-        """What was written and what is written until the experiment has finished."""
-        tasks = [
-            asyncio.create_task(self._pods(), name=f"log-pods/{self.name}"),
-            asyncio.create_task(self._end(), name=f"log-end/{self.name}"),
-        ]
-        try:
-            while (entry := await self._queue.get()) is not None:
-                if isinstance(entry, BaseException):
-                    raise entry
-                yield entry
-        finally:
-            every = [*tasks, *self._streams.values()]
-            for task in every:
-                task.cancel()
-            await asyncio.gather(*every, return_exceptions=True)
-
-    async def _pods(self) -> None:
-        stream = changes(self.resources.transport, core(self.namespace, "pods"), members_of(self.uid))
-        try:
-            async with contextlib.aclosing(stream):
-                async for change in stream:
-                    if change.kind != "DELETED":
-                        self._start_stream(member_of(change.object))
-        except Exception as error:  # noqa: BLE001 - raised in the reader
-            await self._queue.put(error)
-
-    async def _end(self) -> None:
-        """End the log once the experiment has finished and the last line of every pod was delivered."""
-        chosen = {"fieldSelector": f"metadata.name={self.name}"}
-        stream = changes(self.resources.transport, experiments_path(self.namespace), chosen)
-        try:
-            async with contextlib.aclosing(stream):
-                async for change in stream:
-                    seen = snapshot_of(change.object)
-                    if change.kind == "DELETED" or seen.uid != self.uid or seen.finished:
-                        break
-            for member in await self._members():
-                self._start_stream(member)
-            await asyncio.gather(*self._streams.values(), return_exceptions=True)
-            await self._queue.put(None)
-        except Exception as error:  # noqa: BLE001 - raised in the reader
-            await self._queue.put(error)
-
-    def _start_stream(self, member: Member) -> None:
-        if member.uid in self._streams or not member.started or not self._selected(member):
-            return
-        self._streams[member.uid] = asyncio.create_task(self._stream(member), name=f"log/{member.pod}")
-
-    async def _stream(self, member: Member) -> None:
-        try:
-            async for line in self._log(member).follow(tail=self.tail):
-                await self._queue.put((member.rank, line))
-        except Exception as error:  # noqa: BLE001 - raised in the reader
-            await self._queue.put(error)
-
-    async def _members(self) -> list[Member]:
-        pods = await self.resources.list(core(self.namespace, "pods"), members_of(self.uid))
+    async def members(self) -> list[Member]:
+        """The members that have a pod, of every epoch."""
+        pods = await self.resources.list(core(self.seen.namespace, "pods"), members_of(self.seen.uid))
         return [member_of(pod) for pod in pods]
 
-    def _log(self, member: Member) -> PodLog:
-        return PodLog(self.resources, self.namespace, member.pod)
+    def of_epoch(self, members: Collection[Member]) -> dict[int, Member]:
+        """The chosen ranks' members of the epoch that is read. Raises ``LogsGone`` where that epoch has no pods."""
+        epoch = self.choice.epoch
+        if epoch is None:
+            epoch = max((member.epoch for member in members), default=0)
+        elif all(member.epoch != epoch for member in members):
+            raise self._gone(f"of epoch {epoch}")
+        return newest(m for m in members if m.epoch == epoch and self.choice.chosen(m))
 
-    def _selected(self, member: Member) -> bool:
-        return member.rank >= 0 and (not self.ranks or member.rank in self.ranks)
+    def log_of(self, member: Member) -> PodLog:
+        """The log of a member's pod."""
+        return PodLog(self.resources, self.seen.namespace, member.pod)
 
-    def _no_log_reason(self, chosen: list[Member]) -> str:
-        who = f"experiment {self.namespace}/{self.name}"
-        if chosen:
-            first = chosen[0]
+    def merge(self, sources: Collection[tuple[Member, PodLog]], *, restarted: Collection[int] = ()) -> Lines:
+        """The logs until now by time. Of a rank in ``restarted`` it is the log of its container's previous run."""
+        size, at_once = len(sources), self.choice.at_once
+        if size > at_once:
+            ranks = tuple(sorted(member.rank for member, _ in sources))
+            self.noted(LogNote(ranks, f"{size} logs are read, {at_once} at a time, before the first line is printed"))
+        return merged([self._read(member, log, member.rank in restarted) for member, log in sources], at_once)
+
+    async def _read(self, member: Member, log: PodLog, previous: bool) -> Lines:
+        try:
+            async with aclosing(log.read(self.choice.start, previous=previous)) as lines:
+                async for stamped in lines:
+                    yield line_of(member, stamped)
+        except NotFound:
+            self.noted(LogNote((member.rank,), f"its pod {member.pod} is gone, and its log with it"))
+        except Invalid as error:
+            if not previous:  # a container that was never restarted has no previous run
+                self.noted(LogNote((member.rank,), error.message))
+        except Forbidden:
+            raise
+        except ApiError as error:  # a node that is down keeps no other rank's log from being read
+            self.noted(LogNote((member.rank,), f"cannot be read: {error.message}", failed=True))
+
+    def note_absent(self, found: dict[int, Member], ranks: Iterable[int]) -> None:
+        """Say why some of ``ranks`` have no log, each reason once."""
+        reasons: dict[str, list[int]] = {}
+        done = frozenset(from_ranges(self.seen.status.completed, self.seen.status.size))
+        for rank in ranks:
+            member = found.get(rank)
+            if member is None or not member.started:
+                reasons.setdefault(_why(member, rank in done), []).append(rank)
+        for why, absent in reasons.items():
+            self.noted(LogNote(tuple(absent), why))
+
+    def _no_log(self, found: dict[int, Member]) -> NoSuchRank:
+        name = self.seen.name
+        who = f"experiment {self.seen.namespace}/{name}"
+        if found:
+            first = next(iter(found.values()))
             why = f": {first.why}" if first.why else ""
-            return f"{who}: nothing is logged yet: rank {first.rank} ({first.pod}) is {first.state}{why}"
-        ranks = ", ".join(map(str, self.ranks))
-        what = f"rank {ranks} has no pod" if self.ranks else "it has no pods"
-        return f"{who}: {what} now; `muster get {self.name}` shows its members, `muster explain {self.name}` says why"
+            return NoSuchRank(f"{who}: nothing is logged yet: rank {first.rank} ({first.pod}) is {first.state}{why}")
+        ranks = ", ".join(map(str, sorted(self.choice.ranks)))
+        what = f"rank {ranks} has no pod" if self.choice.ranks else "it has no pods"
+        return NoSuchRank(f"{who}: {what} now; `muster get {name}` shows its members, `muster explain {name}` says why")
+
+    def _gone(self, what: str) -> LogsGone:
+        return LogsGone(
+            f"experiment {self.seen.namespace}/{self.seen.name}: no log {what} is kept: its pods are gone, and "
+            f"Kubernetes drops a log with its pod; `muster explain {self.seen.name}` says how that epoch ended"
+        )
+
+
+def _why(member: Member | None, done: bool) -> str:
+    if member is None:
+        return "it has succeeded, and its pod is gone" if done else "there is no pod"
+    return f"nothing is logged yet: {member.state}" + (f": {member.why}" if member.why else "")
+
+
+def line_of(member: Member, stamped: Stamped) -> LogLine:
+    """A line of that member."""
+    return LogLine(member.rank, stamped[1], member.group, member.epoch, member.pod, stamped[0])

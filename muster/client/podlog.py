@@ -1,18 +1,20 @@
 """The log of one pod.
 
-It is followed with the server's timestamps, so that it can resume after a broken connection: Kubernetes resumes at a
+It is read with the server's timestamps, so that it can resume after a broken connection: Kubernetes resumes at a
 whole second (core/v1 PodLogOptions.sinceTime), and the lines of that second that were delivered already are dropped.
 """
 
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
 from random import SystemRandom
 
 from muster.api.errors import ApiError, Invalid, NotFound
 from muster.api.names import CONTAINER
+from muster.api.values.timestamps import whole_time
+from muster.client.loglines import LogStart, nanoseconds
 from muster.client.member import Member, member_of
 from muster.kube.backoff import Backoff
 from muster.kube.paths import core
@@ -23,46 +25,54 @@ LONGEST_PAUSE = 30.0
 """Seconds between a broken stream and the next attempt: doubled while no line comes."""
 SILENCE = 60.0
 """Seconds that a read may be silent; a followed log has no limit."""
+TOO_LONG = "TooLong"
+"""Reason of an error: a line is longer than is read. It would be met again after every new connection."""
+
+Stamped = tuple[str, str]
+"""A time (RFC 3339; empty where the kubelet gives none) and a line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PodLog:
-    """Reads the log of a pod's main container."""
+    """Reads the log of a pod's main container. What ``read`` has delivered, a later ``follow`` does not repeat."""
 
     resources: ResourceClient
     namespace: str
     pod: str
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _point: "_ResumePoint" = field(default_factory=lambda: _ResumePoint())
 
-    async def read(self, *, tail: int | None = None, previous: bool = False) -> AsyncIterator[str]:
+    async def read(self, start: LogStart, *, previous: bool = False) -> AsyncGenerator[Stamped, None]:
         """What was written until now. Raises ``NotFound`` or ``Invalid`` where there is no such log."""
-        params = {"container": CONTAINER} | ({"tailLines": str(tail)} if tail is not None else {})
+        params = {"container": CONTAINER, "timestamps": "true", **start.params()}
         if previous:
             params["previous"] = "true"
         async with self.resources.transport.lines(self._path, params=params, silence=SILENCE) as lines:
             async for line in lines:
-                yield _text(line)
+                stamped = _parted(line)
+                self._point.new(stamped)
+                yield stamped
 
-    async def follow(self, *, tail: int | None = None) -> AsyncIterator[str]:
+    async def follow(self, start: LogStart) -> AsyncGenerator[Stamped, None]:
         """What was written and what is written, until the container has ended or its pod is deleted."""
-        point = _ResumePoint()
         backoff = Backoff(RESUME_PAUSE, LONGEST_PAUSE, SystemRandom())
         over = False  # checked before a stream is opened: nothing is written after the end
         while True:
-            params = {"container": CONTAINER, "follow": "true", "timestamps": "true", **point.resume(tail)}
+            params = {"container": CONTAINER, "follow": "true", "timestamps": "true", **self._point.resume(start)}
             broken = False
             try:
                 async with self.resources.transport.lines(self._path, params=params, silence=math.inf) as lines:
                     async for line in lines:
                         backoff.reset()
-                        if point.new(line):
-                            yield _text(line.partition(b" ")[2])
+                        stamped = _parted(line)
+                        if self._point.new(stamped):
+                            yield stamped
             except NotFound:
                 return
             except Invalid:
                 pass  # the container waits to start
             except ApiError as error:
-                if error.status and error.status < 500:
+                if (error.status and error.status < 500) or error.reason == TOO_LONG:
                     raise
                 broken = True
             if over and not broken:
@@ -93,39 +103,36 @@ class _ResumePoint:
     """How far a log has been delivered: the time of the last line, and the number of lines with that time."""
 
     def __init__(self) -> None:
-        self._last = ""
-        self._stamp = ""
+        self._last: int | None = None
         self._count = 0
         self._repeated = 0
+        self._catching_up = False
 
-    def resume(self, tail: int | None) -> dict[str, str]:
+    def resume(self, start: LogStart) -> dict[str, str]:
         """Query parameters to resume from here; the server repeats the lines of the last whole second."""
         self._repeated = 0
-        if self._last:
-            return {"sinceTime": self._stamp.partition(".")[0].rstrip("Z") + "Z"}
-        return {} if tail is None else {"tailLines": str(tail)}
+        self._catching_up = self._last is not None
+        return start.params() if self._last is None else {"sinceTime": whole_time(self._last // 1_000_000_000)}
 
-    def new(self, line: bytes) -> bool:
+    def new(self, stamped: Stamped) -> bool:
         """Whether this line was not delivered yet; it counts as delivered from now on."""
-        stamp = line.partition(b" ")[0].decode("ascii", "replace")
-        at = _sortable(stamp)
-        if at < self._last:
-            return False
-        if at > self._last:
-            self._last, self._stamp, self._count, self._repeated = at, stamp, 1, 1
+        at = nanoseconds(stamped[0])
+        if at is None:
             return True
-        self._repeated += 1
-        if self._repeated <= self._count:
-            return False
-        self._count = self._repeated
+        if self._catching_up and self._last is not None:
+            if at < self._last:
+                return False
+            if at == self._last:
+                self._repeated += 1
+                if self._repeated <= self._count:
+                    return False
+        self._catching_up = False  # from here on a smaller time is a step of the node's clock, and no repetition
+        self._last, self._count = at, self._count + 1 if at == self._last else 1
         return True
 
 
-def _sortable(stamp: str) -> str:
-    """An RFC 3339 time in UTC with nine digits of a second: such texts sort by time."""
-    seconds, _, fraction = stamp.rstrip("Z").partition(".")
-    return f"{seconds}.{fraction:0<9}"
-
-
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", "replace").rstrip("\r")
+def _parted(line: bytes) -> Stamped:
+    """Time and text of a line; a message of the kubelet itself has no time."""
+    text = line.decode("utf-8", "replace").rstrip("\r")
+    stamp, _, rest = text.partition(" ")
+    return (stamp, rest) if nanoseconds(stamp) is not None else ("", text)

@@ -139,18 +139,18 @@ def test_data_for_programs_stays_the_same_data(value: object) -> None:
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        (f"loss{EVIL}", "[3] loss" + "\ufffd[2J\ufffd]0;owned\ufffd\ufffd31m\ufffd"),
-        ("a\tb", "[3] a\tb"),
-        ("10%\r50%\r100%\r", "[3] 100%"),
-        ("10%\r50%", "[3] 50%"),
+        (f"loss{EVIL}", "rank 3 | loss" + "\ufffd[2J\ufffd]0;owned\ufffd\ufffd31m\ufffd"),
+        ("a\tb", "rank 3 | a\tb"),
+        ("10%\r50%\r100%\r", "rank 3 | 100%"),
+        ("10%\r50%", "rank 3 | 50%"),
     ],
 )
 def test_a_log_line_is_printable_on_a_terminal_and_unchanged_elsewhere(
     monkeypatch: pytest.MonkeyPatch, line: str, shown: str
 ) -> None:
-    assert log_line(3, line, prefixed=True) == f"[3] {line}"
+    assert log_line(line, "rank 3 | ") == f"rank 3 | {line}"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert log_line(3, line, prefixed=True) == shown
+    assert click.unstyle(log_line(line, "rank 3 | ")) == shown
 
 
 def test_what_was_missed_is_replaced_before_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,7 @@ def test_success(muster: Muster, manifest: Callable[..., Path], tmp_path: Path) 
     process = muster("run", manifest("echo member $JAXOPERATOR_PROCESS_ID"))
     out, err = process.communicate()
     assert process.returncode == 0, err
-    assert out == "[0] member 0\n"
+    assert out == "rank 0 | member 0\n"
     assert "Succeeded" in err.splitlines()[-1]
     assert processes_of(tmp_path / "home") == []
     assert list((tmp_path / "home/runs").iterdir()) == []
@@ -132,7 +132,7 @@ def test_a_run_with_a_template_succeeds_with_its_main_containers(muster: Muster,
     file.write_text(TEMPLATED)
     out, err = muster("run", file).communicate()
     assert "Succeeded" in err.splitlines()[-1], err
-    assert out == "[0] member number 0, prepared\n"
+    assert out == "rank 0 | member number 0, prepared\n"
     assert processes_of(tmp_path / "home") == []
 
 
@@ -141,7 +141,7 @@ def test_failure_shows_the_failing_ranks_last_lines(muster: Muster, manifest: Ca
     process = muster("run", manifest(command))
     out, err = process.communicate()
     assert process.returncode == 1, err
-    assert "[1] member 1\n" in out
+    assert "rank 1 | member 1\n" in out
     assert "exited 1" in err
 
 
@@ -208,7 +208,7 @@ def test_a_program_runs_without_a_manifest(muster: Muster, tmp_path: Path) -> No
     process = muster("run", "-n", 2, "--", "python3", "hello.py", "--name", "a  b", "$(MUSTER_RANK)")
     out, err = process.communicate()
     assert process.returncode == 0, err
-    assert out == "[0] 0 2 ['--name', 'a  b', '$(MUSTER_RANK)']\n"
+    assert out == "rank 0 | 0 2 ['--name', 'a  b', '$(MUSTER_RANK)']\n"
     assert "submitted default/hello-" in err
 
 
@@ -243,7 +243,7 @@ def test_pods_get_the_callers_python_environment_and_directory(muster: Muster, t
     )
     out, err = process.communicate()
     assert process.returncode == 0, err
-    shown = json.loads(out.removeprefix("[0] "))
+    shown = json.loads(out.removeprefix("rank 0 | "))
     assert shown == [str(tmp_path), "yes", str(tmp_path), "--xla_x=1 --xla_y=2", "3", "a b", "0"]
     assert f"begin in {tmp_path}; python3 is {active / 'python3'}" in err
     assert "changed in it: GIVEN (set by --env); JAXOPERATOR_PROCESS_ID (set by Muster)" in err
@@ -273,6 +273,6 @@ def test_a_mistyped_file_is_not_restarted(muster: Muster, manifest: Callable[...
     process = muster("run", manifest("python3 tarin.py", restarts=3))
     out, err = process.communicate()
     assert process.returncode == 1, err
-    assert len([line for line in out.splitlines() if line.startswith("[0]")]) <= 1
+    assert len([line for line in out.splitlines() if line.startswith("rank 0 |")]) <= 1
     assert "not restarted: " in err.splitlines()[-1]
     assert "tarin.py" in err.splitlines()[-1]

@@ -122,7 +122,7 @@ def test_each_change_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         "Assembling 1 restart: 0/2 ranks arrived",
         "Assembling 1 restart: 1/2 ranks arrived",
     ]
-    assert printed.out == "[0] loss 0.5\n"
+    assert printed.out == "rank 0 | loss 0.5\n"
 
 
 def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,11 +122,16 @@ def test_logs_of_all_ranks_and_of_one(call: Call, server: LocalServer, mine: str
     for rank in (0, 1):
         server.pod(f"pod-{rank}", labels(mine, rank), **ended(0))
         server.print(f"pod-{rank}", "one", "two", ends=True)
-    assert call("logs", mine).stdout == "[0] one\n[0] two\n[1] one\n[1] two\n"
+    assert call("logs", mine).stdout == "rank 0 | one\nrank 1 | one\nrank 0 | two\nrank 1 | two\n"
     assert call("logs", mine, "--rank", 1, "--tail", 1).stdout == "two\n"
     assert call("logs", mine, "--rank", 7).exit_code == 1
     server.status(mine, phase="Succeeded")
-    assert sorted(call("logs", mine, "-f").stdout.splitlines()) == ["[0] one", "[0] two", "[1] one", "[1] two"]
+    assert sorted(call("logs", mine, "-f").stdout.splitlines()) == [
+        "rank 0 | one",
+        "rank 0 | two",
+        "rank 1 | one",
+        "rank 1 | two",
+    ]
 
 
 def test_wait_exits_with_what_it_waited_for(call: Call, server: LocalServer, mine: str) -> None:

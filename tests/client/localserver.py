@@ -18,15 +18,22 @@ from muster.local.apiserver.errors import ApiError
 from muster.local.kubeconfig import write_kubeconfig
 
 TOKEN = "for tests"
+FIRST_SECOND = 1_767_225_600
+"""The start of 2026, when containers print their first line."""
 
 
 class Logs:
-    """Container output by pod name; a followed log ends when it is closed. Times are one second apart."""
+    """Container output by pod name; a followed log ends when it is closed.
+
+    Line n is of second n; ``@7 text`` is of second 7. ``most`` is the largest number of logs that were open at once.
+    """
 
     def __init__(self) -> None:
         self.lines: dict[str, list[str]] = {}
         self.closed: set[str] = set()
         self.more = asyncio.Event()
+        self.open = 0
+        self.most = 0
 
     async def read(
         self,
@@ -44,15 +51,22 @@ class Logs:
         if name not in self.lines:
             raise FileNotFoundError(name)
         sent = max(0, len(self.lines[name]) - tail) if tail is not None else 0
-        while True:
-            for number, line in enumerate(self.lines[name][sent:], sent):
-                stamp = f"2026-01-01T00:00:{number:02}.5Z " if timestamps else ""
-                yield f"{stamp}{line}\n".encode()
-            sent = len(self.lines[name])
-            if not follow or name in self.closed:
-                return
-            self.more.clear()
-            await self.more.wait()
+        self.open += 1
+        self.most = max(self.most, self.open)
+        try:
+            while True:
+                for number, line in enumerate(self.lines[name][sent:], sent):
+                    second, text = (line[1:].split(" ", 1)) if line.startswith("@") else (str(number), line)
+                    if since is None or FIRST_SECOND + int(second) + 0.5 >= since:
+                        stamp = f"2026-01-01T00:00:{int(second):02}.5Z " if timestamps else ""
+                        yield f"{stamp}{text}\n".encode()
+                sent = len(self.lines[name])
+                if not follow or name in self.closed:
+                    return
+                self.more.clear()
+                await self.more.wait()
+        finally:
+            self.open -= 1
 
 
 class LocalServer:
@@ -126,6 +140,11 @@ class LocalServer:
             self.logs.more.set()
 
         self.do(write)
+
+    @property
+    def most_logs(self) -> int:
+        """The largest number of logs that were read at the same time."""
+        return self.logs.most
 
     async def _start(self) -> None:
         self._api = ApiServer(None, token=TOKEN)

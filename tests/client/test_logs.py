@@ -3,26 +3,165 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from muster.api.errors import Invalid, NotFound, Unreachable
-from muster.client import Client, LogsGone, NoSuchRank
+from muster.api.errors import ApiError, Invalid, NotFound, Unreachable
+from muster.client import Client, LogLine, LogNote, LogsGone, NoSuchRank
+from muster.client.loglines import LogStart, nanoseconds
 from muster.client.podlog import PodLog
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Answer
-from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
+from tests.client.localserver import FIRST_SECOND, MANIFEST, LocalServer, ended, labels, running
 
 
-async def test_logs_are_read_rank_by_rank(client: Client, server: LocalServer) -> None:
+async def read(lines: AsyncIterator[LogLine]) -> list[tuple[int, str]]:
+    return [(line.rank, line.text) async for line in lines]
+
+
+async def test_logs_of_all_ranks_are_merged_by_time(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
-    for rank in (1, 0):
+    for rank, lines in ((1, ("@2 b", "@4 d", "@4 e")), (0, ("@1 a", "@3 c", "@5 f"))):
         server.pod(f"pod-{rank}", labels("mine", rank), **running())
-        server.print(f"pod-{rank}", "one", "two", ends=True)
+        server.print(f"pod-{rank}", *lines, ends=True)
     server.pod("theirs", labels("other", 0), **running())
-    assert [line async for line in client.logs("mine")] == [(0, "one"), (0, "two"), (1, "one"), (1, "two")]
-    assert [line async for line in client.logs("mine", [1], tail=1)] == [(1, "two")]
+    merged = [(0, "a"), (1, "b"), (0, "c"), (1, "d"), (1, "e"), (0, "f")]
+    assert await read(client.logs("mine")) == merged
+    assert await read(client.logs("mine", [1], tail=1)) == [(1, "e")]
+    assert await read(client.logs("mine", since=datetime(2026, 1, 1, 0, 0, 4, tzinfo=UTC))) == merged[3:]
+    assert await read(client.logs("mine", since=60.0)) == [], "the last minute, not the year it was written in"
+    first = await anext(client.logs("mine"))
+    assert (first.group, first.epoch, first.pod, first.time) == ("worker", 0, "pod-0", "2026-01-01T00:00:01.5Z")
+
+
+async def test_more_ranks_than_are_read_at_once_are_merged_all_the_same(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    for rank in range(7):
+        server.pod(f"pod-{rank}", labels("mine", rank), **ended(0))
+        server.print(f"pod-{rank}", *(f"@{second} {second}" for second in range(rank, 28, 7)), ends=True)
+    notes: list[LogNote] = []
+    lines = await read(client.logs("mine", at_once=3, noted=notes.append))
+    assert [text for _, text in lines] == [str(second) for second in range(28)]
+    assert server.most_logs <= 3
+    assert [str(note) for note in notes] == [
+        "ranks 0-6: 7 logs are read, 3 at a time, before the first line is printed"
+    ]
+
+
+async def test_of_a_large_gang_the_lowest_ranks_are_followed_and_the_others_are_named(
+    client: Client, server: LocalServer
+) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.status("mine", phase="Running", ready="6/6")
+    for rank in reversed(range(6)):
+        server.pod(f"pod-{rank}", labels("mine", rank), **running())
+        server.print(f"pod-{rank}", "@1 written before")
+    notes: list[LogNote] = []
+    lines = client.logs("mine", follow=True, at_once=2, noted=notes.append)
+    assert [(await anext(lines)).rank for _ in range(2)] == [0, 1]
+    assert [str(note) for note in notes] == [
+        "ranks 2-5: not followed: at most 2 logs are followed at once; --rank chooses others, --at-once raises it"
+    ]
+    for rank in range(6):
+        server.print(f"pod-{rank}", "@2 the end", ends=True)
+        server.pod(f"pod-{rank}", labels("mine", rank), **ended(0))
+    server.status("mine", phase="Succeeded", ready="6/6")
+    async with asyncio.timeout(10):
+        assert sorted(await read(lines)) == [(0, "the end"), (1, "the end")]
+    assert server.most_logs <= 2
+
+
+async def test_ranks_without_a_log_are_named_with_the_reason(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.status("mine", phase="Running", ready="1/6", completedRanks="4")
+    server.pod("pod-0", labels("mine", 0), **running())
+    server.print("pod-0", "here", ends=True)
+    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
+    for rank in (1, 2):
+        pulling = [{"name": "main", "state": waiting}]
+        server.pod(f"pod-{rank}", labels("mine", rank), phase="Pending", containerStatuses=pulling)
+    server.pod("pod-3", labels("mine", 3), **running())  # its node has no log of it
+    for follow in (False, True):
+        notes: list[LogNote] = []
+        lines = client.logs("mine", follow=follow, noted=notes.append)
+        assert (await anext(lines)).text == "here"
+        await lines.aclose()
+        assert [str(note) for note in notes][:3] == [
+            "ranks 1-2: nothing is logged yet: ImagePullBackOff: no such image",
+            "rank 4: it has succeeded, and its pod is gone",
+            "rank 5: there is no pod",
+        ]
+        assert "not found or waiting to start" in str(notes[3])
+        assert notes[3].ranks == (3,)
+
+
+async def test_a_log_that_cannot_be_read_keeps_no_other_from_being_read(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    for rank in (0, 1):
+        server.pod(f"pod-{rank}", labels("mine", rank), **running())
+        server.print(f"pod-{rank}", "here", ends=True)
+
+    class NodeDown:
+        """The kubelet of one node does not answer."""
+
+        request = client.transport.request
+
+        def lines(self, path: str, *, params: Mapping[str, str], silence: float) -> Any:
+            if path.endswith("/pod-1/log"):
+                raise ApiError("dial tcp 10.0.0.9:10250: i/o timeout", status=500)
+            return client.transport.lines(path, params=params, silence=silence)
+
+    notes: list[LogNote] = []
+    async with Client(transport=NodeDown()) as half:
+        assert await read(half.logs("mine", noted=notes.append)) == [(0, "here")]
+    assert [(note.failed, str(note)) for note in notes] == [
+        (True, "rank 1: cannot be read: dial tcp 10.0.0.9:10250: i/o timeout")
+    ]
+
+
+async def test_an_epoch_is_read_while_its_pods_exist(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    for epoch in (0, 1, 2):
+        server.pod(f"pod-{epoch}", labels("mine", 0, epoch=epoch), **ended(1))
+        server.print(f"pod-{epoch}", f"epoch {epoch}", ends=True)
+    server.pod("kept", labels("mine", 1, epoch=0), **ended(1))
+    server.print("kept", "the culprit", ends=True)
+    assert await read(client.logs("mine")) == [(0, "epoch 2")], "a pod of an earlier epoch is not part of this one"
+    assert await read(client.logs("mine", epoch=0)) == [(0, "epoch 0"), (1, "the culprit")]
+    assert await read(client.logs("mine", previous=True)) == [(0, "epoch 1"), (1, "the culprit")]
+    with pytest.raises(LogsGone, match="no log of epoch 7 is kept"):
+        await anext(client.logs("mine", epoch=7))
+    with pytest.raises(ValueError, match="cannot be followed"):
+        await anext(client.logs("mine", epoch=0, follow=True))
+
+
+async def test_a_followed_log_leaves_out_pods_of_epochs_before(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.pod("a-kept", labels("mine", 1, epoch=0), **ended(1))
+    server.print("a-kept", "of the epoch before", ends=True)
+    for rank in (0, 1):
+        server.pod(f"pod-{rank}", labels("mine", rank, epoch=1), **ended(0))
+        server.print(f"pod-{rank}", "now", ends=True)
+    server.status("mine", phase="Succeeded")
+    async with asyncio.timeout(10):
+        assert sorted(await read(client.logs("mine", follow=True))) == [(0, "now"), (1, "now")]
+
+
+async def test_a_pod_that_starts_later_is_read_from_its_beginning(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.status("mine", phase="Running")
+    server.pod("old-0", labels("mine", 0), **running())
+    server.print("old-0", "one", "two")
+    lines = client.logs("mine", follow=True, tail=1)
+    assert (await anext(lines)).text == "two"
+    server.print("new-0", "three", "four", ends=True)
+    server.print("old-0", ends=True)
+    server.pod("old-0", labels("mine", 0), **ended(1))
+    server.pod("new-0", labels("mine", 0, epoch=1), **running())
+    assert [(await anext(lines)).text for _ in range(2)] == ["three", "four"]
+    await lines.aclose()
 
 
 async def test_an_error_says_why_there_is_no_log(client: Client, server: LocalServer) -> None:
@@ -48,17 +187,18 @@ async def test_following_continues_over_a_restart_until_the_end(client: Client, 
     server.pod("old-0", labels("mine", 0), **running())
     server.print("old-0", "first")
     lines = client.logs("mine", follow=True)
-    assert await anext(lines) == (0, "first")
+    assert (await anext(lines)).text == "first"
     server.print("old-0", "crash", ends=True)
-    assert await anext(lines) == (0, "crash")
+    assert (await anext(lines)).text == "crash"
     server.pod("old-0", labels("mine", 0), **ended(1))
     server.pod("new-0", labels("mine", 0, epoch=1), **running())
     server.print("new-0", "again", ends=True)
-    assert await anext(lines) == (0, "again")
+    again = await anext(lines)
+    assert (again.text, again.epoch) == ("again", 1)
     server.pod("new-0", labels("mine", 0, epoch=1), **ended(0))
     server.status("mine", phase="Succeeded")
     async with asyncio.timeout(10):
-        assert [line async for line in lines] == []
+        assert await read(lines) == []
 
 
 async def test_following_a_finished_experiment_reads_its_log(client: Client, server: LocalServer) -> None:
@@ -67,7 +207,7 @@ async def test_following_a_finished_experiment_reads_its_log(client: Client, ser
     server.print("pod-0", "done", ends=True)
     server.status("mine", phase="Succeeded")
     async with asyncio.timeout(10):
-        assert [line async for line in client.logs("mine", follow=True)] == [(0, "done")]
+        assert await read(client.logs("mine", follow=True)) == [(0, "done")]
 
 
 async def test_the_log_of_the_previous_epoch_is_read_while_its_pods_exist(client: Client, server: LocalServer) -> None:
@@ -77,7 +217,7 @@ async def test_the_log_of_the_previous_epoch_is_read_while_its_pods_exist(client
         await anext(client.logs("mine", previous=True))
     server.pod("old-0", labels("mine", 0), **ended(1))
     server.print("old-0", "last words", ends=True)
-    assert [line async for line in client.logs("mine", previous=True)] == [(0, "last words")]
+    assert await read(client.logs("mine", previous=True)) == [(0, "last words")]
 
 
 async def at_once(_: float) -> None:
@@ -128,7 +268,7 @@ async def test_a_broken_log_resumes_without_losing_or_repeating_a_line() -> None
         ["2026-01-01T00:00:02Z f"],
     )
     log = PodLog(ResourceClient(torn), "default", "pod", at_once)
-    assert [line async for line in log.follow(tail=9)] == list("abcdef")
+    assert [text async for _, text in log.follow(LogStart(tail=9))] == list("abcdef")
     assert [(p.get("sinceTime"), p.get("tailLines")) for p in torn.asked] == [
         (None, "9"),
         (None, "9"),
@@ -140,4 +280,47 @@ async def test_a_broken_log_resumes_without_losing_or_repeating_a_line() -> None
 
 async def test_a_deleted_pod_ends_its_log() -> None:
     torn = Torn(["2026-01-01T00:00:01Z a", Unreachable("reset")], [NotFound("gone", status=404)])
-    assert [line async for line in PodLog(ResourceClient(torn), "default", "pod", at_once).follow()] == ["a"]
+    log = PodLog(ResourceClient(torn), "default", "pod", at_once)
+    assert [text async for _, text in log.follow(LogStart())] == ["a"]
+
+
+async def test_a_step_back_of_the_nodes_clock_loses_no_line() -> None:
+    stepped: list[str | Exception] = ["2026-01-01T00:00:09Z a", "2026-01-01T00:00:02Z b", "2026-01-01T00:00:03Z c"]
+    torn = Torn(stepped, ["2026-01-01T00:00:03Z c", "2026-01-01T00:00:03Z d"], [])
+    log = PodLog(ResourceClient(torn), "default", "pod", at_once)
+    assert [text async for _, text in log.follow(LogStart())] == list("abcd")
+
+
+async def test_a_line_too_long_to_be_read_ends_the_log_and_is_not_asked_for_again_and_again() -> None:
+    torn = Torn(["2026-01-01T00:00:01Z a", Unreachable("a line of more than 16 MiB", reason="TooLong")])
+    log = PodLog(ResourceClient(torn), "default", "pod", at_once)
+    with pytest.raises(Unreachable, match="16 MiB"):
+        assert [text async for _, text in log.follow(LogStart())] == ["a"]
+    assert len(torn.asked) == 1
+
+
+async def test_a_message_of_the_kubelet_itself_has_no_time() -> None:
+    torn = Torn(["unable to retrieve container logs for containerd://1"], [], [])
+    log = PodLog(ResourceClient(torn), "default", "pod", at_once)
+    assert [stamped async for stamped in log.read(LogStart())] == [
+        ("", "unable to retrieve container logs for containerd://1")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stamp", "seconds"),
+    [
+        ("2026-01-01T00:00:01Z", 1.0),
+        ("2026-01-01T00:00:01.000000005Z", 1.000000005),
+        ("2026-01-01T01:00:01.5+01:00", 1.5),
+        ("2026-01-01T00:00:01", None),
+        ("2026-01-01T00:00:01.5", None),
+        ("2026-01-01T00:00:01.0000000001Z", None),
+        ("9999-99-99T00:00:00Z", None),
+        ("step 7 of the training", None),
+        ("", None),
+    ],
+)
+def test_times_are_compared_to_the_nanosecond(stamp: str, seconds: float | None) -> None:
+    wanted = None if seconds is None else FIRST_SECOND * 10**9 + round(seconds * 10**9)
+    assert nanoseconds(stamp) == wanted

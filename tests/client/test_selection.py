@@ -3,12 +3,14 @@ rewrite the label that has it."""
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
 from muster.api.names import LABEL_EXPERIMENT
 from muster.client import Client, NoSuchExperiment, NoSuchRank
-from muster.client.logs import GangLog
+from muster.client.follow import FollowedLog
+from muster.client.logs import GangLog, LogChoice
 from tests.client.localserver import MANIFEST, LocalServer, labels, running
 
 ANOTHER = {"muster.dev/experiment-uid": "another"}
@@ -30,7 +32,7 @@ async def test_pods_whose_label_of_the_name_was_rewritten_are_shown(client: Clie
     server.print("pod-0", "one", ends=True)
     assert [member.pod for member in await client.members("mine")] == ["pod-0"]
     assert [member.pod for member in (await client.explain("mine")).members] == ["pod-0"]
-    assert [line async for line in client.logs("mine")] == [(0, "one")]
+    assert [line.text async for line in client.logs("mine")] == ["one"]
     async with aclosing(client.watch_members("mine")) as members:
         assert (await anext(members)).member.pod == "pod-0"
 
@@ -38,9 +40,10 @@ async def test_pods_whose_label_of_the_name_was_rewritten_are_shown(client: Clie
 async def test_a_followed_log_ends_where_another_experiment_has_the_name(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.pod("pod-0", labels("mine", 0), **running())
-    log = GangLog(client.resources, "default", "mine", "deleted-meanwhile")
+    deleted = replace(await client.get("mine"), uid="deleted-meanwhile")
+    log = FollowedLog(GangLog(client.resources, deleted, LogChoice(), lambda _note: None))
     async with asyncio.timeout(10):
-        assert [line async for line in log.follow()] == []
+        assert [line async for line in log.lines()] == []
 
 
 async def test_the_members_of_an_experiment_that_is_missing_are_an_error(client: Client) -> None:

@@ -3,46 +3,166 @@
 import asyncio
 import contextlib
 import sys
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import datetime
 
 import click
+import msgspec
 
 from muster.api.values.printable import printable
-from muster.cli.options import ClusterChoice, cluster_options
-from muster.cli.terminal.colours import data
+from muster.cli.exits import FAILED
+from muster.cli.options import ClusterChoice, Span, cluster_options, json_text
+from muster.cli.terminal.colours import DIM, data, say
+from muster.cli.terminal.patience import patient
+from muster.client import LogLine, LogNote, Snapshot
+from muster.client.logs import AT_ONCE
+from muster.kube.unstructured import mapping
+
+LONGEST_GROUP = 20
+"""Characters of a group's name that are shown before each line."""
+
+
+class Since(Span):
+    """A duration back from now, or an RFC 3339 time."""
+
+    name = "duration|time"
+
+    def convert(  # type: ignore[override]
+        self, value: str | float | datetime, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | datetime:
+        """Seconds back, or a time."""
+        if isinstance(value, str) and "T" in value:
+            try:
+                moment = datetime.fromisoformat(value)
+            except ValueError:
+                moment = None
+            if moment is None or moment.tzinfo is None:
+                self.fail(f"{value!r} is no time with a time zone, such as 2026-01-31T08:00:00Z", param, ctx)
+            return moment
+        seconds = value if isinstance(value, datetime) else super().convert(value, param, ctx)
+        if not seconds:
+            self.fail("give a time above zero; --tail 0 --follow shows new lines only", param, ctx)
+        return seconds
 
 
 @click.command(
-    epilog="\b\nExamples:\n  muster logs train-x7k2p --rank 0 -f\n  muster logs train-x7k2p --tail 5\n"
-    "  muster logs train-x7k2p --rank 2 --previous\n"
+    epilog="\b\nExamples:\n  muster logs train-x7k2p\n  muster logs train-x7k2p --rank 0 -f\n"
+    "  muster logs train-x7k2p -f --tail 5 --timestamps\n  muster logs train-x7k2p --since 10m\n"
+    "  muster logs train-x7k2p --rank 2 --previous\n  muster logs train-x7k2p -o json | jq 'select(.rank == 3).text'\n"
 )
 @click.argument("name")
 @click.option("--rank", "ranks", type=click.IntRange(0), multiple=True, help="Only this rank; may be given often.")
 @click.option("-f", "--follow", is_flag=True, help="Continue over restarts until the experiment has finished.")
 @click.option("-p", "--previous", is_flag=True, help="The epoch before this one, as far as its pods are kept.")
+@click.option("--epoch", type=click.IntRange(0), default=None, help="This epoch, as far as its pods are kept.")
 @click.option("--tail", type=click.IntRange(0), default=None, help="Only that many of the latest lines of each rank.")
+@click.option("--since", type=Since(), default=None, help="Only lines of this last time (90, 5m, 2h), or after a time.")
+@click.option("--timestamps", is_flag=True, help="Print the time of each line, by the clock of its node.")
+@click.option(
+    "--at-once", type=click.IntRange(1, 1000), default=AT_ONCE, help=f"Logs that are read at once. [{AT_ONCE}]"
+)
+@click.option("-o", "--output", type=click.Choice(["json"]), default=None, help="One JSON object per line.")
 @cluster_options
+@click.pass_context
 def logs(
-    chosen: ClusterChoice, name: str, ranks: tuple[int, ...], follow: bool, previous: bool, tail: int | None
+    ctx: click.Context,
+    chosen: ClusterChoice,
+    name: str,
+    ranks: tuple[int, ...],
+    follow: bool,
+    previous: bool,
+    epoch: int | None,
+    tail: int | None,
+    since: float | datetime | None,
+    timestamps: bool,
+    at_once: int,
+    output: str | None,
 ) -> None:
-    """Print the log of NAME; with several ranks each line begins with its rank."""
-    if follow and previous:
-        raise click.UsageError("an epoch that has ended cannot be followed: use either --follow or --previous")
+    """Print the log of NAME: the lines of all ranks by time, each after its rank (of one --rank as they are).
+
+    With --follow, what was written before is merged by time, and new lines follow as they arrive; the lowest 50 of the
+    chosen ranks are followed. Ranks that are not read are named on standard error, with the reason. Exit status: 0,
+    or 1 where there is no such log or a log could not be read.
+    """
+    if follow and (previous or epoch is not None):
+        raise click.UsageError("an epoch that has ended cannot be followed: use either --follow or --previous, --epoch")
+    if previous and epoch is not None:
+        raise click.UsageError("--previous and --epoch each name an epoch: use one of them")
+    failed = []
+
+    def noted(note: LogNote) -> None:
+        say(printable(f"muster: {note}"))
+        if note.failed:
+            failed.append(note)
 
     async def run() -> None:
         async with chosen.client() as client:
-            lines = client.logs(name, ranks, follow=follow, previous=previous, tail=tail, namespace=chosen.namespace)
+            seen = await client.get(name, namespace=chosen.namespace)
+            prefix = Prefix.of(seen) if len(ranks) != 1 else None
+            lines = client.logs(
+                name,
+                ranks,
+                follow=follow,
+                previous=previous,
+                epoch=epoch,
+                tail=tail,
+                since=since,
+                at_once=at_once,
+                namespace=chosen.namespace,
+                noted=noted,
+            )
             async with contextlib.aclosing(lines) as stream:
-                async for rank, line in stream:
-                    data(log_line(rank, line, prefixed=len(ranks) != 1))
+                line = await patient(_next(stream), "waiting for the first line")
+                while line is not None:
+                    if output is not None:
+                        data(json_text(msgspec.structs.asdict(line), indent=-1))
+                    else:
+                        text = f"{line.time or '-'} {line.text}" if timestamps else line.text
+                        data(log_line(text, prefix.text(line) if prefix else ""))
+                    line = await _next(stream)
 
     asyncio.run(run())
+    if failed:
+        ctx.exit(FAILED)
 
 
-def log_line(rank: int, line: str, *, prefixed: bool) -> str:
+async def _next(stream: AsyncGenerator[LogLine, None]) -> LogLine | None:
+    return await anext(stream, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What stands before a line: the rank, and the group where there are several. The columns are aligned."""
+
+    rank: int = 1
+    group: int = 0
+    """Columns; 0 shows no group."""
+
+    @classmethod
+    def of(cls, seen: Snapshot) -> "Prefix":
+        """The prefix for an experiment's size and groups."""
+        groups = mapping(mapping(seen.raw.get("spec")).get("types"))
+        longest = max((len(printable(str(group))) for group in groups), default=0)
+        return cls(len(str(max(0, seen.status.size - 1))), min(longest, LONGEST_GROUP) if len(groups) > 1 else 0)
+
+    def text(self, line: LogLine) -> str:
+        """``worker rank  3 | ``."""
+        group = f"{printable(line.group, LONGEST_GROUP):<{self.group}} " if self.group else ""
+        return f"{group}{rank_prefix(line.rank, self.rank)}"
+
+
+def rank_prefix(rank: int, width: int = 1) -> str:
+    """``rank  3 | ``, as wide as the largest rank needs."""
+    return f"rank {rank:>{width}} | "
+
+
+def log_line(line: str, prefix: str = "") -> str:
     """A line of a member's log. A file or a pipe gets it unchanged.
 
     On a terminal it is printable; of a line that is overwritten by carriage returns (a progress bar) the last is shown.
     """
     if sys.stdout.isatty():
         line = "\t".join(map(printable, line.rstrip("\r").rpartition("\r")[2].split("\t")))
-    return f"[{rank}] {line}" if prefixed else line
+        prefix = click.style(prefix, fg=DIM) if prefix else ""
+    return f"{prefix}{line}"

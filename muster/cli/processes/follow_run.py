@@ -210,7 +210,8 @@ class RunFollower:
         lines = self._client.logs(self._seen.name, self._ranks, follow=True, namespace=self._seen.namespace)
         try:
             async with contextlib.aclosing(lines) as stream:
-                async for rank, line in stream:
+                async for found in stream:
+                    rank, line = found.rank, found.text
                     shown = self._tracebacks.take(rank, line) or rank in self._shown
                     self._recent.setdefault(rank, deque(maxlen=REMEMBERED)).append(_Line(line, shown))
                     if shown:

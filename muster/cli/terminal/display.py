@@ -17,7 +17,7 @@ from rich.text import Text
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
-from muster.cli.commands.logs import log_line
+from muster.cli.commands.logs import log_line, rank_prefix
 from muster.cli.terminal.colours import BAD, DIM, PHASE_COLOURS, colourful, data, say
 from muster.cli.terminal.progress import ChangePrinter, left, since
 from muster.cli.terminal.rollcall import RollSummary
@@ -73,7 +73,7 @@ class Lines:
 
     def log(self, rank: int, line: str) -> None:
         """Print a line of a rank, prefixed with the rank."""
-        data(log_line(rank, line, prefixed=True))
+        data(log_line(line, rank_prefix(rank)))
 
     def show(self, seen: Snapshot) -> None:
         """Print what changed since the last snapshot."""
@@ -110,9 +110,9 @@ class Block:
     def log(self, rank: int, line: str) -> None:
         """Print a line of a rank above the block, or to standard output if that is not this terminal."""
         if self._same_terminal:
-            self._console.print(Text(log_line(rank, line, prefixed=True)))
+            self._console.print(Text(click.unstyle(log_line(line, rank_prefix(rank)))))
         else:
-            data(log_line(rank, line, prefixed=True))
+            data(log_line(line, rank_prefix(rank)))
 
     def show(self, seen: Snapshot) -> None:
         """Show the snapshot at the next frame. Print a line above the block if the phase changed or it became Stuck."""

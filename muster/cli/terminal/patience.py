@@ -14,11 +14,12 @@ T = TypeVar("T")
 QUIET = 2.0
 """Seconds of a wait of which nothing is said."""
 AGAIN = 10.0
-"""Seconds between two later lines."""
+LONGEST = 300.0
+"""Seconds until the second line, and between two lines at most; each pause is twice the one before."""
 
 
 async def patient(work: Coroutine[Any, Any, T], what: str, done: Callable[[], str] = str) -> T:
-    """The result of ``work``; a wait is named on standard error after 2 s, and then every 10 s.
+    """The result of ``work``; a wait is named on standard error after 2 s, and then now and again.
 
     ``done`` adds how far it is.
     """
@@ -27,7 +28,7 @@ async def patient(work: Coroutine[Any, Any, T], what: str, done: Callable[[], st
     pause = QUIET
     try:
         while not (await asyncio.wait({task}, timeout=pause))[0]:
-            pause = AGAIN
+            pause = min(max(AGAIN, 2 * pause), LONGEST)
             how_far = f": {done()}" if done() else ""
             say(printable(f"still {what}, {age(time.monotonic() - began)}{how_far}"))
         return task.result()
