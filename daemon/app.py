@@ -42,6 +42,7 @@ from muster.kube.workqueue import WorkQueue
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.instruments import Instruments
 from muster.metrics.leadership import LeadershipCollector
+from muster.metrics.rights import RightsCollector
 from muster.metrics.watch import WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
 from muster.state.actions import ProbeTarget
@@ -129,7 +130,7 @@ class Daemon:
         self.health = DaemonHealth(self.informers, self.denials, self.elector, self.loop_lag, monotonic)
         self.instruments.registry.register(
             ExperimentCollector(
-                lambda: self.subjects() if self.leading else (),
+                lambda: self.index if self.leading else (),
                 clock,
                 deadlines=deadline.ends,
                 invalid=lambda: self.invalid() if self.leading else (),
@@ -138,6 +139,7 @@ class Daemon:
         self.instruments.registry.register(
             WatchCollector(lambda: self.informers.reflectors.items(), monotonic, self.index.foreign_pods)
         )
+        self.instruments.registry.register(RightsCollector(self.denials.lasting))
         if self.elector is not None:
             self.instruments.registry.register(LeadershipCollector(self.elector))
         self._writing = writing
@@ -158,7 +160,7 @@ class Daemon:
         return self.elector is None or self.elector.leading
 
     def subjects(self) -> Iterator[Subject]:
-        """Every experiment that has a plan and a record, for metrics and the roll-call page."""
+        """Every experiment that has a plan and a record, for the roll-call page."""
         for entry in self.index:
             if entry.plan is not None and entry.record is not None:
                 yield Subject(entry.plan, entry.record, entry.view)

@@ -1,55 +1,30 @@
 """The experiments, read at scrape.
 
-Nothing is stored per experiment, so nothing can leak: a scrape walks what the daemon knows at that moment. Three things
-keep a hostile or merely huge cluster from hurting the scrape. At most ``cap`` series are made, unfinished experiments
-first, and an experiment has all of its series or none. Label values are made printable, and an experiment whose labels
-then equal another's is left out, because Prometheus rejects duplicates. An experiment that cannot be read is left out
-alone. Experiments that are left out are counted by reason in ``muster_experiments_unreported``.
+Nothing is stored per experiment, so nothing can leak: a scrape walks what the daemon knows at that moment. The walk
+counts all experiments, and notes of as many as may fit what changes between two events of the loop; ``metrics.series``
+writes that down in a thread.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import chain
+from typing import Protocol
 
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from muster.metrics import catalogue
 from muster.metrics.arrivals import arrivals
 from muster.metrics.catalogue import INVALID, OTHER, SERIES
 from muster.metrics.exposition import Families, label
-from muster.metrics.row import Metric
+from muster.metrics.rows import fleet
+from muster.metrics.series import FEWEST, FEWEST_FINISHED, Deadlines, Facts, Finished, Series
 from muster.state.plan import Plan
-from muster.state.record import ConditionType, Phase, Record
-from muster.state.rules import ClockName
+from muster.state.record import FINISHED, Phase, Record
+from muster.state.summary.missing import by_cause
 from muster.state.view.view import View
 
 OPERATORS = 32
 """Values of the label operator in the sums; there are five operators and a few foreign kinds."""
-
-NOT_STUCK = "NotStuck"
-
-Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
-"""The running clocks of an experiment and the wall second each runs out."""
-
-_REASONS = ("cap", "duplicate", "unreadable")
-_ROWS = (
-    catalogue.EXPERIMENTS,
-    catalogue.INFO,
-    catalogue.RANKS_EXPECTED,
-    catalogue.RANKS_ARRIVED,
-    catalogue.RANKS_MISSING,
-    catalogue.MEMBERS_READY,
-    catalogue.EPOCH,
-    catalogue.COORDINATOR_STATE,
-    catalogue.COORDINATOR_LATENCY,
-    catalogue.STUCK,
-    catalogue.CLOCK_REMAINING,
-    catalogue.UNREPORTED,
-)
-
-_Series = tuple[Metric, Mapping[str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +45,38 @@ class Invalid:
     record: Record
 
 
+class Known(Protocol):
+    """An experiment that is walked over; one without a plan or a record is passed over."""
+
+    @property
+    def plan(self) -> Plan | None:
+        """What is wanted."""
+
+    @property
+    def record(self) -> Record | None:
+        """What has happened."""
+
+    @property
+    def view(self) -> View:
+        """What is seen."""
+
+
 class ExperimentCollector(Collector):
-    """``clock`` gives wall seconds; ``subjects`` is walked once per scrape, on the scraper's thread of execution.
+    """``clock`` gives wall seconds; ``known`` is walked once per scrape, on the event loop.
 
     ``invalid`` gives the experiments without a plan.
     """
 
     def __init__(
         self,
-        subjects: Callable[[], Iterable[Subject]],
+        known: Callable[[], Iterable[Known]],
         clock: Callable[[], float],
         deadlines: Deadlines,
         cap: int = SERIES,
         *,
         invalid: Callable[[], Iterable[Invalid]] = tuple,
     ) -> None:
-        self._subjects = subjects
+        self._known = known
         self._invalid = invalid
         self._clock = clock
         self._deadlines = deadlines
@@ -93,48 +84,41 @@ class ExperimentCollector(Collector):
 
     def collect(self) -> Iterable[Family]:
         """The sums, and the series of as many experiments as fit."""
-        families = Families(_ROWS)
         phases: Counter[tuple[str, Phase]] = Counter()
-        running: list[Subject] = []
-        finished: list[Subject | Invalid] = []
-        for subject in self._subjects():
-            phases[subject.plan.operator, subject.record.phase] += 1
-            (finished if subject.record.finished else running).append(subject)
+        running: list[tuple[Plan, Record, Known]] = []
+        finished: list[Finished] = []
+        most_running, most_finished = self._cap // FEWEST + 1, self._cap // FEWEST_FINISHED + 1
+        for each in self._known():
+            plan, record = each.plan, each.record
+            if plan is None or record is None:
+                continue
+            phase = record.phase
+            phases[plan.operator, phase] += 1
+            if phase in FINISHED:
+                if len(finished) < most_finished:
+                    finished.append(Finished(plan.namespace, plan.name, plan.operator, phase))
+            elif len(running) < most_running:
+                running.append((plan, record, each))
         for invalid in self._invalid():
             phases[INVALID, invalid.record.phase] += 1
-            finished.append(invalid)
+            finished.append(Finished(invalid.namespace, invalid.name, INVALID, invalid.record.phase))
+        noted = [_facts(*one) for one in running]
+        families = Families([fleet.EXPERIMENTS])
         _sum_up(phases, families)
-        self._each(chain(running, finished), len(running) + len(finished), families)
-        return families.collected()
+        series = Series(noted, finished, phases.total(), now=self._clock(), deadlines=self._deadlines, cap=self._cap)
+        return [*families.collected(), series]
 
-    def _each(self, subjects: Iterable[Subject | Invalid], total: int, families: Families) -> None:
-        unreported: Counter[str] = Counter()
-        taken: set[tuple[str, str]] = set()
-        now = self._clock()
-        room = self._cap
-        reached = 0
-        for subject in subjects:
-            try:
-                of = subject if isinstance(subject, Invalid) else subject.plan
-                names = label(of.namespace), label(of.name)
-                series = list(_series(subject, names, now, self._deadlines))
-            except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
-                reached += 1
-                unreported["unreadable"] += 1
-                continue
-            if len(series) > room:
-                break
-            reached += 1
-            if names in taken:
-                unreported["duplicate"] += 1
-                continue
-            taken.add(names)
-            room -= len(series)
-            for row, labels, value in series:
-                families.add(row, labels, value)
-        unreported["cap"] = total - reached
-        for reason in _REASONS:
-            families.add(catalogue.UNREPORTED, {"reason": reason}, unreported[reason])
+
+def _facts(plan: Plan, record: Record, known: Known) -> Facts | None:
+    """What is to be written of an unfinished experiment; None if it cannot be read."""
+    try:
+        view = known.view
+        roll = arrivals(plan, record, view) if record.phase is not Phase.SUSPENDED else None
+        causes = by_cause(plan, record, view, roll.missing) if roll and roll.missing else {}
+        counts = (roll.arrived, roll.missing, causes) if roll else None
+        return Facts(plan, record, view.of(record.epoch).ready, counts, view.probe_result_of(record.epoch))
+    except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
+        return None
 
 
 def _sum_up(phases: Counter[tuple[str, Phase]], families: Families) -> None:
@@ -148,31 +132,4 @@ def _sum_up(phases: Counter[tuple[str, Phase]], families: Families) -> None:
         sums[name, phase] += count
     for operator in operators:
         for phase in Phase:
-            families.add(catalogue.EXPERIMENTS, {"operator": operator, "phase": phase.value}, sums[operator, phase])
-
-
-def _series(subject: Subject | Invalid, names: tuple[str, str], now: float, deadlines: Deadlines) -> Iterator[_Series]:
-    one = {"namespace": names[0], "experiment": names[1]}
-    if isinstance(subject, Invalid):
-        yield catalogue.INFO, {**one, "operator": INVALID, "phase": subject.record.phase.value}, 1.0
-        return
-    plan, record, view = subject.plan, subject.record, subject.view
-    yield catalogue.INFO, {**one, "operator": label(plan.operator), "phase": record.phase.value}, 1.0
-    if record.finished:
-        return
-    if record.phase is not Phase.SUSPENDED:
-        yield catalogue.RANKS_EXPECTED, one, float(plan.size)
-        if roll := arrivals(plan, record, view):
-            yield catalogue.RANKS_ARRIVED, one, float(roll.arrived)
-            yield catalogue.RANKS_MISSING, one, float(roll.missing)
-    yield catalogue.MEMBERS_READY, one, float(view.of(record.epoch).ready)
-    yield catalogue.EPOCH, one, float(record.epoch)
-    if standing := view.probe_result_of(record.epoch):
-        answer = standing.answer
-        yield catalogue.COORDINATOR_STATE, {**one, "state": answer.coordinator.value}, 1.0
-        yield catalogue.COORDINATOR_LATENCY, one, float(answer.latency)
-    stuck = record.condition(ConditionType.STUCK)
-    reason = label(stuck.reason) if stuck and stuck.reason else NOT_STUCK
-    yield catalogue.STUCK, {**one, "reason": reason}, float(bool(stuck and stuck.status))
-    for clock, end in deadlines(plan, record).items():
-        yield catalogue.CLOCK_REMAINING, {**one, "clock": clock.value}, float(end - now)
+            families.add(fleet.EXPERIMENTS, {"operator": operator, "phase": phase.value}, sums[operator, phase])

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 
 from muster.metrics.catalogue import LABEL_SETS, LONGEST, OTHER, SECTIONS
-from muster.metrics.row import Metric, Section
+from muster.metrics.rows.row import Metric, Section
 
 _INTRODUCTION = f"""\
 # Metrics

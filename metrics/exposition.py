@@ -1,18 +1,18 @@
 """A scrape in two halves: look, then write it down.
 
 Looking reads the daemon's live state and so belongs to its event loop. Writing is most of the work, needs only what was
-seen, and may be done in a thread, so that a scrape of 20,000 series does not hold up decisions.
+seen, and may be done in a thread, so that a scrape of 100,000 series does not hold up decisions.
 
-From rows of the catalogue to the families and samples of one scrape.
-
-Label values fit for a scrape.
+Most families are few samples and are written by prometheus_client. The series of the experiments are many, and alike:
+they come as a ``Block`` that writes its own samples, several times faster.
 
 One lone surrogate in one label value breaks the encoding of the whole scrape, and NUL or ESC reach every reader
 raw. So every value passes through `label`. Where values are not known beforehand (the reason of a cause, say),
 `Bounded` limits how many label sets a metric may have, because each one lives as long as the process.
 """
 
-from collections.abc import Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, Counter, Histogram, generate_latest
@@ -23,16 +23,30 @@ from prometheus_client.samples import Sample
 
 from muster.api.values.printable import printable
 from muster.metrics.catalogue import LABEL_SETS, LONGEST, OTHER
-from muster.metrics.row import Metric
+from muster.metrics.rows.row import Metric
 
 OPENMETRICS = "application/openmetrics-text"
 
+_EOF = b"# EOF\n"
+
+
+class Block(Family):
+    """Families that a collector writes itself. For prometheus_client it is one family without samples."""
+
+    def __init__(self) -> None:
+        super().__init__("block", "", "gauge")
+
+    @abstractmethod
+    def written(self) -> Iterable[tuple[Metric, Iterable[str]]]:
+        """Each row with the lines of its samples. Called once, in any thread."""
+
 
 class Seen(Collector):
-    """What one look at a registry showed."""
+    """What one look at a registry showed: the ``blocks`` beside what prometheus_client collects."""
 
-    def __init__(self, families: list[Family]) -> None:
+    def __init__(self, families: list[Family], blocks: list[Block]) -> None:
         self._families = families
+        self.blocks = blocks
 
     def collect(self) -> Iterable[Family]:
         """The families as they were."""
@@ -44,19 +58,42 @@ def look(registry: Collector) -> Seen:
 
     ``_created`` samples are left out: Prometheus would store each as one more series, under a name in no catalogue.
     """
-    families = list(registry.collect())
+    found = list(registry.collect())
+    families = [family for family in found if not isinstance(family, Block)]
     for family in families:
         family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
-    return Seen(families)
+    return Seen(families, [family for family in found if isinstance(family, Block)])
 
 
 def write(seen: Seen, accept: str) -> tuple[bytes, str]:
     """The body and its content type: OpenMetrics where the Accept header names it, else the text format."""
     if any(choice.split(";")[0].strip().lower() == OPENMETRICS for choice in accept.split(",")):
-        # Our names need no escaping; saying that any would be allowed spares the writer a look at each letter of each.
-        body: bytes = openmetrics.generate_latest(seen, escaping=openmetrics.ALLOWUTF8)
+        body = b"".join((_openmetrics(seen), *_blocks(seen, _openmetrics), _EOF))
         return body, f"{OPENMETRICS}; version=1.0.0; charset=utf-8"
-    return generate_latest(seen), CONTENT_TYPE_PLAIN_0_0_4
+    return b"".join((generate_latest(seen), *_blocks(seen, generate_latest))), CONTENT_TYPE_PLAIN_0_0_4
+
+
+def _openmetrics(families: Collector) -> bytes:
+    # Our names need no escaping; saying that any would be allowed spares the writer a look at each letter of each.
+    body: bytes = openmetrics.generate_latest(families, escaping=openmetrics.ALLOWUTF8)
+    return body.removesuffix(_EOF)
+
+
+class _Heading(Collector):
+    """A row without samples, for which prometheus_client writes what it is."""
+
+    def __init__(self, row: Metric) -> None:
+        self._row = row
+
+    def collect(self) -> Iterable[Family]:
+        return [Family(self._row.family, self._row.help, self._row.type, self._row.unit)]
+
+
+def _blocks(seen: Seen, heading: Callable[[Collector], bytes]) -> Iterable[bytes]:
+    for block in seen.blocks:
+        for row, lines in block.written():
+            yield heading(_Heading(row))
+            yield "".join(lines).encode()
 
 
 class Families:
@@ -66,7 +103,7 @@ class Families:
         self._families = {row.name: Family(row.family, row.help, row.type, row.unit) for row in rows}
 
     def add(self, row: Metric, labels: Mapping[str, str], value: float) -> None:
-        """Add a sample. ``labels`` is kept, not copied: thousands of samples may share one mapping."""
+        """Add a sample. ``labels`` is kept, not copied."""
         self._families[row.name].samples.append(Sample(row.name, labels, value))  # type: ignore[arg-type]
 
     def collected(self) -> Iterable[Family]:
@@ -82,15 +119,31 @@ def label(value: str) -> str:
     return printable(value, LONGEST)
 
 
-class Bounded(Generic[_Instrument]):
-    """An instrument with labels that stops taking new label sets when it has ``limit`` of them."""
+def quoted(value: str) -> str:
+    """``label`` as it is written between quotes."""
+    text = printable(value, LONGEST)
+    return text if text.isalnum() else text.replace("\\", r"\\").replace('"', r"\"")
 
-    def __init__(self, row: Metric, instrument: _Instrument, folded: Counter, limit: int = LABEL_SETS) -> None:
+
+class Bounded(Generic[_Instrument]):
+    """An instrument with labels that stops taking new label sets when it has ``limit`` of them.
+
+    It begins with the ``known`` ones, at 0.
+    """
+
+    def __init__(
+        self,
+        row: Metric,
+        instrument: _Instrument,
+        folded: Counter,
+        known: Iterable[tuple[str, ...]] = (),
+        limit: int = LABEL_SETS,
+    ) -> None:
         self._row = row
         self._instrument: _Instrument = instrument
         self._folded = folded
         self._limit = limit
-        self._series: dict[tuple[str, ...], _Instrument] = {}
+        self._series: dict[tuple[str, ...], _Instrument] = {values: instrument.labels(*values) for values in known}
 
     def at(self, *values: str) -> _Instrument:
         """The series with these label values, or the one that collects the overflow."""

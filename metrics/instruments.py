@@ -5,15 +5,25 @@ the state instead of being counted is not here but in ``muster.metrics.collector
 """
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import isfinite
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+)
 
-from muster.metrics import catalogue
+from muster.metrics import closed_sets
 from muster.metrics.catalogue import INVALID
 from muster.metrics.exposition import Bounded, label
-from muster.metrics.row import Metric
+from muster.metrics.rows import daemon, fleet
+from muster.metrics.rows.row import Metric
 from muster.state.plan import Plan
 from muster.state.record import Record
 
@@ -23,25 +33,27 @@ class Instruments:
 
     def __init__(self, version: str, tracked_pods: Callable[[], float], queue_depth: Callable[[], float]) -> None:
         self.registry = CollectorRegistry()
-        self._folded = self._counter(catalogue.LABEL_SETS_FOLDED)
-        self._phases = self._bounded_histogram(catalogue.PHASE_DURATION)
-        self._restarts = self._bounded_counter(catalogue.GANG_RESTARTS)
-        self._disruptions = self._bounded_counter(catalogue.DISRUPTIONS)
-        self._outcomes = self._bounded_counter(catalogue.OUTCOMES)
-        self._refusals = self._bounded_counter(catalogue.REFUSALS)
-        self._requests = self._bounded_histogram(catalogue.API_REQUEST_DURATION)
-        self._retries = self._bounded_counter(catalogue.API_RETRIES)
-        self._probes = self._bounded_counter(catalogue.PROBE_REQUESTS)
-        self._probe_durations = self._bounded_histogram(catalogue.PROBE_DURATION)
-        self._decisions = self._histogram(catalogue.DECISION_DURATION)
-        self._waits = self._histogram(catalogue.QUEUE_WAIT)
-        self._lag = self._histogram(catalogue.LOOP_LAG)
-        self._steps = self._counter(catalogue.CLOCK_STEPS)
-        self._failures = self._bounded_counter(catalogue.INTERNAL_ERRORS)
-        self._reading(catalogue.TRACKED_PODS, tracked_pods)
-        self._reading(catalogue.QUEUE_DEPTH, queue_depth)
-        build = Info(catalogue.BUILD.family, catalogue.BUILD.help, registry=self.registry)
+        self._folded = self._counter(daemon.LABEL_SETS_FOLDED)
+        self._phases = self._bounded_histogram(fleet.PHASE_DURATION, closed_sets.PHASES)
+        self._restarts = self._bounded_counter(fleet.GANG_RESTARTS, closed_sets.RESTARTS)
+        self._disruptions = self._bounded_counter(fleet.DISRUPTIONS, closed_sets.DISRUPTIONS)
+        self._outcomes = self._bounded_counter(fleet.OUTCOMES, closed_sets.OUTCOMES)
+        self._refusals = self._bounded_counter(fleet.REFUSALS, closed_sets.REFUSALS)
+        self._requests = self._bounded_histogram(daemon.API_REQUEST_DURATION)
+        self._retries = self._bounded_counter(daemon.API_RETRIES)
+        self._probes = self._bounded_counter(daemon.PROBE_REQUESTS, closed_sets.PROBES)
+        self._probe_durations = self._bounded_histogram(daemon.PROBE_DURATION)
+        self._decisions = self._histogram(daemon.DECISION_DURATION)
+        self._waits = self._histogram(daemon.QUEUE_WAIT)
+        self._lag = self._histogram(daemon.LOOP_LAG)
+        self._steps = self._counter(daemon.CLOCK_STEPS)
+        self._failures = self._bounded_counter(daemon.INTERNAL_ERRORS, closed_sets.ERRORS)
+        self._reading(daemon.TRACKED_PODS, tracked_pods)
+        self._reading(daemon.QUEUE_DEPTH, queue_depth)
+        build = Info(daemon.BUILD.family, daemon.BUILD.help, registry=self.registry)
         build.info({"version": label(version), "python": platform.python_version()})
+        for of_the_process in (ProcessCollector, PlatformCollector, GCCollector):
+            of_the_process(registry=self.registry)
 
     def transition(self, plan: Plan | None, old: Record | None, new: Record) -> None:
         """A record was persisted in the place of ``old`` (None: there was none). Call once per successful write.
@@ -106,11 +118,11 @@ class Instruments:
     def _histogram(self, row: Metric) -> Histogram:
         return Histogram(row.family, row.help, row.labels, buckets=row.buckets, registry=self.registry, unit=row.unit)
 
-    def _bounded_counter(self, row: Metric) -> Bounded[Counter]:
-        return Bounded(row, self._counter(row), self._folded)
+    def _bounded_counter(self, row: Metric, known: Iterable[tuple[str, ...]] = ()) -> Bounded[Counter]:
+        return Bounded(row, self._counter(row), self._folded, known)
 
-    def _bounded_histogram(self, row: Metric) -> Bounded[Histogram]:
-        return Bounded(row, self._histogram(row), self._folded)
+    def _bounded_histogram(self, row: Metric, known: Iterable[tuple[str, ...]] = ()) -> Bounded[Histogram]:
+        return Bounded(row, self._histogram(row), self._folded, known)
 
     def _reading(self, row: Metric, read: Callable[[], float]) -> None:
         Gauge(row.family, row.help, registry=self.registry).set_function(read)

@@ -6,10 +6,10 @@ from typing import Protocol
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from muster.metrics import catalogue
 from muster.metrics.exposition import Families, label
+from muster.metrics.rows import daemon as rows
 
-_ROWS = (catalogue.LEADER, catalogue.LEADER_TRANSITIONS, catalogue.LEASE_RENEWAL_AGE)
+_ROWS = (rows.LEADER, rows.LEADER_TRANSITIONS, rows.LEASE_RENEWAL_AGE)
 
 
 class Leadership(Protocol):
@@ -41,9 +41,9 @@ class LeadershipCollector(Collector):
     def collect(self) -> Iterable[Family]:
         """This daemon's part in the election."""
         elector, families = self._leadership, Families(_ROWS)
-        families.add(catalogue.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
+        families.add(rows.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
         for event, count in elector.transitions.items():
-            families.add(catalogue.LEADER_TRANSITIONS, {"event": label(event)}, count)
+            families.add(rows.LEADER_TRANSITIONS, {"event": label(event)}, count)
         if (age := elector.renewal_age) is not None:
-            families.add(catalogue.LEASE_RENEWAL_AGE, {}, age)
+            families.add(rows.LEASE_RENEWAL_AGE, {}, age)
         return families.collected()

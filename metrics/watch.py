@@ -7,17 +7,17 @@ from typing import Protocol
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from muster.metrics import catalogue
 from muster.metrics.exposition import Families, label
+from muster.metrics.rows import daemon as rows
 
 _ROWS = (
-    catalogue.WATCH_STALENESS,
-    catalogue.WATCH_SYNCED,
-    catalogue.WATCH_RECONNECTS,
-    catalogue.WATCH_RELISTS,
-    catalogue.WATCH_EVENTS,
-    catalogue.WATCH_DECODE_ERRORS,
-    catalogue.FOREIGN_PODS,
+    rows.WATCH_STALENESS,
+    rows.WATCH_SYNCED,
+    rows.WATCH_RECONNECTS,
+    rows.WATCH_RELISTS,
+    rows.WATCH_EVENTS,
+    rows.WATCH_DECODE_ERRORS,
+    rows.FOREIGN_PODS,
 )
 
 
@@ -73,16 +73,16 @@ class WatchCollector(Collector):
         families = Families(_ROWS)
         for resource, watches in by_resource.items():
             one = {"resource": resource}
-            families.add(catalogue.WATCH_STALENESS, one, max(watch.staleness(now) for watch in watches))
-            families.add(catalogue.WATCH_SYNCED, one, float(all(watch.synced for watch in watches)))
-            families.add(catalogue.WATCH_RELISTS, one, sum(watch.relists for watch in watches))
-            families.add(catalogue.WATCH_DECODE_ERRORS, one, sum(watch.decode_errors for watch in watches))
+            families.add(rows.WATCH_STALENESS, one, max(watch.staleness(now) for watch in watches))
+            families.add(rows.WATCH_SYNCED, one, float(all(watch.synced for watch in watches)))
+            families.add(rows.WATCH_RELISTS, one, sum(watch.relists for watch in watches))
+            families.add(rows.WATCH_DECODE_ERRORS, one, sum(watch.decode_errors for watch in watches))
             for reason, count in _sum(watch.reconnects for watch in watches).items():
-                families.add(catalogue.WATCH_RECONNECTS, {**one, "reason": reason}, count)
+                families.add(rows.WATCH_RECONNECTS, {**one, "reason": reason}, count)
             for kind, count in _sum(watch.events for watch in watches).items():
-                families.add(catalogue.WATCH_EVENTS, {**one, "type": kind}, count)
+                families.add(rows.WATCH_EVENTS, {**one, "type": kind}, count)
         for reason, pods in self._foreign_pods().items():
-            families.add(catalogue.FOREIGN_PODS, {"reason": label(reason)}, pods)
+            families.add(rows.FOREIGN_PODS, {"reason": label(reason)}, pods)
         return families.collected()
 
 

@@ -67,7 +67,7 @@ class DaemonHealth:
 
     def unready(self) -> Mapping[str, str]:
         """Problems that keep the daemon from deciding, or a standby from taking over."""
-        problems = {f"requests to {kind}": text for kind, text in self._denials.lasting()}
+        problems = {f"requests to {verb} {resource}": text for (verb, resource), text in self._denials.lasting()}
         if self._elector is not None and not self._elector.leading and self._elector.problem:
             problems["lease"] = f"cannot be read or renewed: {self._elector.problem}"
         for name, reflector in self._caches.reflectors.items():

@@ -42,8 +42,8 @@ class Denials:
         elif error is None or error.status:
             self._last.pop(kind, None)
 
-    def lasting(self) -> Iterator[tuple[str, str]]:
-        """The kinds of requests that are denied, such as ``update experiments/status``, and the server's words."""
-        for (verb, resource), (count, at, message) in self._last.items():
+    def lasting(self) -> Iterator[tuple[tuple[str, str], str]]:
+        """The kinds of requests that are denied, by verb and resource, and the server's words."""
+        for kind, (count, at, message) in self._last.items():
             if count >= IN_A_ROW and self._monotonic() - at < KEPT:
-                yield f"{verb} {resource}", message
+                yield kind, message

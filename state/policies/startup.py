@@ -55,6 +55,20 @@ def gate_open(context: Context, gate: Gate) -> bool:
     return _coordinator_at(context, gate.condition)
 
 
+def held_back(context: Context) -> int:
+    """How many members wait for a gate of their group or for the end of others, by counts alone."""
+    plan, tally = context.plan, context.tally
+    gated = sum(
+        max(0, group.size - tally.of_group(group.name).pods)
+        for group in plan.groups
+        if group.gates and _closed(context, group)
+    )
+    if not plan.sequential:
+        return gated
+    places = max(0, plan.together - tally.working)
+    return max(gated, plan.size - tally.pods - places)
+
+
 def _coordinator_at(context: Context, condition: GateCondition) -> bool:
     coordinator = context.plan.coordinator
     if coordinator is None or coordinator.rank in context.tally.done:

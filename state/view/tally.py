@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muster.state.pod import PATIENT, SCHEDULING_GATED, Pod
+from muster.state.roll import RankState
+from muster.state.view.stage import STAGES, Stage, stage_of
 
 
 @dataclass(slots=True)
@@ -76,6 +78,10 @@ class Tally(Counts):
     """Of those, ranks whose pod is gone or going, so that only this process knows."""
     gone: set[int] = field(default_factory=set)
     """Ranks that are not done, whose pod had a node and was removed. A pod that never had one has run nothing."""
+    roll: tuple[RankState, ...] = ()
+    """Where each rank stands, as the coordinator said last."""
+    absent: list[int] = field(default_factory=lambda: [0] * STAGES)
+    """By stage: the members that have a pod, or are done, and have not arrived in ``roll``."""
 
     def of_group(self, name: str) -> Counts:
         """The counts of that group."""
@@ -102,6 +108,8 @@ class Tally(Counts):
         if done and rank in self.unsaved:
             (self.fading.add if pod.terminating else self.fading.discard)(rank)
         self._count(pod, 1, done)
+        if not self._arrived(rank):
+            self.absent[stage_of(pod, done)] += 1
         for held in self._notable(pod, done):
             held[pod.uid] = pod
 
@@ -113,8 +121,29 @@ class Tally(Counts):
         del self.members[pod.rank]
         done = pod.rank in self.done
         self._count(pod, -1, done)
+        if not self._arrived(pod.rank):
+            self.absent[stage_of(pod, done)] -= 1
         for held in self._notable(pod, done):
             held.pop(pod.uid, None)
+
+    def call(self, roll: tuple[RankState, ...]) -> None:
+        """The coordinator has said where each rank stands. Cheap while that is unchanged."""
+        before = self.roll
+        if roll == before:
+            return
+        for rank in range(max(len(roll), len(before))):
+            old = rank < len(before) and before[rank] is not RankState.MISSING
+            new = rank < len(roll) and roll[rank] is not RankState.MISSING
+            if old is new:
+                continue
+            if (pod := self.members.get(rank)) is not None:
+                self.absent[stage_of(pod, rank in self.done)] += 1 if old else -1
+            elif rank in self.collected:
+                self.absent[Stage.ENDED] += 1 if old else -1
+        self.roll = roll
+
+    def _arrived(self, rank: int) -> bool:
+        return rank < len(self.roll) and self.roll[rank] is not RankState.MISSING
 
     def collect(self, pod: Pod) -> None:
         """The pod, which was counted out, is gone for good: if its rank is done, go on counting the rank."""
@@ -168,6 +197,8 @@ class Tally(Counts):
         """Count a rank without a pod as a pod that had a node, ran and succeeded."""
         group, job = self.collected[rank] if step > 0 else self.collected.pop(rank)
         self._shift(group, job, step, (False, True, True, False, True))
+        if not self._arrived(rank):
+            self.absent[Stage.ENDED] += step
 
     def _count(self, pod: Pod, step: int, done: bool) -> None:
         working = pod.live and not done

@@ -153,6 +153,8 @@ class View:
         tally = self.epochs.get(epoch)
         if tally is None:
             tally = self.epochs[epoch] = Tally()
+            if self.probe is not None and self.probe.epoch == epoch:
+                tally.call(self.probe.answer.states)
         return tally
 
     def of(self, epoch: int) -> Tally:
@@ -168,6 +170,8 @@ class View:
         before = self.probe
         ranks = {pod.ip: rank for rank, pod in self.of(epoch).members.items()} if answer.identities else None
         self.probe = probe_result(answer, epoch, before, ranks)
+        if epoch in self.epochs:
+            self.epochs[epoch].call(self.probe.answer.states)
         return before is None or before.epoch != epoch or before.since != self.probe.since
 
     def clock_stepped(self, seconds: float) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from prometheus_client import CollectorRegistry, generate_latest
 
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
@@ -18,6 +17,7 @@ from muster.daemon.web.rollcall import detail
 from muster.kube.listwatch.events import Event, EventType, Page
 from muster.kube.listwatch.store import Store
 from muster.metrics.collector import ExperimentCollector, Subject
+from muster.metrics.exposition import look, write
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.event import render_event
@@ -164,9 +164,7 @@ class World:
         subjects = [
             Subject(entry.plan, entry.record, entry.view) for entry in self.index if entry.plan and entry.record
         ]
-        registry = CollectorRegistry()
-        registry.register(ExperimentCollector(lambda: subjects, lambda: NOW, deadline.ends))
-        text = generate_latest(registry)
+        text, _ = write(look(ExperimentCollector(lambda: subjects, lambda: NOW, deadline.ends)), "")
         require(b'experiment="neighbour"' in text, "the neighbour's series are missing in the scrape")
         require(len(text) < 200_000, f"a scrape of {len(text)} bytes")
         for subject in subjects:

@@ -28,7 +28,7 @@ class Ground:
 
     @property
     def lasting(self) -> list[str]:
-        return [kind for kind, _ in self.denials.lasting()]
+        return [f"{verb} {resource}" for (verb, resource), _ in self.denials.lasting()]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_denials_in_a_row_are_lasting_and_carry_the_servers_words(error: ApiErro
     here.answer(*[error] * (IN_A_ROW - 1))
     assert here.lasting == []
     here.answer(error)
-    assert list(here.denials.lasting()) == [("create pods", error.message)]
+    assert list(here.denials.lasting()) == [(("create", "pods"), error.message)]
 
 
 @pytest.mark.parametrize("other", [None, QUOTA, CONFLICT])

@@ -6,14 +6,16 @@ from dataclasses import replace
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from muster.metrics.catalogue import SERIES
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.state.plan import Plan, ProbeKind
 from muster.state.policies.deadline import ends
-from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
+from muster.state.record import Condition, ConditionType, Phase, Record, RollCall, StoryLine
 from muster.state.roll import CoordinatorState, RankState
 from muster.state.rules import ClockAction, ClockName
 from muster.state.summary.invalid_spec import refuse
+from muster.state.summary.missing import MissingCause
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
@@ -21,7 +23,7 @@ ONE = {"namespace": "team", "experiment": "run"}
 Scrape = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
-def scrape(subjects: Iterable[Subject], cap: int = 20_000) -> Scrape:
+def scrape(subjects: Iterable[Subject], cap: int = SERIES) -> Scrape:
     """Everything an OpenMetrics scraper understands; a duplicate or a syntax error fails the test."""
     collector = ExperimentCollector(lambda: subjects, lambda: NOW, ends, cap)
     body, _ = write(look(collector), OPENMETRICS)
@@ -46,7 +48,13 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
     clocks = {ClockName.ASSEMBLY: Clock(60, ClockAction.FAIL), ClockName.TOTAL: Clock(600, ClockAction.FAIL)}
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "3/4 ranks arrived", 1, NOW)
     now = record(
-        phase=Phase.ASSEMBLING, epoch=2, started_at=NOW - 100, assembling_at=NOW - 70, conditions=(stuck,), restarts=1
+        phase=Phase.ASSEMBLING,
+        epoch=2,
+        started_at=NOW - 100,
+        assembling_at=NOW - 70,
+        conditions=(stuck,),
+        restarts=1,
+        disruptions=2,
     )
     heard = answer(ARRIVED, ARRIVED, MISSING, ARRIVED)
     seen = view(pod(0, epoch=2), pod(1, epoch=2), pod(3, epoch=2), pod(2), heard=heard, epoch=2)
@@ -55,14 +63,24 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
     def gauge(name: str, **labels: str) -> float | None:
         return value(found, f"muster_experiment_{name}", ONE | labels)
 
-    assert gauge("info", operator="jax", phase="Assembling") == 1
+    assert gauge("info", operator="jax") == 1
+    assert {phase: gauge("phase", phase=phase) for phase in Phase} == dict.fromkeys(Phase, 0) | {Phase.ASSEMBLING: 1}
     assert (gauge("ranks_expected"), gauge("ranks_arrived"), gauge("ranks_missing")) == (4, 3, 1)
     assert gauge("members_ready") == 3  # the pod of an older epoch is none of this gang
     assert gauge("epoch") == 2
+    assert gauge("coordinator_up") == 1
     assert gauge("coordinator_state", state="serving") == 1
+    assert gauge("coordinator_state", state="refused") == 0
     assert gauge("coordinator_probe_latency_seconds") == 0.004
-    assert gauge("stuck", reason="RanksMissing") == 1
+    assert gauge("ranks_missing_by_cause", cause="HeldBack") == 1  # by that pod
+    assert sum(gauge("ranks_missing_by_cause", cause=cause) or 0 for cause in MissingCause) == 1
+    assert gauge("stuck") == 1
+    assert gauge("stuck_reason", reason="RanksMissing") == 1
+    assert gauge("stuck_since_timestamp_seconds") == NOW
+    assert gauge("gang_restarts_total") == 3
+    assert gauge("disruptions_total") == 2
     assert gauge("clock_remaining_seconds", clock="total") == 500
+    assert gauge("clock_limit_seconds", clock="total") == 600
     assert gauge("clock_remaining_seconds", clock="assembly") == -10  # passed, and seen to be
     assert gauge("clock_remaining_seconds", clock="terminating") is None
     assert value(found, "muster_experiments", {"operator": "jax", "phase": "Assembling"}) == 1
@@ -72,8 +90,26 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
 def test_before_the_first_probe_no_member_has_arrived_and_the_coordinator_has_no_series() -> None:
     found = scrape([Subject(plan(), record(), view())])
     assert value(found, "muster_experiment_ranks_missing", ONE) == 4
-    assert value(found, "muster_experiment_stuck", ONE | {"reason": "NotStuck"}) == 0
-    assert not {"coordinator_state", "coordinator_probe_latency_seconds"} & names(found)
+    assert value(found, "muster_experiment_stuck", ONE) == 0
+    absent = {"coordinator_up", "coordinator_state", "coordinator_probe_latency_seconds", "stuck_reason"}
+    assert not (absent | {"stuck_since_timestamp_seconds"}) & names(found)
+
+
+def test_a_reason_of_stuck_stays_at_0_when_another_one_holds_or_none() -> None:
+    story = (
+        StoryLine(NOW, 0, "Started", "starting 4 members"),
+        StoryLine(NOW, 0, "Stuck", "ImagePullBackOff: no such image: latest", warning=True),
+        StoryLine(NOW, 0, "Stuck", "RanksMissing: 3/4 ranks arrived", warning=True),
+    )
+
+    def reasons(status: bool, reason: str) -> dict[str, float]:
+        now = record(conditions=(Condition(ConditionType.STUCK, status, reason, "", 1, NOW),), story=story)
+        found = scrape([Subject(plan(), now, view())])
+        return {dict(key)["reason"]: one for (name, key), one in found.items() if name.endswith("_stuck_reason")}
+
+    assert reasons(True, "RanksMissing") == {"ImagePullBackOff": 0, "RanksMissing": 1}
+    assert reasons(True, "ImagePullBackOff") == {"ImagePullBackOff": 1, "RanksMissing": 0}
+    assert reasons(False, "NotStuck") == {"ImagePullBackOff": 0, "RanksMissing": 0}
 
 
 def test_a_daemon_that_has_just_started_repeats_what_was_persisted() -> None:
@@ -116,11 +152,11 @@ def test_more_ranks_than_members_never_make_a_negative_count() -> None:
     assert value(found, "muster_experiment_ranks_missing", ONE) == 0
 
 
-def test_a_suspended_experiment_has_no_rank_series_and_a_finished_one_only_info() -> None:
+def test_a_suspended_experiment_has_no_rank_series_and_a_finished_one_only_info_and_phase() -> None:
     assert not {
         name for name in names(scrape([Subject(plan(), record(phase=Phase.SUSPENDED), view())])) if "rank" in name
     }
-    assert names(scrape([Subject(plan(), record(phase=Phase.SUCCEEDED), view())])) == {"info"}
+    assert names(scrape([Subject(plan(), record(phase=Phase.SUCCEEDED), view())])) == {"info", "phase"}
 
 
 def test_the_series_of_a_deleted_experiment_are_gone_with_the_next_scrape() -> None:
@@ -169,9 +205,10 @@ def test_an_experiment_that_cannot_be_read_is_left_out_alone() -> None:
 def test_the_cap_keeps_whole_experiments_and_the_unfinished_first() -> None:
     done = [Subject(plan(name=f"done-{n}"), record(phase=Phase.SUCCEEDED), view()) for n in range(5)]
     live = [Subject(plan(name=f"live-{n}"), record(), view()) for n in range(5)]
-    each = len(names(scrape(live[:1]), "live-0"))
+    each = sum(("experiment", "live-0") in labels for _, labels in scrape(live[:1]))
     found = scrape([*done, *live], cap=3 * each + each // 2)
-    assert all(len(names(found, f"live-{n}")) == each for n in range(3))
+    for n in range(3):
+        assert sum(("experiment", f"live-{n}") in labels for _, labels in found) == each
     assert not names(found, "live-3")
     assert not names(found, "done-0")
     assert value(found, "muster_experiments_unreported", {"reason": "cap"}) == 7
@@ -183,7 +220,7 @@ def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
         Subject(replace(base, namespace=f"n\0{n}", name=f"\ud800{n}\x1b", operator=f"op-{n}\udfff"), now, seen)
         for n in range(100_000)
     ]
-    found = scrape(subjects)
+    found = scrape(subjects, cap=20_000)
     each = [key for key in found if any(name == "experiment" for name, _ in key[1])]
     assert 19_000 < len(each) <= 20_000
     assert len(found) - len(each) <= 33 * 7 + 3
@@ -198,4 +235,17 @@ def test_an_experiment_that_ended_as_invalid_spec_is_counted_and_has_its_info() 
     collector = ExperimentCollector(list, lambda: NOW, ends, invalid=lambda: invalid)
     body = write(look(collector), OPENMETRICS)[0].decode()
     assert 'muster_experiments{operator="_invalid",phase="Failed"} 1.0' in body
-    assert 'experiment="ray",namespace="team",operator="_invalid",phase="Failed"' in body
+    assert 'muster_experiment_info{experiment="ray",namespace="team",operator="_invalid"} 1.0' in body
+    assert 'muster_experiment_phase{experiment="ray",namespace="team",phase="Failed"} 1.0' in body
+
+
+def test_2_000_experiments_are_reported_whole_whatever_happens_to_them() -> None:
+    clocks = dict.fromkeys(ClockName, Clock(60, ClockAction.ALERT))
+    stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "", 1, NOW)
+    story = tuple(StoryLine(NOW, 0, "Stuck", f"Reason{n}: x", warning=True) for n in range(5))
+    times = dict.fromkeys(("started_at", "epoch_at", "assembling_at", "ending_at"), NOW)
+    now = record(phase=Phase.ASSEMBLING, conditions=(stuck,), story=story, **times)
+    seen = view(heard=answer(ARRIVED, MISSING, MISSING, MISSING))
+    found = scrape([Subject(plan(clocks=clocks), now, seen)])
+    one = sum(("experiment", "run") in labels for _, labels in found)
+    assert 2000 * one <= SERIES

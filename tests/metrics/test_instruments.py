@@ -5,10 +5,11 @@ from math import inf, nan
 import pytest
 from prometheus_client import Counter
 
+from muster.metrics import closed_sets
 from muster.metrics.catalogue import LABEL_SETS
 from muster.metrics.exposition import Bounded, label
 from muster.metrics.instruments import Instruments
-from muster.metrics.row import Metric, Type
+from muster.metrics.rows.row import Metric, Type
 from muster.state.record import Cause, Phase
 from tests.builders import NOW, plan, record
 
@@ -33,7 +34,7 @@ def test_leaving_a_phase_observes_how_long_it_lasted(instruments: Instruments) -
 
 def test_a_write_that_changes_no_phase_observes_nothing(instruments: Instruments) -> None:
     instruments.transition(plan(), record(), record(message="2/4 ranks arrived"))
-    assert read(instruments, "muster_phase_duration_seconds_count", operator="jax", phase="Pending") is None
+    assert read(instruments, "muster_phase_duration_seconds_count", operator="jax", phase="Pending") == 0
 
 
 def test_a_restart_is_counted_by_its_cause(instruments: Instruments) -> None:
@@ -43,6 +44,7 @@ def test_a_restart_is_counted_by_its_cause(instruments: Instruments) -> None:
     instruments.transition(plan(), after, record(phase=Phase.PENDING, epoch=1, restarts=1, cause=cause))
     assert read(instruments, "muster_gang_restarts_total", operator="jax", reason="OOMKilled") == 1
     assert read(instruments, "muster_disruptions_total", operator="jax", reason="OOMKilled") is None
+    assert read(instruments, "muster_disruptions_total", operator="jax", reason="NodeLost") == 0
 
 
 def test_a_disruption_is_a_restart_and_a_disruption(instruments: Instruments) -> None:
@@ -71,7 +73,7 @@ def test_an_invalid_duration_does_not_spoil_the_sum(instruments: Instruments, od
 
 
 def test_reasons_beyond_the_limit_share_the_overflow_series(instruments: Instruments) -> None:
-    for n in range(LABEL_SETS + 50):
+    for n in range(LABEL_SETS - len(closed_sets.OUTCOMES) + 50):
         instruments.transition(plan(), None, record(phase=Phase.FAILED, reason=f"Reason\ud800{n}"))
     other = {"operator": "_other", "outcome": "_other", "reason": "_other"}
     assert read(instruments, "muster_outcomes_total", **other) == 50
@@ -79,6 +81,16 @@ def test_reasons_beyond_the_limit_share_the_overflow_series(instruments: Instrum
     instruments.transition(plan(), None, record(phase=Phase.FAILED, reason="Reason\ud8003"))
     known = {"operator": "jax", "outcome": "Failed", "reason": "Reason\N{REPLACEMENT CHARACTER}3"}
     assert read(instruments, "muster_outcomes_total", **known) == 2
+
+
+def test_counters_of_closed_sets_begin_at_0_and_leave_room_for_others(instruments: Instruments) -> None:
+    invalid = {"operator": "_invalid", "outcome": "Failed", "reason": "InvalidSpec"}
+    assert read(instruments, "muster_outcomes_total", **invalid) == 0
+    assert read(instruments, "muster_refusals_total", reason="QuotaExceeded") == 0
+    assert read(instruments, "muster_internal_errors_total", place="step") == 0
+    assert read(instruments, "muster_probe_requests_total", kind="jax", state="serving") == 0
+    known = (getattr(closed_sets, name) for name in ("PHASES", "RESTARTS", "DISRUPTIONS", "OUTCOMES", "REFUSALS"))
+    assert max(map(len, known)) <= LABEL_SETS / 4
 
 
 def test_a_full_instrument_still_knows_the_series_it_has() -> None:

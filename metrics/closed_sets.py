@@ -1,0 +1,80 @@
+"""The label sets that counters begin with, at 0: without that, the first restart or refusal is no increase to a query.
+
+What happens is known beforehand for the operators, phases, ways to end and refusals that Muster itself names. Reasons
+that containers and schedulers name are an open set: the frequent ones are here, the others begin when they are met.
+"""
+
+from itertools import product
+
+from muster.metrics.catalogue import INVALID
+from muster.state.clocks import CLOCKS
+from muster.state.operators.planning import REGISTRY
+from muster.state.plan import ProbeKind
+from muster.state.record import FINISHED, Phase
+from muster.state.roll import CoordinatorState
+from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
+
+OPERATORS = tuple(REGISTRY)
+"""The operators that can be planned."""
+
+CLOCK_REASONS = tuple(clock.reason for clock in CLOCKS)
+
+FAILURES = (
+    "BackoffLimitExceeded",
+    "MaxDisruptionsExceeded",
+    "Cancelled",
+    "PodRejected",
+    "NamespaceGone",
+    *(reason for reason in CLOCK_REASONS if reason != "TerminatingDeadlineExceeded"),
+)
+"""Reasons with which an experiment fails. (The clock over pods that end never fails one.)"""
+
+DISRUPTED = (
+    "PreemptionByScheduler",
+    "EvictionByEvictionAPI",
+    "DeletionByTaintManager",
+    "DeletionByPodGC",
+    "TerminationByKubelet",
+    "NodeLost",
+    "PodDeleted",
+)
+"""Reasons of disruptions (kubernetes: core/v1 PodReason…, for the condition DisruptionTarget; and Muster's own)."""
+
+CRASHED = ("Error", "OOMKilled", "ContainerFailed")
+"""The most frequent reasons of a container that failed (kubernetes: pkg/kubelet)."""
+
+REFUSED = (
+    "WebhookDenied",
+    "WebhookFailed",
+    "PolicyDenied",
+    "PodSecurityViolated",
+    "QuotaExceeded",
+    "LimitRangeViolated",
+    "PriorityClassMissing",
+    "ServiceAccountMissing",
+    "RuntimeClassMissing",
+    "RightsMissing",
+    "NamespaceGone",
+    "CredentialsRejected",
+    "ApiServerBusy",
+    "ApiServerSilent",
+    "ApiServerErrors",
+    "PodRejected",
+    "PodsForbidden",
+)
+"""Reasons of refusals (``reconcilers.native.refusals``)."""
+
+PLACES = ("watch", "clock", "step", "event")
+"""Where an unexpected exception is caught."""
+
+PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase) if phase not in FINISHED)
+RESTARTS = tuple(product(OPERATORS, (*CRASHED, *DISRUPTED)))
+DISRUPTIONS = tuple(product(OPERATORS, DISRUPTED))
+OUTCOMES = (
+    *((operator, Phase.SUCCEEDED, "AllMembersSucceeded") for operator in OPERATORS),
+    *((operator, Phase.FAILED, reason) for operator, reason in product(OPERATORS, FAILURES)),
+    (INVALID, Phase.FAILED, INVALID_SPEC),
+)
+REFUSALS = tuple((reason,) for reason in REFUSED)
+ERRORS = tuple((place,) for place in PLACES)
+PROBES = tuple((kind, state) for kind, state in product(ProbeKind, CoordinatorState) if not kind.passive)

@@ -1,0 +1,135 @@
+"""Rows of each experiment: read from the state at every scrape, so their series begin and end with the experiment."""
+
+from muster.metrics.rows.row import Metric, Type
+
+ONE = ("namespace", "experiment")
+
+INFO = Metric(
+    "muster_experiment_info",
+    Type.INFO,
+    "Always 1. With the phase, all that a finished experiment keeps.",
+    (*ONE, "operator"),
+)
+PHASE = Metric(
+    "muster_experiment_phase", Type.GAUGE, "1 for the phase it is in, 0 for each other phase.", (*ONE, "phase")
+)
+RANKS_EXPECTED = Metric(
+    "muster_experiment_ranks_expected", Type.GAUGE, "Ranks the plan asks for: the size of the gang.", ONE
+)
+RANKS_ARRIVED = Metric(
+    "muster_experiment_ranks_arrived",
+    Type.GAUGE,
+    "Ranks that have registered with the coordinator of this epoch or, where none can be asked, whose pod is ready.",
+    ONE,
+)
+RANKS_MISSING = Metric(
+    "muster_experiment_ranks_missing",
+    Type.GAUGE,
+    "Ranks expected that have not arrived. Absent, as are the arrived, if the coordinator speaks of rank 0 only.",
+    ONE,
+)
+RANKS_MISSING_BY_CAUSE = Metric(
+    "muster_experiment_ranks_missing_by_cause",
+    Type.GAUGE,
+    "The missing ranks by what keeps them, as far as their pods show it; their sum is muster_experiment_ranks_missing.",
+    (*ONE, "cause"),
+)
+MEMBERS_READY = Metric("muster_experiment_members_ready", Type.GAUGE, "Pods of this epoch that are ready.", ONE)
+EPOCH = Metric(
+    "muster_experiment_epoch", Type.GAUGE, "The life of the gang: 0, and one more with every gang restart.", ONE
+)
+COORDINATOR_UP = Metric(
+    "muster_experiment_coordinator_up",
+    Type.GAUGE,
+    "1 if the last probe found the coordinator serving, else 0. Absent until this epoch was probed.",
+    ONE,
+)
+COORDINATOR_STATE = Metric(
+    "muster_experiment_coordinator_state",
+    Type.GAUGE,
+    "1 for the state the last probe saw behind the coordinator's port, 0 for each other state. Absent until this epoch "
+    "was probed.",
+    (*ONE, "state"),
+)
+COORDINATOR_LATENCY = Metric(
+    "muster_experiment_coordinator_probe_latency_seconds",
+    Type.GAUGE,
+    "Time the last probe of the coordinator took.",
+    ONE,
+    "seconds",
+)
+STUCK = Metric(
+    "muster_experiment_stuck",
+    Type.GAUGE,
+    "1 while the condition Stuck is true, else 0. muster_experiment_stuck_reason says why.",
+    ONE,
+)
+STUCK_REASON = Metric(
+    "muster_experiment_stuck_reason",
+    Type.GAUGE,
+    "1 for the reason of the condition Stuck while it is true, 0 for each other reason it had before, as far as the "
+    "story in the status goes back. Absent for an experiment that was never stuck.",
+    (*ONE, "reason"),
+)
+STUCK_SINCE = Metric(
+    "muster_experiment_stuck_since_timestamp_seconds",
+    Type.GAUGE,
+    "When the condition Stuck became true, in seconds since 1970. Absent while it is false.",
+    ONE,
+    "seconds",
+)
+CLOCK_REMAINING = Metric(
+    "muster_experiment_clock_remaining_seconds",
+    Type.GAUGE,
+    "Time until a running clock runs out; negative once it has. Absent while the clock does not run.",
+    (*ONE, "clock"),
+    "seconds",
+)
+CLOCK_LIMIT = Metric(
+    "muster_experiment_clock_limit_seconds",
+    Type.GAUGE,
+    "The whole time that a running clock gives. Absent while the clock does not run.",
+    (*ONE, "clock"),
+    "seconds",
+)
+GANG_RESTARTS = Metric(
+    "muster_experiment_gang_restarts_total",
+    Type.COUNTER,
+    "Gang restarts of its life, those after disruptions too. From the status, so a restart of the daemon resets "
+    "nothing.",
+    ONE,
+)
+DISRUPTIONS = Metric(
+    "muster_experiment_disruptions_total",
+    Type.COUNTER,
+    "Gang restarts of its life that the platform caused. From the status.",
+    ONE,
+)
+UNREPORTED = Metric(
+    "muster_experiments_unreported",
+    Type.GAUGE,
+    "Experiments without series of their own in this scrape: over the cap, under a name taken already, or unreadable.",
+    ("reason",),
+)
+
+ROWS = (
+    INFO,
+    PHASE,
+    RANKS_EXPECTED,
+    RANKS_ARRIVED,
+    RANKS_MISSING,
+    RANKS_MISSING_BY_CAUSE,
+    MEMBERS_READY,
+    EPOCH,
+    COORDINATOR_UP,
+    COORDINATOR_STATE,
+    COORDINATOR_LATENCY,
+    STUCK,
+    STUCK_REASON,
+    STUCK_SINCE,
+    CLOCK_REMAINING,
+    CLOCK_LIMIT,
+    GANG_RESTARTS,
+    DISRUPTIONS,
+)
+"""Those with labels that name the experiment."""

@@ -1,0 +1,46 @@
+"""Rows of all experiments together: sums that stay small however many experiments there are."""
+
+from muster.metrics.rows.row import Metric, Type
+
+_MINUTE, _HOUR = 60.0, 3600.0
+LIFE = (1.0, 2.5, 5.0, 10.0, 30.0, *(n * _MINUTE for n in (1, 2, 5, 10, 30)), *(n * _HOUR for n in (1, 3, 12, 24)))
+"""Buckets, in seconds, of what an experiment goes through."""
+
+EXPERIMENTS = Metric(
+    "muster_experiments", Type.GAUGE, "Experiments known to this daemon, by phase.", ("operator", "phase")
+)
+PHASE_DURATION = Metric(
+    "muster_phase_duration_seconds",
+    Type.HISTOGRAM,
+    "Time an experiment spent in a phase, observed when it leaves the phase. Assembling is the wait for the roll.",
+    ("operator", "phase"),
+    "seconds",
+    LIFE,
+)
+GANG_RESTARTS = Metric(
+    "muster_gang_restarts_total",
+    Type.COUNTER,
+    "Gang restarts by the reason of their cause. Includes the restarts that muster_disruptions_total counts.",
+    ("operator", "reason"),
+)
+DISRUPTIONS = Metric(
+    "muster_disruptions_total",
+    Type.COUNTER,
+    "Gang restarts after something done to the gang (preemption, eviction, node loss): they cost none of the budget.",
+    ("operator", "reason"),
+)
+OUTCOMES = Metric(
+    "muster_outcomes_total",
+    Type.COUNTER,
+    "Experiments that ended, by how (outcome is the final phase) and why.",
+    ("operator", "outcome", "reason"),
+)
+REFUSALS = Metric(
+    "muster_refusals_total",
+    Type.COUNTER,
+    "Requests for an experiment that the API server refused (quota, admission, rights, errors), by reason. "
+    "muster_experiment_stuck_reason names the experiment.",
+    ("reason",),
+)
+
+ROWS = (EXPERIMENTS, PHASE_DURATION, GANG_RESTARTS, DISRUPTIONS, OUTCOMES, REFUSALS)

@@ -1,0 +1,217 @@
+"""The series of the experiments in one scrape, written as text.
+
+There are 50 for each running experiment, so this is most of a scrape. What is one of several values is written whole,
+from a template in which only the labels that name the experiment are put in. The labels of a line are in alphabetical
+order, as prometheus_client has them.
+
+At most ``cap`` lines are written, and an experiment has all of its lines or none. Label values are made printable, and
+an experiment whose labels then equal another's is left out, because Prometheus rejects duplicates. An experiment that
+cannot be read is left out alone. Those that are left out are counted by reason.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from itertools import chain
+from typing import NamedTuple
+
+from muster.metrics.exposition import Block, quoted
+from muster.metrics.rows import experiment as rows
+from muster.metrics.rows.row import Metric
+from muster.state.plan import Plan
+from muster.state.record import Condition, ConditionType, Phase, Record
+from muster.state.roll import CoordinatorState
+from muster.state.rules import ClockName
+from muster.state.summary.missing import MissingCause
+from muster.state.view.probe_result import ProbeResult
+
+Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
+"""The running clocks of an experiment and the wall second each runs out."""
+
+REASONS = ("cap", "duplicate", "unreadable")
+"""Why an experiment has no series of its own."""
+
+FEWEST, FEWEST_FINISHED = 13, 1 + len(Phase)
+"""Lines of an unfinished experiment, and of a finished one, at the least."""
+
+Causes = Mapping[MissingCause, int]
+
+
+class Facts(NamedTuple):
+    """What is exported of an unfinished experiment, as it was at the look. ``ready`` counts pods."""
+
+    plan: Plan
+    record: Record
+    ready: int
+    roll: tuple[int, int, Causes] | None
+    """Arrived and missing ranks, and the missing ones by cause; None where they are not known, or not wanted."""
+    probe: ProbeResult | None
+
+
+class Finished(NamedTuple):
+    """What is exported of one that is finished."""
+
+    namespace: str
+    name: str
+    operator: str
+    phase: Phase
+
+
+class _Text:
+    """One experiment: its lines by row, and how many they are."""
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self.names = f'experiment="{quoted(name)}",namespace="{quoted(namespace)}"'
+        self.lines: list[tuple[str, str]] = []
+        self.count = 0
+
+    def add(self, row: Metric, value: float) -> None:
+        """A line without other labels."""
+        self.lines.append((row.name, f"{row.name}{{{self.names}}} {float(value)!r}\n"))
+        self.count += 1
+
+    def add_one(self, row: Metric, before: str, after: str, value: float) -> None:
+        """A line with one more label, before or after those that name the experiment."""
+        self.lines.append((row.name, f"{row.name}{{{before}{self.names}{after}}} {float(value)!r}\n"))
+        self.count += 1
+
+    def add_set(self, row: Metric, template: str, count: int) -> None:
+        """Lines of a template."""
+        self.lines.append((row.name, template.replace("\0", self.names)))
+        self.count += count
+
+
+class Series(Block):
+    """The lines of the ``running`` experiments, then of the ``finished`` ones. ``total`` counts all experiments."""
+
+    def __init__(
+        self,
+        running: Iterable[Facts | None],
+        finished: Iterable[Finished],
+        total: int,
+        *,
+        now: float,
+        deadlines: Deadlines,
+        cap: int,
+    ) -> None:
+        """``running`` holds None for an experiment that could not be read."""
+        super().__init__()
+        self._running = running
+        self._finished = finished
+        self._total = total
+        self._now = now
+        self._deadlines = deadlines
+        self._cap = cap
+
+    def written(self) -> Iterator[tuple[Metric, Iterable[str]]]:
+        """Each row with its lines, and last how many experiments have none."""
+        lines: dict[str, list[str]] = {row.name: [] for row in rows.ROWS}
+        unreported = self._write(lines)
+        for row in rows.ROWS:
+            yield row, lines[row.name]
+        name = rows.UNREPORTED.name
+        yield rows.UNREPORTED, [f'{name}{{reason="{reason}"}} {float(unreported[reason])!r}\n' for reason in REASONS]
+
+    def _write(self, lines: dict[str, list[str]]) -> Counter[str]:
+        unreported: Counter[str] = Counter()
+        taken: set[str] = set()
+        room, reached = self._cap, 0
+        for facts in chain(self._running, self._finished):
+            try:
+                text = _finished(facts) if isinstance(facts, Finished) else _running(facts, self._now, self._deadlines)
+            except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
+                reached += 1
+                unreported["unreadable"] += 1
+                continue
+            if text.count > room:
+                break
+            reached += 1
+            if text.names in taken:
+                unreported["duplicate"] += 1
+                continue
+            taken.add(text.names)
+            room -= text.count
+            for name, chunk in text.lines:
+                lines[name].append(chunk)
+        unreported["cap"] = self._total - reached
+        return unreported
+
+
+def _finished(facts: Finished) -> _Text:
+    text = _Text(facts.namespace, facts.name)
+    text.add_one(rows.INFO, "", f',operator="{quoted(facts.operator)}"', 1.0)
+    text.add_set(rows.PHASE, _PHASES[facts.phase], len(_PHASES))
+    return text
+
+
+def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
+    if facts is None:
+        raise ValueError("unreadable")
+    plan, record, ready, roll, probe = facts
+    text = _Text(plan.namespace, plan.name)
+    text.add_one(rows.INFO, "", f',operator="{quoted(plan.operator)}"', 1.0)
+    text.add_set(rows.PHASE, _PHASES[record.phase], len(_PHASES))
+    if record.phase is not Phase.SUSPENDED:
+        text.add(rows.RANKS_EXPECTED, plan.size)
+        if roll is not None:
+            _ranks(text, *roll)
+    text.add(rows.MEMBERS_READY, ready)
+    text.add(rows.EPOCH, record.epoch)
+    if probe is not None:
+        state = probe.answer.coordinator
+        text.add(rows.COORDINATOR_UP, state.serving)
+        text.add_set(rows.COORDINATOR_STATE, _STATES[state], len(_STATES))
+        text.add(rows.COORDINATOR_LATENCY, probe.answer.latency)
+    _stuck(text, record)
+    for clock, end in deadlines(plan, record).items():
+        one = f'clock="{clock.value}",'
+        text.add_one(rows.CLOCK_REMAINING, one, "", end - now)
+        if rule := plan.clock(clock):
+            text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
+    text.add(rows.GANG_RESTARTS, record.restarts + record.disruptions)
+    text.add(rows.DISRUPTIONS, record.disruptions)
+    return text
+
+
+def _ranks(text: _Text, arrived: int, missing: int, causes: Causes) -> None:
+    text.add(rows.RANKS_ARRIVED, arrived)
+    text.add(rows.RANKS_MISSING, missing)
+    if not causes:
+        text.add_set(rows.RANKS_MISSING_BY_CAUSE, _NO_CAUSES, len(MissingCause))
+        return
+    for cause in MissingCause:
+        text.add_one(rows.RANKS_MISSING_BY_CAUSE, f'cause="{cause.value}",', "", causes.get(cause, 0))
+
+
+def _stuck(text: _Text, record: Record) -> None:
+    """The condition Stuck, and every reason it had as far as the story goes back."""
+    stuck = record.condition(ConditionType.STUCK)
+    holds = stuck is not None and bool(stuck.status)
+    text.add(rows.STUCK, holds)
+    if holds and stuck is not None:
+        text.add(rows.STUCK_SINCE, stuck.since)
+    for reason in _reasons(record, stuck if holds else None):
+        value = holds and stuck is not None and reason == quoted(stuck.reason)
+        text.add_one(rows.STUCK_REASON, "", f',reason="{reason}"', value)
+
+
+def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
+    """In the order in which they came, each once."""
+    said = (line.message.partition(":")[0] for line in record.story if line.reason == "Stuck")
+    reasons = dict.fromkeys(map(quoted, said))
+    if stuck is not None:
+        reasons[quoted(stuck.reason)] = None
+    return reasons
+
+
+def _templates(row: Metric, name: str, values: type[StrEnum]) -> dict[str, str]:
+    """For each value the lines of all values, with NUL in place of the labels that name the experiment."""
+    return {
+        chosen: "".join(f'{row.name}{{\0,{name}="{each.value}"}} {float(each is chosen)!r}\n' for each in values)
+        for chosen in values
+    }
+
+
+_PHASES = _templates(rows.PHASE, "phase", Phase)
+_STATES = _templates(rows.COORDINATOR_STATE, "state", CoordinatorState)
+_NO_CAUSES = "".join(f'{rows.RANKS_MISSING_BY_CAUSE.name}{{cause="{cause}",\0}} 0.0\n' for cause in MissingCause)

@@ -1,0 +1,15 @@
+"""The label sets that counters begin with are those that can come."""
+
+from typing import get_args
+
+from muster.api.manifest.groups import Operator
+from muster.metrics import closed_sets
+from muster.reconcilers.native import refusals
+
+
+def test_every_refusal_that_is_known_by_its_text_begins_at_0() -> None:
+    assert {row.reason for row in refusals._ROWS} <= set(closed_sets.REFUSED)  # noqa: SLF001
+
+
+def test_every_operator_that_can_be_planned_is_one_that_a_manifest_may_name() -> None:
+    assert set(closed_sets.OPERATORS) < set(get_args(Operator))
