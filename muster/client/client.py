@@ -13,18 +13,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from muster.api.errors import AlreadyExists, ApiError, Conflict
+from muster.api.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
 from muster.api.manifest.load import AICHOR, Loaded, experiment_object, load_manifest
 from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
 from muster.client.cluster_choice import connect
-from muster.client.errors import Vanished, WaitTimeout, installed
-from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first, readable
+from muster.client.errors import NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
+from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first
 from muster.client.follow import FollowedLog
-from muster.client.last_lines import LastLine, read_last_lines
 from muster.client.loglines import LogLine
 from muster.client.logs import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.member import Member, MemberChange, member_of, members_of
@@ -118,7 +117,7 @@ class Client:
             if filename:
                 document["metadata"].setdefault("annotations", {}).setdefault(ANNOTATION_COMMAND_SOURCE, filename)
             try:
-                with installed():
+                with self._installed():
                     return snapshot_of(await self.resources.create(experiments_path(space), document))
             except AlreadyExists as error:
                 if fixed:
@@ -134,13 +133,13 @@ class Client:
     async def get(self, name: str, *, namespace: str | None = None) -> Snapshot:
         """One experiment. Raises ``NoSuchExperiment``."""
         space = namespace or self.namespace
-        with installed(name, space):
+        with self._installed(name, space):
             return snapshot_of(await self.resources.get(experiments_path(space, name)))
 
     async def list(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
         """The experiments of one namespace, or of all that may be read."""
         path = experiments_path(None if everywhere else namespace or self.namespace)
-        with installed():
+        with self._installed():
             return [snapshot_of(obj) for obj in await self.resources.list(path)]
 
     async def watch(
@@ -152,7 +151,7 @@ class Client:
         """
         path = experiments_path(None if everywhere else namespace or self.namespace)
         params = {"fieldSelector": f"metadata.name={name}"} if name else {}
-        with installed():
+        with self._installed():
             stream = changes(self.resources.transport, path, params, retrying=self._retrying)
             async with contextlib.aclosing(stream):
                 async for change in stream:
@@ -201,40 +200,33 @@ class Client:
             async for change in stream:
                 yield MemberChange(change.kind, member_of(change.object))
 
-    async def last_lines(self, name: str, *, namespace: str | None = None) -> Sequence[LastLine]:
-        """What each rank of the latest epoch logged last, and when, by rank; after the end, what it did until then."""
-        experiment = await self.get(name, namespace=namespace)
-        return await read_last_lines(self.resources, experiment, await self._members(experiment))
-
     async def events(self, name: str, *, namespace: str | None = None) -> Sequence[EventSummary]:
         """The Kubernetes Events about one experiment, oldest first; they are kept for about an hour."""
         chosen = {"fieldSelector": f"involvedObject.kind={KIND},involvedObject.name={name}"}
         events = await self.resources.list(core(namespace or self.namespace, "events"), chosen)
         return list(oldest_first(event_summary(event) for event in events))
 
-    async def explain(self, name: str, *, last_lines: bool = False, namespace: str | None = None) -> Explanation:
+    async def explain(self, name: str, *, namespace: str | None = None) -> Explanation:
         """What an experiment waits for, its members and its Events.
 
-        With ``last_lines`` also what each rank logged last. Pods, Events and logs that may not be read are left out,
-        and named in ``unreadable``.
+        Pods and Events that may not be read are left out, and named in ``unreadable``.
         """
         experiment = await self.get(name, namespace=namespace)
+        members: Sequence[Member] = ()
+        events: Sequence[EventSummary] = ()
         unreadable: list[str] = []
-        members = await readable(self._members(experiment), unreadable)
-        lines: Sequence[LastLine] | None = ()
-        if last_lines:
-            lines = await readable(read_last_lines(self.resources, experiment, members or ()), unreadable)
-        events: Sequence[EventSummary] | None = ()
-        with contextlib.suppress(ApiError):  # Events are kept for an hour only; an explanation does without them
-            events = await readable(self.events(name, namespace=namespace), unreadable)
-        return Explanation(
-            experiment,
-            tuple(members or ()),
-            tuple(events or ()),
-            tuple(unreadable),
-            members_read=members is not None,
-            last_lines=tuple(lines or ()),
-        )
+        try:
+            members = await self._members(experiment)
+        except Forbidden as error:
+            unreadable.append(error.message)
+        members_read = not unreadable
+        try:
+            events = await self.events(name, namespace=namespace)
+        except Forbidden as error:
+            unreadable.append(error.message)
+        except ApiError:  # Events are kept for an hour only; an explanation does without them
+            pass
+        return Explanation(experiment, tuple(members), tuple(events), tuple(unreadable), members_read)
 
     async def logs(
         self,
@@ -273,7 +265,7 @@ class Client:
                 return seen
             patch = {"metadata": {"resourceVersion": seen.version, "uid": seen.uid}, "spec": {"cancel": True}}
             try:
-                with installed(name, space):
+                with self._installed(name, space):
                     return snapshot_of(await self.resources.merge(experiments_path(space, name), patch))
             except Conflict as error:
                 conflict = error
@@ -290,9 +282,26 @@ class Client:
         """
         space = namespace or self.namespace
         options = ({"preconditions": {"uid": uid}} if uid else {}) | ({"dryRun": ["All"]} if dry_run else {})
-        with installed(name, space):
+        with self._installed(name, space):
             await self.resources.delete(experiments_path(space, name), options or None)
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
         pods = await self.resources.list(core(experiment.namespace, "pods"), members_of(experiment.uid))
         return list(newest(member_of(pod) for pod in pods).values())
+
+    @contextlib.contextmanager
+    def _installed(self, name: str = "", space: str = "") -> Iterator[None]:
+        """Distinguish the two meanings of 404: the server does not know the kind, or has no such object."""
+        try:
+            yield
+        except NotFound as error:
+            if name and name in error.message:
+                raise NoSuchExperiment(
+                    f"experiment {space}/{name} does not exist; `muster get -A` lists those that do"
+                ) from error
+            if "could not find the requested resource" in error.message or "page not found" in error.message:
+                raise NotInstalled(
+                    "this cluster does not know experiments: install Muster first (kubectl apply -f deploy/crds/), "
+                    "or choose another cluster with --context"
+                ) from error
+            raise

@@ -11,10 +11,7 @@ MusterError
 └── WaitTimeout             the condition did not hold in time
 """
 
-import contextlib
-from collections.abc import Iterator
-
-from muster.api.errors import MusterError, NotFound
+from muster.api.errors import MusterError
 
 
 class NoCluster(MusterError):
@@ -43,21 +40,3 @@ class Vanished(MusterError):
 
 class WaitTimeout(MusterError):
     """The condition did not hold in time."""
-
-
-@contextlib.contextmanager
-def installed(name: str = "", space: str = "") -> Iterator[None]:
-    """Distinguish the two meanings of 404: the server does not know the kind, or has no such object."""
-    try:
-        yield
-    except NotFound as error:
-        if name and name in error.message:
-            raise NoSuchExperiment(
-                f"experiment {space}/{name} does not exist; `muster get -A` lists those that do"
-            ) from error
-        if "could not find the requested resource" in error.message or "page not found" in error.message:
-            raise NotInstalled(
-                "this cluster does not know experiments: install Muster first (kubectl apply -f deploy/crds/), "
-                "or choose another cluster with --context"
-            ) from error
-        raise
