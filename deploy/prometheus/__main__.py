@@ -1,9 +1,10 @@
-"""``python -m deploy.prometheus`` writes the rule file and the chart's template."""
+"""``python -m deploy.prometheus`` writes the rule file, the chart's template and the runbooks' index."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from deploy.prometheus.groups import GROUPS
+from deploy.prometheus.pages import index
 from deploy.prometheus.text import chart, plain
 
 ROOT = Path(__file__).parents[2]
@@ -11,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 GENERATED: dict[str, Callable[[], str]] = {
     "deploy/prometheus/muster.rules.yaml": lambda: plain(GROUPS),
     "deploy/helm/muster/templates/_rules.tpl": lambda: chart(GROUPS),
+    "docs/runbooks/README.md": index,
 }
 """The files below the root, and the text of each."""
 

@@ -16,7 +16,7 @@ from deploy.prometheus.values import INTERVAL, RUNBOOKS
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
 
-_GENERATED = "Written by `python -m deploy.prometheus` from the rows in deploy/prometheus; do not edit."
+GENERATED_BY = "Written by `python -m deploy.prometheus` from the rows in deploy/prometheus; do not edit."
 
 
 class Target(Protocol):
@@ -58,6 +58,10 @@ class Plain:
         """The lines as they are."""
         yield from lines
 
+    def filled(self, alert: Alert, text: str) -> str:
+        """A text of the alert with its thresholds in it."""
+        return fill(text, lambda name: self.value(alert, name))
+
 
 class Chart:
     """A template of the chart, in which ``.`` is the alert's block of values."""
@@ -89,13 +93,13 @@ class Chart:
 
 def plain(groups: tuple[Group, ...]) -> str:
     """The rule file."""
-    return "\n".join([f"# {_GENERATED}", *_lines(groups, Plain())]) + "\n"
+    return "\n".join([f"# {GENERATED_BY}", *_lines(groups, Plain())]) + "\n"
 
 
 def chart(groups: tuple[Group, ...]) -> str:
     """The template file of the chart: it defines ``muster.rules``."""
     head = (
-        f"{{{{- /* {_GENERATED} */ -}}}}",
+        f"{{{{- /* {GENERATED_BY} */ -}}}}",
         '{{- define "muster.rules" -}}',
         "{{- $values := .Values.prometheusRule -}}",
         '{{- $job := $values.job | default (include "muster.fullname" .) -}}',

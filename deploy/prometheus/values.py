@@ -21,7 +21,7 @@ def defaults() -> dict[str, Any]:
         "interval": INTERVAL,
         "runbookUrl": RUNBOOKS,
         "job": "",
-        "alerts": {alert.name: _values(alert) for alert in ALERTS},
+        "alerts": {alert.name: values_of(alert) for alert in ALERTS},
     }
 
 
@@ -35,7 +35,8 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _values(alert: Alert) -> dict[str, Any]:
+def values_of(alert: Alert) -> dict[str, Any]:
+    """The values of one alert."""
     own = {threshold.name: threshold.value for threshold in alert.thresholds}
     return {"enabled": True, "severity": alert.severity.value, "for": alert.hold, "labels": {}, **own}
 

@@ -138,8 +138,7 @@ class Connection:
         async with self._answered(method, path, params or {}, patience, data=body, headers=headers) as response:
             self.requests[method, response.status] += 1
             try:
-                body = await read_body(response, LARGEST_ANSWER)
-                return Answer(response.status, body, response.headers.get("Date", ""))
+                return Answer(response.status, await read_body(response, LARGEST_ANSWER))
             except FAILURES as error:
                 raise unreachable(error, f"{method} {path}") from error
 

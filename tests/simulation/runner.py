@@ -3,8 +3,7 @@
 import gc
 import multiprocessing
 import os
-import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -24,12 +23,10 @@ GC_THRESHOLD = 100_000
 
 @dataclass(slots=True)
 class Tally:
-    """Plans played, plans violated and seconds of CPU, by family; and the seconds by scenario."""
+    """Plans played and plans violated, by family."""
 
     plans: Counter[str] = field(default_factory=Counter)
     violations: Counter[str] = field(default_factory=Counter)
-    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    by_scenario: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
 
 @cache
@@ -85,20 +82,18 @@ def _init_worker() -> None:
     gc.set_threshold(GC_THRESHOLD)
 
 
-def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...], float]:
-    """Play one plan without garbage collection, then collect; with the seconds of CPU that it took.
+def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...]]:
+    """Play one plan without garbage collection, then collect.
 
     A world is one cycle of references, so there is no garbage before it ends. Only the two younger generations are
     collected: what has survived an earlier plan is kept for all plans.
     """
-    began = time.process_time()
     gc.disable()
     try:
-        family, line, violations = _judged(*task)
+        return _judged(*task)
     finally:
         gc.enable()
         gc.collect(1)
-    return family, line, violations, time.process_time() - began
 
 
 def _judged(family: str, line: str) -> tuple[str, str, tuple[str, ...]]:
@@ -125,10 +120,8 @@ def run(
     tally = Tally()
     with multiprocessing.get_context("fork").Pool(processes, _init_worker) as pool:
         besides = pool.apply_async(beside) if beside else None
-        for family, line, violations, seconds in pool.imap_unordered(_work, tasks, chunksize=8):
+        for family, line, violations in pool.imap_unordered(_work, tasks, chunksize=8):
             tally.plans[family] += 1
-            tally.seconds[family] += seconds
-            tally.by_scenario[parse(line).scenario] += seconds
             if violations:
                 tally.violations[family] += 1
                 on_violation(line, violations)

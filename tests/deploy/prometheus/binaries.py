@@ -2,6 +2,9 @@
 
 Nothing is installed: `apt-get download` fetches the packages as any user, verified by apt's signatures, and
 `dpkg-deb -x` unpacks them below ~/.cache/muster-prometheus. MUSTER_PROMETHEUS_CACHE names another folder.
+
+Debian's Alertmanager opens its templates in /usr/share by that name. A script in the cache starts it in a mount
+namespace of its own, in which /usr/share is the package's.
 """
 
 import fcntl
@@ -19,10 +22,16 @@ CACHE_VARIABLE = "MUSTER_PROMETHEUS_CACHE"
 DEBIAN: dict[Program, tuple[str, str]] = {
     "prometheus": ("prometheus", "prometheus"),
     "promtool": ("prometheus", "promtool"),
-    "alertmanager": ("prometheus-alertmanager", "prometheus-alertmanager"),
+    "alertmanager": ("prometheus-alertmanager", "alertmanager-in-namespace"),
     "amtool": ("prometheus-alertmanager", "amtool"),
 }
 """The Debian package of each program, and the program's file in its /usr/bin."""
+
+_IN_ITS_NAMESPACE = """#!/bin/sh
+cd "$(dirname "$0")/../.." || exit 1
+exec unshare --user --map-root-user --mount sh -c \\
+  'mount --bind "$0/usr/share" /usr/share && exec "$0/usr/bin/prometheus-alertmanager" "$@"' "$PWD" "$@"
+"""
 
 _PATIENCE = 180.0
 
@@ -48,8 +57,9 @@ def program(name: Program) -> Path:
                     _fetch(package, folder)
         except OSError as error:
             raise Unavailable(f"{name} is not on PATH, and {folder} cannot hold it: {error}") from error
-    if _run([str(path), "--version"]).returncode:
-        raise Unavailable(f"{path} does not run on this machine")
+    tried = _run([str(path), "--version"])
+    if tried.returncode:
+        raise Unavailable(f"{path} does not run on this machine: {tried.stderr.strip()[-300:]}")
     return path
 
 
@@ -66,6 +76,12 @@ def _fetch(package: str, folder: Path) -> None:
         extracted = _run(["dpkg-deb", "-x", str(archive), str(unpacked)])
         if extracted.returncode:
             raise Unavailable(f"`dpkg-deb -x {archive.name}` failed: {extracted.stderr.strip()[-300:]}")
+        if package == "prometheus-alertmanager":
+            script = unpacked / "usr" / "bin" / "alertmanager-in-namespace"
+            script.write_text(_IN_ITS_NAMESPACE, encoding="utf-8")
+            script.chmod(0o755)
+        if (folder / package).exists():
+            shutil.rmtree(folder / package)
         unpacked.replace(folder / package)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import yaml
 
 from deploy.prometheus.groups import ALERTS
-from deploy.prometheus.row import Alert, fill
 from deploy.prometheus.text import Plain
 from deploy.prometheus.values import RUNBOOKS
 from tests.deploy.prometheus.binaries import program
@@ -79,11 +78,7 @@ def _fired(case: Case) -> dict[str, Any]:
         "exp_labels": {"severity": alert.severity.value, **case.labels},
         "exp_annotations": {
             "summary": case.summary,
-            "description": _filled(alert),
+            "description": Plain().filled(alert, alert.description),
             "runbook_url": f"{RUNBOOKS}/{alert.name}.md",
         },
     }
-
-
-def _filled(alert: Alert) -> str:
-    return fill(alert.description, lambda name: Plain().value(alert, name))

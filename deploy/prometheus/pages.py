@@ -1,0 +1,89 @@
+"""docs/runbooks/README.md: the list of alerts, what can be set, and the recorded series, from the rows."""
+
+from collections.abc import Iterator
+
+from deploy.prometheus.daemon import DAEMON
+from deploy.prometheus.experiments import EXPERIMENTS
+from deploy.prometheus.recordings import RECORDINGS
+from deploy.prometheus.text import GENERATED_BY, Plain
+
+_HEAD = f"""\
+<!-- {GENERATED_BY} -->
+# Alerts and their runbooks
+
+Each alert has a runbook: what it means, what to look at, what to do, how to silence it. Its annotation `runbook_url`
+leads there; its labels name the experiment; its summary says the reason.
+
+## How to install them
+
+The Helm chart makes a PrometheusRule and a ServiceMonitor where the cluster has the Prometheus operator
+([chart](../chart.md)). Without the operator, give your Prometheus
+[muster.rules.yaml](../../deploy/prometheus/muster.rules.yaml) and the scrape job of
+[prometheus.yaml](../../deploy/prometheus/prometheus.yaml), and your Alertmanager the route of
+[alertmanager.yaml](../../deploy/prometheus/alertmanager.yaml).
+
+A coordinator that is frozen or cut off is reported within 30 s with these files:
+
+| step | at most |
+|---|---|
+| musterd sees it (`Stuck`, reason `CoordinatorUnreachable`) | 10 s |
+| Prometheus scrapes musterd (`scrape_interval`) | 5 s |
+| Prometheus evaluates the rules (`interval` of their group) | 5 s |
+| Alertmanager waits for more of its group (`group_wait`) | 5 s |
+
+With the usual 30 s of `group_wait` and 15 s of both intervals it is 70 s. `honor_labels: true` is needed: without it
+the label `namespace` is that of musterd's pod.
+
+`critical` wants a person now, `warning` in working hours, `info` only the owner of the experiment. Labels that route an
+alert to the owner's team can be added to each alert in the chart, and the label `namespace` is always there.
+
+## The alerts
+"""
+
+_SET = """
+## What can be set
+
+With the chart, everything below `prometheusRule` in its values; without it, edit a copy of the rule file. Each alert
+has `enabled`, `severity`, `for` and `labels`, and some have thresholds:
+"""
+
+_RECORDED = """
+## Recorded series
+"""
+
+_TESTED = """
+## How they are tested
+
+`python -m tests.deploy.prometheus` runs every alert through `promtool test rules`, on situations in which it must fire
+and in which nothing must, and prints the table. `pytest -m cluster tests/deploy/prometheus/live` freezes the
+coordinator of a real JAX gang, with musterd, Prometheus and Alertmanager on loopback as configured here, and prints the
+seconds until the webhook arrives. Where the machine has no Prometheus, both fetch Debian's packages without installing
+them, or say why they cannot.
+"""
+
+
+def index() -> str:
+    """The whole page."""
+    return "\n".join([_HEAD, *_alerts(), _SET, *_thresholds(), _RECORDED, *_recordings(), _TESTED])
+
+
+def _alerts() -> Iterator[str]:
+    for title, alerts in (("About experiments:", EXPERIMENTS), ("About musterd itself:", DAEMON)):
+        yield from (title, "", "| alert | severity | for | what it means |", "|---|---|---|---|")
+        for alert in alerts:
+            meaning = Plain().filled(alert, alert.description)
+            yield f"| [{alert.name}]({alert.name}.md) | {alert.severity} | {alert.hold} | {meaning} |"
+        yield ""
+
+
+def _thresholds() -> Iterator[str]:
+    yield from ("| value below `prometheusRule.alerts` | default | what it is |", "|---|---|---|")
+    for alert in (*EXPERIMENTS, *DAEMON):
+        for each in alert.thresholds:
+            yield f"| `{alert.name}.{each.name}` | `{each.value}` | {each.meaning} |"
+
+
+def _recordings() -> Iterator[str]:
+    yield from ("| series | what it is |", "|---|---|")
+    for row in RECORDINGS:
+        yield f"| `{row.name}` | {row.meaning} |"

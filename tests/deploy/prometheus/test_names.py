@@ -1,0 +1,75 @@
+"""Rules and runbooks speak only of metrics, labels and label values that musterd exports."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.prometheus.groups import GROUPS
+from deploy.prometheus.recordings import RECORDINGS
+from deploy.prometheus.row import Alert, Recording
+from muster.metrics.catalogue import CATALOGUE
+from muster.metrics.rows.row import Type
+from muster.state.record import Phase
+from muster.state.rules import ClockName
+from tests.deploy.prometheus.promtool import ROOT
+
+METRIC = re.compile(r"\b(?:muster_[a-z0-9_]+|(?:experiment|namespace|operator):[a-z_]+:[a-z0-9_]+)\b")
+SELECTOR = re.compile(r"(muster_[a-z0-9_]+)\{([^}]*)\}")
+MATCHER = re.compile(r'([a-z_]+)(?:=~|!~|!=|=)(?:"([^"]*)"|%q)')
+
+OF_THE_SCRAPE = {"job", "instance", "namespace"}
+"""Labels that the scrape adds."""
+CLOSED = {"phase": {phase.value for phase in Phase}, "clock": {clock.value for clock in ClockName}}
+
+RULES = [rule for group in GROUPS for rule in group.rules]
+
+
+def exported() -> Iterator[tuple[str, set[str]]]:
+    """What a query can name, and the labels it has."""
+    for row in CATALOGUE:
+        yield row.name, set(row.labels)
+        if row.type is Type.HISTOGRAM:
+            yield from ((f"{row.name}{suffix}", {*row.labels, "le"}) for suffix in ("_bucket", "_sum", "_count"))
+
+
+AWAITED = {
+    "muster_experiment_first_missing_rank": {"namespace", "experiment"},
+    "muster_experiment_wall_seconds_total": {"namespace", "experiment"},
+    "muster_experiment_productive_seconds_total": {"namespace", "experiment"},
+    "muster_time_to_assembled_seconds": set(),
+    "muster_time_to_assembled_seconds_bucket": {"operator", "le"},
+    "muster_restart_downtime_seconds_bucket": {"operator", "le"},
+}
+LABELS = AWAITED | dict(exported())
+
+
+def texts(rule: Alert | Recording) -> str:
+    """Everything of a rule that may hold a query."""
+    return f"{rule.expr} {rule.summary}" if isinstance(rule, Alert) else rule.expr
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_names_metrics_that_are_exported_or_recorded(rule: Alert | Recording) -> None:
+    unknown = set(METRIC.findall(texts(rule))) - set(LABELS) - {row.name for row in RECORDINGS}
+    assert unknown == set()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_selects_by_labels_and_values_that_the_metric_has(rule: Alert | Recording) -> None:
+    for metric, matchers in SELECTOR.findall(texts(rule)):
+        for label, value in MATCHER.findall(matchers):
+            assert label in LABELS[metric] | OF_THE_SCRAPE, f"{metric} has no label {label}"
+            assert label not in CLOSED or value in CLOSED[label], f"{label} is never {value}"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_groups_by_labels_that_its_metrics_have(rule: Alert | Recording) -> None:
+    for labels, metric in re.findall(r"by \(([^)]*)\) \((?:\w+\()*(muster_[a-z0-9_]+)", rule.expr):
+        assert set(labels.split(", ")) <= LABELS[metric] | OF_THE_SCRAPE
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "runbooks").glob("*.md")), ids=lambda page: page.stem)
+def test_a_runbook_names_metrics_that_exist(page: str) -> None:
+    unknown = set(METRIC.findall((ROOT / "docs" / "runbooks" / page).read_text())) - set(LABELS)
+    assert unknown - {row.name for row in RECORDINGS} == set()

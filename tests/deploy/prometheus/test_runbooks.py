@@ -1,0 +1,92 @@
+"""Each alert has a runbook, and what a runbook says to type exists."""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from deploy.prometheus.groups import ALERTS
+from deploy.prometheus.values import RUNBOOKS, defaults
+from muster.cli.main import muster
+from tests.deploy.prometheus.cases import CASES
+from tests.deploy.prometheus.promtool import ROOT
+
+FOLDER = ROOT / "docs" / "runbooks"
+PAGES = sorted(page for page in FOLDER.glob("*.md") if page.stem != "README")
+PER_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+SECTIONS = ["What it means", "What to look at", "What to do", "How to silence it"]
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`((?:muster|kubectl) [^`]+)`")
+PLACEHOLDERS = {"N": "3"}
+
+
+def lines(page: Path) -> Iterator[str]:
+    """The commands of a page, one a line."""
+    text = page.read_text(encoding="utf-8")
+    for block in BLOCK.findall(text):
+        yield from block.replace("\\\n", " ").splitlines()
+    yield from (" ".join(found.split()) for found in INLINE.findall(text))
+
+
+def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
+    assert {page.stem for page in PAGES} == {alert.name for alert in ALERTS}
+
+
+def test_the_url_of_a_runbook_leads_to_its_file() -> None:
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    assert RUNBOOKS.removeprefix(urls["Documentation"]) == "/runbooks"
+    assert Path(ROOT / "docs" / "runbooks").samefile(FOLDER)
+
+
+@PER_PAGE
+def test_a_runbook_has_its_four_sections(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == SECTIONS
+    assert text.startswith(f"# {page.stem}\n")
+
+
+@PER_PAGE
+def test_a_runbook_looks_at_something_by_command(page: Path) -> None:
+    commands = [line.partition(" ")[0] for line in lines(page)]
+    assert set(commands) <= {"muster", "kubectl", "amtool"}
+    assert len(commands) > 1
+
+
+@PER_PAGE
+def test_every_muster_command_of_a_runbook_exists_with_its_options(page: Path) -> None:
+    for line in lines(page):
+        words = [PLACEHOLDERS.get(word, word) for word in shlex.split(line)]
+        if words[0] == "muster":
+            parse(muster, words[1:])
+
+
+def parse(command: click.Command, words: list[str]) -> None:
+    """Let click parse a command line and run nothing. It raises what a user would see."""
+    while isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), words[0])
+        assert found is not None, f"there is no command {words[0]}"
+        command, words = found, words[1:]
+    command.make_context(str(command.name), list(words)).close()
+
+
+@PER_PAGE
+def test_the_silence_of_a_runbook_matches_its_alert(page: Path) -> None:
+    (silence,) = [line for line in lines(page) if line.startswith("amtool silence add ")]
+    matchers = dict(word.split("=", 1) for word in shlex.split(silence) if re.match(r"[a-z]+=", word))
+    assert matchers.pop("alertname") == page.stem
+    carried = {label for case in CASES if case.alert == page.stem for label in case.labels}
+    assert set(matchers) <= carried
+    assert matchers
+
+
+@PER_PAGE
+def test_the_chart_values_that_a_runbook_names_exist(page: Path) -> None:
+    for path in re.findall(r"`prometheusRule\.([A-Za-z.]+)`", page.read_text(encoding="utf-8")):
+        node = defaults()
+        for part in path.split("."):
+            node = node[part]
