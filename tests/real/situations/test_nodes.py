@@ -6,7 +6,7 @@ from muster.api.names import LABEL_RANK
 from muster.kube.paths import core
 from tests.real.site import MERGE, Site, eventually
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(600)
 ONCE = {"backoffLimit": 0}
 
 
@@ -55,6 +55,19 @@ async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(he
         await here.cut_off("b", cut=False)
         seen = await here.phase("run", "Running")
         assert (seen.status.restarts, seen.status.epoch) == (0, 1)
+
+
+async def test_a_node_that_is_scaled_down_is_a_disruption(here: Site) -> None:
+    async with here.node("a", "b", pods=4) as selector:
+        await here.submit("run", members=4, on=selector)
+        await here.phase("run", "Running")
+        node = (await here.pods("run"))[1]["spec"]["nodeName"]
+        here.row.happens("a node is deleted, as a scale-down does: its pods are collected by the real pod collector")
+        await here.request("DELETE", f"/api/v1/nodes/{node}")
+        await here.says("run", rf"^Restarting \S+ .*(DeletionByPodGC|PodDeleted).* on node {node}", 300)
+        await here.until("run", lambda seen: seen.phase == "Running" and seen.status.epoch > 0)
+        seen = await here.phase("run", "Running")
+        assert seen.status.restarts == 0
 
 
 async def test_a_node_that_is_not_ready_is_named(here: Site) -> None:

@@ -208,6 +208,12 @@ async def test_a_pod_of_somebody_elses_is_explained(here: Site) -> None:
 
 
 async def test_a_missing_priority_class_is_said(here: Site) -> None:
-    here.row.happens("the template names a PriorityClass that does not exist")
-    await here.submit("run", template={"spec": {"priorityClassName": "nowhere"}})
-    await here.says("run", "PriorityClassMissing .*no PriorityClass with name nowhere was found")
+    name = f"{here.namespace}-high"
+    here.row.happens("the template names a PriorityClass that does not exist; it is created later")
+    await here.submit("run", template={"spec": {"priorityClassName": name}})
+    pattern = f"PriorityClassMissing .*no PriorityClass with name {name} was found"
+    await here.is_stuck("run", "PriorityClassMissing", pattern)
+    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    await here.apply({**kind, "metadata": {"name": name}, "value": 10})
+    await here.phase("run", "Running")
+    await here.kubectl("delete", "priorityclass", name)
