@@ -25,7 +25,10 @@ def main() -> int:
         CHART / "values.schema.json": json.dumps(schema(), indent=2) + "\n",
         PAGE: with_table(PAGE.read_text(encoding="utf-8")),
     }
+    for stale in set((CHART / "files").rglob("*.*")) - set(files):
+        stale.unlink()
     for path, text in files.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     try:
         helm = HELM.path()

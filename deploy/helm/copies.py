@@ -8,13 +8,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy/helm/muster"
 CRD = ROOT / "deploy/crds/experiments.muster.dev.yaml"
+DASHBOARDS = ROOT / "deploy/grafana/json"
 NAME = "metadata:\n  name: experiments.muster.dev\n"
 KEEP = "  annotations:\n    helm.sh/resource-policy: keep # uninstalling the chart must not delete all experiments\n"
 
 
 def copies() -> dict[Path, str]:
     """Each copy and what it should contain."""
-    return {CHART / "files/experiments.muster.dev.yaml": crd(CRD.read_text(encoding="utf-8"))}
+    dashboards = sorted(DASHBOARDS.glob("*.json"))
+    return {
+        CHART / "files/experiments.muster.dev.yaml": crd(CRD.read_text(encoding="utf-8")),
+        **{CHART / "files/dashboards" / each.name: each.read_text(encoding="utf-8") for each in dashboards},
+    }
 
 
 def crd(text: str) -> str:

@@ -7,8 +7,7 @@ from typing import Any
 
 import yaml
 
-from deploy.helm.schema import Schema, schema
-from deploy.helm.values import Values
+from deploy.helm.schema import Schema, defaults, schema
 
 WIDTH = 120
 HEAD = "# Made by `python -m deploy.helm` from deploy/helm/values.py. Do not edit."
@@ -16,28 +15,25 @@ BEGIN = f"<!-- {HEAD.removeprefix('# ')} -->"
 END = "<!-- end of the table -->"
 
 
-def defaults() -> dict[str, Any]:
-    """The values without those that only Helm sets."""
-    found = Values().model_dump(by_alias=True)
-    del found["global"]
-    return found
-
-
 def values_file() -> str:
     """values.yaml: each value with its description above it, as helm-docs reads them."""
-    return "\n".join([HEAD, *_lines(schema(), defaults(), "")]) + "\n"
+    return "\n".join([HEAD, *_lines(schema(), defaults(), "", set())]) + "\n"
 
 
-def _lines(node: Schema, values: dict[str, Any], indent: str) -> Iterator[str]:
+def _lines(node: Schema, values: dict[str, Any], indent: str, said: set[str]) -> Iterator[str]:
+    """The lines of a mapping. What has been said already in this mapping is not said again."""
     for name, value in values.items():
         child = node["properties"][name]
         if not indent:
             yield ""
-        for number, line in enumerate(wrap(child["description"], WIDTH - len(indent) - 5)):
-            yield f"{indent}# {'-- ' if number == 0 else ''}{line}"
+            said = set()
+        if child["description"] not in said:
+            for number, line in enumerate(wrap(child["description"], WIDTH - len(indent) - 5)):
+                yield f"{indent}# {'-- ' if number == 0 else ''}{line}"
+            said.add(child["description"])
         if "properties" in child:
             yield f"{indent}{name}:"
-            yield from _lines(child, value, indent + "  ")
+            yield from _lines(child, value, indent + "  ", said)
         elif isinstance(value, dict | list) and value:
             yield f"{indent}{name}:"
             text = yaml.safe_dump(value, sort_keys=False, default_flow_style=False)
@@ -52,6 +48,8 @@ def table() -> str:
     for path, node, value in _leaves(schema(), defaults(), ""):
         bounds = _bounds(node)
         said = f"{node['description']}{f' ({bounds})' if bounds else ''}".replace("|", "\\|")
+        if "properties" in node:
+            said += "".join(f"; `{key}`: {each['description']}" for key, each in _own(node))
         rows.append(f"| `{path}` | `{json.dumps(value)}` | {said} |")
     return "\n".join(rows)
 
@@ -59,10 +57,16 @@ def table() -> str:
 def _leaves(node: Schema, values: dict[str, Any], prefix: str) -> Iterator[tuple[str, Schema, Any]]:
     for name, value in values.items():
         child, path = node["properties"][name], f"{prefix}{name}"
-        if "properties" in child:
+        if "properties" in child and not prefix.endswith(".alerts."):
             yield from _leaves(child, value, f"{path}.")
         else:
             yield path, child, value
+
+
+def _own(alert: Schema) -> Iterator[tuple[str, Schema]]:
+    """The thresholds of an alert: what it has that others have not."""
+    common = ("enabled", "severity", "for", "labels")
+    return ((name, each) for name, each in alert["properties"].items() if name not in common)
 
 
 def _bounds(node: Schema) -> str:

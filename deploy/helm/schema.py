@@ -7,6 +7,7 @@ No references, no titles; a value that may be null has a list of types. Every ot
 from typing import Any
 
 from deploy.helm.values import Values
+from deploy.prometheus import values as prometheus
 
 Schema = dict[str, Any]
 
@@ -15,7 +16,19 @@ def schema() -> Schema:
     """values.schema.json."""
     made = Values.model_json_schema(by_alias=True)
     definitions = made.pop("$defs")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_plain(made, definitions)}
+    plain = _plain(made, definitions)
+    rules = plain["properties"]["prometheusRule"]
+    rules["properties"] |= prometheus.schema()
+    rules["required"] += prometheus.schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **plain}
+
+
+def defaults() -> dict[str, Any]:
+    """The values without those that only Helm sets."""
+    found = Values().model_dump(by_alias=True)
+    found["prometheusRule"] |= prometheus.defaults()
+    del found["global"]
+    return found
 
 
 def _plain(node: Schema, definitions: dict[str, Schema]) -> Schema:

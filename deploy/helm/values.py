@@ -23,6 +23,8 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 Object = dict[str, Any]
 """What Kubernetes itself checks."""
 Create = Literal["auto", "always", "never"]
+AUTO = "auto: where the cluster serves monitoring.coreos.com/v1, as the Prometheus operator's does"
+DURATION = r"^([0-9]+(ms|[smhdwy]))+$"
 
 
 class Strict(BaseModel):
@@ -118,7 +120,37 @@ class PodDisruptionBudget(Strict):
 class ServiceMonitor(Strict):
     """How the Prometheus operator scrapes musterd."""
 
-    create: Create = Field("auto", description="auto: where the cluster serves monitoring.coreos.com/v1")
+    create: Create = Field("auto", description=AUTO)
+    namespace: str = Field("", description="its namespace; the release's by default")
+    labels: dict[str, str] = Field({}, description="more labels, where your Prometheus selects by them")
+    interval: str = Field("5s", pattern=DURATION, description="time between two scrapes; the alerts are made for 5s")
+    scrape_timeout: Annotated[str, Field(pattern=DURATION)] | None = Field(
+        None, description="patience of a scrape; at most interval"
+    )
+    authorization: Object = Field(
+        {}, description="authorization of the endpoint, in place of the token of Prometheus' own service account"
+    )
+    relabelings: list[Object] = Field([], description="relabelings of the endpoint")
+    metric_relabelings: list[Object] = Field([], description="metricRelabelings of the endpoint")
+
+
+class PrometheusRule(Strict):
+    """The recording rules and alerts; what the rules themselves read is declared in deploy/prometheus/values.py."""
+
+    create: Create = Field("auto", description=AUTO)
+    namespace: str = Field("", description="its namespace; the release's by default")
+    labels: dict[str, str] = Field({}, description="more labels, where your Prometheus selects by them")
+
+
+class Dashboards(Strict):
+    """The Grafana dashboards, as ConfigMaps."""
+
+    create: Create = Field("auto", description=AUTO)
+    namespace: str = Field("", description="their namespace, where the sidecar looks in one only; else the release's")
+    labels: dict[str, str] = Field(
+        {"grafana_dashboard": "1"}, min_length=1, description="labels by which the sidecar finds them"
+    )
+    annotations: dict[str, str] = Field({"grafana_folder": "Muster"}, description="their annotations")
 
 
 SETTINGS: dict[str, Any] = {
@@ -189,6 +221,8 @@ class Values(Strict):
         PodDisruptionBudget(), description="how many replicas a drain may take"
     )
     service_monitor: ServiceMonitor = Field(ServiceMonitor(), description="how the Prometheus operator scrapes musterd")
+    prometheus_rule: PrometheusRule = Field(PrometheusRule(), description="the recording rules and alerts")
+    dashboards: Dashboards = Field(Dashboards(), description="the Grafana dashboards, as ConfigMaps")
     resources: Object = Field(
         {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
         description="resources of the container; 100,000 pods take 200 MB",

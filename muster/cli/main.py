@@ -30,6 +30,7 @@ VERBS = {
     "delete": "muster.cli.commands.delete:delete",
     "prune": "muster.cli.commands.prune:prune",
     "local": "muster.cli.commands.local:local",
+    "doctor": "muster.cli.commands.doctor:doctor",
     "version": "muster.cli.commands.version:version",
 }
 """Verb to ``module:function``, in the order in which the help lists them."""

@@ -13,22 +13,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from muster.api.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
+from muster.api.errors import AlreadyExists, ApiError, Conflict, Forbidden
 from muster.api.manifest.load import AICHOR, Loaded, experiment_object, load_manifest
 from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
 from muster.client.cluster_choice import connect
-from muster.client.errors import NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
+from muster.client.errors import Vanished, WaitTimeout
 from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first
 from muster.client.follow import FollowedLog
 from muster.client.loglines import LogLine
 from muster.client.logs import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.member import Member, MemberChange, member_of, members_of
 from muster.client.names import name_for
-from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, snapshot_of
+from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
 from muster.client.until import Until
 from muster.kube.connection import Connection
 from muster.kube.listwatch.changes import changes
@@ -85,6 +85,11 @@ class Client:
         return self.resources.transport
 
     @property
+    def place(self) -> str:
+        """Address of the cluster and where it came from; empty for a transport of the caller's."""
+        return "" if self._connection is None else self._connection.credentials.place
+
+    @property
     def resources(self) -> ResourceClient:
         """The verbs of the API on the open connection, for other kinds of objects."""
         if self._resources is None:
@@ -117,7 +122,7 @@ class Client:
             if filename:
                 document["metadata"].setdefault("annotations", {}).setdefault(ANNOTATION_COMMAND_SOURCE, filename)
             try:
-                with self._installed():
+                with known_kind():
                     return snapshot_of(await self.resources.create(experiments_path(space), document))
             except AlreadyExists as error:
                 if fixed:
@@ -133,13 +138,13 @@ class Client:
     async def get(self, name: str, *, namespace: str | None = None) -> Snapshot:
         """One experiment. Raises ``NoSuchExperiment``."""
         space = namespace or self.namespace
-        with self._installed(name, space):
+        with known_kind(name, space):
             return snapshot_of(await self.resources.get(experiments_path(space, name)))
 
     async def list(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
         """The experiments of one namespace, or of all that may be read."""
         path = experiments_path(None if everywhere else namespace or self.namespace)
-        with self._installed():
+        with known_kind():
             return [snapshot_of(obj) for obj in await self.resources.list(path)]
 
     async def watch(
@@ -151,7 +156,7 @@ class Client:
         """
         path = experiments_path(None if everywhere else namespace or self.namespace)
         params = {"fieldSelector": f"metadata.name={name}"} if name else {}
-        with self._installed():
+        with known_kind():
             stream = changes(self.resources.transport, path, params, retrying=self._retrying)
             async with contextlib.aclosing(stream):
                 async for change in stream:
@@ -265,7 +270,7 @@ class Client:
                 return seen
             patch = {"metadata": {"resourceVersion": seen.version, "uid": seen.uid}, "spec": {"cancel": True}}
             try:
-                with self._installed(name, space):
+                with known_kind(name, space):
                     return snapshot_of(await self.resources.merge(experiments_path(space, name), patch))
             except Conflict as error:
                 conflict = error
@@ -282,26 +287,9 @@ class Client:
         """
         space = namespace or self.namespace
         options = ({"preconditions": {"uid": uid}} if uid else {}) | ({"dryRun": ["All"]} if dry_run else {})
-        with self._installed(name, space):
+        with known_kind(name, space):
             await self.resources.delete(experiments_path(space, name), options or None)
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
         pods = await self.resources.list(core(experiment.namespace, "pods"), members_of(experiment.uid))
         return list(newest(member_of(pod) for pod in pods).values())
-
-    @contextlib.contextmanager
-    def _installed(self, name: str = "", space: str = "") -> Iterator[None]:
-        """Distinguish the two meanings of 404: the server does not know the kind, or has no such object."""
-        try:
-            yield
-        except NotFound as error:
-            if name and name in error.message:
-                raise NoSuchExperiment(
-                    f"experiment {space}/{name} does not exist; `muster get -A` lists those that do"
-                ) from error
-            if "could not find the requested resource" in error.message or "page not found" in error.message:
-                raise NotInstalled(
-                    "this cluster does not know experiments: install Muster first (kubectl apply -f deploy/crds/), "
-                    "or choose another cluster with --context"
-                ) from error
-            raise

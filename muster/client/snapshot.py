@@ -4,12 +4,16 @@ The object itself is in ``raw``, its status as ``muster.api.status`` reads it in
 read counts as empty; its object can still be shown, listed and cancelled.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from muster.api.errors import NotFound
 from muster.api.names import API_VERSION, PLURAL
 from muster.api.status import Condition, ExperimentStatus
 from muster.api.wire.kinds import WireError
+from muster.client.errors import NoSuchExperiment, NotInstalled
 from muster.kube.listwatch.informer import Kind
 from muster.kube.paths import custom
 from muster.kube.unstructured import Json, mapping, moment, text
@@ -125,3 +129,21 @@ def snapshot_of(obj: Json) -> Snapshot:
         status=status,
         raw=obj,
     )
+
+
+@contextmanager
+def known_kind(name: str = "", space: str = "") -> Iterator[None]:
+    """Distinguish the two meanings of 404: the server does not know the kind, or has no such object."""
+    try:
+        yield
+    except NotFound as error:
+        if name and name in error.message:
+            raise NoSuchExperiment(
+                f"experiment {space}/{name} does not exist; `muster get -A` lists those that do"
+            ) from error
+        if "could not find the requested resource" in error.message or "page not found" in error.message:
+            raise NotInstalled(
+                "this cluster does not know experiments: install Muster first (kubectl apply -f deploy/crds/), "
+                "or choose another cluster with --context"
+            ) from error
+        raise

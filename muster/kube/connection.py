@@ -138,7 +138,8 @@ class Connection:
         async with self._answered(method, path, params or {}, patience, data=body, headers=headers) as response:
             self.requests[method, response.status] += 1
             try:
-                return Answer(response.status, await read_body(response, LARGEST_ANSWER))
+                body = await read_body(response, LARGEST_ANSWER)
+                return Answer(response.status, body, response.headers.get("Date", ""))
             except FAILURES as error:
                 raise unreachable(error, f"{method} {path}") from error
 

@@ -19,6 +19,8 @@ class Answer:
 
     status: int
     body: bytes
+    date: str = ""
+    """The server's time (HTTP header Date, RFC 9110 section 6.6.1), where it is sent."""
 
 
 class Transport(Protocol):

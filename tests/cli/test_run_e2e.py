@@ -192,6 +192,13 @@ def test_local_up_serves_every_verb_and_goes_down(muster: Muster, manifest: Call
     assert muster("cancel", "victim").wait() == 0
     assert muster("wait", "victim").wait() == 1
     assert follower.wait(30) == 0
+    checked = muster("doctor")
+    report = checked.communicate()[0]
+    assert checked.returncode == 0, report
+    assert "daemon: ready at http://127.0.0.1:" in report
+    assert "series at http://127.0.0.1:" in report
+    assert muster("delete", "victim", "--yes").communicate()[0] == "victim\n"
+    assert muster("list", "-o", "name").communicate()[0] == ""
     using = muster("run", manifest("test $LENT = yes"), LENT="yes")
     assert using.wait() == 0
     assert muster("local", "down").wait() == 0

@@ -1,6 +1,6 @@
 """All bugs, and the pairs that are planted together."""
 
-from tests.planted import deciding, saying, timing, trusting, watching, writing
+from tests.planted import deciding, saying, spending, timing, trusting, watching, writing
 from tests.planted.bug import Bug, Hunt, Pair
 
 BUGS: tuple[Bug, ...] = (
@@ -26,6 +26,7 @@ BUGS: tuple[Bug, ...] = (
     watching.found_by_name_alone,
     watching.view_leaked,
     watching.old_answer_credited,
+    watching.read_dated_by_its_answer,
     deciding.charged_unseen,
     writing.status_written_twice,
     writing.told_before_written,
@@ -52,6 +53,11 @@ BUGS: tuple[Bug, ...] = (
     trusting.done_in_memory,
     trusting.first_page_only,
     trusting.entry_leaked,
+    spending.slots_for_whoever_comes,
+    spending.budget_ignored,
+    spending.flaps_undamped,
+    spending.refusal_stands,
+    spending.refused_for_good,
 )
 
 PAIRS: tuple[Pair, ...] = (

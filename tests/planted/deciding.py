@@ -124,7 +124,7 @@ def coordinator_first_ignored() -> Swaps:
     return [swap(startup, "gate_open", lambda context, gate: True)]
 
 
-@bug(Hunt("hold", "unschedulable-restarts"))
+@bug(Hunt("late-list", "unschedulable-restarts"))
 def late_cache_believed() -> Swaps:
     """An expired clock ends what the cache shows, without a live read of what has happened meanwhile."""
     return [swap(deadline, "unsure", lambda case, name: False)]

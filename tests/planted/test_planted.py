@@ -5,7 +5,7 @@ import pytest
 from muster.daemon.steps import status_writer as status_writer
 from muster.reconcilers.status import write_status
 from muster.state.policies import barrier
-from tests.planted import deciding, hunting, saying, timing, trusting, watching, writing
+from tests.planted import deciding, hunting, saying, spending, timing, trusting, watching, writing
 from tests.planted.bug import Bug, Hunt, Swaps, bug, planted, swap
 from tests.planted.catalogue import BUGS, PAIRS
 
@@ -26,6 +26,12 @@ CAUGHT = [
     (trusting.every_pod_admitted, Hunt("clean", "forged-rank")),
     (trusting.pod_phase_decides, Hunt("clean", "sidecar-runs-on")),
     (watching.own_writes_unread, Hunt("hold", "member-fails", most=30)),
+    (watching.read_dated_by_its_answer, Hunt("late-list", "ends-before-its-deadline")),
+    (spending.slots_for_whoever_comes, Hunt("clean", "noisy-neighbours")),
+    (spending.budget_ignored, Hunt("clean", "readiness-flaps", operator="pytorch")),
+    (spending.flaps_undamped, Hunt("clean", "coordinator-comes-and-goes")),
+    (spending.refusal_stands, Hunt("clean", "webhook-denies")),
+    (spending.refused_for_good, Hunt("clean", "quota-exceeded")),
     (writing.conflicting_delete_dropped, Hunt("error", "suspended", size=1, most=200)),
     (watching.cache_by_name, Hunt("stranger", "coordinator-first", most=130)),
 ]
@@ -61,6 +67,6 @@ def test_the_plans_of_a_hunt_are_always_the_same() -> None:
 
 
 def test_every_bug_has_a_name_a_description_and_plans() -> None:
-    assert len({case.name for case in BUGS}) == len(BUGS) >= 40
+    assert len({case.name for case in BUGS}) == len(BUGS) >= 50
     assert all(case.about and case.hunts for case in BUGS)
     assert all(pair.hunts for pair in PAIRS)

@@ -14,8 +14,10 @@ from muster.kube.listwatch.events import Event
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
 from muster.kube.listwatch.tombstones import Tombstones
+from muster.state.plan import Plan
 from muster.state.record import Record
 from muster.state.roll import RollAnswer
+from muster.state.view.engine_facts import LiveRead
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 FOR_EVER = 1 << 62
@@ -70,6 +72,20 @@ def pods_before_record() -> Swaps:
         return Readiness.DECIDE if found is Readiness.READ_PODS else found
 
     return [swap(Freshness, "ready", unaware)]
+
+
+@bug(Hunt("late-list", "ends-before-its-deadline"), shown_by="it should be")
+def read_dated_by_its_answer() -> Swaps:
+    """A live read is as new as the arrival of its answer, and not as its request."""
+    read = Controller._read_live
+
+    async def dated(self: Controller, entry: Entry, plan: Plan) -> None:
+        before = entry.view.engine.live_read
+        await read(self, entry, plan)
+        if (after := entry.view.engine.live_read) is not None and after is not before:
+            entry.view.engine.live_read = LiveRead(self._clock(), after.version)
+
+    return [swap(Controller, "_read_live", dated)]
 
 
 @bug(Hunt("clean", "same-name"), Hunt("crash", "same-name", most=5))

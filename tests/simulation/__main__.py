@@ -6,6 +6,7 @@ import sys
 import time
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 
 from tests.simulation.oracles.histories import history
 from tests.simulation.plans.families import FAMILIES, RANDOM
@@ -18,6 +19,9 @@ from tests.simulation.world.world import World
 
 HASH_SEED = "0"
 """The iteration order of a set of strings differs between processes; here it must not."""
+
+DEAREST = 8
+"""How many scenarios are named with their seconds of CPU."""
 
 STEP = 1000
 """Progress is printed after this many plans."""
@@ -48,7 +52,10 @@ def main() -> int:
         played = partial(_progress, len(tasks))
         tally = run(tasks, processes=arguments.processes, on_violation=_tell, on_played=played, beside=soaking)
         for family, number in tally.plans.items():
-            _say(f"  {family:12} {number:6} plans, {tally.violations[family]} violations")
+            seconds, violations = tally.seconds[family], tally.violations[family]
+            _say(f"  {family:12} {number:6} plans {seconds:6.0f} s of CPU, {violations} violations")
+        dearest = sorted(tally.by_scenario.items(), key=itemgetter(1), reverse=True)[:DEAREST]
+        _say(f"  dearest scenarios: {', '.join(f'{name} {seconds:.0f} s' for name, seconds in dearest)}")
     tally.plans["real"] += real_runs.plans
     tally.violations["real"] += real_runs.violations
     _say(f"{time.monotonic() - began:.0f} s, seeds {arguments.seed} to {arguments.seed + arguments.runs - 1}")

@@ -11,6 +11,11 @@ from collections.abc import Iterator
 ACTORS: dict[str, tuple[str, ...]] = {
     "program that fails, or a gang that aborts": ("member-fails", "coordinator-fails", "two-fail", "fails-again"),
     "rank that never arrives, coordinator that never serves": ("never-arrives-alerts", "coordinator-never-serves"),
+    "coordinator or readiness that comes and goes": (
+        "coordinator-flaps",
+        "coordinator-comes-and-goes",
+        "readiness-flaps",
+    ),
     "ranks that end at different times": ("uneven-ends",),
     "survivors that hang or ignore SIGTERM": ("survivors-hang",),
     "scheduler: no node, preemption, again and again": ("unschedulable-restarts", "preempted", "preempted-again"),
@@ -28,6 +33,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
     "daemon that is killed, or takes over": ("crash", "two-crashes", "stale", "late-write"),
     "API server that errs, or answers late": ("error", "slow-answer"),
     "watches that are late, lossy or end": ("hold", "reorder", "drop", "double", "relist"),
+    "live lists that are late, or whose next page is gone": ("late-list", "expired-page", "ends-before-its-deadline"),
 }
 """Each actor, with scenarios and families of faults in which it acts."""
 
@@ -53,6 +59,7 @@ EMPTY: dict[tuple[str, str], str] = {
         (actor, "back-off as long as stated?"): NO_RESTART
         for actor in (
             "ranks that end at different times",
+            "coordinator or readiness that comes and goes",
             "queue that gates pods",
             "kubelet: image late or not pulled",
             "pod garbage collection, node scale-down",
@@ -66,6 +73,7 @@ EMPTY: dict[tuple[str, str], str] = {
             "wall clock that steps, leaders whose clocks differ",
             "daemon that is killed, or takes over",
             "watches that are late, lossy or end",
+            "live lists that are late, or whose next page is gone",
         )
     },
 }

@@ -3,7 +3,8 @@
 import gc
 import multiprocessing
 import os
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -23,10 +24,12 @@ GC_THRESHOLD = 100_000
 
 @dataclass(slots=True)
 class Tally:
-    """Plans played and plans violated, by family."""
+    """Plans played, plans violated and seconds of CPU, by family; and the seconds by scenario."""
 
     plans: Counter[str] = field(default_factory=Counter)
     violations: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    by_scenario: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
 
 @cache
@@ -82,18 +85,20 @@ def _init_worker() -> None:
     gc.set_threshold(GC_THRESHOLD)
 
 
-def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...]]:
-    """Play one plan without garbage collection, then collect.
+def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...], float]:
+    """Play one plan without garbage collection, then collect; with the seconds of CPU that it took.
 
     A world is one cycle of references, so there is no garbage before it ends. Only the two younger generations are
     collected: what has survived an earlier plan is kept for all plans.
     """
+    began = time.process_time()
     gc.disable()
     try:
-        return _judged(*task)
+        family, line, violations = _judged(*task)
     finally:
         gc.enable()
         gc.collect(1)
+    return family, line, violations, time.process_time() - began
 
 
 def _judged(family: str, line: str) -> tuple[str, str, tuple[str, ...]]:
@@ -120,8 +125,10 @@ def run(
     tally = Tally()
     with multiprocessing.get_context("fork").Pool(processes, _init_worker) as pool:
         besides = pool.apply_async(beside) if beside else None
-        for family, line, violations in pool.imap_unordered(_work, tasks, chunksize=8):
+        for family, line, violations, seconds in pool.imap_unordered(_work, tasks, chunksize=8):
             tally.plans[family] += 1
+            tally.seconds[family] += seconds
+            tally.by_scenario[parse(line).scenario] += seconds
             if violations:
                 tally.violations[family] += 1
                 on_violation(line, violations)

@@ -1,6 +1,9 @@
 """Everything generated of the chart is as its source makes it; `python -m deploy.helm` writes it anew."""
 
 import json
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,9 +15,10 @@ from deploy.helm.manifests import HEADS, MUSTERD, READERS, manifests, render
 from deploy.helm.pages import values_file, with_table
 from deploy.helm.schema import schema
 from muster import __version__
-from tests.deploy.chart.conftest import Rendered
+from tests.deploy.chart.conftest import Rendered, one
 
 pytestmark = [pytest.mark.drift, pytest.mark.timeout(1200)]
+IMAGE = {"name": "musterd", "newName": "registry.example.com/team/musterd", "newTag": "1"}
 WRITE = "run: python -m deploy.helm"
 
 
@@ -66,3 +70,18 @@ def test_the_manifests_and_the_kind_are_all_that_the_chart_renders(rendered: Ren
 def test_the_kustomization_takes_the_same_files() -> None:
     found = yaml.safe_load((ROOT / "deploy/kustomization.yaml").read_text(encoding="utf-8"))
     assert {ROOT / "deploy" / each for each in found["resources"]} == {CRD, MUSTERD, READERS}
+
+
+def test_kustomize_builds_them_and_an_overlay_can_name_the_image(tmp_path: Path) -> None:
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        pytest.skip("there is no kubectl here, which has kustomize built in")
+    overlay = {"resources": [os.path.relpath(ROOT / "deploy", tmp_path.resolve())], "images": [IMAGE]}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    done = subprocess.run([kubectl, "kustomize", str(tmp_path)], capture_output=True, text=True, check=True)
+    objects = list(yaml.safe_load_all(done.stdout))
+    files = [each for path in (CRD, MUSTERD, READERS) for each in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
+    deployment = one(files, "Deployment")
+    deployment["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example.com/team/musterd:1"
+    assert len(objects) == len(files)
+    assert all(each in objects for each in files)

@@ -36,6 +36,7 @@ def unmoved(world: World, clean: Mapping[str, Course], alone: Course | None) -> 
     hit = {_namespace(world, fault) for fault in world.plan.faults}
     if not hit or None in hit or world.plan.shuffle:
         return
+    hit |= {refusal.namespace for refusal in world.scenario.refusals}  # what hangs there takes turns as it comes
     for name, wanted in clean.items():
         if path_of(name).split("/")[5] not in hit:
             yield from _compare(name, found[name], wanted)

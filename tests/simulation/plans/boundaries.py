@@ -28,6 +28,7 @@ class Boundaries:
         choose = _all if everywhere else _first_of_sort
         self.writes = choose(writes)
         self.versions = choose(changes)
+        self.stages = _first_of_stage(changes)
 
     @property
     def ranks(self) -> Sequence[int]:
@@ -64,4 +65,12 @@ def _first_of_sort(steps: Iterable[tuple[int, Step]]) -> list[int]:
     first: dict[tuple[str, str], int] = {}
     for number, step in steps:
         first.setdefault(("" if step.resource == "events" else step.stage, step.sort), number)
+    return sorted(first.values())
+
+
+def _first_of_stage(steps: Iterable[tuple[int, Step]]) -> list[int]:
+    """The first step of each stage, in order."""
+    first: dict[str, int] = {}
+    for number, step in steps:
+        first.setdefault(step.stage, number)
     return sorted(first.values())

@@ -21,6 +21,8 @@ SILENCE = ReflectorSettings().silence
 RETRY_AFTER = 2.0
 RESYNC = 60.0
 """Seconds within which the daemon looks again at every experiment, whatever its wall clock says."""
+LISTS = 4
+"""Live lists that may follow each other before a gang runs: of a failure or a loss, of a clock, and of two launches."""
 EVERY = 0
 """In place of a resourceVersion: all of them (``double`` only)."""
 
@@ -34,6 +36,8 @@ KINDS = {
     "lose": "the nth write is carried out, but answered with an error",
     "slow-answer": "the nth write is carried out, and its answer comes some seconds late",
     "hold": "the events of one kind, from a resourceVersion on, come some seconds late",
+    "slow-list": "the answers to live lists of pods, from a resourceVersion on, arrive some seconds late",
+    "expire-page": "the next live list of pods with several pages is answered with 410 after its first page",
     "drop": "an event is lost; a list shows what was lost some seconds later",
     "double": "an event comes twice; 0: each event does",
     "expire": "a watch ends with 410 in place of an event",
@@ -80,11 +84,13 @@ class Fault:
                 return 10.0  # delays between attempts double from 50 ms, and a refused create is repeated after 5 s
             case "slow-answer":
                 return float(self.how)
+            case "slow-list":
+                return LISTS * float(self.how)
             case "hold":
                 return float(self.how) + SILENCE * (float(self.how) > SILENCE)  # reopened, and silent again
             case "drop":
                 return RELIST_AFTER + 2.0
-            case "expire":
+            case "expire" | "expire-page":
                 return 2.0
         return 1.0
 

@@ -1,9 +1,10 @@
 """Pods that are not admitted, or late: webhooks that are down, slow or refuse, and quota.
 
-A refused create is repeated after pauses that grow to a minute, so it is accepted within a minute of the refusal's end.
+A refused create is repeated after pauses that grow to 30 s, so it is accepted within 30 s of the refusal's end. The
+runs go on for longer: what is not refused any more must not be called so while they do.
 """
 
-from tests.simulation.scenarios.scenario import End, Refusal, Scenario, Trouble
+from tests.simulation.scenarios.scenario import End, Fails, Refusal, Scenario, Trouble
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 
@@ -14,7 +15,8 @@ SCENARIOS = (
         SUCCEEDED,
         sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "webhook-down"),),
-        troubles=(Trouble("WebhookFailed", ("pods.example.com",), since=1.0, within=20.0, until=125.0),),
+        troubles=(Trouble("WebhookFailed", ("pods.example.com",), since=1.0, within=5.0, until=90.0),),
+        run=100.0,
     ),
     # It is called and does not answer within its timeout of 10 s.
     Scenario(
@@ -22,7 +24,8 @@ SCENARIOS = (
         SUCCEEDED,
         sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "webhook-timeout"),),
-        troubles=(Trouble("WebhookFailed", ("pods.example.com",), since=11.0, within=30.0, until=125.0),),
+        troubles=(Trouble("WebhookFailed", ("pods.example.com",), since=11.0, within=15.0, until=110.0),),
+        run=100.0,
     ),
     # It denies the pods for a while.
     Scenario(
@@ -30,7 +33,8 @@ SCENARIOS = (
         SUCCEEDED,
         sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "webhook-denies"),),
-        troubles=(Trouble("WebhookDenied", ("not today",), since=1.0, within=10.0, until=125.0),),
+        troubles=(Trouble("WebhookDenied", ("not today",), since=1.0, within=2.0, until=90.0),),
+        run=100.0,
     ),
     # The quota of the namespace is exceeded for a while.
     Scenario(
@@ -38,19 +42,31 @@ SCENARIOS = (
         SUCCEEDED,
         sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "quota"),),
-        troubles=(Trouble("QuotaExceeded", ("exceeded quota",), since=1.0, within=10.0, until=125.0),),
+        troubles=(Trouble("QuotaExceeded", ("exceeded quota",), since=1.0, within=2.0, until=90.0),),
+        run=100.0,
     ),
-    # Pods of another namespace are created slowly, there are many of them, and some are refused.
+    # A member fails, and the gang starts again while more creates hang in another namespace than there are slots, and
+    # some are refused in a third one.
     Scenario(
         "noisy-neighbours",
-        SUCCEEDED,
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
         sizes=(4,),
+        incidents=(Fails(rank=-1, after=15.0),),
         refusals=(
-            Refusal(0.0, 300.0, "slow", seconds=8.0, namespace="noisy"),
+            Refusal(0.0, 100.0, "slow", seconds=60.0, namespace="noisy"),
             Refusal(0.0, 60.0, "webhook-timeout", namespace="refused"),
         ),
-        others={**{f"noisy/run-{number}": SUCCEEDED for number in range(6)}, "refused/run": SUCCEEDED},
-        like="happy",
+        others={**{f"noisy/run-{number}": SUCCEEDED for number in range(9)}, "refused/run": SUCCEEDED},
+        like="quiet-neighbours",
         settle_within=120.0,
+        families=("clean", "crash", "error", "slow-answer"),
+    ),
+    # The same without neighbours, for comparison.
+    Scenario(
+        "quiet-neighbours",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
+        sizes=(4,),
+        incidents=(Fails(rank=-1, after=15.0),),
+        families=("clean",),
     ),
 )

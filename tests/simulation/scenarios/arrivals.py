@@ -5,14 +5,19 @@ from math import inf
 from tests.simulation.scenarios.operators import MEETING, PROBED, TOGETHER
 from tests.simulation.scenarios.scenario import (
     ContainerWaits,
+    CoordinatorFlaps,
     End,
     Fails,
     Gated,
     NeverArrives,
+    ReadinessFlaps,
     Scenario,
     SlowImage,
     Trouble,
 )
+
+LONG = ("clean", "crash", "slow-answer", "clock-skew")
+"""Families for scenarios in which much happens for ten minutes: those of the daemon that writes."""
 
 SCENARIOS = (
     # All members arrive, run and exit 0.
@@ -49,6 +54,42 @@ SCENARIOS = (
             Trouble("AssemblyDeadlineExceeded", ("3/4 ranks arrived", "within 60 s"), since=62.2, within=2.0),
         ),
         settle_within=400.0,  # as in coordinator-never-serves
+    ),
+    # The coordinator answers one probe and not the next, for ten minutes: it is not lost.
+    Scenario(
+        "coordinator-flaps",
+        End("Succeeded", "AllMembersSucceeded"),
+        sizes=(4,),
+        operators=PROBED,
+        incidents=(CoordinatorFlaps(every=1.0),),
+        run=620.0,
+        most_writes=25,
+        settle_within=120.0,
+        families=LONG,
+    ),
+    # It is silent for six seconds and answers for six, for ten minutes: that is said, and not each time.
+    Scenario(
+        "coordinator-comes-and-goes",
+        End("Succeeded", "AllMembersSucceeded"),
+        sizes=(4,),
+        operators=PROBED,
+        incidents=(CoordinatorFlaps(every=6.0),),
+        troubles=(Trouble("CoordinatorUnreachable", (), since=13.4, within=7.0, until=680.0),),
+        run=700.0,
+        most_writes=25,
+        settle_within=120.0,
+        families=LONG,
+    ),
+    # A member is ready and not ready in turn, so that a sentence changes all the time.
+    Scenario(
+        "readiness-flaps",
+        End("Succeeded", "AllMembersSucceeded"),
+        sizes=(4,),
+        operators=("pytorch", "xgboost", "jobset"),
+        incidents=(ReadinessFlaps(every=3.0),),
+        run=620.0,
+        settle_within=120.0,
+        families=LONG,
     ),
     # A queue keeps the gang's pods gated for longer than the pending clock lasts: no clock runs meanwhile.
     Scenario(

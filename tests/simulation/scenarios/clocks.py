@@ -46,6 +46,15 @@ SCENARIOS = (
         run=10_000.0,
         settle_within=370.0,
     ),
+    # The run ends a second before its deadline, while a live read for another clock may be under way.
+    Scenario(
+        "ends-before-its-deadline",
+        End("Succeeded", "AllMembersSucceeded"),
+        sizes=(4,),
+        spec={"timeout": "62s", "clocks": {"pending": {"after": "60s", "action": "Fail"}}},
+        run=58.0,
+        families=("clean", "late-list"),
+    ),
     # There is no node for a member; the pending clock fails the experiment.
     Scenario(
         "unschedulable-fails",

@@ -123,6 +123,28 @@ class Gated:
 
 
 @dataclass(frozen=True, slots=True)
+class CoordinatorFlaps:
+    """The coordinator of an assembled gang answers and does not answer probes in turn, ``every`` so many seconds."""
+
+    every: float
+    rank: int = 0
+    seconds: float = 600.0
+    epochs: range = EVERY_EPOCH
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadinessFlaps:
+    """The pod of a member of an assembled gang is ready and not ready in turn, ``every`` so many seconds."""
+
+    every: float
+    rank: int = -1
+    seconds: float = 600.0
+    epochs: range = EVERY_EPOCH
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
 class ContainerWaits:
     """The kubelet cannot start a member's container for that long, and says why."""
 
@@ -145,6 +167,8 @@ Incident = (
     | Collected
     | Sidecar
     | Gated
+    | CoordinatorFlaps
+    | ReadinessFlaps
     | ContainerWaits
 )
 
@@ -189,7 +213,7 @@ class Refusal:
     """From ``start`` to ``end`` the API server refuses to create pods in a namespace, or is slow to.
 
     ``how`` is the text of an admission webhook that cannot be called (500), or denies (403), or ``timeout``: nothing is
-    answered for ``seconds``. With ``slow`` the pod is created after ``seconds``.
+    answered for ``seconds``. With ``slow`` the pod is created after ``seconds``, if the client waits for so long.
     """
 
     start: float
@@ -258,6 +282,10 @@ class Scenario:
     """Seconds from the last event in the world to the daemon's last write: longer where a clock still runs."""
     like: str = ""
     """A scenario whose course ``run`` must have, whatever happens in other namespaces."""
+    families: tuple[str, ...] = ()
+    """The families of faults that are played, where others would rightly change the end; empty: all of them."""
+    most_writes: int | None = None
+    """Status writes, and Events, of ``run`` within ten minutes."""
     refusals: tuple[Refusal, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     """When ``run`` must be Stuck; at no other time may it be."""

@@ -25,7 +25,10 @@ CANCEL_ROUNDS = 1_000
 loop_lag.TICK = 30.0
 """The probe of the loop's lag. Virtual time is never late, so it need not run often."""
 
-SETTINGS = Settings.model_construct(**{name: field.default for name, field in Settings.model_fields.items()})
+SETTINGS = Settings.model_construct(
+    **{name: field.default for name, field in Settings.model_fields.items()} | {"write_concurrency": 2}
+)
+"""The defaults, with so few slots for requests that small worlds use them up."""
 
 
 class DaemonRun:
@@ -34,6 +37,7 @@ class DaemonRun:
     def __init__(self, world: "World", number: int, stale: int | None = None, skew: float = 0.0) -> None:
         self.world = world
         self.number = number
+        self.born = world.clock()
         self.skew = skew
         """Seconds by which the wall clock of the daemon's node is ahead."""
         self.transport = FaultyTransport(world, stale)

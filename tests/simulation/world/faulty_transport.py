@@ -11,8 +11,9 @@ from contextlib import AbstractAsyncContextManager
 from math import inf
 from typing import TYPE_CHECKING, NoReturn
 
-from muster.api.errors import error_of
+from muster.api.errors import Unreachable, error_of
 from muster.api.names import PLURAL, SELECTOR
+from muster.kube.connection import TIMEOUT, TIMEOUT_REASON
 from muster.kube.transport import Answer
 from tests.fakes.history import Change, encode
 from tests.fakes.watching import Delivery
@@ -70,7 +71,7 @@ class FaultyTransport:
         elif path.split("/")[-2] in QUIET_RESOURCES or path.endswith(QUIET_RESOURCES):
             answer = await self.world.api.request(method, path, params=params, body=body)
         else:
-            answer = await self._write(method, path, body)
+            answer = await self._write(method, path, body, TIMEOUT if timeout is None else timeout)
         await self._travel()
         return answer
 
@@ -94,9 +95,22 @@ class FaultyTransport:
         cached = params.get("labelSelector") == SELECTOR or path.endswith(f"/{PLURAL}")  # the list of a cache
         if cached and (version := self.opening(path)) is not None:
             return Answer(200, encode(self.world.api.page(path, params, version)))
-        return await self.world.api.request("GET", path, params=params)
+        if cached or not path.endswith("/pods"):
+            return await self.world.api.request("GET", path, params=params)
+        for fault in self._struck("expire-page") if "continue" in params else ():
+            if fault not in self.world.spent:
+                self.world.spent.add(fault)
+                raise error_of(410, "Expired", "The provided continue parameter is too old", request=f"GET {path}")
+        answer = await self.world.api.request("GET", path, params=params)
+        for fault in self._struck("slow-list") if "continue" not in params else ():
+            await asyncio.sleep(float(fault.how))
+        return answer
 
-    async def _write(self, method: str, path: str, body: bytes | None) -> Answer:
+    def _struck(self, kind: str) -> list[Fault]:
+        """The faults of that kind whose resourceVersion has come."""
+        return [fault for fault in self.world.injected if fault.kind == kind]
+
+    async def _write(self, method: str, path: str, body: bytes | None, timeout: float) -> Answer:
         number = self.world.write(method, path, self)
         self.own.sends(method, path, body)
         fault = self.world.fault_of_write(number)
@@ -106,7 +120,7 @@ class FaultyTransport:
             if fault.kind == "late":
                 self.world.carry_out_late(float(fault.how), method, path, body)
             await self._fail(fault)
-        await self._admit(method, path)
+        await self._admit(method, path, timeout)
         answer = await self.world.api.request(method, path, body=body)
         self.world.committed(number)
         self.world.invariants.wrote(method, path, body or b"")
@@ -120,13 +134,16 @@ class FaultyTransport:
         self.own.answered(method, path, body, answer)
         return answer
 
-    async def _admit(self, method: str, path: str) -> None:
-        """Wait for, or fail as, the admission webhooks of the scenario."""
+    async def _admit(self, method: str, path: str, timeout: float) -> None:
+        """Wait for, or fail as, the admission webhooks of the scenario. The client waits for ``timeout`` seconds."""
         now, created = self.world.loop.time(), method == "POST" and path.endswith("/pods")
         for refusal in self.world.scenario.refusals if created else ():
             if refusal.start <= now < refusal.end and f"/{refusal.namespace}/" in path:
                 if refusal.how in ("slow", "webhook-timeout"):
-                    await asyncio.sleep(refusal.seconds)
+                    await asyncio.sleep(min(refusal.seconds, timeout))
+                if refusal.seconds > timeout:
+                    problem = f"no answer within {timeout:g} s"
+                    raise Unreachable(problem, reason=TIMEOUT_REASON, request=f"{method} {path}")
                 if refusal.how in REFUSED:
                     status, reason, text = REFUSED[refusal.how]
                     raise error_of(status, reason, text, request=f"{method} {path}")

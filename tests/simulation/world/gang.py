@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from muster.state.actions import ProbeTarget
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from tests.simulation.scenarios.operators import SIGABRT
-from tests.simulation.scenarios.scenario import Ends, Fails, NeverArrives, NodeLost, Preempted
+from tests.simulation.scenarios.scenario import (
+    CoordinatorFlaps,
+    Ends,
+    Fails,
+    NeverArrives,
+    NodeLost,
+    Preempted,
+    ReadinessFlaps,
+)
 from tests.simulation.world.process import Process
 
 if TYPE_CHECKING:
@@ -92,8 +100,11 @@ class Gang:
             return
         for member in members.values():
             member.assembled = True
-            for event in self.world.incidents_of(member, Ends, Fails, Preempted, NodeLost):
+            kinds = (Ends, Fails, Preempted, NodeLost, CoordinatorFlaps, ReadinessFlaps)
+            for event in self.world.incidents_of(member, *kinds):
                 match event:
+                    case CoordinatorFlaps() | ReadinessFlaps():
+                        self.world.loop.call_later(event.every, self._flap, member, event, event.seconds)
                     case Ends():
                         self.world.later(event.after, self._leave, member)
                     case Fails(start=False):
@@ -115,6 +126,20 @@ class Gang:
             member.left = True
             self.world.later(LEAVE + member.rank * 0.01, self.world.kubelet.exit, member, 0)
         self._notify()
+
+    def _flap(self, member: Process, event: CoordinatorFlaps | ReadinessFlaps, left: float) -> None:
+        """Turn what flaps, and do so again until the time is over; then it stays."""
+        if not member.running:
+            return
+        going_on = left > 0
+        if isinstance(event, CoordinatorFlaps):
+            member.silent = going_on and not member.silent
+            self._notify()
+        else:
+            member.unready = going_on and not member.unready
+            self.world.kubelet.report(member)
+        if going_on:
+            self.world.loop.call_later(event.every, self._flap, member, event, left - event.every)
 
     def _leave(self, member: Process) -> None:
         """A member has nothing left to do and exits before the others."""
@@ -147,7 +172,7 @@ class Gang:
         """Probe the process at that address; ``at`` is the prober's time."""
         found = [p for p in self.world.kubelet.processes.values() if p.ip and p.address == address]
         process = found[-1] if found else None
-        if process is None or process.node_lost:
+        if process is None or process.node_lost or (process.silent and process.running):
             return RollAnswer(at=at, coordinator=CoordinatorState.TIMEOUT, latency=PROBE)
         if not process.running or not process.serving:
             return RollAnswer(at=at, coordinator=CoordinatorState.REFUSED, latency=PROBE)

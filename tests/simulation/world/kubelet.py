@@ -252,7 +252,7 @@ class Kubelet:
             reason, message = process.container_waits or ("ContainerCreating", "")
             return _document("Pending", scheduled, False, {"waiting": {"reason": reason, "message": message}})
         if process.running:
-            running = _document("Running", scheduled, True, {"running": {}}, process.ip)
+            running = _document("Running", scheduled, not process.unready, {"running": {}}, process.ip)
             return _with_sidecar(running, {"running": {}}) if process.has_sidecar else running
         ended = {
             "exitCode": process.code,

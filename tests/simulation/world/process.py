@@ -56,6 +56,10 @@ class Process:
     """The exit code of an injected container that has ended."""
     has_sidecar: bool = False
     disruption: str = ""
+    silent: bool = False
+    """Probes of it are not answered."""
+    unready: bool = False
+    """Its readiness probe fails."""
     serving: bool = False
     assembled: bool = False
     left: bool = False

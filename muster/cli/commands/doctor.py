@@ -1,0 +1,140 @@
+"""``muster doctor``: what works on this machine and on this cluster, and what to do about the rest."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+import click
+
+from muster.api.errors import ApiError, MusterError
+from muster.api.values.printable import printable
+from muster.cli.doctor import daemon, machine, monitoring, server
+from muster.cli.doctor.findings import Finding
+from muster.cli.exits import FAILED
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD, data
+from muster.cli.terminal.patience import patient
+from muster.client import Client, NoCluster, Snapshot
+from muster.client.snapshot import experiments_path, snapshot_of
+from muster.local.home import Home, default_home
+
+COLOURS = {"ok": GOOD, "warning": BUSY, "failed": BAD}
+
+
+@click.command(epilog="\b\nExamples:\n  muster doctor\n  muster doctor -n team\n  muster doctor -o json\n")
+@output_option()
+@cluster_options
+@click.pass_context
+def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> None:
+    """Check this machine and this cluster: each check is ok, a warning or failed, with what to do next.
+
+    It reads and changes nothing: the API server and its clock, the CRD, your rights in the namespace, musterd and its
+    leader, whether musterd reaches pods, its metrics. What cannot be seen with your rights is said to be so.
+
+    Exit status: 0 nothing failed (warnings may be there), 1 something failed.
+    """
+    found: list[Finding] = []
+
+    async def run() -> None:
+        area = ""
+        async with aclosing(_findings(chosen)) as findings:
+            while (finding := await patient(_next(findings), "checking")) is not None:
+                found.append(finding)
+                if output is None:
+                    if finding.area != area:
+                        area = finding.area
+                        data(area)
+                    _print(finding)
+
+    asyncio.run(run())
+    if output is not None:
+        show({"findings": found, "failed": _count(found, "failed"), "warnings": _count(found, "warning")}, output)
+    else:
+        data(f"{_count(found, 'failed')} failed, {_count(found, 'warning')} warnings, {_count(found, 'ok')} ok")
+    if _count(found, "failed"):
+        ctx.exit(FAILED)
+
+
+async def _next(findings: AsyncGenerator[Finding, None]) -> Finding | None:
+    return await anext(findings, None)
+
+
+def _print(finding: Finding) -> None:
+    state = click.style(f"{finding.state:<7}", fg=COLOURS[finding.state])
+    data(f"  {state}  {finding.check}: {printable(finding.found)}")
+    if finding.next:
+        data(f"           {click.style(f'next: {printable(finding.next)}', fg=DIM)}")
+
+
+def _count(found: list[Finding], state: str) -> int:
+    return sum(finding.state == state for finding in found)
+
+
+async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
+    for finding in await asyncio.to_thread(lambda: list(machine.machine())):
+        yield finding
+    try:
+        async with chosen.client() as client, aclosing(_cluster(client, chosen)) as findings:
+            async for finding in findings:
+                yield finding
+    except NoCluster as error:
+        yield Finding(server.AREA, "API server", "warning", str(error), "nothing, if you only use `muster run`")
+    except MusterError as error:
+        remedy = "kubectl cluster-info; --context or KUBECONFIG choose another cluster"
+        yield Finding(server.AREA, "API server", "failed", printable(str(error), server.SHOWN), remedy)
+
+
+async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
+    """The checks of a cluster. Raises ``MusterError`` where its API server does not answer."""
+    asker = server.Asker(client.transport)
+    namespace = chosen.namespace or client.namespace
+    async for finding in server.reach(asker):
+        yield finding
+    async for finding in _guarded(server.definition(asker), server.AREA, "CRD"):
+        yield finding
+        if finding.state == "failed":
+            return
+    async for finding in _guarded(server.rights(asker, namespace), server.AREA, "rights"):
+        yield finding
+    seen = await _experiments(asker, namespace)
+    home = Home(default_home())
+    note, running = home.noted_daemon(), home.running()
+    if note is not None and running is not None and client.place.startswith(f"{running.url} "):
+        checks = daemon.local_daemon(note.url, str(home.daemon_log))
+    else:
+        checks = _in_cluster(asker, seen)
+    async for finding in _guarded(checks, daemon.AREA, "daemon"):
+        yield finding
+    yield daemon.pod_network(seen)
+
+
+async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot]) -> AsyncGenerator[Finding, None]:
+    """The checks of a daemon that runs in the cluster."""
+    daemons = await daemon.find(asker)
+    for finding in daemon.pods(daemons, seen, asker.now):
+        yield finding
+    if daemons.pods is not None and not daemons.pods:
+        return
+    yield await daemon.leader(asker, daemons)
+    async for finding in monitoring.monitoring(asker, daemons):
+        yield finding
+
+
+async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot]:
+    """Experiments of all namespaces, else of this one, as far as they may be read."""
+    for space in (None, namespace):
+        with contextlib.suppress(ApiError):
+            return [snapshot_of(found) for found in await asker.list(experiments_path(space))]
+    return ()
+
+
+async def _guarded(checks: AsyncGenerator[Finding, None], area: str, check: str) -> AsyncGenerator[Finding, None]:
+    """The findings; an error of the API server is one of them, and the other checks go on."""
+    try:
+        async with aclosing(checks) as findings:
+            async for finding in findings:
+                yield finding
+    except ApiError as error:
+        what = printable(f"it could not be checked: {error}", server.SHOWN)
+        yield Finding(area, check, "warning", what, "try again; the log of the API server says more")

@@ -1,0 +1,71 @@
+"""The metrics of a musterd in the cluster, and whether Prometheus' kinds are there."""
+
+from collections.abc import AsyncGenerator
+
+from muster.api.errors import ApiError, Forbidden, NotFound
+from muster.api.values.printable import printable
+from muster.cli.doctor.daemon import LABELS, Daemons
+from muster.cli.doctor.findings import Finding
+from muster.cli.doctor.server import SHOWN, Asker
+from muster.kube.paths import custom
+from muster.kube.unstructured import items, mapping, text
+
+AREA = "musterd"
+PROMETHEUS = "monitoring.coreos.com/v1"
+KINDS = ("servicemonitors", "podmonitors", "prometheusrules")
+
+
+async def monitoring(asker: Asker, daemons: Daemons) -> AsyncGenerator[Finding, None]:
+    """The port of the metrics, and who could scrape it."""
+    yield _endpoint(daemons)
+    try:
+        served = {text(r, "name") for r in items((await asker.get(f"/apis/{PROMETHEUS}")).get("resources"))}
+    except NotFound:
+        served = set()
+    except ApiError as error:
+        yield Finding(AREA, "Prometheus", "warning", printable(f"its kinds cannot be asked for: {error}", SHOWN))
+        return
+    if not served.intersection(KINDS):
+        what = "its operator's kinds (ServiceMonitor, PrometheusRule) are not in this cluster"
+        remedy = "where you have a Prometheus: docs/guide.md, section 3, has the scrape configuration"
+        yield Finding(AREA, "Prometheus", "ok", what, remedy)
+        return
+    yield await _monitored(asker, daemons)
+
+
+def _endpoint(daemons: Daemons) -> Finding:
+    check = "metrics"
+    if daemons.pods is None:
+        return Finding(AREA, check, "ok", "you may not see its pods, so the port is not known")
+    ports = {
+        (text(mapping(pod.get("metadata")), "name"), port.get("containerPort"))
+        for pod in daemons.pods
+        for container in items(mapping(pod.get("spec")).get("containers"))
+        for port in items(container.get("ports"))
+        if port.get("name") == "http"
+    }
+    if not ports:
+        what = "no pod of musterd has a port named http"
+        return Finding(AREA, check, "warning", what, "apply deploy/musterd.yaml or the chart: /metrics is on that port")
+    numbers = ", ".join(sorted({str(number) for _, number in ports}))
+    what = f"/metrics on port {printable(numbers)} of {len(ports)} pods, for readers with a token (docs/guide.md)"
+    return Finding(AREA, check, "ok", what)
+
+
+async def _monitored(asker: Asker, daemons: Daemons) -> Finding:
+    check = "Prometheus"
+    remedy = "the chart makes one (docs/guide.md); without it nothing scrapes musterd unless another job does"
+    for kind in KINDS[:2]:
+        for label in LABELS:
+            try:
+                found = await asker.list(custom(PROMETHEUS, daemons.namespace, kind), label)
+            except NotFound:
+                continue
+            except Forbidden:
+                return Finding(AREA, check, "ok", "its kinds are there; you may not see which monitors exist")
+            except ApiError as error:
+                return Finding(AREA, check, "warning", printable(f"monitors cannot be listed: {error}", SHOWN))
+            if names := [text(mapping(each.get("metadata")), "name") for each in found]:
+                return Finding(AREA, check, "ok", printable(f"{kind[:-1]} {', '.join(names)} selects musterd", SHOWN))
+    what = f"its kinds are there, and no monitor for musterd is in namespace {printable(daemons.namespace)}"
+    return Finding(AREA, check, "warning", what, remedy)

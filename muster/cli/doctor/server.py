@@ -1,0 +1,207 @@
+"""The API server: reached, on time, with the kind Experiment, and what the caller may do there."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from muster.api.errors import ApiError, Forbidden, NotFound
+from muster.api.names import API_VERSION, GROUP, PLURAL, VERSION
+from muster.api.schema.crd import custom_resource_definition
+from muster.api.values.humanize import age
+from muster.api.values.printable import printable
+from muster.cli.doctor.findings import Finding
+from muster.kube.metadata import read
+from muster.kube.paths import custom
+from muster.kube.transport import Answer, Transport
+from muster.kube.unstructured import Json, items, mapping, text
+
+AREA = "cluster"
+PATIENCE = 5.0
+"""Seconds for each request."""
+SKEW = 5.0
+LARGE_SKEW = 60.0
+"""Seconds of difference between the clocks that are a warning, and a failure. The header Date has whole seconds."""
+APPLY_CRD = "kubectl apply -f deploy/crds/experiments.muster.dev.yaml (or install the chart)"
+PAGE = 500
+"""Objects of a collection that are looked at."""
+SHOWN = 200
+"""Characters of a foreign text in a line."""
+
+
+class Asker:
+    """Requests with a short time limit. ``now`` is the API server's time as far as it is known."""
+
+    def __init__(self, transport: Transport, clock: Callable[[], float] = time.time) -> None:
+        self._transport = transport
+        self._clock = clock
+        self.skew = 0.0
+        """Seconds that this machine's clock is ahead of the API server's."""
+
+    @property
+    def now(self) -> float:
+        """Wall seconds by the API server's clock."""
+        return self._clock() - self.skew
+
+    async def answer(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One answer. Raises ``ApiError``."""
+        data = None if body is None else msgspec.json.encode(body)
+        return await self._transport.request(method, path, body=data, params=params, timeout=PATIENCE)
+
+    async def get(self, path: str) -> Json:
+        """One object. Raises ``ApiError``."""
+        return read(await self.answer("GET", path), Json, f"GET {path}")
+
+    async def list(self, path: str, selector: str = "") -> list[Json]:
+        """The first page of a collection. Raises ``ApiError``."""
+        params = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
+        return items(read(await self.answer("GET", path, params=params), Json, f"GET {path}").get("items"))
+
+    async def allowed(self, attributes: Mapping[str, str]) -> bool:
+        """Whether the caller may do that (SelfSubjectAccessReview). Raises ``ApiError``."""
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        body = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": attributes},
+        }
+        review = read(await self.answer("POST", path, body), Json, f"POST {path}")
+        return mapping(review.get("status")).get("allowed") is True
+
+
+async def reach(asker: Asker, clock: Callable[[], float] = time.time) -> AsyncGenerator[Finding, None]:
+    """The API server answers, and how far the clocks are apart. Raises ``ApiError`` where it does not answer."""
+    before = clock()
+    answer = await asker.answer("GET", "/version")
+    after = clock()
+    version = text(read(answer, Json, "GET /version"), "gitVersion")
+    yield Finding(AREA, "API server", "ok", f"Kubernetes {version}, answered in {(after - before) * 1000:.0f} ms")
+    yield _clocks(asker, answer.date, before, after)
+
+
+def _clocks(asker: Asker, date: str, before: float, after: float) -> Finding:
+    check = "clocks"
+    try:
+        server = parsedate_to_datetime(date).timestamp() + 0.5  # the header has whole seconds
+    except ValueError:
+        return Finding(AREA, check, "warning", "the API server sends no Date, so its clock cannot be compared")
+    asker.skew = (before + after) / 2 - server
+    apart = abs(asker.skew)
+    which = "ahead of" if asker.skew > 0 else "behind"
+    if apart <= SKEW:
+        return Finding(AREA, check, "ok", f"this machine and the API server agree within {max(1.0, apart):.0f} s")
+    what = f"this machine is {age(apart)} {which} the API server"
+    remedy = "set both clocks by NTP: ages, --older-than and tokens depend on them"
+    return Finding(AREA, check, "warning" if apart <= LARGE_SKEW else "failed", what, remedy)
+
+
+async def definition(asker: Asker) -> AsyncGenerator[Finding, None]:
+    """The CustomResourceDefinition is there, served, and the one of this version."""
+    yield await _definition(asker)
+
+
+async def _definition(asker: Asker) -> Finding:
+    check = "CRD"
+    name = f"{PLURAL}.{GROUP}"
+    try:
+        found = await asker.get(custom("apiextensions.k8s.io/v1", None, "customresourcedefinitions", name))
+    except NotFound:
+        return Finding(AREA, check, "failed", f"{name} is not installed", APPLY_CRD)
+    except Forbidden:
+        return await _served(asker)
+    conditions = items(mapping(found.get("status")).get("conditions"))
+    if not any(c.get("type") == "Established" and c.get("status") == "True" for c in conditions):
+        why = next((text(c, "message") for c in conditions if c.get("status") == "False"), "")
+        return Finding(AREA, check, "failed", printable(f"{name} is not established: {why}", SHOWN), APPLY_CRD)
+    served = [v for v in items(mapping(found.get("spec")).get("versions")) if v.get("served")]
+    mine = next((v for v in served if v.get("name") == VERSION), None)
+    if mine is None:
+        names = ", ".join(printable(text(v, "name")) for v in served) or "none"
+        return Finding(AREA, check, "failed", f"{VERSION} is not served, but {names}", APPLY_CRD)
+    wanted = custom_resource_definition()["spec"]["versions"][0]
+    if mine.get("schema") != wanted["schema"]:
+        what = f"{VERSION} is served; its schema is that of another version of Muster"
+        return Finding(AREA, check, "warning", what, f"update it to that of the newest musterd: {APPLY_CRD}")
+    return Finding(AREA, check, "ok", f"{VERSION} is served, with the schema of this version of Muster")
+
+
+async def _served(asker: Asker) -> Finding:
+    """Without the right to read the definition: whether the kind is served."""
+    try:
+        found = await asker.get(f"/apis/{API_VERSION}")
+    except NotFound:
+        return Finding(AREA, "CRD", "failed", f"{API_VERSION} is not served", APPLY_CRD)
+    if all(resource.get("name") != PLURAL for resource in items(found.get("resources"))):
+        return Finding(AREA, "CRD", "failed", f"{PLURAL} are not served in {API_VERSION}", APPLY_CRD)
+    return Finding(AREA, "CRD", "ok", f"{VERSION} is served (you may not read the definition itself)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """Rights that commands need: verbs on a resource."""
+
+    commands: tuple[str, ...]
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    essential: bool = False
+
+
+NEEDS = (
+    _Need(("list", "get", "explain", "wait"), GROUP, PLURAL, ("get", "list", "watch"), essential=True),
+    _Need(("submit",), GROUP, PLURAL, ("create",)),
+    _Need(("cancel",), GROUP, PLURAL, ("patch",)),
+    _Need(("delete", "prune"), GROUP, PLURAL, ("delete",)),
+    _Need(("members in get and explain", "logs"), "", "pods", ("get", "list", "watch")),
+    _Need(("logs",), "", "pods/log", ("get",)),
+    _Need(("Events in explain",), "", "events", ("list",)),
+)
+
+
+async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
+    """What the caller may do in ``namespace``, by the commands that need it."""
+    who = await _who(asker)
+    answers = await asyncio.gather(*(_denied(asker, need, namespace) for need in NEEDS))
+    place = f"in namespace {printable(namespace)}{f' as {who}' if who else ''}"
+    lost = {command for need, denied in zip(NEEDS, answers, strict=True) if denied for command in need.commands}
+    works = dict.fromkeys(command for need in NEEDS for command in need.commands if command not in lost)
+    if works:
+        yield Finding(AREA, "rights", "ok", f"{place}: {', '.join(works)}")
+    for need, denied in zip(NEEDS, answers, strict=True):
+        if denied:
+            resource = f"{need.resource}{f'.{need.group}' if need.group else ''}"
+            what = f"{place} you may not {', '.join(denied)} {resource}; without it: no {', '.join(need.commands)}"
+            role = "view" if set(denied) <= {"get", "list", "watch"} else "edit"
+            remedy = (
+                f"ask for a role: kubectl create rolebinding NAME -n {printable(namespace)} --clusterrole={role} "
+                "--user=YOU (deploy/readers.yaml and the chart add experiments to these roles)"
+            )
+            yield Finding(AREA, "rights", "failed" if need.essential else "warning", what, remedy)
+
+
+async def _denied(asker: Asker, need: _Need, namespace: str) -> Sequence[str]:
+    """The verbs that are denied."""
+    resource, _, subresource = need.resource.partition("/")
+    asked = {"namespace": namespace, "group": need.group, "resource": resource, "subresource": subresource}
+    return [verb for verb in need.verbs if not await asker.allowed({**asked, "verb": verb})]
+
+
+async def _who(asker: Asker) -> str:
+    """The caller's user name (SelfSubjectReview, Kubernetes 1.28 and later); empty where it cannot be asked."""
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    try:
+        review = read(await asker.answer("POST", path, body), Json, f"POST {path}")
+    except ApiError:
+        return ""
+    return printable(text(mapping(mapping(review.get("status")).get("userInfo")), "username"), SHOWN)

@@ -1,0 +1,315 @@
+"""``muster doctor``: every check can pass, warn and fail, and says what to do."""
+
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster import extras
+from muster.api.errors import ApiError, error_of
+from muster.api.names import API_VERSION
+from muster.api.schema.crd import custom_resource_definition
+from muster.api.values.timestamps import micro_time, whole_time
+from muster.cli.doctor import machine
+from muster.cli.doctor.findings import Finding
+from muster.cli.options import ClusterChoice
+from muster.client import Client
+from muster.kube.transport import Answer
+from muster.local.node.isolation.levels import Choice, Isolation
+from tests.cli.conftest import Call
+from tests.cli.test_foreign_text import EVIL, harmless
+from tests.client.localserver import LocalServer
+
+Json = dict[str, Any]
+HOUR = 3600.0
+Check = Callable[..., dict[str, list[Json]]]
+
+CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/experiments.muster.dev"
+EXPERIMENTS = f"/apis/{API_VERSION}/experiments"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/musterd"
+MONITORS = "/apis/monitoring.coreos.com/v1/namespaces/muster-system/servicemonitors"
+
+
+def forbidden(path: str) -> ApiError:
+    return error_of(403, "Forbidden", f'User "ann" cannot get {path}\n{EVIL}')
+
+
+def pod(name: str = "musterd-0", *, ready: bool = True, args: tuple[str, ...] = ("--leader-elect",)) -> Json:
+    condition = {"type": "Ready", "status": str(ready), "reason": "" if ready else f"ContainersNotReady{EVIL}"}
+    ports = [{"name": "http", "containerPort": 8080}]
+    return {
+        "metadata": {"name": name, "namespace": "muster-system"},
+        "spec": {"containers": [{"name": "musterd", "args": list(args), "ports": ports}]},
+        "status": {"conditions": [condition]},
+    }
+
+
+def experiment(name: str, age: float = 60.0, **status: Any) -> Json:
+    created = whole_time(time.time() - age)
+    return {
+        "metadata": {"name": name, "namespace": "team", "uid": name, "creationTimestamp": created},
+        "status": status,
+    }
+
+
+def serving(name: str = "train") -> Json:
+    condition = {"type": "CoordinatorReady", "status": "True", "reason": "Serving", "message": "serving"}
+    roll = {"expected": 2, "arrived": 2}
+    return experiment(name, phase="Running", coordinator="10.1.1.1:1234", roll=roll, conditions=[condition])
+
+
+def stuck(reason: str) -> Json:
+    condition = {"type": "Stuck", "status": "True", "reason": reason, "message": f"waiting for port 1234{EVIL}"}
+    return experiment("train", phase="Assembling", coordinator="10.1.1.1:1234", conditions=[condition])
+
+
+def lease(age: float = 2.0, holder: str = "musterd-0_x") -> Json:
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": micro_time(time.time() - age)}
+    return {"metadata": {"name": "musterd"}, "spec": spec}
+
+
+def established() -> Json:
+    crd = msgspec.json.decode(msgspec.json.encode(custom_resource_definition()))
+    assert isinstance(crd, dict)
+    return {**crd, "status": {"conditions": [{"type": "Established", "status": "True"}]}}
+
+
+class Cluster:
+    """An API server of answers. A path without one is not found; an ``ApiError`` is raised."""
+
+    def __init__(self) -> None:
+        self.skew = 0.0
+        self.denied: set[tuple[str, str]] = set()
+        self.answers: dict[str, Json | list[Json] | ApiError] = {
+            "/version": {"gitVersion": "v1.36.0"},
+            CRD: established(),
+            EXPERIMENTS: [serving()],
+            "/api/v1/pods": [pod("musterd-0"), pod("musterd-1")],
+            LEASE: lease(),
+            "/apis/monitoring.coreos.com/v1": {"resources": [{"name": "servicemonitors"}]},
+            MONITORS: [{"metadata": {"name": "musterd"}}],
+        }
+
+    async def request(
+        self, method: str, path: str, *, body: bytes | None = None, timeout: float | None = None, **_: Any
+    ) -> Answer:
+        assert timeout is not None, "every request has a short limit"
+        date = formatdate(time.time() + self.skew, usegmt=True)
+        if method == "POST":
+            return Answer(201, msgspec.json.encode(self._review(path, msgspec.json.decode(body or b"{}"))), date)
+        found = self.answers.get(path, error_of(404, "NotFound", "the server could not find the requested resource"))
+        if isinstance(found, ApiError):
+            raise found
+        return Answer(200, msgspec.json.encode({"items": found} if isinstance(found, list) else found), date)
+
+    def _review(self, path: str, asked: Json) -> Json:
+        if path.endswith("selfsubjectreviews"):
+            return {"status": {"userInfo": {"username": f"ann{EVIL}"}}}
+        wanted = asked["spec"]["resourceAttributes"]
+        resource = "/".join(filter(None, (wanted["resource"], wanted["subresource"])))
+        return {"status": {"allowed": (wanted["verb"], resource) not in self.denied}}
+
+    def lines(self, path: str, *, params: Mapping[str, str], silence: float) -> Any:
+        raise AssertionError("doctor watches nothing")
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """A healthy cluster, and a machine that is not checked."""
+    made = Cluster()
+    monkeypatch.setattr(ClusterChoice, "client", lambda _: Client(transport=made, namespace="team"))
+    monkeypatch.setattr(machine, "machine", lambda: iter(()))
+    return made
+
+
+@pytest.fixture
+def check(call: Call) -> Check:
+    """The findings of a run by check; the exit status is that of the findings, and everything is printable."""
+
+    def run(*words: str) -> dict[str, list[Json]]:
+        shown, document = call("doctor", *words), call("doctor", *words, "-o", "json")
+        assert harmless(shown.output), ascii(shown.output)
+        found: list[Json] = json.loads(document.stdout)["findings"]
+        failed = any(finding["state"] == "failed" for finding in found)
+        assert shown.exit_code == document.exit_code == int(failed)
+        assert all(finding["next"] for finding in found if finding["state"] == "failed"), "what to do is said"
+        by_check: dict[str, list[Json]] = {}
+        for finding in found:
+            assert finding["found"][:20] in shown.stdout
+            by_check.setdefault(finding["check"], []).append(finding)
+        return by_check
+
+    return run
+
+
+def states(found: dict[str, list[Json]]) -> dict[str, list[str]]:
+    return {name: [finding["state"] for finding in findings] for name, findings in found.items()}
+
+
+def test_a_healthy_cluster_passes_every_check(cluster: Cluster, check: Check) -> None:
+    found = check()
+    names = ("API server", "clocks", "CRD", "rights", "daemon", "leader", "metrics", "Prometheus", "pod network")
+    assert states(found) == {name: ["ok"] for name in names}
+    assert "Kubernetes v1.36.0" in found["API server"][0]["found"]
+    assert "musterd-0_x renewed the Lease muster-system/musterd" in found["leader"][0]["found"]
+    assert "2 of 2 pods are ready" in found["daemon"][0]["found"]
+    assert "team/train" in found["pod network"][0]["found"]
+
+
+@pytest.mark.parametrize(
+    ("skew", "state", "words"), [(0, "ok", "agree"), (30, "warning", "s behind"), (-3600, "failed", "ahead of")]
+)
+def test_the_clocks_are_compared(cluster: Cluster, check: Check, skew: float, state: str, words: str) -> None:
+    cluster.skew = skew
+    cluster.answers[LEASE] = lease(age=2.0 - skew)
+    found = check()
+    assert found["clocks"][0]["state"] == state
+    assert words in found["clocks"][0]["found"]
+    assert found["leader"][0]["state"] == "ok", "the age of the Lease is by the server's clock"
+
+
+def without_schema() -> Json:
+    found = established()
+    found["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": {"type": "object"}}
+    return found
+
+
+def renamed_version() -> Json:
+    found = established()
+    found["spec"]["versions"][0]["name"] = "v1"
+    return found
+
+
+NOT_FOUND = error_of(404, "NotFound", "not found")
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "name", "state", "words"),
+    [
+        (CRD, NOT_FOUND, "CRD", "failed", "is not installed"),
+        (CRD, {**established(), "status": {}}, "CRD", "failed", "is not established"),
+        (CRD, renamed_version(), "CRD", "failed", "v1alpha1 is not served, but v1"),
+        (CRD, without_schema(), "CRD", "warning", "schema is that of another version"),
+        ("/api/v1/pods", [pod(ready=False), pod("musterd-1")], "daemon", "warning", "1 of 2 pods are ready"),
+        ("/api/v1/pods", [pod(ready=False)], "daemon", "failed", "0 of 1 pods are ready"),
+        ("/api/v1/pods", [], "daemon", "warning", "experiments have a status"),
+        (EXPERIMENTS, [experiment("new", age=9 * HOUR)], "daemon", "failed", "team/new was created 9h ago"),
+        (LEASE, lease(age=9 * HOUR), "leader", "failed", "was renewed 9h ago; it lasts 15 s"),
+        (LEASE, lease(holder=""), "leader", "failed", "nobody holds the Lease"),
+        (LEASE, NOT_FOUND, "leader", "failed", "2 daemons run, and no Lease"),
+        (LEASE, error_of(403, "Forbidden", "no"), "leader", "ok", "may not read the Lease"),
+        (LEASE, error_of(500, "", "etcd is down"), "daemon", "warning", "could not be checked"),
+        (MONITORS, [], "Prometheus", "warning", "no monitor for musterd"),
+        ("/apis/monitoring.coreos.com/v1", NOT_FOUND, "Prometheus", "ok", "are not in this cluster"),
+        (EXPERIMENTS, [], "pod network", "warning", "nothing is known"),
+        (EXPERIMENTS, [stuck("CoordinatorNotServing")], "pod network", "warning", "waiting for port 1234"),
+        (EXPERIMENTS, [stuck("RanksMissing")], "pod network", "warning", "nothing is known"),
+    ],
+)
+def test_what_is_wrong_with_the_cluster_is_named(
+    cluster: Cluster, check: Check, path: str, answer: Any, name: str, state: str, words: str
+) -> None:
+    cluster.answers[path] = answer
+    findings = check()[name]
+    assert any(words in f["found"] and f["state"] == state for f in findings), findings
+
+
+def test_no_daemon_and_no_experiment_is_a_failure(cluster: Cluster, check: Check) -> None:
+    cluster.answers |= {"/api/v1/pods": [], EXPERIMENTS: []}
+    found = check()
+    assert found["daemon"][0]["state"] == "failed"
+    assert "docs/guide.md" in found["daemon"][0]["next"]
+
+
+def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(cluster: Cluster, check: Check) -> None:
+    for path in (CRD, "/api/v1/pods", "/api/v1/namespaces/muster-system/pods", LEASE, EXPERIMENTS):
+        cluster.answers[path] = forbidden(path)
+    cluster.answers[f"/apis/{API_VERSION}"] = {"resources": [{"name": "experiments"}]}
+    cluster.answers[f"/apis/{API_VERSION}/namespaces/team/experiments"] = [serving()]
+    cluster.denied = {("create", "experiments"), ("get", "pods/log"), ("delete", "experiments")}
+    found = check()
+    assert "you may not read the definition" in found["CRD"][0]["found"]
+    granted, *denied = found["rights"]
+    assert "list, get, explain, wait, cancel, members in get and explain, Events in explain" in granted["found"]
+    assert [f["state"] for f in denied] == ["warning"] * 3
+    assert "you may not get pods/log; without it: no logs" in denied[2]["found"]
+    assert "--clusterrole=edit" in denied[0]["next"]
+    assert "you may not list its pods" in found["daemon"][0]["found"]
+    assert states(found)["daemon"] == states(found)["pod network"] == ["ok"]
+
+
+def test_without_the_right_to_read_experiments_it_fails(cluster: Cluster, check: Check) -> None:
+    cluster.denied = {("list", "experiments")}
+    found = check()
+    assert found["rights"][-1]["state"] == "failed"
+    assert "as ann" in found["rights"][-1]["found"]
+    assert "--clusterrole=view" in found["rights"][-1]["next"]
+
+
+def test_an_api_server_that_does_not_answer_is_a_failure(cluster: Cluster, check: Check) -> None:
+    cluster.answers["/version"] = ApiError(f"connection refused{EVIL}")
+    found = check()
+    assert list(found) == ["API server"]
+    assert "connection refused" in found["API server"][0]["found"]
+
+
+def test_no_cluster_at_all_is_a_warning(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "machine", lambda: iter(()))
+    result = call("doctor")
+    assert result.exit_code == 0
+    assert "no cluster to talk to" in result.stdout
+
+
+def test_a_real_api_server_without_a_daemon(check: Check, server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "machine", lambda: iter(()))
+    found = check()
+    assert states(found) == {
+        "API server": ["ok"],
+        "clocks": ["ok"],
+        "CRD": ["ok"],
+        "rights": ["ok"],
+        "daemon": ["failed"],
+        "pod network": ["warning"],
+    }
+    server.uninstall()
+    assert states(check()) == {"API server": ["ok"], "clocks": ["ok"], "CRD": ["failed"]}
+
+
+def findings_of_this_machine() -> dict[str, Finding]:
+    return {finding.check: finding for finding in machine.machine()}
+
+
+def test_what_this_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(machine, "choose_isolation", lambda: Choice(Isolation.NSS, {}))
+
+    def none_left(_: object) -> Iterator[socket.socket]:
+        raise OSError("Address already in use")
+
+    monkeypatch.setattr(socket, "create_server", none_left)
+    found = findings_of_this_machine()
+    assert {name for name, finding in found.items() if finding.state == "warning"} == {"make", "kubectl", "namespaces"}
+    assert found["ports"].state == "failed"
+    assert "only 0 ports" in found["ports"].found
+    assert all(finding.next for finding in found.values() if finding.state != "ok")
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "problem", lambda _: "not installed: celpy; run: pip install 'musterd[local]'")
+    found = findings_of_this_machine()
+    assert "pip install 'musterd[local]'" in found["local cluster"].found
+
+
+def test_a_home_that_cannot_be_written_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    found = findings_of_this_machine()["local cluster"]
+    assert (found.state, "MUSTER_HOME" in found.next) == ("failed", True)
+    assert str(tmp_path) in found.found

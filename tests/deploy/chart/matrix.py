@@ -1,0 +1,106 @@
+"""The values that the chart is rendered with: here by `helm template`, in `make real` on an API server."""
+
+from dataclasses import dataclass, field
+
+from deploy.helm.copies import CHART
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Values, and what they are for."""
+
+    values: str = ""
+    """For ``--set``."""
+    as_json: tuple[str, ...] = ()
+    """For ``--set-json``."""
+    monitoring: bool = False
+    """The cluster has the kinds of the Prometheus operator."""
+    namespace: str = "muster-system"
+    expect: frozenset[str] = field(default_factory=frozenset)
+    """Kinds beyond those of the default rendering."""
+    without: frozenset[str] = field(default_factory=frozenset)
+    """Kinds that are not there."""
+
+    def options(self) -> tuple[str, ...]:
+        """Options of helm."""
+        found = ["--set", self.values] if self.values else []
+        for each in self.as_json:
+            found += ["--set-json", each]
+        return (*found, *(("--api-versions", "monitoring.coreos.com/v1") if self.monitoring else ()))
+
+
+DEFAULT = frozenset(
+    {
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "CustomResourceDefinition",
+        "Deployment",
+        "Lease",
+        "NetworkPolicy",
+        "PodDisruptionBudget",
+        "Role",
+        "RoleBinding",
+        "Service",
+        "ServiceAccount",
+    }
+)
+DASHBOARDS = tuple(sorted((CHART / "files/dashboards").glob("*.json")))
+MONITORING = frozenset({"ServiceMonitor", "PrometheusRule", *(["ConfigMap"] if DASHBOARDS else [])})
+
+MATRIX = {
+    "default": Case(),
+    "one namespace": Case("settings.namespace=lab"),
+    "one namespace, no rights in the cluster": Case(
+        "settings.namespace=lab,rbac.reviews=false,rbac.userRoles=false",
+        without=frozenset({"ClusterRole", "ClusterRoleBinding"}),
+    ),
+    "monitoring where its kinds are served": Case(monitoring=True, expect=MONITORING),
+    "monitoring by force": Case(
+        "serviceMonitor.create=always,prometheusRule.create=always,dashboards.create=always", expect=MONITORING
+    ),
+    "monitoring refused": Case(
+        "serviceMonitor.create=never,prometheusRule.create=never,dashboards.create=never", monitoring=True
+    ),
+    "monitoring in other namespaces": Case(
+        "serviceMonitor.namespace=monitoring,serviceMonitor.labels.release=prometheus,"
+        "prometheusRule.namespace=monitoring,prometheusRule.labels.release=prometheus,dashboards.namespace=grafana,"
+        "serviceMonitor.interval=15s,serviceMonitor.scrapeTimeout=10s,"
+        "serviceMonitor.authorization.credentials.name=token,serviceMonitor.authorization.credentials.key=token,"
+        "rbac.metricsReaders[0].namespace=monitoring,rbac.metricsReaders[0].serviceAccount=prometheus",
+        as_json=(
+            'serviceMonitor.relabelings=[{"sourceLabels":["__meta_kubernetes_pod_name"],"targetLabel":"replica"}]',
+            'serviceMonitor.metricRelabelings=[{"action":"drop","sourceLabels":["__name__"],"regex":"python_.*"}]',
+        ),
+        monitoring=True,
+        expect=MONITORING,
+    ),
+    "one replica": Case("replicas=1,settings.leaderElect=false", without=frozenset({"Lease", "Role", "RoleBinding"})),
+    "a second release": Case("name=second,rbac.userRoles=false,crds.install=false", namespace="team-b"),
+    "bare": Case(
+        "rbac.create=false,rbac.userRoles=false,serviceAccount.create=false,serviceAccount.name=mine,"
+        "crds.install=false,service.create=false,networkPolicy.create=false,podDisruptionBudget.create=false",
+        without=DEFAULT - {"Deployment", "Lease"},
+    ),
+    "required anti-affinity": Case("antiAffinity=required,replicas=3"),
+    "no anti-affinity": Case("antiAffinity=none"),
+    "image by digest": Case(
+        "image.repository=registry.example.com/team/musterd,image.pullPolicy=Always,image.pullSecrets[0]=registry,"
+        f"image.digest=sha256:{'0' * 64}"
+    ),
+    "other ports": Case("settings.httpPort=9000,settings.healthPort=9001,service.port=80"),
+    "closed to all": Case(as_json=("networkPolicy.from=[]", "networkPolicy.apiServerPorts=[8443]")),
+    "everything for the pod": Case(
+        "priorityClassName=high,podLabels.team=ml,podAnnotations.note=x,terminationGracePeriodSeconds=60,"
+        "nodeSelector.disk=ssd,serviceAccount.annotations.note=x,service.annotations.note=x",
+        as_json=(
+            'tolerations=[{"key":"infra","operator":"Exists"}]',
+            'affinity={"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}}',
+            'topologySpreadConstraints=[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"ScheduleAnyway"}]',
+            'extraEnv=[{"name":"HTTPS_PROXY","value":"http://proxy:3128"}]',
+            'extraVolumes=[{"name":"ca","configMap":{"name":"ca"}}]',
+            'extraVolumeMounts=[{"name":"ca","mountPath":"/etc/ca","readOnly":true}]',
+            'networkPolicy.egress=[{"ports":[{"protocol":"TCP","port":3128}]}]',
+            'resources={"requests":{"cpu":"1","memory":"1Gi"}}',
+        ),
+    ),
+}

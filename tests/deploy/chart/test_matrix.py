@@ -1,0 +1,121 @@
+"""What the chart renders with each set of values: the kinds, their shapes, and what must hold of all of them."""
+
+from typing import Any
+
+import pytest
+
+from tests.deploy.chart.conftest import Object, Rendered, one
+from tests.deploy.chart.matrix import DEFAULT, MATRIX, Case
+from tests.deploy.chart.rights import CLUSTER, grants
+from tests.deploy.chart.shapes import problems
+
+pytestmark = pytest.mark.timeout(1200)
+
+
+@pytest.fixture(params=MATRIX)
+def case(request: pytest.FixtureRequest) -> Case:
+    return MATRIX[request.param]
+
+
+@pytest.fixture
+def objects(case: Case, rendered: Rendered) -> list[Object]:
+    return rendered(*case.options(), namespace=case.namespace)
+
+
+def test_the_kinds_are_those_that_the_values_ask_for(case: Case, objects: list[Object]) -> None:
+    kinds = {each["kind"] for each in objects}
+    expected = (DEFAULT | case.expect) - case.without
+    assert kinds | {"CustomResourceDefinition"} == expected | {"CustomResourceDefinition"}
+    assert ("CustomResourceDefinition" in kinds) is ("crds.install=false" not in case.values)
+
+
+def test_every_object_has_only_fields_of_its_kind(objects: list[Object]) -> None:
+    found = {f"{each['kind']} {each['metadata']['name']}": problems(each) for each in objects}
+    assert {name: said for name, said in found.items() if said} == {}
+
+
+def test_no_object_comes_twice_and_each_is_labelled_as_a_part_of_muster(objects: list[Object]) -> None:
+    keys = [(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in objects]
+    assert len(set(keys)) == len(keys)
+    for each in objects:
+        shared = each["kind"] == "CustomResourceDefinition" or each["metadata"]["name"].startswith("muster-")
+        assert shared or each["metadata"]["labels"]["app.kubernetes.io/part-of"] == "muster"
+
+
+def test_every_namespaced_object_names_its_namespace(case: Case, objects: list[Object]) -> None:
+    whole = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"}
+    named = {each["metadata"]["namespace"] for each in objects if each["kind"] not in whole}
+    assert named <= {case.namespace, "lab", "monitoring", "grafana"}
+    assert not [each for each in objects if each["kind"] in whole and "namespace" in each["metadata"]]
+
+
+def test_the_pod_satisfies_the_restricted_profile(objects: list[Object]) -> None:
+    spec = pod(objects)["spec"]
+    (container,) = spec["containers"]
+    assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert not spec.keys() & {"hostNetwork", "hostPID", "hostIPC", "initContainers"}
+    assert not [port for port in container["ports"] if "hostPort" in port]
+
+
+def test_services_budgets_and_policies_select_the_pod(objects: list[Object]) -> None:
+    labels = pod(objects)["metadata"]["labels"].items()
+    selectors = [
+        one(objects, "Deployment")["spec"]["selector"]["matchLabels"],
+        *(each["spec"]["selector"] for each in objects if each["kind"] == "Service"),
+        *(each["spec"]["selector"]["matchLabels"] for each in objects if each["kind"] == "PodDisruptionBudget"),
+        *(each["spec"]["podSelector"]["matchLabels"] for each in objects if each["kind"] == "NetworkPolicy"),
+    ]
+    assert all(selector and selector.items() <= labels for selector in selectors)
+
+
+def test_the_service_monitor_selects_the_service_and_keeps_the_labels_of_experiments(objects: list[Object]) -> None:
+    for monitor in (each for each in objects if each["kind"] == "ServiceMonitor"):
+        service = one(objects, "Service")
+        (endpoint,) = monitor["spec"]["endpoints"]
+        assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+        assert monitor["spec"]["namespaceSelector"] == {"matchNames": [service["metadata"]["namespace"]]}
+        assert endpoint["port"] == service["spec"]["ports"][0]["name"]
+        assert endpoint["honorLabels"] is True
+        assert ("bearerTokenFile" in endpoint) is not ("authorization" in endpoint)
+
+
+def test_probes_and_policy_name_ports_of_the_pod(objects: list[Object]) -> None:
+    (container,) = pod(objects)["spec"]["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert {container[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} == {"health"}
+    for policy in (each for each in objects if each["kind"] == "NetworkPolicy"):
+        admitted = [port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]]
+        assert admitted in ([], [ports["http"]])
+    for service in (each for each in objects if each["kind"] == "Service"):
+        assert [port["targetPort"] for port in service["spec"]["ports"]] == ["http"]
+
+
+def test_no_values_give_musterd_more_rights_than_the_default(objects: list[Object], rendered: Rendered) -> None:
+    account = pod(objects)["spec"]["serviceAccountName"]
+    allowed = {right for _, right, _ in grants(rendered(), "musterd")}
+    assert {right for _, right, _ in grants(objects, account)} <= allowed
+    leases = {name for _, right, name in grants(objects, account) if right[1] == "leases"}
+    assert leases <= {each["metadata"]["name"] for each in objects if each["kind"] == "Lease"}
+
+
+def test_for_one_namespace_only_reviews_are_granted_in_the_cluster(case: Case, objects: list[Object]) -> None:
+    found = list(grants(objects, pod(objects)["spec"]["serviceAccountName"]))
+    in_cluster = {right for where, right, _ in found if where == CLUSTER}
+    if "settings.namespace=lab" not in case.values:
+        return
+    reviews = {
+        ("authentication.k8s.io", "tokenreviews", "create"),
+        ("authorization.k8s.io", "subjectaccessreviews", "create"),
+    }
+    assert in_cluster == (set() if "rbac.reviews=false" in case.values else reviews)
+    assert {where for where, _, _ in found} - {CLUSTER} == {"lab", case.namespace}
+    assert {right[1] for where, right, _ in found if where == case.namespace} == {"leases"}
+
+
+def pod(objects: list[Object]) -> Any:
+    return one(objects, "Deployment")["spec"]["template"]

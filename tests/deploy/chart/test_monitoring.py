@@ -1,0 +1,68 @@
+"""The rules and dashboards that the chart installs are those of deploy/prometheus and deploy/grafana."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from deploy.helm.copies import DASHBOARDS, ROOT
+from deploy.prometheus.values import defaults
+from tests.deploy.chart.conftest import Object, Rendered, one
+from tests.deploy.chart.shapes import problems
+
+pytestmark = pytest.mark.timeout(1200)
+MONITORING = ("--api-versions", "monitoring.coreos.com/v1")
+ALERTS: dict[str, dict[str, Any]] = defaults()["alerts"]
+
+
+def rules(objects: list[Object]) -> dict[str, Object]:
+    """The alerts by name."""
+    groups = one(objects, "PrometheusRule")["spec"]["groups"]
+    return {rule["alert"]: rule for group in groups for rule in group.get("rules") or () if "alert" in rule}
+
+
+def test_by_default_the_rules_are_those_that_promtool_tests(rendered: Rendered) -> None:
+    plain = yaml.safe_load((ROOT / "deploy/prometheus/muster.rules.yaml").read_text(encoding="utf-8"))
+    assert one(rendered(*MONITORING), "PrometheusRule")["spec"] == plain
+
+
+def test_an_alert_can_be_changed_or_left_out_and_the_others_stay(rendered: Rendered) -> None:
+    first, second, *others = ALERTS
+    values = f"alerts.{first}.enabled=false,alerts.{second}.for=7m,alerts.{second}.severity=info"
+    changed = rules(rendered(*MONITORING, "--set", values.replace("alerts.", "prometheusRule.alerts.")))
+    standard = rules(rendered(*MONITORING))
+    assert set(standard) - set(changed) == {first}
+    assert (changed[second]["for"], changed[second]["labels"]["severity"]) == ("7m", "info")
+    assert all(changed[name] == standard[name] for name in others)
+
+
+def test_every_threshold_reaches_the_rule_of_its_alert(rendered: Rendered) -> None:
+    common = {"enabled", "severity", "for", "labels"}
+    own = [
+        (alert, name, value) for alert, found in ALERTS.items() for name, value in found.items() if name not in common
+    ]
+    assert own
+    values = {alert: {name: "77m" if isinstance(value, str) else 7777} for alert, name, value in own}
+    standard = rules(rendered(*MONITORING))
+    changed = rules(rendered(*MONITORING, "--set-json", f"prometheusRule.alerts={json.dumps(values)}"))
+    assert {name for name in changed if changed[name]["expr"] != standard[name]["expr"]} == set(values)
+    assert all("77" in changed[alert]["expr"] for alert in values)
+
+
+def test_without_any_alert_the_recording_rules_stay(rendered: Rendered) -> None:
+    values = json.dumps({name: {"enabled": False} for name in ALERTS})
+    objects = rendered(*MONITORING, "--set-json", f"prometheusRule.alerts={values}")
+    rule = one(objects, "PrometheusRule")
+    assert rules(objects) == {}
+    assert problems(rule) == []
+    assert any("record" in each for group in rule["spec"]["groups"] for each in group.get("rules") or ())
+
+
+def test_the_dashboards_are_those_of_deploy_grafana_with_the_label_of_the_sidecar(rendered: Rendered) -> None:
+    maps = [each for each in rendered(*MONITORING) if each["kind"] == "ConfigMap"]
+    found = {name: json.loads(text) for each in maps for name, text in each["data"].items()}
+    assert found == {each.name: json.loads(each.read_text(encoding="utf-8")) for each in DASHBOARDS.glob("*.json")}
+    assert all(each["metadata"]["labels"]["grafana_dashboard"] == "1" for each in maps)
+    assert all(each["metadata"]["annotations"] == {"grafana_folder": "Muster"} for each in maps)
+    assert all(len(json.dumps(each)) < 1_000_000 for each in maps), "a ConfigMap holds 1 MiB at most"

@@ -1,0 +1,76 @@
+"""Values that do not exist, or that musterd would refuse, are refused by Helm with a text that names them."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from deploy.helm.manifests import RenderFailed, render
+from muster.daemon.settings import Settings
+
+pytestmark = pytest.mark.timeout(1200)
+
+BAD = {
+    "replicaCount=3": "additional properties 'replicaCount' not allowed",
+    "settings.logLevl=info": "at '/settings': additional properties 'logLevl' not allowed",
+    "settings.logLevel=verbose": "at '/settings/logLevel': value must be one of 'debug', 'info', 'warning', 'error'",
+    "settings.writeConcurrency=0": "at '/settings/writeConcurrency': minimum: got 0, want 1",
+    "settings.writeConcurrency=many": "at '/settings/writeConcurrency': got string, want null or integer",
+    "settings.leaseDuration=0": "at '/settings/leaseDuration': exclusiveMinimum: got 0, want 0",
+    "settings.healthPort=null": "at '/settings': missing property 'healthPort'",
+    "settings.httpPort=0": "at '/settings/httpPort': minimum: got 0, want 1",
+    "settings.namespace=Team_A": "at '/settings/namespace': 'Team_A' does not match pattern",
+    "settings.kubeconfig=/etc/x": "at '/settings': additional properties 'kubeconfig' not allowed",
+    "name=Musterd": "at '/name': 'Musterd' does not match pattern",
+    "name=null": "missing property 'name'",
+    "replicas=10": "at '/replicas': maximum: got 10, want 9",
+    "image.digest=sha256:12": "at '/image/digest': 'sha256:12' does not match pattern",
+    "image.pullPolicy=Sometimes": "at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'",
+    "antiAffinity=yes": "at '/antiAffinity': value must be one of 'preferred', 'required', 'none'",
+    "serviceMonitor.create=yes": "at '/serviceMonitor/create': value must be one of 'auto', 'always', 'never'",
+    "serviceMonitor.interval=5": "at '/serviceMonitor/interval': got number, want string",
+    "rbac.metricsReaders[0].namespace=monitoring": "at '/rbac/metricsReaders/0': missing property 'serviceAccount'",
+    "networkPolicy.apiServerPorts=null": "at '/networkPolicy': missing property 'apiServerPorts'",
+    "settings.leaderElect=false": "replicas is 2 and settings.leaderElect is false",
+    "settings.healthPort=8080": "settings.httpPort and settings.healthPort are both 8080",
+    "settings.shutdownTimeout=30": "terminationGracePeriodSeconds (30) must be longer than settings.shutdown",
+    "settings.leaseDuration=10": "settings.leaseDuration (10) must be longer than settings.renewDeadline (10)",
+    "settings.retryPeriod=6": "settings.renewDeadline (10) must be at least twice settings.retryPeriod (6)",
+    "serviceMonitor.create=always,service.create=false": "serviceMonitor needs the Service",
+}
+"""``--set``, and what Helm says."""
+
+
+@pytest.mark.parametrize("values", BAD)
+def test_a_bad_value_is_refused_by_its_name(helm: Path, values: str) -> None:
+    with pytest.raises(RenderFailed) as refused:
+        render(helm, "--set", values)
+    assert BAD[values] in str(refused.value)
+
+
+def test_as_a_part_of_another_chart_it_may_be_given_global_values(helm: Path) -> None:
+    assert render(helm, "--set", "global.registry=registry.example.com") == render(helm)
+
+
+@pytest.mark.parametrize(
+    ("lease", "renew", "retry"),
+    [("null", "null", "null"), (15, 15, "null"), ("null", 14, "null"), (11, "null", 5), ("null", 3, "null"), (9, 8, 4)],
+)
+def test_times_of_the_lease_are_refused_where_musterd_would_not_start(
+    helm: Path, lease: object, renew: object, retry: object
+) -> None:
+    values = {"lease_duration": lease, "renew_deadline": renew, "retry_period": retry}
+    starts = renders = True
+    try:
+        Settings.model_validate({name: value for name, value in values.items() if value != "null"})
+    except ValidationError:
+        starts = False
+    try:
+        render(
+            helm,
+            "--set",
+            f"settings.leaseDuration={lease},settings.renewDeadline={renew},settings.retryPeriod={retry}",
+        )
+    except RenderFailed:
+        renders = False
+    assert renders is starts

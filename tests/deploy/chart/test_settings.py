@@ -1,0 +1,87 @@
+"""Every setting of musterd is a value of the chart, and what the chart passes on is what musterd reads."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic.alias_generators import to_camel
+
+from deploy.helm.schema import schema
+from deploy.helm.values import NOT_IN_THE_CHART, SETTINGS
+from muster.daemon.settings import Settings, from_command_line
+from muster.daemon.web.readers import is_loopback
+from tests.deploy.chart.conftest import Object, Rendered, one
+
+pytestmark = pytest.mark.timeout(1200)
+
+OTHER: dict[str, Any] = {
+    "namespace": "lab",
+    "http_host": "10.0.0.1",
+    "http_port": 9000,
+    "http_authentication": "always",
+    "http_names": "rollcall.example.com",
+    "health_host": "127.0.0.1",
+    "health_port": 9001,
+    "log_format": "pretty",
+    "log_level": "debug",
+    "write_concurrency": 1000,
+    "watch_silence": 120.5,
+    "shutdown_timeout": 25,
+    "leader_elect": False,
+    "lease_name": "other",
+    "lease_namespace": "leases",
+    "lease_duration": 60,
+    "renew_deadline": 12,
+    "retry_period": 0.5,
+    "uvloop": False,
+}
+"""A value of each setting that is neither its default nor the chart's."""
+
+
+def arguments(objects: list[Object]) -> list[str]:
+    found: list[str] = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    return found
+
+
+def test_every_setting_is_a_value_or_has_a_reason_why_not() -> None:
+    values = schema()["properties"]["settings"]["properties"]
+    missing = {name for name in Settings.model_fields if to_camel(name) not in values}
+    assert missing == set(NOT_IN_THE_CHART)
+    assert all(NOT_IN_THE_CHART.values())
+    assert set(values) <= {to_camel(name) for name in Settings.model_fields}
+
+
+def test_by_default_only_what_the_chart_needs_differs_from_the_program(rendered: Rendered) -> None:
+    settings = from_command_line(arguments(rendered()))
+    names = "musterd,musterd.muster-system,musterd.muster-system.svc,musterd.muster-system.svc.cluster.local"
+    assert settings.model_dump() == {**Settings().model_dump(), **SETTINGS, "http_names": names}
+    assert settings.leader_elect
+    assert not is_loopback(settings.http_host)
+
+
+@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in NOT_IN_THE_CHART])
+def test_a_value_reaches_musterd_as_it_is(rendered: Rendered, name: str) -> None:
+    assert OTHER[name] != SETTINGS.get(name, Settings.model_fields[name].get_default())
+    more = ("--set", "replicas=1") if name == "leader_elect" else ()
+    value = json.dumps(OTHER[name])
+    objects = rendered("--set-json", f"settings.{to_camel(name)}={value}", *more)
+    read = getattr(from_command_line(arguments(objects)), name)
+    assert (read.split(",")[-1] if name == "http_names" else read) == OTHER[name]
+
+
+def test_all_settings_together_reach_musterd(rendered: Rendered) -> None:
+    values = {to_camel(name): value for name, value in OTHER.items()}
+    objects = rendered("--set-json", f"settings={json.dumps(values)}", "--set", "replicas=1,service.create=false")
+    expected = {**OTHER, "kubeconfig": None, "context": None}
+    assert from_command_line(arguments(objects)).model_dump() == expected
+
+
+def test_the_lease_has_the_name_of_all_objects_unless_it_has_its_own(rendered: Rendered) -> None:
+    named = rendered("--set", "name=second")
+    assert from_command_line(arguments(named)).lease_name == "second" == one(named, "Lease")["metadata"]["name"]
+    own = rendered("--set", "name=second,settings.leaseName=own,settings.leaseNamespace=leases")
+    lease, role = one(own, "Lease"), one(own, "Role")
+    assert from_command_line(arguments(own)).lease_name == "own" == lease["metadata"]["name"]
+    assert role["rules"][0]["resourceNames"] == ["own"]
+    assert {each["metadata"]["namespace"] for each in (lease, role, one(own, "RoleBinding"))} == {"leases"}
+    assert from_command_line(arguments(own)).lease_namespace == "leases"
