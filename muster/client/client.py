@@ -21,7 +21,6 @@ from muster.api.errors import AlreadyExists, ApiError, Conflict, Forbidden
 from muster.api.manifest.load import AICHOR, Loaded, experiment_object, load_manifest
 from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
 from muster.client.cluster_choice import connect
-from muster.client.errors import Vanished, WaitTimeout
 from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first
 from muster.client.follow import FollowedLog
 from muster.client.loglines import LogLine
@@ -30,6 +29,7 @@ from muster.client.member import Member, MemberChange, member_of, members_of
 from muster.client.names import name_for
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
 from muster.client.until import Until
+from muster.client.waiting import wait
 from muster.kube.connection import Connection
 from muster.kube.listwatch.changes import changes
 from muster.kube.paths import core
@@ -172,23 +172,7 @@ class Client:
         deletion).
         """
         goal = Until.parse(until) if isinstance(until, str) else until
-        seen = await self.get(name, namespace=namespace)
-        try:
-            async with asyncio.timeout(timeout), contextlib.aclosing(self.watch(name, namespace=namespace)) as stream:
-                async for change in stream:
-                    seen = change.experiment
-                    if change.kind == "DELETED":
-                        if goal.deleted:
-                            return seen
-                        raise Vanished(f"experiment {seen.namespace}/{name} was deleted while it was waited for")
-                    if goal.met(seen) or goal.hopeless(seen):
-                        return seen
-        except TimeoutError:
-            state = seen.message or seen.reason or seen.phase or "musterd has not processed it yet"
-            raise WaitTimeout(
-                f"experiment {seen.namespace}/{name}: {goal} did not come within {timeout:g} s; it is: {state}"
-            ) from None
-        raise AssertionError("unreachable: a watch never ends by itself")
+        return await wait(self, await self.get(name, namespace=namespace), goal, timeout)
 
     async def members(self, name: str, *, namespace: str | None = None) -> Sequence[Member]:
         """The members of the latest epoch that have a pod, by rank. Raises ``NoSuchExperiment``."""

@@ -146,6 +146,25 @@ def test_wait_exits_with_what_it_waited_for(call: Call, server: LocalServer, min
     assert json.loads(call("wait", mine, "-o", "json").stdout)["status"]["phase"] == "Failed"
 
 
+def test_waiting_for_a_deletion_exits_with_0_when_there_is_nothing_left(
+    call: Call, server: LocalServer, mine: str
+) -> None:
+    soon(lambda: server.drop("muster.dev/v1alpha1", "experiments", "default", mine))
+    gone = call("wait", mine, "--for=delete", "--timeout", "1m")
+    assert (gone.exit_code, gone.stdout) == (0, "mine deleted\n")
+    again = call("wait", mine, "--for=delete")
+    assert (again.exit_code, again.stdout) == (0, "")
+    assert "mine does not exist" in again.stderr
+    assert call("wait", mine).exit_code == 1
+    assert call("wait", mine, "--for=Assembled").exit_code == 1
+
+
+def test_a_watched_name_that_does_not_exist_is_an_error_at_once(call: Call, server: LocalServer) -> None:
+    result = call("get", "nobody", "-w")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "default/nobody does not exist" in result.stderr
+
+
 def test_cancel_sets_spec_cancel(call: Call, server: LocalServer, mine: str) -> None:
     result = call("cancel", mine)
     assert (result.exit_code, result.stdout) == (0, "mine\n")

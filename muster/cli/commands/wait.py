@@ -4,11 +4,12 @@ import asyncio
 
 import click
 
+from muster.api.values.printable import printable
 from muster.cli.exits import DEADLINE, FAILED, status_of
 from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.progress import summary
-from muster.client import Snapshot, Until, WaitTimeout
+from muster.client import NoSuchExperiment, Snapshot, Until, WaitTimeout
 
 
 class Goal(click.ParamType[Until]):
@@ -43,8 +44,9 @@ def wait(
 ) -> None:
     """Wait until a condition of NAME is true, by default until it has finished.
 
-    Waiting for the end exits with the outcome. Waiting for anything else exits with 0 when it came, with 1 when the
-    experiment finished without it, with 3 when the timeout passed first.
+    Exit status: for the end it is the outcome (0 succeeded, 1 failed, 3 a deadline of its own). For anything else it
+    is 0 when it came, 1 when the experiment finished or was deleted without it. For both it is 3 when --timeout passed
+    first, and 1 where there is no such experiment; waiting for its deletion then exits with 0.
     """
     say(f"waiting for {goal} of {name}")
 
@@ -57,10 +59,15 @@ def wait(
     except WaitTimeout as error:
         say(plain(f"muster: {error}"))
         ctx.exit(DEADLINE)
+    except NoSuchExperiment:
+        if not goal.deleted:
+            raise
+        say(printable(f"{name} does not exist"))
+        return
     if output is not None:
         show(seen.raw, output)
     else:
-        data(f"{seen.name} {summary(seen)}")
+        data(f"{printable(seen.name)} {'deleted' if goal.deleted else summary(seen)}")
     if goal == Until():
         ctx.exit(status_of(seen))
     if goal.hopeless(seen):
