@@ -88,6 +88,8 @@ class GangLog:
         older = newest(member for member in members if member.epoch < latest)
         chosen = {rank: older.get(rank, member) for rank, member in newest(members).items()}
         sources = [(member, self.log_of(member)) for member in chosen.values() if self.choice.chosen(member)]
+        if older and (absent := sorted(rank for rank in chosen if rank not in older and self._wanted(rank))):
+            self.noted(LogNote(tuple(absent), "no pod of an earlier epoch is kept"))
         read = False
         async with aclosing(self.merge(sources, restarted=frozenset(chosen) - frozenset(older))) as lines:
             async for line in lines:
@@ -109,6 +111,9 @@ class GangLog:
         elif all(member.epoch != epoch for member in members):
             raise self._gone(f"of epoch {epoch}")
         return newest(m for m in members if m.epoch == epoch and self.choice.chosen(m))
+
+    def _wanted(self, rank: int) -> bool:
+        return not self.choice.ranks or rank in self.choice.ranks
 
     def log_of(self, member: Member) -> PodLog:
         """The log of a member's pod."""

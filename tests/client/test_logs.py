@@ -131,6 +131,10 @@ async def test_an_epoch_is_read_while_its_pods_exist(client: Client, server: Loc
     assert await read(client.logs("mine")) == [(0, "epoch 2")], "a pod of an earlier epoch is not part of this one"
     assert await read(client.logs("mine", epoch=0)) == [(0, "epoch 0"), (1, "the culprit")]
     assert await read(client.logs("mine", previous=True)) == [(0, "epoch 1"), (1, "the culprit")]
+    server.pod("pod-new", labels("mine", 2, epoch=2), **running())
+    notes: list[LogNote] = []
+    assert len(await read(client.logs("mine", previous=True, noted=notes.append))) == 2
+    assert [str(note) for note in notes] == ["rank 2: no pod of an earlier epoch is kept"]
     with pytest.raises(LogsGone, match="no log of epoch 7 is kept"):
         await anext(client.logs("mine", epoch=7))
     with pytest.raises(ValueError, match="cannot be followed"):

@@ -1,0 +1,68 @@
+"""Every verb that needs a cluster: without one, without Muster on it, without rights, and with names of attackers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from muster.api.errors import error_of
+from muster.cli.options import ClusterChoice
+from muster.client import Client
+from tests.cli.conftest import Call
+from tests.cli.test_foreign_text import EVIL, harmless
+from tests.client.localserver import LocalServer
+
+NAMED = ["get NAME", "get NAME -w", "explain NAME", "logs NAME", "logs NAME -f", "wait NAME", "cancel NAME"]
+NAMED += ["delete NAME --yes", "delete NAME --dry-run"]
+OTHERS = ["list", "list -A -w", "get", "prune --older-than 1d --yes", "prune --older-than 1d --dry-run -A"]
+
+
+def words(line: str, name: str = "mine") -> list[str]:
+    return [name if word == "NAME" else word for word in line.split()]
+
+
+@pytest.mark.parametrize("line", [*NAMED, *OTHERS])
+def test_without_a_cluster_the_next_step_is_named(call: Call, line: str) -> None:
+    result = call(*words(line))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "muster local up" in result.stderr
+
+
+@pytest.mark.parametrize("line", [*NAMED, *OTHERS])
+def test_without_the_kind_the_next_step_is_named(call: Call, server: LocalServer, line: str) -> None:
+    server.uninstall()
+    result = call(*words(line))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "deploy/crds" in result.stderr
+
+
+class Denied:
+    """An API server that refuses everything, in words of its own."""
+
+    def _refuse(self, method: str, path: str) -> Exception:
+        return error_of(403, "Forbidden", f'User "ann" cannot do this{EVIL}', request=f"{method} {path}")
+
+    async def request(self, method: str, path: str, **_: Any) -> Any:
+        raise self._refuse(method, path)
+
+    def lines(self, path: str, *, params: Mapping[str, str], silence: float) -> Any:
+        raise self._refuse("GET", path)
+
+
+@pytest.mark.parametrize("line", [*NAMED, *OTHERS])
+def test_without_rights_the_refusal_is_quoted(call: Call, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    monkeypatch.setattr(ClusterChoice, "client", lambda _: Client(transport=Denied()))
+    result = call(*words(line))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert 'User "ann" cannot do this' in result.stderr
+    assert harmless(result.stderr), ascii(result.stderr)
+
+
+@pytest.mark.parametrize("name", ["..", "../pods", "a/b", "", f"x{EVIL}", "a?watch=1", "a%2f..%2fpods"])
+@pytest.mark.parametrize("line", NAMED)
+def test_a_name_of_an_attacker_reaches_no_other_object(call: Call, server: LocalServer, line: str, name: str) -> None:
+    result = call(*words(line, name))
+    assert (result.exit_code, result.stdout) == (1, "")
+    refusals = ("cannot be the name of a Kubernetes object", "does not exist", "is not a valid name")
+    assert any(refusal in result.stderr for refusal in refusals)
+    assert harmless(result.output), ascii(result.output)
