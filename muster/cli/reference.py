@@ -19,13 +19,22 @@ Colors are for terminals only, and not where `NO_COLOR` is set.
 | exit status | meaning |
 |---|---|
 | 0 | succeeded |
-| 1 | the experiment failed, or the command could not do its work |
+| 1 | the experiment failed, or the command could not do all of its work |
 | 2 | the manifest cannot be used, or the command line is wrong |
 | 3 | a clock of the experiment ran out, or `muster wait` did |
 | 130 | interrupted |
 
 The verbs that need a cluster take `--kubeconfig`, `--context` and `-n`. Without them they use what `kubectl` would
-use; where nothing is configured, the cluster of `muster local up`, if it runs.
+use; where nothing is configured, the cluster of `muster local up`, if it runs. A wait of more than 2 s is named on
+standard error.
+
+**Shell completion** of verbs, options and their values: put the line of your shell into its start-up file.
+
+```
+eval "$(_MUSTER_COMPLETE=bash_source muster)"                 # ~/.bashrc (bash 4.4 or newer)
+eval "$(_MUSTER_COMPLETE=zsh_source muster)"                  # ~/.zshrc, after compinit
+_MUSTER_COMPLETE=fish_source muster | source                  # ~/.config/fish/completions/muster.fish
+```
 """
 
 _MUSTERD = """

@@ -108,3 +108,35 @@ def test_the_process_exits_with_the_status_of_the_error(
 def test_version(call: Call) -> None:
     assert call("version").stdout.startswith("muster ")
     assert '"api": "muster.dev/v1alpha1"' in call("version", "-o", "json").stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("muster lo", {"logs", "local"}),
+        ("muster local u", {"up"}),
+        ("muster logs --time", {"--timestamps"}),
+        ("muster list --phase Re", {"restarting"}),
+    ],
+)
+def test_a_shell_completes_verbs_options_and_values(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, completed: set[str]
+) -> None:
+    monkeypatch.setenv("_MUSTER_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert {entry.partition(",")[2] for entry in capsys.readouterr().out.split()} == completed
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_of_the_docs_gets_its_completion(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shell: str
+) -> None:
+    monkeypatch.setenv("_MUSTER_COMPLETE", f"{shell}_source")
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert "_MUSTER_COMPLETE" in capsys.readouterr().out
