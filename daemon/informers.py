@@ -53,6 +53,7 @@ class Informers:
         self._border = border
         self._settings = settings
         self._advanced = advanced
+        self._monotonic = times.monotonic
         self._experiments = Store[ExperimentRecord](
             border.experiment_changed, self._reached, experiments.stripped, border.experiments_went_back
         )
@@ -89,10 +90,11 @@ class Informers:
         """The resourceVersion the pod cache has reached."""
         return self._pods.version
 
-    async def read_live(self, plan: Plan, view: View) -> int:
+    async def read_live(self, plan: Plan, view: View) -> int | None:
         """List the plan's pods from the live API and put them into the cache. Returns the resourceVersion of the list.
 
-        ``view`` holds the cached pods. Raises ``ApiError``.
+        ``view`` holds the cached pods. None means that the list lacks a pod whose last state the watch is to bring:
+        read again when it has. Raises ``ApiError``.
         """
         seen = await list_all(
             self._transport,
@@ -101,8 +103,9 @@ class Informers:
             pods.DECODER,
             page_size=self._settings.page_size,
         )
-        self.reflectors["pods"].learn(seen, list(view.pods()))
-        return seen.version
+        now = self._monotonic()
+        complete = self.reflectors["pods"].learn(seen, list(view.pods()), lambda pod: view.mark_absent(pod, now))
+        return seen.version if complete else None
 
     def repair(self, uid: str) -> None:
         """Rebuild that experiment from the caches, if a change of one of its objects failed. Raises what that raises.

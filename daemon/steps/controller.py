@@ -57,8 +57,11 @@ class Informers(Protocol):
         """The newest resourceVersion that the pod cache contains."""
         ...
 
-    async def read_live(self, plan: Plan, view: View) -> int:
-        """List the plan's pods from the live API into the cache. Returns the resourceVersion of the list."""
+    async def read_live(self, plan: Plan, view: View) -> int | None:
+        """List the plan's pods from the live API into the cache. Returns the resourceVersion of the list.
+
+        None where the watch must bring the last state of a pod that is gone before anything is decided.
+        """
         ...
 
 
@@ -252,8 +255,11 @@ class Controller:
                 self._outcomes.refused(entry, refusal, READ_PODS, at)
                 return
             raise
-        entry.view.engine.live_read = LiveRead(at, version)
         self._outcomes.accepted(entry)
+        if version is None:
+            self._queue.add_in(plan.uid, LIVE_READ_PAUSE)
+            return
+        entry.view.engine.live_read = LiveRead(at, version)
         again = last is not None and abs(at - last.at) < 2 * LIVE_READ_PAUSE  # twice: the last read may have paused too
         self._queue.add_in(plan.uid, LIVE_READ_PAUSE if again else 0.0)
 

@@ -77,6 +77,8 @@ class EngineFacts:
     """Pods (by uid) whose deletion the API server has accepted, with the seconds of grace; until they are gone."""
     stopping: set[str] = field(default_factory=set)
     """Pods (by uid) that the API server has been asked to stop; until they are gone."""
+    absent: dict[str, float] = field(default_factory=dict)
+    """Pods (by uid) that a live read did not find, with the monotonic second of the first; until they are gone."""
     service: bool = False
     """The headless Service exists."""
     refusal: Refusal | None = None

@@ -21,6 +21,9 @@ from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.view.write_budget import WriteBudget
 
+LAST_STATE_PATIENCE = 10.0
+"""Seconds for which a pod that is gone stays in the view, until the watch brings its last state."""
+
 
 class ReadOnlyFacts(Protocol):
     """The engine's facts as a policy may read them; ``EngineFacts`` documents each."""
@@ -92,6 +95,7 @@ class View:
             if new is None:
                 self.engine.deleting.pop(old.uid, None)
                 self.engine.stopping.discard(old.uid)
+                self.engine.absent.pop(old.uid, None)
                 if old.epoch >= self.oldest:
                     tally.collect(old)
             if not tally.pods and (new is None or new.epoch != old.epoch):
@@ -143,6 +147,16 @@ class View:
     def mark_deleting(self, pods: Iterable[Pod], grace: int | None) -> None:
         """The API server has accepted the deletion of these pods, with that grace in seconds (None: their own)."""
         self.engine.accept_delete((pod for pod in pods if self._holds(pod)), grace)
+
+    def mark_absent(self, pod: Pod, now: float) -> bool:
+        """A live read did not find that pod. Returns whether the watch is given time to bring its last state first.
+
+        A live list may be ahead of the watch, and says only that the pod is gone: not that it succeeded, nor that it
+        was evicted. ``now`` is in monotonic seconds.
+        """
+        if pod.epoch < self.oldest or not pod.scheduled or pod.rank in self.of(pod.epoch).done or not self._holds(pod):
+            return False
+        return now - self.engine.absent.setdefault(pod.uid, now) < LAST_STATE_PATIENCE
 
     def pods(self) -> Iterator[Pod]:
         """The pods of all epochs."""

@@ -15,7 +15,8 @@ from muster.reconcilers.refs import experiment_path
 from muster.state.actions import ProbeTarget
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from tests.fakes.api import FakeApi
-from tests.fakes.watching import Prompt
+from tests.fakes.history import Change
+from tests.fakes.watching import Delivery, Prompt
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 RUN = experiment_path("team", "run")
@@ -34,6 +35,8 @@ class Cluster(Prompt):
         self.roll: Roll = lambda now: RollAnswer(at=now, coordinator=CoordinatorState.REFUSED)
         self.set_by = 0.0
         """Seconds by which the wall clock was set; the seconds of the loop go on."""
+        self.pods_late_until = 0.0
+        """The second of the loop before which the watch of pods shows no change."""
         self.times: list[tuple[float, str]] = []
         """When which write was asked for."""
 
@@ -56,6 +59,9 @@ class Cluster(Prompt):
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return self.api.lines(path, params=params, silence=silence, courier=self)
+
+    def carry(self, collection: str, change: Change) -> Delivery:
+        return Delivery(self.pods_late_until if collection.endswith("/pods") else 0.0)
 
     def wall(self) -> float:
         """The daemon's wall clock."""

@@ -12,8 +12,8 @@ from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.probe_result import SHOWN_RANKS, probe_result
 from muster.state.view.tally import NO_TALLY, Tally
-from muster.state.view.view import View
-from tests.builders import NOW, answer, pod, view
+from muster.state.view.view import LAST_STATE_PATIENCE, View
+from tests.builders import NOW, answer, plan, pod, record, view
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING
 CRASH = Exit("main", 1, 0, "Error", "", NOW)
@@ -292,3 +292,26 @@ def test_its_pods_are_of_each_rank_the_last() -> None:
     here = view(*twins, ended, pod(0, epoch=1))
     assert sorted(each.uid for each in here.pods()) == ["ended", "new", "pod-0-1"]
     assert list(View().pods()) == []
+
+
+def test_a_pod_that_a_live_read_does_not_find_gets_time_for_its_last_state() -> None:
+    seen = View()
+    running, done, idle = pod(0), pod(1, phase=PodPhase.SUCCEEDED), pod(2, scheduled=False)
+    for each in (running, done, idle):
+        seen.change(None, each)
+    assert seen.mark_absent(running, 100.0)
+    assert seen.mark_absent(running, 100.0 + LAST_STATE_PATIENCE - 0.1)
+    assert not seen.mark_absent(running, 100.0 + LAST_STATE_PATIENCE)
+    assert not seen.mark_absent(done, 100.0), "its last state is known"
+    assert not seen.mark_absent(idle, 100.0), "it has run nothing"
+    seen.change(running, None)
+    assert not seen.engine.absent
+    assert not seen.mark_absent(running, 200.0)
+
+
+def test_a_pod_of_an_older_epoch_is_gone_at_once() -> None:
+    seen = View()
+    old = pod(0, epoch=0)
+    seen.change(None, old)
+    seen.remember(plan(), record(epoch=1), NOW)
+    assert not seen.mark_absent(old, 100.0)

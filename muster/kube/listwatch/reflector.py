@@ -144,20 +144,27 @@ class Reflector(Generic[T]):
         """Seconds since the server last sent anything of this kind; ``now`` by the reflector's own clock."""
         return max(0.0, now - self._heard_at)
 
-    def learn(self, seen: ObjectList[T], among: Iterable[T]) -> None:
+    def learn(self, seen: ObjectList[T], among: Iterable[T], awaited: Callable[[T], bool] = lambda _: False) -> bool:
         """Apply a consistent list that was read beside the watch, where it is newer than the state from the watch.
 
-        ``among`` are those objects of the sink that would be in the list if they still existed.
+        ``among`` are those objects of the sink that would be in the list if they still existed. One of them that is
+        ``awaited`` is left to the watch, which brings its last state. Returns whether there was none.
         """
+        complete = True
         for obj in seen.objects.values():
             if not self._tombstones.late(obj.uid, obj.resource_version):
                 self._sink.put(obj, self.version)
         if seen.problems:
-            return  # an object that cannot be read exists all the same
+            return complete  # an object that cannot be read exists all the same
         for obj in among:
-            if obj.uid not in seen.objects and obj.resource_version <= seen.version:
+            if obj.uid in seen.objects or obj.resource_version > seen.version:
+                continue
+            if awaited(obj):
+                complete = False
+            else:
                 self._tombstones.add(obj.uid, seen.version)
                 self._sink.drop(obj.uid, obj, self.version)
+        return complete
 
     async def run(self) -> NoReturn:
         """Follow the server until cancelled."""

@@ -483,6 +483,16 @@ async def test_an_object_missing_from_such_a_list_is_deleted_unless_it_is_newer(
         assert run.uids == {"b", "c"}
 
 
+async def test_an_object_that_is_awaited_is_left_to_the_watch(tmp_path: Path) -> None:
+    script = answer(200, listing([pod("a", 1), pod("b", 2)], 5)), stream()
+    async with scripted(tmp_path, *script, paged=True) as run:
+        run.changes.clear()
+        assert not run.reflector.learn(seen(10, pod("b", 7)), list(run.store), lambda each: each.uid == "a")
+        assert run.changes == [("b", 2, 7)]
+        assert run.reflector.learn(seen(10, pod("b", 7)), list(run.store))
+        assert run.uids == {"b"}
+
+
 async def test_an_unreadable_object_in_such_a_list_is_not_deleted(tmp_path: Path) -> None:
     async with scripted(tmp_path, answer(200, listing([pod("a", 1)], 5)), stream(), paged=True) as run:
         run.reflector.learn(seen(10, problems=("a pod without uid or name",)), list(run.store))
