@@ -273,7 +273,7 @@ class Daemon:
 
     def _requeue(self, uid: str) -> None:
         if self.leading:
-            self.queue.add(uid)
+            self.controller.changed(uid)
 
     def _advanced(self) -> None:
         if self.informers.synced and not self._tasks.synced.is_set():

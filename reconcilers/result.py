@@ -34,5 +34,7 @@ class Outcome:
     """Why the action is not finished. The other fields hold nevertheless; repeat the action later for the rest."""
     refusal: Refusal | None = None
     """What the API server refused, in words for the user."""
+    unwanted: bool = False
+    """The action was stopped before its end, because it is not wanted any more. The other fields hold nevertheless."""
     blocking: tuple[str, ...] = ()
     """Names of the first eight pods of other epochs that prevent the launch."""

@@ -173,6 +173,11 @@ class Plan:
     engine: Engine = Engine.NATIVE
 
     @property
+    def wanted(self) -> bool:
+        """Its members are to run: it is not cancelled, suspended or being deleted."""
+        return not (self.cancel or self.suspend or self.deleting)
+
+    @property
     def size(self) -> int:
         """How many members make up the gang."""
         return sum(group.size for group in self.groups)

@@ -128,6 +128,14 @@ class Controller:
             self._outcomes.answered(entry)
         return None
 
+    def changed(self, uid: str) -> None:
+        """Something of that experiment has changed: requeue it. Creates that are not wanted any more are stopped."""
+        if self._engine.creating(uid):
+            entry = self._index.get(uid)
+            if entry is not None and entry.plan is not None and not entry.plan.wanted:
+                self._engine.stop_creating(uid)
+        self._queue.add(uid)
+
     def caught_up(self) -> None:
         """A cache has advanced: requeue the experiments that waited for that."""
         waiting, self._waiting = self._waiting, set()
@@ -136,6 +144,7 @@ class Controller:
 
     def gone(self, uid: str) -> None:
         """The Experiment is about to leave the index: delete its pods, if it may have any."""
+        self._engine.stop_creating(uid)
         entry = self._index.get(uid)
         if entry is None or entry.plan is None or entry.plan.engine is Engine.OBSERVE:
             return
@@ -216,6 +225,8 @@ class Controller:
             began = self._clock()
             outcome = await self._engine.carry_out(action, plan, decision.record, written)
             self._outcomes.fold(entry, outcome, decision.record.epoch)
+            if outcome.unwanted:
+                return  # the change that stopped it has requeued the experiment
             if isinstance(action, CreatePods) and outcome.refusal is None and outcome.error is None:
                 entry.view.mark_created(action.epoch, (member.rank for member in action.members), plan.together)
             if isinstance(action, DeletePods):

@@ -1,4 +1,4 @@
-"""Runs requests of one kind concurrently; stops sending after the first error or refusal.
+"""Runs requests of one kind concurrently; stops sending after the first error or refusal, or where it is stopped.
 
 A gang is useful only as a whole. Requests under way are awaited; those not sent are asked for again by the next
 decision, and repeating one of them is harmless. How many run at once is shared between namespaces and experiments
@@ -38,6 +38,8 @@ class Batch(Generic[T]):
         self._refusal: Refusal | None = None
         self._error: ApiError | None = None
         self._postponed: ApiError | None = None
+        self._unwanted = False
+        self._slots: Slots | None = None
 
     def add(self, item: T, result: int | Refusal | None) -> None:
         """Record the resourceVersion of the pod in one answer, or a refusal (a final one replaces the others).
@@ -60,6 +62,7 @@ class Batch(Generic[T]):
         A task is started when its slot is there, so a gang of 10,000 members has no more tasks than slots. It keeps the
         slot from item to item, unless another experiment waits for one.
         """
+        self._slots = slots
         queue, left = iter(items), len(items)
 
         async def process(item: T) -> None:
@@ -88,7 +91,13 @@ class Batch(Generic[T]):
 
     @property
     def _stopped(self) -> bool:
-        return self._refusal is not None or self._error is not None
+        return self._unwanted or self._refusal is not None or self._error is not None
+
+    def stop(self) -> None:
+        """Begin no request any more: they are not wanted. Those under way are awaited."""
+        self._unwanted = True
+        if self._slots is not None:
+            self._slots.withdraw()
 
     def postpone(self, error: ApiError) -> None:
         """One item has to be repeated later because of that error, and the others go on."""
@@ -97,7 +106,8 @@ class Batch(Generic[T]):
     def outcome(self) -> Outcome:
         """The outcome of the batch. A refusal takes precedence over an error: it says more and lasts longer."""
         error = self._error or self._postponed
-        return Outcome(version=self._version, refusal=self._refusal, error=None if self._refusal else error)
+        error = None if self._refusal else error
+        return Outcome(version=self._version, refusal=self._refusal, error=error, unwanted=self._unwanted)
 
 
 class Calls:

@@ -18,8 +18,8 @@ STRICT = {"fieldValidation": "Strict"}
 check the deeper parts of one, and the check costs the API server time."""
 
 
-async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
-    """Create the members' pods."""
+async def create_pods(calls: Calls, action: CreatePods, plan: Plan, batch: Batch[Member]) -> Outcome:
+    """Create the members' pods, until ``batch`` is stopped."""
     wanted = {member.group for member in action.members}
     try:
         templates = {g.name: PodTemplate(plan, g, action.epoch) for g in plan.groups if g.name in wanted}
@@ -42,6 +42,5 @@ async def create_pods(calls: Calls, action: CreatePods, plan: Plan) -> Outcome:
             raise
         return as_sent("Pod", read(answer, Object, f"POST {path}").metadata, plan, labels)
 
-    batch = Batch[Member]()
     await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, calls.create_slots(plan))
     return batch.outcome()

@@ -4,13 +4,14 @@ The engine decides nothing. It carries out the actions of a decision after the r
 returns what it learnt. Every action may be carried out twice.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import assert_never
 
 from muster.api.errors import ApiError, MusterError
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
-from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.native.collect import collect_pods
 from muster.reconcilers.native.confirm import confirm_launch, confirm_loss
 from muster.reconcilers.native.create import create_pods
@@ -20,7 +21,7 @@ from muster.reconcilers.native.service import ensure_service
 from muster.reconcilers.native.stop import stop_pods
 from muster.reconcilers.result import Outcome
 from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
-from muster.state.plan import Plan
+from muster.state.plan import Member, Plan
 from muster.state.record import Record
 
 
@@ -34,6 +35,8 @@ class NativeEngine:
         self, transport: Transport, *, creates: FairShare, others: FairShare, clock: Callable[[], float]
     ) -> None:
         self._calls = Calls(transport, creates=creates, others=others, now=clock)
+        self._creating: dict[str, Callable[[], None]] = {}
+        """By uid of the experiment: stops its creates under way."""
 
     async def carry_out(self, action: Action, plan: Plan, record: Record, written: int = 0) -> Outcome:
         """Carry out one action. ``record`` is the one persisted; ``written`` its resourceVersion if that was just now.
@@ -49,6 +52,15 @@ class NativeEngine:
             if refusal := refusal_of(error, "list", "Pod", "", plan):  # every other request has its own
                 return Outcome(refusal=refusal)
             raise
+
+    def creating(self, uid: str) -> bool:
+        """Whether objects of that experiment are being created."""
+        return uid in self._creating
+
+    def stop_creating(self, uid: str) -> None:
+        """Begin no further create for that experiment now: it was cancelled, suspended or deleted meanwhile."""
+        if uid in self._creating:
+            self._creating[uid]()
 
     async def collect(self, plan: Plan) -> None:
         """Delete the pods of an Experiment that the watch has seen go. Raises ``ApiError``."""
@@ -70,13 +82,29 @@ class NativeEngine:
                 async with self._calls.slots(plan):
                     return await confirm_loss(self._calls, action, plan, record)
             case EnsureService():
-                async with self._calls.create_slots(plan):
+                slots = self._calls.create_slots(plan)
+                with self._stopped_by(plan, slots.withdraw):
+                    if not await slots.acquire():
+                        return Outcome(unwanted=True)
+                try:
                     return await ensure_service(self._calls, plan)
+                finally:
+                    slots.release()
             case CreatePods():
-                return await create_pods(self._calls, action, plan)
+                batch = Batch[Member]()
+                with self._stopped_by(plan, batch.stop):
+                    return await create_pods(self._calls, action, plan, batch)
             case DeletePods():
                 return await delete_pods(self._calls, action, plan)
             case StopPods():
                 return await stop_pods(self._calls, action, plan)
             case _:
                 assert_never(action)
+
+    @contextmanager
+    def _stopped_by(self, plan: Plan, stop: Callable[[], None]) -> Iterator[None]:
+        self._creating[plan.uid] = stop
+        try:
+            yield
+        finally:
+            del self._creating[plan.uid]
