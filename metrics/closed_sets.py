@@ -67,6 +67,7 @@ REFUSED = (
 PLACES = ("watch", "clock", "step", "event")
 """Where an unexpected exception is caught."""
 
+EACH_OPERATOR = tuple((operator,) for operator in OPERATORS)
 PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase) if phase not in FINISHED)
 RESTARTS = tuple(product(OPERATORS, (*CRASHED, *DISRUPTED)))
 DISRUPTIONS = tuple(product(OPERATORS, DISRUPTED))

@@ -22,6 +22,7 @@ from muster.state.plan import Plan
 from muster.state.record import FINISHED, Phase, Record
 from muster.state.summary.missing import by_cause
 from muster.state.view.view import View
+from muster.state.wall_time import moved
 
 OPERATORS = 32
 """Values of the label operator in the sums; there are five operators and a few foreign kinds."""
@@ -34,6 +35,8 @@ class Subject:
     plan: Plan
     record: Record
     view: View
+    step: float = 0.0
+    """Seconds by which the wall clock was set since the record was persisted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,10 @@ class Known(Protocol):
     @property
     def view(self) -> View:
         """What is seen."""
+
+    @property
+    def step(self) -> float:
+        """See ``Subject``."""
 
 
 class ExperimentCollector(Collector):
@@ -98,7 +105,7 @@ class ExperimentCollector(Collector):
                 if len(finished) < most_finished:
                     finished.append(Finished(plan.namespace, plan.name, plan.operator, phase))
             elif len(running) < most_running:
-                running.append((plan, record, each))
+                running.append((plan, moved(record, each.step), each))
         for invalid in self._invalid():
             phases[INVALID, invalid.record.phase] += 1
             finished.append(Finished(invalid.namespace, invalid.name, INVALID, invalid.record.phase))

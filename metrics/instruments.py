@@ -35,6 +35,9 @@ class Instruments:
         self.registry = CollectorRegistry()
         self._folded = self._counter(daemon.LABEL_SETS_FOLDED)
         self._phases = self._bounded_histogram(fleet.PHASE_DURATION, closed_sets.PHASES)
+        operators = closed_sets.EACH_OPERATOR
+        self._assembled = self._bounded_histogram(fleet.TIME_TO_ASSEMBLED, operators)
+        self._downtime = self._bounded_histogram(fleet.RESTART_DOWNTIME, operators)
         self._restarts = self._bounded_counter(fleet.GANG_RESTARTS, closed_sets.RESTARTS)
         self._disruptions = self._bounded_counter(fleet.DISRUPTIONS, closed_sets.DISRUPTIONS)
         self._outcomes = self._bounded_counter(fleet.OUTCOMES, closed_sets.OUTCOMES)
@@ -58,7 +61,7 @@ class Instruments:
     def transition(self, plan: Plan | None, old: Record | None, new: Record) -> None:
         """A record was persisted in the place of ``old`` (None: there was none). Call once per successful write.
 
-        Without a plan the experiment has ended as InvalidSpec.
+        The times of both are of one clock. Without a plan the experiment has ended as InvalidSpec.
         """
         operator = plan.operator if plan else INVALID
         if new.finished and not (old and old.finished):
@@ -67,6 +70,11 @@ class Instruments:
             return
         if old.phase is not new.phase and not old.finished:
             self._phases.at(operator, old.phase).observe(_seconds(new.phase_at - old.phase_at))
+        if new.assembled_at is not None and (old.assembled_at is None or old.epoch != new.epoch):
+            if new.epoch_at is not None:
+                self._assembled.at(operator).observe(_seconds(new.assembled_at - new.epoch_at))
+            if old.broken_at is not None:
+                self._downtime.at(operator).observe(_seconds(new.assembled_at - old.broken_at))
         reason = new.cause.reason if new.cause else "Unknown"
         disruptions = max(0, new.disruptions - old.disruptions)
         restarts = max(0, new.restarts - old.restarts) + disruptions

@@ -23,6 +23,7 @@ from muster.state.record import Condition, ConditionType, Phase, Record
 from muster.state.roll import CoordinatorState
 from muster.state.rules import ClockName
 from muster.state.summary.missing import MissingCause
+from muster.state.transitions import spent
 from muster.state.view.probe_result import ProbeResult
 
 Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
@@ -31,7 +32,7 @@ Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""
 
-FEWEST, FEWEST_FINISHED = 13, 1 + len(Phase)
+FEWEST, FEWEST_FINISHED = 15, 1 + len(Phase)
 """Lines of an unfinished experiment, and of a finished one, at the least."""
 
 Causes = Mapping[MissingCause, int]
@@ -170,6 +171,9 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
             text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
     text.add(rows.GANG_RESTARTS, record.restarts + record.disruptions)
     text.add(rows.DISRUPTIONS, record.disruptions)
+    wall, productive = spent(record, now)
+    text.add(rows.WALL, wall)
+    text.add(rows.PRODUCTIVE, productive)
     return text
 
 

@@ -138,9 +138,11 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resum
                 consecutive_disruptions=row,
                 cause=cause,
                 resume_at=now + wait,
+                broken_at=now if record.broken_at is None else record.broken_at,
             )
         case Suspend():
-            return replace(_next_epoch(record, Phase.SUSPENDED, now), started_at=None, consecutive_disruptions=0)
+            stopped = _next_epoch(record, Phase.SUSPENDED, now)
+            return replace(stopped, started_at=None, consecutive_disruptions=0, broken_at=None)
         case Resume():
             # Until the barrier is clear nothing can start: the clock over nodes waits for it.
             return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now if barrier.clear(context) else None)
@@ -182,7 +184,7 @@ def _progress(context: Context, assembly: Assembly) -> Record:
     if record.phase is Phase.PENDING and tally.started:
         record = enter(record, Phase.ASSEMBLING, now, assembling_at=now)
     if record.phase is Phase.ASSEMBLING and assembly.complete:
-        record = enter(record, Phase.RUNNING, now, assembled_at=now)
+        record = enter(record, Phase.RUNNING, now, assembled_at=now, broken_at=None)
     progressed = disruptions.progress_at(record)
     if progressed is not None and now >= progressed:
         record = replace(record, consecutive_disruptions=0)

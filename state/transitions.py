@@ -1,10 +1,11 @@
 """The phases of an experiment, and which phase may follow which.
 
 Every change of phase goes through ``enter``, which refuses one that is not in the table. docs/phases.md is made from
-the table: ``python -m muster.state.transitions`` prints it.
+the table: ``python -m muster.state.transitions`` prints it. ``enter`` also adds up how long the phases lasted.
 """
 
 import sys
+from math import ceil
 from typing import Any
 
 from msgspec.structs import replace
@@ -61,7 +62,28 @@ def enter(record: Record, phase: Phase, now: float, **changes: Any) -> Record:
     """The record at the beginning of ``phase``, with these other changes. Raises ``IllegalTransition``."""
     if phase not in TRANSITIONS[record.phase]:
         raise IllegalTransition(f"phase {phase} cannot follow phase {record.phase}; please report this as a bug")
-    return replace(record, phase=phase, phase_at=now, **changes)
+    wall, productive = (ceil(1000 * seconds) for seconds in _here(record, now))
+    times = {"wall_ms": record.wall_ms + wall, "productive_ms": record.productive_ms + productive}
+    return replace(record, phase=phase, phase_at=now, **times, **changes)
+
+
+def spent(record: Record, now: float) -> tuple[float, float]:
+    """Wall seconds since the start, and productive ones: in how many of them the gang was assembled and ran.
+
+    Suspended time is in neither. The record holds the sums up to the beginning of its phase; what has passed since
+    follows from ``phase_at``, so that they cost no write. They are rounded up there, because a sum that fell by a
+    fraction of a millisecond at the change of a phase would be a counter that began anew.
+    """
+    wall, productive = _here(record, now)
+    return record.wall_ms / 1000 + wall, record.productive_ms / 1000 + productive
+
+
+def _here(record: Record, now: float) -> tuple[float, float]:
+    """The same of this phase alone."""
+    if record.finished or record.phase is Phase.SUSPENDED:
+        return 0.0, 0.0
+    here = max(0.0, now - record.phase_at)
+    return here, here if record.phase is Phase.RUNNING else 0.0
 
 
 def page() -> str:

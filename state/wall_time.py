@@ -17,7 +17,7 @@ from muster.state.rules import Moment
 TOLERANCE = 1.0
 """Seconds that clocks of two machines may differ without a correction."""
 _RUNNING = tuple(moment.value for moment in Moment if moment is not Moment.FINISHED)
-_PHASE = ("phase_at", *_RUNNING)
+_PHASE = ("phase_at", "broken_at", *_RUNNING)
 
 
 def moved(record: Record, seconds: float) -> Record:

@@ -17,6 +17,7 @@ from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.status import write_status
 from muster.state.record import Record, StoryLine
 from muster.state.status import to_status
+from muster.state.wall_time import moved
 
 log = structlog.get_logger()
 
@@ -72,7 +73,8 @@ class StatusWriter:
 
     def _record_story(self, entry: Entry, written: Unanswered) -> None:
         entry.step -= written.moved
-        self._instruments.transition(entry.plan, written.before, written.after)
+        before = None if written.before is None else moved(written.before, written.moved)
+        self._instruments.transition(entry.plan, before, written.after)
         _log_story(ref_of(entry), written.after, written.story)
         self._recorder.record(ref_of(entry), written.story)
 

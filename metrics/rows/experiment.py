@@ -105,6 +105,21 @@ DISRUPTIONS = Metric(
     "Gang restarts of its life that the platform caused. From the status.",
     ONE,
 )
+WALL = Metric(
+    "muster_experiment_wall_seconds_total",
+    Type.COUNTER,
+    "Time since the start, without suspended time. From the status, and since the beginning of the phase.",
+    ONE,
+    "seconds",
+)
+PRODUCTIVE = Metric(
+    "muster_experiment_productive_seconds_total",
+    Type.COUNTER,
+    "The part of muster_experiment_wall_seconds_total in which all ranks had arrived and ran (phase Running). Divided "
+    "by the whole it is the goodput.",
+    ONE,
+    "seconds",
+)
 UNREPORTED = Metric(
     "muster_experiments_unreported",
     Type.GAUGE,
@@ -131,5 +146,7 @@ ROWS = (
     CLOCK_LIMIT,
     GANG_RESTARTS,
     DISRUPTIONS,
+    WALL,
+    PRODUCTIVE,
 )
 """Those with labels that name the experiment."""

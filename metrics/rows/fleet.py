@@ -17,6 +17,23 @@ PHASE_DURATION = Metric(
     "seconds",
     LIFE,
 )
+TIME_TO_ASSEMBLED = Metric(
+    "muster_time_to_assembled_seconds",
+    Type.HISTOGRAM,
+    "Time from the launch of an epoch, when its first pod is asked for, until its roll was complete.",
+    ("operator",),
+    "seconds",
+    LIFE,
+)
+RESTART_DOWNTIME = Metric(
+    "muster_restart_downtime_seconds",
+    Type.HISTOGRAM,
+    "Time from the failure or disruption that a gang restart followed until the roll was complete again. Failures "
+    "meanwhile prolong it.",
+    ("operator",),
+    "seconds",
+    LIFE,
+)
 GANG_RESTARTS = Metric(
     "muster_gang_restarts_total",
     Type.COUNTER,
@@ -43,4 +60,13 @@ REFUSALS = Metric(
     ("reason",),
 )
 
-ROWS = (EXPERIMENTS, PHASE_DURATION, GANG_RESTARTS, DISRUPTIONS, OUTCOMES, REFUSALS)
+ROWS = (
+    EXPERIMENTS,
+    PHASE_DURATION,
+    TIME_TO_ASSEMBLED,
+    RESTART_DOWNTIME,
+    GANG_RESTARTS,
+    DISRUPTIONS,
+    OUTCOMES,
+    REFUSALS,
+)

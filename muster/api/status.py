@@ -178,6 +178,16 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     resume_at: Annotated[Time | None, Wire("Earliest start of the next epoch (back-off).", name="resumeTime")] = None
     updated_at: Annotated[Time, Wire("When this status was written.", name="updateTime", summary=True)] = 0.0
     deadline: Annotated[WholeTime | None, Wire("When the total clock (timeout) runs out.")] = None
+    broken_at: Annotated[Time | None, Wire("When the gang broke; until it is assembled again.", name="brokenTime")] = (
+        None
+    )
+    wall_ms: Annotated[
+        Counter,
+        Wire("Time from the start to the beginning of this phase, without the suspended.", name="wallMilliseconds"),
+    ] = 0
+    productive_ms: Annotated[
+        Counter, Wire("The part of that in which the gang was assembled and ran.", name="productiveMilliseconds")
+    ] = 0
     roll: Annotated[RollCall | None, Wire("The last roll call.", summary=True)] = None
     blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None

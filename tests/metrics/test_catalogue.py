@@ -63,6 +63,8 @@ def everything() -> Instruments:
     cause = Cause(0, "Evicted", "", NOW, disruption=True)
     instruments.transition(plan(), record(), record(phase=Phase.RESTARTING, disruptions=1, cause=cause))
     instruments.transition(plan(), record(), record(phase=Phase.SUCCEEDED, reason="Completed"))
+    assembled = record(phase=Phase.RUNNING, epoch_at=NOW, assembled_at=NOW + 40)
+    instruments.transition(plan(), record(epoch_at=NOW, broken_at=NOW - 5), assembled)
     for n in range(LABEL_SETS + 100):
         instruments.probed("jax", f"state-{n}", 0.01)
     instruments.request("create", "pods", "ok", 0.02)
@@ -137,7 +139,7 @@ def test_names_follow_the_conventions() -> None:
         assert re.fullmatch(r"muster_[a-z_]+", row.name)
         assert row.name.endswith("_total") is (row.type is Type.COUNTER)
         assert row.name.endswith("_info") is (row.type is Type.INFO)
-        assert not row.unit or row.name.endswith(f"_{row.unit}")
+        assert not row.unit or row.family.endswith(f"_{row.unit}")
         assert bool(row.buckets) is (row.type is Type.HISTOGRAM)
         assert row.buckets == tuple(sorted(row.buckets))
         assert row.help.endswith(".")

@@ -1,9 +1,10 @@
 """What a scrape says about experiments, and what hostile ones can do to it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import replace as edit
 
 import pytest
+from msgspec.structs import replace
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from muster.metrics.catalogue import SERIES
@@ -93,6 +94,16 @@ def test_before_the_first_probe_no_member_has_arrived_and_the_coordinator_has_no
     assert value(found, "muster_experiment_stuck", ONE) == 0
     absent = {"coordinator_up", "coordinator_state", "coordinator_probe_latency_seconds", "stuck_reason"}
     assert not (absent | {"stuck_since_timestamp_seconds"}) & names(found)
+
+
+def test_wall_and_productive_seconds_go_on_between_writes_and_leave_a_clock_step_out() -> None:
+    now = record(phase=Phase.RUNNING, phase_at=NOW - 30, wall_ms=60_000, productive_ms=10_000)
+    found = scrape([Subject(plan(), now, view())])
+    assert value(found, "muster_experiment_wall_seconds_total", ONE) == 90
+    assert value(found, "muster_experiment_productive_seconds_total", ONE) == 40
+    set_ahead = replace(now, phase_at=NOW - 30 - 3600)  # as persisted, before the clock was set an hour ahead
+    found = scrape([Subject(plan(), set_ahead, view(), step=3600.0)])
+    assert value(found, "muster_experiment_wall_seconds_total", ONE) == 90
 
 
 def test_a_reason_of_stuck_stays_at_0_when_another_one_holds_or_none() -> None:
@@ -217,7 +228,7 @@ def test_the_cap_keeps_whole_experiments_and_the_unfinished_first() -> None:
 def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
     base, now, seen = plan(), record(), view(heard=answer(*[ARRIVED] * 4))
     subjects = [
-        Subject(replace(base, namespace=f"n\0{n}", name=f"\ud800{n}\x1b", operator=f"op-{n}\udfff"), now, seen)
+        Subject(edit(base, namespace=f"n\0{n}", name=f"\ud800{n}\x1b", operator=f"op-{n}\udfff"), now, seen)
         for n in range(100_000)
     ]
     found = scrape(subjects, cap=20_000)

@@ -47,6 +47,26 @@ def test_a_restart_is_counted_by_its_cause(instruments: Instruments) -> None:
     assert read(instruments, "muster_disruptions_total", operator="jax", reason="NodeLost") == 0
 
 
+def test_the_roll_of_an_epoch_is_timed_from_its_launch_and_from_what_broke_the_one_before(
+    instruments: Instruments,
+) -> None:
+    before = record(phase=Phase.ASSEMBLING, epoch=1, epoch_at=NOW + 10, broken_at=NOW)
+    after = record(phase=Phase.RUNNING, epoch=1, epoch_at=NOW + 10, assembled_at=NOW + 25)
+    instruments.transition(plan(), before, after)
+    instruments.transition(plan(), after, record(phase=Phase.SUCCEEDED, epoch=1, assembled_at=NOW + 25))
+    assert read(instruments, "muster_time_to_assembled_seconds_sum", operator="jax") == 15
+    assert read(instruments, "muster_time_to_assembled_seconds_count", operator="jax") == 1
+    assert read(instruments, "muster_restart_downtime_seconds_sum", operator="jax") == 25
+    assert read(instruments, "muster_restart_downtime_seconds_count", operator="jax") == 1
+
+
+def test_an_epoch_that_nothing_broke_has_no_downtime(instruments: Instruments) -> None:
+    before = record(phase=Phase.ASSEMBLING, epoch_at=NOW)
+    instruments.transition(plan(), before, record(phase=Phase.RUNNING, epoch_at=NOW, assembled_at=NOW + 9))
+    assert read(instruments, "muster_time_to_assembled_seconds_sum", operator="jax") == 9
+    assert read(instruments, "muster_restart_downtime_seconds_count", operator="jax") == 0
+
+
 def test_a_disruption_is_a_restart_and_a_disruption(instruments: Instruments) -> None:
     cause = Cause(0, "PreemptionByScheduler", "", NOW, disruption=True)
     instruments.transition(plan(), record(), record(phase=Phase.RESTARTING, epoch=1, disruptions=1, cause=cause))

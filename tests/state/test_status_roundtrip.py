@@ -25,7 +25,8 @@ RECORDS = st.builds(
     restarts=COUNTS, disruptions=COUNTS, consecutive_disruptions=COUNTS, completed=st.sampled_from(["", "0", "0-5,7"]),
     started_at=st.none() | TIMES, epoch_at=st.none() | TIMES,
     scheduled_at=st.none() | TIMES, assembling_at=st.none() | TIMES, assembled_at=st.none() | TIMES,
-    ending_at=st.none() | TIMES, resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
+    ending_at=st.none() | TIMES, broken_at=st.none() | TIMES, wall_ms=COUNTS, productive_ms=COUNTS,
+    resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
     deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
     roll=st.none() | st.builds(RollCall, COUNTS, COUNTS, st.lists(COUNTS, max_size=64).map(tuple)),
     cause=st.none() | CAUSES,
@@ -42,7 +43,8 @@ RECORDS = st.builds(
 FULL = Record(
     generation=3, phase=Phase.RESTARTING, phase_at=11.0, reason="BackingOff", message="soon", epoch=2, restarts=1,
     disruptions=1, consecutive_disruptions=1, completed="0-1,3", started_at=1.5, epoch_at=2.0, scheduled_at=3.0,
-    assembling_at=4.0, assembled_at=5.0, ending_at=6.0, blocked=Blocked("ImagePullBackOff", 3.5, 4.5),
+    assembling_at=4.0, assembled_at=5.0, ending_at=6.0, broken_at=6.5, wall_ms=9_500, productive_ms=1_000,
+    blocked=Blocked("ImagePullBackOff", 3.5, 4.5),
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4, coordinator="w-0.run:1234",
     roll=RollCall(4, 3, (2,)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
@@ -77,6 +79,9 @@ WIRE: dict[str, Any] = {
     "resumeTime": "1970-01-01T00:00:07.000000Z",
     "finishTime": "1970-01-01T00:00:08.000000Z",
     "updateTime": "1970-01-01T00:00:09.000001Z",
+    "brokenTime": "1970-01-01T00:00:06.500000Z",
+    "wallMilliseconds": 9_500,
+    "productiveMilliseconds": 1_000,
     "deadline": "1970-01-01T00:00:10Z",
     "roll": {"expected": 4, "arrived": 3, "missing": [2]},
     "cause": {
@@ -120,7 +125,7 @@ def test_absent_values_are_not_written() -> None:
     assert to_status(bare) == {
         "phase": "Pending", "phaseTime": "1970-01-01T00:00:05.000000Z", "observedGeneration": 1, "epoch": 0,
         "restarts": 0, "disruptions": 0, "consecutiveDisruptions": 0, "ready": "0/0",
-        "updateTime": "1970-01-01T00:00:00.000000Z",
+        "updateTime": "1970-01-01T00:00:00.000000Z", "wallMilliseconds": 0, "productiveMilliseconds": 0,
         "conditions": [], "story": [],
     }  # fmt: skip
     assert from_status(to_status(bare)) == bare
