@@ -1,4 +1,4 @@
-"""The coordinator of a real JAX gang is frozen, and a person is paged with what it is. A slow start pages nobody."""
+"""The coordinators of real JAX gangs are frozen or die, and a person is paged with which. A slow start pages nobody."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ metadata: {{name: {name}}}
 spec:
   operator: jax
   image: none
-  command: "SLOW={slow} UNTIL={until} python3 -u tests/deploy/prometheus/live/gang.py"
+  command: "SLOW={slow} FOLDER={folder} python3 -u tests/deploy/prometheus/live/gang.py{then}"
   types:
     worker:
       count: {count}
@@ -43,55 +43,66 @@ def the_programs_are_there() -> None:
         pytest.skip(str(reason))
 
 
-async def test_a_frozen_coordinator_pages_and_a_slow_start_does_not(
+async def test_a_coordinator_that_is_frozen_or_dead_pages_and_a_slow_start_does_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    until = tmp_path / "end"
     async with environment(tmp_path / "home") as here:
         await here.start_daemon()
         async with pipeline(tmp_path / "monitoring", f"127.0.0.1:{here.port}") as monitoring:
-            await here.client.submit(EXPERIMENT.format(name="frozen", count=2, slow=0, until=until))
-            await here.client.submit(EXPERIMENT.format(name="slow", count=3, slow=15, until=until))
-            await here.until("frozen", lambda seen: seen.phase == "Running", PATIENCE)
-            await here.until("slow", lambda seen: seen.phase == "Running", PATIENCE)
+            await start(here, tmp_path, "frozen", count=2)
+            await start(here, tmp_path, "dead", count=2, then=" || sleep 600")  # the pods outlive the program
+            await start(here, tmp_path, "slow", count=3, slow=15)
+            for name in ("frozen", "dead", "slow"):
+                await here.until(name, lambda seen: seen.phase == "Running", PATIENCE)
             assert monitoring.received == []
             assert await monitoring.firing() == []
 
-            seconds = await freeze(here, monitoring)
-            assert [one.labels.get("experiment") for one in monitoring.received] == ["frozen"]
+            frozen = time.monotonic()
+            await signal(here, "STOP")
+            (tmp_path / "dead" / "die").touch()
+            seconds = {name: (await paged(monitoring, name)).at - frozen for name in ("frozen", "dead")}
             await signal(here, "CONT")
-            await monitoring.until(lambda one: one.status == "resolved" and is_stuck(one), PATIENCE)
-            until.touch()
+            await here.client.cancel("dead")
+            await monitoring.until(lambda one: one.status == "resolved" and is_about(one, "frozen"), PATIENCE)
             for name in ("frozen", "slow"):
+                (tmp_path / name / "end").touch()
                 ended = await here.until(name, lambda seen: seen.finished, PATIENCE)
                 assert ended.phase == "Succeeded", ended.message
             assert {one.name for one in monitoring.received} == {"MusterCoordinatorStuck"}
+            assert {one.labels["experiment"] for one in monitoring.received} == {"frozen", "dead"}
 
-            await here.kill_daemon()
             killed = time.monotonic()
+            await here.kill_daemon()
             down = await monitoring.until(lambda one: one.name == "MusterDaemonDown", PATIENCE + 60)
     with capsys.disabled():
         sys.stdout.write(
-            f"\nMusterCoordinatorStuck: the coordinator of a real JAX gang is frozen (SIGSTOP): {seconds:.1f} s\n"
-            f"MusterDaemonDown: musterd is killed (SIGKILL): {down.at - killed:.1f} s\n"
-            "no alert: a gang of 3 whose ranks join after 15, 30 and 45 s\n"
+            f"\nMusterCoordinatorStuck: a coordinator of a real JAX gang is frozen (SIGSTOP): {seconds['frozen']:.1f} s"
+            f"\nMusterCoordinatorStuck: one dies while its pod runs on (SIGKILL): {seconds['dead']:.1f} s"
+            f"\nMusterDaemonDown: musterd is killed (SIGKILL): {down.at - killed:.1f} s"
+            "\nno alert: a gang of 3 whose ranks join after 15, 30 and 45 s\n"
         )
 
 
-async def freeze(here: Environment, monitoring: Pipeline) -> float:
-    """Stop the coordinator's processes. The seconds until the webhook arrived."""
-    frozen = time.monotonic()
-    await signal(here, "STOP")
-    paged = await monitoring.until(is_stuck, PATIENCE)
-    assert (paged.labels["namespace"], paged.labels["experiment"]) == ("default", "frozen")
-    assert paged.labels["severity"] == "critical"
-    assert paged.labels["reason"] in paged.annotations["summary"]
-    assert paged.annotations["summary"].startswith("default/frozen: ")
-    return paged.at - frozen
+async def start(here: Environment, folder: Path, name: str, *, count: int, slow: float = 0, then: str = "") -> None:
+    """Submit an experiment with a folder of its own for the files it waits for."""
+    (folder / name).mkdir()
+    text = EXPERIMENT.format(name=name, count=count, slow=slow, folder=folder / name, then=then)
+    await here.client.submit(text)
 
 
-def is_stuck(one: Notification) -> bool:
-    return one.name == "MusterCoordinatorStuck"
+async def paged(monitoring: Pipeline, name: str) -> Notification:
+    """The page about an experiment: who, why, and how urgent."""
+    found = await monitoring.until(lambda one: is_about(one, name), PATIENCE)
+    assert found.name == "MusterCoordinatorStuck"
+    assert (found.labels["namespace"], found.labels["severity"]) == ("default", "critical")
+    assert found.labels["reason"] == "CoordinatorUnreachable"
+    assert found.annotations["summary"].startswith(f"default/{name}: ")
+    assert found.labels["reason"] in found.annotations["summary"]
+    return found
+
+
+def is_about(one: Notification, name: str) -> bool:
+    return one.labels.get("experiment") == name
 
 
 async def signal(here: Environment, number: str) -> None:
