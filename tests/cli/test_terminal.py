@@ -152,3 +152,9 @@ def test_every_view_shows_stuck_with_its_reason() -> None:
 
 def test_without_a_terminal_lines_are_printed() -> None:
     assert isinstance(choose_display(), Lines)
+
+
+def test_a_member_that_has_succeeded_counts_as_ready() -> None:
+    seen = snapshot_of({"metadata": {"namespace": "n", "name": "x"}, "status": {"phase": "Succeeded", "ready": "1/1"}})
+    pod = {"metadata": {"name": "x-0", "labels": labels("x", 0)}, "status": {"phase": "Succeeded"}}
+    assert "└── worker  1/1 ready" in tree(Explanation(seen, (member_of(pod),), ()), 10)

@@ -39,7 +39,7 @@ def tree(explanation: Explanation, now: float) -> list[str]:
     groups = [(name, list(found)) for name, found in groupby(members, key=lambda member: member.group)]
     for number, (name, found) in enumerate(groups):
         last = number == len(groups) - 1
-        ready = sum(member.ready for member in found)
+        ready = sum(_here(member) for member in found)
         lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {ready}/{len(found)} ready")
         stem = "    " if last else "│   "
         lines += [stem + line for line in _members(found, frozenset(status.roll.missing if status.roll else ()))]
@@ -55,8 +55,13 @@ def _readiness(explanation: Explanation) -> str:
     status = explanation.experiment.status
     if status.roll is not None or explanation.experiment.finished or not explanation.members:
         return status.readiness
-    here = sum(member.ready or member.phase == "Succeeded" for member in explanation.members)
+    here = sum(map(_here, explanation.members))
     return f"{here}/{status.size}"
+
+
+def _here(member: Member) -> bool:
+    """It is ready, or it has done its work."""
+    return member.ready or member.phase == "Succeeded"
 
 
 def _members(found: list[Member], missing: frozenset[int]) -> list[str]:
@@ -74,7 +79,7 @@ def _members(found: list[Member], missing: frozenset[int]) -> list[str]:
 
 
 def _state(member: Member, missing: frozenset[int]) -> str:
-    colour = GOOD if member.ready or member.phase == "Succeeded" else BUSY
+    colour = GOOD if _here(member) else BUSY
     if member.phase == "Failed" or member.exit_code:
         colour = BAD
     parts = [click.style(printable(member.state), fg=colour)]

@@ -1,0 +1,55 @@
+"""The code blocks of a documentation page, and how they are executed.
+
+``<!-- file: NAME -->`` before a block makes it the file NAME in the folder in which the page is executed, and
+``<!-- not run: REASON -->`` leaves a block out. All ``sh`` blocks of a page are one script: variables stay.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+BLOCK = re.compile(r"(?:^<!-- (?P<note>file|not run): (?P<text>.+?) -->\n)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.M | re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block. ``file`` is the file that it is, ``reason`` why it is not run."""
+
+    kind: str
+    body: str
+    line: int
+    file: str = ""
+    reason: str = ""
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Every fenced block of a page."""
+    text = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        note, words = found["note"], found["text"] or ""
+        yield Block(
+            found["kind"],
+            found["body"],
+            text.count("\n", 0, found.start("body")),
+            file=words if note == "file" else "",
+            reason=words if note == "not run" else "",
+        )
+
+
+def unmarked(found: Sequence[Block]) -> list[int]:
+    """The lines of blocks that are neither executed, nor a file, nor marked with a reason."""
+    return [block.line for block in found if block.kind != "sh" and not block.file and not block.reason]
+
+
+def script(found: Sequence[Block]) -> str:
+    """The commands of a page as one bash script that stops at the first that fails and prints each block's line."""
+    parts = [f"echo '::: line {block.line}'\n{block.body}" for block in found if block.kind == "sh" and not block.reason]
+    return "set -euo pipefail\n" + "".join(parts)
+
+
+def write_files(found: Sequence[Block], folder: Path) -> None:
+    """Write the blocks that are files."""
+    for block in found:
+        if block.file:
+            (folder / block.file).write_text(block.body, encoding="utf-8")
