@@ -96,10 +96,12 @@ def build(target: Binaries, programs: list[str]) -> None:
     go = usable_go()
     target.folder.mkdir(parents=True, exist_ok=True)
     with _alone(target.folder):
-        programs = [program for program in programs if not (target.folder / program).is_file()]  # another one built it
+        programs = [program for program in programs if not (target.folder / program).is_file()]  # another build
+        if not programs:
+            return
         _make_room(target.folder)
         work = Path(tempfile.mkdtemp(prefix="build-", dir=target.folder))
-        limit = float(os.environ.get(SECONDS_VARIABLE) or BUILD_SECONDS)
+        deadline = time.monotonic() + float(os.environ.get(SECONDS_VARIABLE) or BUILD_SECONDS)
         print(
             f"building Kubernetes {target.kubernetes} and etcd {target.etcd} into {target.folder} "
             f"(5 minutes on 2 idle cores, 20 on busy ones; once)",
@@ -112,9 +114,8 @@ def build(target: Binaries, programs: list[str]) -> None:
             "GOFLAGS": f"-mod=readonly -buildvcs=false -p={os.cpu_count() or 2}",
             "GOTOOLCHAIN": "local",
         }
-        deadline = time.monotonic() + limit
         try:
-            fetch(go, [PROGRAMS[program] for program in programs], environment, min(FETCH_SECONDS, limit))
+            fetch(go, [PROGRAMS[program] for program in programs], environment)
             for program in programs:
                 compile_one(go, PROGRAMS[program], work / program, stamps(target.kubernetes), environment, deadline)
                 (work / program).replace(target.folder / program)
@@ -144,16 +145,16 @@ def _make_room(folder: Path) -> None:
         )
 
 
-def fetch(go: str, packages: list[str], environment: Mapping[str, str], seconds: float) -> None:
+def fetch(go: str, packages: list[str], environment: Mapping[str, str]) -> None:
     """Have Go fetch every module; once more where the proxy fails or takes too long."""
     command = [go, "list", "-deps", *packages]
     for attempt in range(1, FETCH_ATTEMPTS + 1):
         try:
             listed = subprocess.run(
-                command, cwd=MODULE, env=environment, capture_output=True, text=True, check=False, timeout=seconds
+                command, cwd=MODULE, env=environment, capture_output=True, text=True, check=False, timeout=FETCH_SECONDS
             )
         except subprocess.TimeoutExpired:
-            said = f"go list did not end within {seconds:.0f} s"
+            said = f"go list did not end within {FETCH_SECONDS:.0f} s"
         else:
             if listed.returncode == 0:
                 return
