@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench real-bench docs clean
+.PHONY: help setup demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench real-bench docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -71,14 +71,18 @@ bench: $(READY) ## Measure the hot paths against their budgets; writes benchmark
 real-bench: $(READY) ## Measure Muster beside a bare create loop on a real API server; writes benchmarks/real.json
 	@$(BIN)/python -m benchmarks.real
 
-docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, rules, chart
+docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, rules, dashboards, chart
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m muster.api.schema.reference > docs/manifest-reference.md
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
 	@$(BIN)/python -m muster.state.transitions > docs/phases.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 	@$(BIN)/python -m deploy.prometheus
+	@$(BIN)/python -m deploy.grafana
 	@$(BIN)/python -m deploy.helm
+
+pictures: $(READY) ## Draw the dashboards into docs/images from live data (five minutes, needs Prometheus)
+	@$(BIN)/python -m tests.deploy.grafana.pictures
 
 clean: ## Remove the virtual environment and everything generated outside git
 	rm -rf $(VENV) .venv-newer .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json mutants benchmarks/out.json benchmarks/real.json

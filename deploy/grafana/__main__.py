@@ -1,0 +1,22 @@
+"""``python -m deploy.grafana`` writes the dashboards as JSON, which Grafana imports."""
+
+from pathlib import Path
+
+from deploy.grafana.daemon import DAEMON
+from deploy.grafana.experiment import EXPERIMENT
+from deploy.grafana.fleet import FLEET
+from deploy.grafana.jax_coordinators import JAX
+
+BOARDS = (FLEET, EXPERIMENT, JAX, DAEMON)
+FOLDER = Path(__file__).parent / "json"
+
+
+def main() -> None:
+    """Write one file for each dashboard."""
+    FOLDER.mkdir(exist_ok=True)
+    for board in BOARDS:
+        (FOLDER / f"{board.name}.json").write_text(board.json(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,330 @@
+"""Fleet: which experiments need a person now, and how well the cluster does."""
+
+from deploy.grafana.board import Board, Row, variable
+from deploy.grafana.palette import PHASES
+from deploy.grafana.panels import listing, series, single
+from deploy.grafana.parts import (
+    BAD_FROM_ONE,
+    GOODPUT,
+    GREEN,
+    ORANGE,
+    RED,
+    TIME_LEFT,
+    YELLOW,
+    Column,
+    Head,
+    Query,
+    page,
+    runbook,
+)
+from deploy.grafana.promql import CHOSEN, PAIR, each, goodput, quantiles, stuck_reasons
+from deploy.grafana.to_experiment import NAMES, TO_EXPERIMENT
+
+_RUNNING = f'{CHOSEN},phase="Running"'
+_STUCK = stuck_reasons(CHOSEN)
+
+
+def _of_stuck(value: str) -> str:
+    """A value of each stuck experiment, with the label ``reason``."""
+    return f"({value}) * on ({PAIR}) group_right () ({_STUCK})"
+
+
+NOW = Row(
+    "Now: experiments of the namespaces chosen",
+    (
+        single(
+            Head(
+                number=1,
+                title="Stuck experiments",
+                description="Experiments whose condition Stuck is true: each needs a person. The table names them.",
+                width=4,
+                links=(runbook("MusterExperimentStuck"),),
+            ),
+            [Query(f"sum(muster_experiment_stuck{{{CHOSEN}}})")],
+            "short",
+            BAD_FROM_ONE,
+        ),
+        single(
+            Head(
+                number=2,
+                title="Ranks missing",
+                description="Ranks that are expected and have not arrived, over all experiments. Above zero while "
+                "gangs assemble; the panel below gives the causes.",
+                width=4,
+                links=(runbook("MusterRankMissing"),),
+            ),
+            [Query(f"sum(muster_experiment_ranks_missing{{{CHOSEN}}})")],
+            "short",
+            ((None, GREEN), (1, YELLOW)),
+        ),
+        single(
+            Head(
+                number=3,
+                title="Running",
+                description="Experiments with a complete roll: every rank has arrived.",
+                width=4,
+            ),
+            [Query(f"sum({each('muster_experiment_phase', _RUNNING)})")],
+            "short",
+        ),
+        single(
+            Head(
+                number=4,
+                title="Goodput, last hour",
+                description="Productive time (all ranks arrived and running) divided by the wall time of all "
+                "experiments. What is missing to 100 % was spent on scheduling, assembling and restarts.",
+                width=4,
+            ),
+            [Query(goodput(CHOSEN, "1h"))],
+            "percentunit",
+            GOODPUT,
+            decimals=0,
+        ),
+        single(
+            Head(
+                number=5,
+                title="Gang restarts, last hour",
+                description="Restarts of whole gangs, disruptions by the platform included.",
+                width=4,
+                links=(runbook("MusterRestartStorm"), runbook("MusterDisruptionLoop")),
+            ),
+            [Query(f"sum(increase(muster_experiment_gang_restarts_total{{{CHOSEN}}}[1h]))")],
+            "short",
+            ((None, GREEN), (1, YELLOW), (10, ORANGE)),
+            decimals=0,
+        ),
+        single(
+            Head(
+                number=6,
+                title="Stalest watch",
+                description="Time since a watch of musterd last heard from the API server. Everything on this "
+                "dashboard may be as old. See the dashboard of the daemon.",
+                width=4,
+                links=(runbook("MusterWatchStale"),),
+            ),
+            [Query("max(muster_watch_staleness_seconds)")],
+            "s",
+            ((None, GREEN), (100, YELLOW), (120, RED)),
+            decimals=0,
+        ),
+        listing(
+            Head(
+                number=7,
+                title="What hurts now",
+                description="Each stuck experiment with the reason of its condition Stuck, for how long it has held, "
+                "and how many ranks are missing. Click an experiment for its dashboard or its roll call, which names "
+                "the ranks.",
+                width=14,
+                links=(page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do"),),
+            ),
+            [
+                Column(
+                    "stuck for",
+                    _of_stuck(f"time() - {each('muster_experiment_stuck_since_timestamp_seconds', CHOSEN)}"),
+                    "dtdurations",
+                    ((None, YELLOW), (300, ORANGE), (1800, RED)),
+                ),
+                Column("ranks missing", _of_stuck(each("muster_experiment_ranks_missing", CHOSEN)), "short"),
+            ],
+            labels=(*NAMES, "reason"),
+            empty="No experiment is stuck.",
+            sort="stuck for",
+            cell_links=TO_EXPERIMENT,
+        ),
+        listing(
+            Head(
+                number=8,
+                title="Clocks that run out next",
+                description="The ten deadlines that are nearest. The total clock ends the experiment; the others do "
+                "what their action says.",
+                width=10,
+                links=(runbook("MusterDeadlineNear"), page("guide.md#7-clocks", "Clocks")),
+            ),
+            [
+                Column(
+                    "runs out in",
+                    f"bottomk(10, {each('muster_experiment_clock_remaining_seconds', CHOSEN, 'clock')})",
+                    "dtdurations",
+                    TIME_LEFT,
+                )
+            ],
+            labels=(*NAMES, "clock"),
+            empty="No clock runs.",
+            sort="runs out in",
+            descending=False,
+            cell_links=TO_EXPERIMENT,
+        ),
+    ),
+)
+
+WHY = Row(
+    "Why: experiments of the namespaces chosen",
+    (
+        series(
+            Head(
+                number=10,
+                title="Missing ranks by cause",
+                description="Why ranks have not arrived. Many of one cause at once point at the platform (image, "
+                "scheduling, refusals); one experiment with NotArrived points at its program.",
+                width=8,
+                links=tuple(
+                    runbook(alert) for alert in ("MusterRankMissing", "MusterImageNotPulled", "MusterUnschedulable")
+                ),
+            ),
+            [Query(f"sum by (cause) (muster_experiment_ranks_missing_by_cause{{{CHOSEN}}}) > 0", "{{cause}}")],
+            "short",
+            stacked=True,
+        ),
+        series(
+            Head(
+                number=11,
+                title="Stuck experiments by reason",
+                description="How many experiments were stuck for each reason, and when it began.",
+                width=8,
+                links=(page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do"),),
+            ),
+            [Query(f"sum by (reason) (muster_experiment_stuck_reason{{{CHOSEN}}}) > 0", "{{reason}}")],
+            "short",
+            stacked=True,
+        ),
+        series(
+            Head(
+                number=12,
+                title="Goodput by namespace",
+                description="Share of the wall time that was productive, over the last ten minutes.",
+                width=8,
+            ),
+            [Query(goodput(CHOSEN, "10m", "namespace"), "{{namespace}}")],
+            "percentunit",
+            top=1,
+        ),
+    ),
+)
+
+_WINDOW = "1h"
+
+TRENDS = Row(
+    "Trends: all namespaces",
+    (
+        series(
+            Head(
+                number=20,
+                title="Experiments by phase",
+                description="All experiments that exist, finished ones too until they are deleted.",
+                width=12,
+                links=(page("guide.md#5-phases", "Phases"),),
+            ),
+            [Query("sum by (phase) (muster_experiments)", "{{phase}}")],
+            "short",
+            stacked=True,
+            colors=PHASES,
+        ),
+        series(
+            Head(
+                number=21,
+                title="Outcomes per hour",
+                description="Experiments that ended within the hour before each point, by outcome and reason.",
+                width=12,
+            ),
+            [
+                Query(
+                    f"sum by (outcome, reason) (increase(muster_outcomes_total[{_WINDOW}])) > 0",
+                    "{{outcome}}: {{reason}}",
+                )
+            ],
+            "short",
+            stacked=True,
+        ),
+        series(
+            Head(
+                number=22,
+                title="Gang restarts per hour, by cause",
+                description="Restarts within the hour before each point, by the reason of their cause.",
+                width=8,
+                links=(runbook("MusterRestartStorm"),),
+            ),
+            [Query(f"sum by (reason) (increase(muster_gang_restarts_total[{_WINDOW}])) > 0", "{{reason}}")],
+            "short",
+            stacked=True,
+        ),
+        series(
+            Head(
+                number=23,
+                title="Disruptions per hour, by cause",
+                description="Restarts that the platform caused (preemption, eviction, node loss, deleted pods). They "
+                "cost no restart budget.",
+                width=8,
+                links=(runbook("MusterDisruptionLoop"),),
+            ),
+            [Query(f"sum by (reason) (increase(muster_disruptions_total[{_WINDOW}])) > 0", "{{reason}}")],
+            "short",
+            stacked=True,
+        ),
+        series(
+            Head(
+                number=24,
+                title="Refusals per hour, by reason",
+                description="Requests for experiments that the API server refused: quota, admission, rights, errors.",
+                width=8,
+                links=(runbook("MusterCreateRefused"),),
+            ),
+            [Query(f"sum by (reason) (increase(muster_refusals_total[{_WINDOW}])) > 0", "{{reason}}")],
+            "short",
+            stacked=True,
+        ),
+        series(
+            Head(
+                number=25,
+                title="Time to assembled",
+                description="From the first pod that is asked for to a complete roll, per epoch, over the hour before "
+                "each point.",
+                width=8,
+                links=(runbook("MusterAssemblyOverdue"),),
+            ),
+            [Query(expr, name) for name, expr in quantiles("muster_time_to_assembled_seconds", _WINDOW).items()],
+            "s",
+        ),
+        series(
+            Head(
+                number=26,
+                title="Downtime of a restart",
+                description="From the failure that is seen to the complete roll of the next epoch, over the hour "
+                "before each point.",
+                width=8,
+            ),
+            [Query(expr, name) for name, expr in quantiles("muster_restart_downtime_seconds", _WINDOW).items()],
+            "s",
+        ),
+        series(
+            Head(
+                number=27,
+                title="Where the time went",
+                description="Share of the hour before each point that experiments spent in each phase, counted when "
+                "they leave the phase.",
+                width=8,
+                links=(page("guide.md#5-phases", "Phases"),),
+            ),
+            [
+                Query(
+                    f'sum by (phase) (rate(muster_phase_duration_seconds_sum{{phase!="Suspended"}}[{_WINDOW}])) / '
+                    f'on () group_left () sum(rate(muster_phase_duration_seconds_sum{{phase!="Suspended"}}[{_WINDOW}]))'
+                    " > 0",
+                    "{{phase}}",
+                )
+            ],
+            "percentunit",
+            stacked=True,
+            colors=PHASES,
+            top=1,
+        ),
+    ),
+)
+
+FLEET = Board(
+    name="muster-fleet",
+    title="Muster / Fleet",
+    description="Which experiments need a person now, why, and how well the cluster does.",
+    variables=(variable("namespace", "Namespace", "label_values(muster_experiment_info, namespace)", many=True),),
+    rows=(NOW, WHY, TRENDS),
+    links=(page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks")),
+)

@@ -1,0 +1,227 @@
+"""JAX coordinators: which of them do not answer, and which gangs wait for ranks."""
+
+from deploy.grafana.board import Board, Row, variable
+from deploy.grafana.palette import COORDINATOR_STATES
+from deploy.grafana.panels import listing, series, single
+from deploy.grafana.parts import BAD_FROM_ONE, GREEN, ORANGE, YELLOW, Column, Head, Query, page, runbook
+from deploy.grafana.promql import CHOSEN, PAIR, each, quantiles
+from deploy.grafana.to_experiment import NAMES, TO_EXPERIMENT
+
+_JAX = f'and on ({PAIR}) muster_experiment_info{{operator="jax"}}'
+_WINDOW = "1h"
+
+
+def _of_jax(metric: str, *more: str) -> str:
+    """A metric of the experiments whose operator is jax."""
+    return f"{each(metric, CHOSEN, *more)} {_JAX}"
+
+
+_UP = _of_jax("muster_experiment_coordinator_up")
+_NOT_SERVING = f'{CHOSEN},state!="serving"'
+_MISSING = _of_jax("muster_experiment_ranks_missing")
+_INCOMPLETE = f"{each('muster_experiment_ranks_missing', CHOSEN)} > 0 {_JAX}"
+_READING = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do")
+
+NOW = Row(
+    "Now",
+    (
+        single(
+            Head(
+                number=1,
+                title="Coordinators that do not serve",
+                description="Coordinators whose last probe found no JAX coordinator behind the port. A gang that "
+                "starts is among them until rank 0 opens its port.",
+                width=6,
+                links=(runbook("MusterCoordinatorStuck"), runbook("MusterCoordinatorNotServing")),
+            ),
+            [Query(f"sum(1 - ({_UP}))")],
+            "short",
+            BAD_FROM_ONE,
+        ),
+        single(
+            Head(
+                number=2,
+                title="Gangs that wait for ranks",
+                description="JAX experiments with ranks that have not arrived.",
+                width=6,
+                links=(runbook("MusterRankMissing"),),
+            ),
+            [Query(f"sum(({_MISSING}) > bool 0)")],
+            "short",
+            ((None, GREEN), (1, YELLOW)),
+        ),
+        single(
+            Head(number=3, title="Coordinators that serve", description="Coordinators that answered.", width=6),
+            [Query(f"sum({_UP})")],
+            "short",
+        ),
+        single(
+            Head(
+                number=4,
+                title="Slowest answer",
+                description="The longest of the last probes. A probe gives up after some seconds; close to that, "
+                "the coordinator is overloaded or its network is.",
+                width=6,
+                links=(runbook("MusterCoordinatorStuck"),),
+            ),
+            [Query(f"max({_of_jax('muster_experiment_coordinator_probe_latency_seconds')})")],
+            "s",
+            ((None, GREEN), (0.5, YELLOW), (2, ORANGE)),
+        ),
+        listing(
+            Head(
+                number=10,
+                title="Coordinators that do not serve",
+                description="refused: nothing listens on the port. timeout: no answer in time. silent: the port "
+                "accepts and says nothing, as a frozen process does. tls, other-protocol: something else is there.",
+                width=12,
+                links=(runbook("MusterCoordinatorStuck"), runbook("MusterCoordinatorNotServing"), _READING),
+            ),
+            [
+                Column(
+                    "last probe took",
+                    f"{each('muster_experiment_coordinator_probe_latency_seconds', CHOSEN)} * on ({PAIR}) "
+                    f"group_right () ({each('muster_experiment_coordinator_state', _NOT_SERVING, 'state')} "
+                    f"== 1 {_JAX})",
+                    "s",
+                )
+            ],
+            labels=(*NAMES, "state"),
+            empty="Every coordinator serves.",
+            sort="experiment",
+            descending=False,
+            cell_links=TO_EXPERIMENT,
+        ),
+        listing(
+            Head(
+                number=11,
+                title="Rolls that are not complete",
+                description="Experiments with missing ranks. The roll call names the ranks, their pods, and why.",
+                width=12,
+                links=(runbook("MusterRankMissing"), runbook("MusterAssemblyOverdue")),
+            ),
+            [
+                Column("missing", _INCOMPLETE, "short", ((None, ORANGE),)),
+                Column(
+                    "arrived",
+                    f"{each('muster_experiment_ranks_arrived', CHOSEN)} and on ({PAIR}) ({_INCOMPLETE})",
+                    "short",
+                ),
+                Column(
+                    "expected",
+                    f"{each('muster_experiment_ranks_expected', CHOSEN)} and on ({PAIR}) ({_INCOMPLETE})",
+                    "short",
+                ),
+            ],
+            labels=NAMES,
+            empty="Every roll is complete.",
+            sort="missing",
+            cell_links=TO_EXPERIMENT,
+        ),
+    ),
+)
+
+HISTORY = Row(
+    "Over time",
+    (
+        series(
+            Head(
+                number=20,
+                title="Coordinators by state",
+                description="How many coordinators the probes found in each state.",
+                width=8,
+                links=(runbook("MusterCoordinatorStuck"),),
+            ),
+            [Query(f"sum by (state) ({_of_jax('muster_experiment_coordinator_state', 'state')}) > 0", "{{state}}")],
+            "short",
+            stacked=True,
+            stepped=True,
+            colors=COORDINATOR_STATES,
+        ),
+        series(
+            Head(
+                number=21,
+                title="Missing ranks by cause",
+                description="Why ranks of JAX experiments have not arrived.",
+                width=8,
+                links=(runbook("MusterRankMissing"),),
+            ),
+            [
+                Query(
+                    f"sum by (cause) ({_of_jax('muster_experiment_ranks_missing_by_cause', 'cause')}) > 0", "{{cause}}"
+                )
+            ],
+            "short",
+            stacked=True,
+            stepped=True,
+        ),
+        series(
+            Head(
+                number=22,
+                title="Time to assembled",
+                description="From the first pod of an epoch that is asked for to its complete roll, over the hour "
+                "before each point, in all namespaces.",
+                width=8,
+                links=(runbook("MusterAssemblyOverdue"),),
+            ),
+            [
+                Query(expr, name)
+                for name, expr in quantiles("muster_time_to_assembled_seconds", _WINDOW, 'operator="jax"').items()
+            ],
+            "s",
+        ),
+        series(
+            Head(
+                number=23,
+                title="Probes per second by what they saw",
+                description="Probes of all JAX coordinators. More refused ones than gangs that start: coordinators "
+                "die.",
+                width=8,
+            ),
+            [Query('sum by (state) (rate(muster_probe_requests_total{kind="jax"}[5m])) > 0', "{{state}}")],
+            "reqps",
+            stacked=True,
+            colors=COORDINATOR_STATES,
+        ),
+        series(
+            Head(
+                number=24,
+                title="Duration of probes",
+                description="Median and 95th percentile of all probes of JAX coordinators, over five minutes.",
+                width=8,
+            ),
+            [
+                Query(expr, name)
+                for name, expr in quantiles("muster_probe_duration_seconds", "5m", 'kind="jax"').items()
+            ],
+            "s",
+        ),
+        series(
+            Head(
+                number=25,
+                title="Gang restarts per hour, by cause",
+                description="Restarts of JAX gangs within the hour before each point, by the reason of their cause, "
+                "in all namespaces.",
+                width=8,
+                links=(runbook("MusterRestartStorm"), _READING),
+            ),
+            [
+                Query(
+                    f'sum by (reason) (increase(muster_gang_restarts_total{{operator="jax"}}[{_WINDOW}])) > 0',
+                    "{{reason}}",
+                )
+            ],
+            "short",
+            stacked=True,
+        ),
+    ),
+)
+
+JAX = Board(
+    name="muster-jax",
+    title="Muster / JAX coordinators",
+    description="Which JAX coordinators do not answer, and which gangs wait for ranks.",
+    variables=(variable("namespace", "Namespace", "label_values(muster_experiment_info, namespace)", many=True),),
+    rows=(NOW, HISTORY),
+    links=(page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks")),
+)

@@ -1,0 +1,22 @@
+"""Colors and words of states, the same on all dashboards."""
+
+from deploy.grafana.parts import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW
+
+PHASES = {
+    "Suspended": GREY,
+    "Pending": YELLOW,
+    "Assembling": ORANGE,
+    "Running": GREEN,
+    "Restarting": PURPLE,
+    "Succeeded": BLUE,
+    "Failed": RED,
+}
+
+COORDINATOR_STATES = {
+    "serving": GREEN,
+    "refused": YELLOW,
+    "timeout": ORANGE,
+    "silent": RED,
+    "tls": PURPLE,
+    "other-protocol": GREY,
+}

@@ -1,0 +1,49 @@
+"""PromQL that several dashboards use.
+
+Series of one experiment are aggregated with ``max by (namespace, experiment)`` before they are joined: for one scrape
+after a change of leader, two musterds may export the same experiment.
+"""
+
+from collections.abc import Mapping
+
+CHOSEN = 'namespace=~"$namespace"'
+"""Experiments of the namespaces chosen at the top."""
+
+ONE = 'namespace="$namespace",experiment="$experiment"'
+"""The experiment chosen at the top."""
+
+PAIR = "namespace, experiment"
+
+
+def each(metric: str, selector: str, *more: str) -> str:
+    """A metric of experiments, one series for each experiment and each value of the labels ``more``."""
+    return f"max by ({', '.join((PAIR, *more))}) ({metric}{{{selector}}})"
+
+
+def stuck_reasons(selector: str) -> str:
+    """1 for each stuck experiment, with the reason of its condition Stuck."""
+    return f"{each('muster_experiment_stuck_reason', selector, 'reason')} == 1"
+
+
+def quantile(share: float, histogram: str, window: str, selector: str = "", by: str = "") -> str:
+    """A quantile of what a histogram observed within the window."""
+    labels = f"le, {by}" if by else "le"
+    return f"histogram_quantile({share:g}, sum by ({labels}) (rate({histogram}_bucket{{{selector}}}[{window}])))"
+
+
+def quantiles(histogram: str, window: str, selector: str = "") -> Mapping[str, str]:
+    """The median and the 95th percentile of a histogram, by what their series are called."""
+    return {
+        "median": quantile(0.5, histogram, window, selector),
+        "95th percentile": quantile(0.95, histogram, window, selector),
+    }
+
+
+def goodput(selector: str, window: str, by: str = "") -> str:
+    """The share of the wall time in which all ranks were there and running."""
+    group = f" by ({by})" if by else ""
+    productive, wall = (
+        f"sum{group} (rate(muster_experiment_{kind}_seconds_total{{{selector}}}[{window}]))"
+        for kind in ("productive", "wall")
+    )
+    return f"{productive} / {wall}"

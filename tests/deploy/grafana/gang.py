@@ -1,0 +1,30 @@
+"""A small program of real jax.distributed processes: they meet, and wait.
+
+``--absent RANK`` never calls the coordinator. ``--dies RANK`` kills itself in epoch 0 once all have met.
+"""
+
+import argparse
+import os
+import signal
+import time
+
+
+def main() -> None:
+    """Run one rank."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--absent", type=int, default=-1)
+    parser.add_argument("--dies", type=int, default=-1)
+    chosen = parser.parse_args()
+    rank = int(os.environ["MUSTER_RANK"])
+    if rank != chosen.absent:
+        from muster.jax import initialize  # jax takes seconds to import
+
+        initialize()
+        time.sleep(3)
+        if rank == chosen.dies and os.environ["MUSTER_EPOCH"] == "0":
+            os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(3600)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""What happens in the cluster that the dashboards are tried on: one row for each experiment.
+
+A dashboard for another framework adds its situations here. Together they must give every query of every dashboard data.
+"""
+
+import os
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from muster.api.names import LABEL_EPOCH
+from muster.client import Client, Snapshot
+from muster.kube.paths import core
+from tests.deploy.grafana.proxy import Refusal
+
+Holds = Callable[[Snapshot], bool]
+Deed = Callable[[Client, Snapshot], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """One experiment. ``deed`` is done once ``ready`` holds; the situation has come when ``holds`` does."""
+
+    name: str
+    namespace: str
+    operator: str
+    command: str
+    members: int
+    holds: Holds
+    more: str = ""
+    """Lines of the spec, in YAML."""
+    late: bool = False
+    """Whether it passes by itself, and so is begun once all others have come."""
+    ready: Holds | None = None
+    deed: Deed | None = None
+    values: Mapping[tuple[int, str], float] = field(default_factory=dict)
+    """What the dashboard of one experiment shows then: the last value by panel and name of the series."""
+
+    @property
+    def manifest(self) -> str:
+        """The Experiment."""
+        kind = "worker" if self.operator == "jax" else "task"
+        counted = "count: {0}" if self.operator == "jax" else "count: 1, completions: {0}, parallelisms: {0}"
+        return f"""
+apiVersion: muster.dev/v1alpha1
+kind: Experiment
+metadata: {{name: {self.name}, namespace: {self.namespace}}}
+spec:
+  operator: {self.operator}
+  image: none
+  command: "{self.command}"
+  timeout: 2h
+  clocks: {{assembly: {{after: 30m, action: Alert}}}}
+  types:
+    {kind}: {{{counted.format(self.members)}, resources: {{cpus: 0.01, memory: 0.5}}}}
+{self.more}
+"""
+
+
+def _running(seen: Snapshot) -> bool:
+    return seen.phase == "Running"
+
+
+def _stuck(reason: str) -> Holds:
+    return lambda seen: seen.holds("Stuck") and seen.reason == reason
+
+
+def _ended(reason: str) -> Holds:
+    return lambda seen: seen.finished and seen.reason == reason
+
+
+def _runs_again(seen: Snapshot) -> bool:
+    return seen.phase == "Running" and seen.status.epoch == 1
+
+
+async def freeze_the_coordinator(client: Client, seen: Snapshot) -> None:
+    """Stop the process of rank 0: its port accepts connections and never answers."""
+    members = await client.members(seen.name, namespace=seen.namespace)
+    process = next(member.process for member in members if member.rank == 0)
+    assert process is not None
+    os.kill(process, signal.SIGSTOP)
+
+
+async def delete_a_pod(client: Client, seen: Snapshot) -> None:
+    """Delete the pod of rank 1, as a person or a node drain does."""
+    members = await client.members(seen.name, namespace=seen.namespace)
+    pod = next(member.pod for member in members if member.rank == 1)
+    await client.resources.delete(core(seen.namespace, "pods", pod))
+
+
+_GANG = "python3 -u tests/deploy/grafana/gang.py"
+_EPOCHS = tuple(f'"{LABEL_EPOCH}":"{epoch}"' for epoch in (0, 1))
+_RESTARTS = "  restartPolicy: {backoffLimit: 3, backoff: {initial: 2s}}"
+
+SITUATIONS = (
+    Situation(
+        name="healthy",
+        namespace="vision",
+        operator="jax",
+        command=_GANG,
+        members=2,
+        holds=_running,
+        values={(4, ""): 0, (6, ""): 0, (20, "arrived"): 2},
+    ),
+    Situation(
+        name="rank-missing",
+        namespace="vision",
+        operator="jax",
+        command=f"{_GANG} --absent 1",
+        members=3,
+        holds=_stuck("RanksMissing"),
+        values={(2, "RanksMissing"): 1, (4, ""): 1, (20, "arrived"): 2, (21, "NotArrived"): 1},
+    ),
+    Situation(
+        name="restarted",
+        namespace="vision",
+        operator="jax",
+        command=f"{_GANG} --dies 1",
+        members=2,
+        more=_RESTARTS,
+        holds=_runs_again,
+        values={(6, ""): 1, (30, "failures"): 1, (30, "disruptions"): 0, (31, "epoch"): 1},
+    ),
+    Situation(
+        name="frozen",
+        namespace="speech",
+        operator="jax",
+        command=_GANG,
+        members=2,
+        late=True,  # after some minutes the other rank gives the coordinator up, and the gang restarts
+        ready=_running,
+        deed=freeze_the_coordinator,
+        holds=_stuck("CoordinatorUnreachable"),
+        values={(2, "CoordinatorUnreachable"): 1},
+    ),
+    Situation(
+        name="disrupted",
+        namespace="speech",
+        operator="jobset",
+        command="sleep 3600",
+        members=2,
+        more=_RESTARTS,
+        ready=_running,
+        deed=delete_a_pod,
+        holds=_runs_again,
+        values={(6, ""): 1, (30, "failures"): 0, (30, "disruptions"): 1},
+    ),
+    Situation(
+        name="refused",
+        namespace="speech",
+        operator="jobset",
+        command="sleep 3600",
+        members=2,
+        holds=_stuck("QuotaExceeded"),
+        values={(2, "QuotaExceeded"): 1, (21, "Refused"): 2},
+    ),
+    Situation(
+        name="finished",
+        namespace="speech",
+        operator="jobset",
+        command="sleep 2",
+        members=2,
+        holds=_ended("AllMembersSucceeded"),
+        values={(1, "Succeeded"): 1},
+    ),
+    Situation(
+        name="failed",
+        namespace="speech",
+        operator="jobset",
+        command="sleep 1; exit 3",
+        members=2,
+        holds=_ended("BackoffLimitExceeded"),
+        values={(1, "Failed"): 1},
+    ),
+)
+
+
+def refusals() -> list[Refusal]:
+    """What the API server refuses meanwhile: the pods of one experiment, and Events for want of a right.
+
+    The first create of a pod of the first two epochs is asked to wait: the first opens a series, the second is an
+    increase.
+    """
+    quota = "exceeded quota: speech, requested: pods=1, used: pods=10, limited: pods=10"
+    right = 'events is forbidden: User "system:serviceaccount:muster-system:musterd" cannot create resource "events"'
+    return [
+        Refusal("POST", "/pods", '"refused-', 403, "Forbidden", quota),
+        Refusal("POST", "/events", "", 403, "Forbidden", right),
+        *(Refusal("POST", "/pods", words, 429, "TooManyRequests", "too many requests", times=1) for words in _EPOCHS),
+    ]

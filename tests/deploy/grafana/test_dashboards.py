@@ -1,0 +1,152 @@
+"""What must hold of every dashboard, shown without Prometheus."""
+
+import re
+import tomllib
+from collections import Counter
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry, ProcessCollector
+
+from deploy.grafana.__main__ import BOARDS
+from muster.metrics.catalogue import CATALOGUE
+from muster.metrics.rows.row import Metric, Type
+from tests.deploy.grafana.dashboards import FILES, ROOT, Dashboard, dashboards
+
+ALL = dashboards()
+UNITS = {"none", "short", "s", "dtdurations", "percentunit", "reqps", "ops", "bytes"}
+"""Units of Grafana's own list that these dashboards use; Grafana shows one it does not know as a suffix."""
+
+OF_THE_SCRAPE = {"instance", "job", "le"}
+
+each_dashboard = pytest.mark.parametrize("dashboard", ALL, ids=lambda dashboard: dashboard.path.stem)
+
+
+@pytest.mark.drift
+def test_the_files_are_what_the_code_writes() -> None:
+    written = {f"{board.name}.json": board.json() for board in BOARDS}
+    assert {path.name: path.read_text(encoding="utf-8") for path in FILES} == written, "run: make docs"
+
+
+def exported() -> dict[str, Metric]:
+    """Each name that a query may use, with the row of the catalogue that it belongs to."""
+    names: dict[str, Metric] = {}
+    for row in CATALOGUE:
+        suffixes = ("_bucket", "_sum", "_count") if row.type is Type.HISTOGRAM else ("",)
+        names |= {row.name + suffix: row for suffix in suffixes}
+    return names
+
+
+def of_the_process() -> set[str]:
+    """Metrics of the process, which prometheus_client exports."""
+    families = ProcessCollector(registry=CollectorRegistry()).collect()
+    return {sample.name for family in families for sample in family.samples}
+
+
+@pytest.mark.drift
+@each_dashboard
+def test_every_metric_is_in_the_catalogue(dashboard: Dashboard) -> None:
+    known = exported().keys() | of_the_process()
+    assert known > of_the_process()
+    unknown = {metric: str(query) for query in dashboard.queries for metric in query.metrics - known}
+    assert not unknown
+
+
+@pytest.mark.drift
+@each_dashboard
+def test_every_label_is_one_of_its_metric(dashboard: Dashboard) -> None:
+    rows = exported()
+    for query in dashboard.queries:
+        for metric, label in query.labels:
+            allowed = {*rows[metric].labels} if metric in rows else set()
+            assert label in allowed | OF_THE_SCRAPE, f"{metric} has no label {label}: {query}"
+        of_all = {label for metric in query.metrics if metric in rows for label in rows[metric].labels}
+        assert query.grouped <= of_all | OF_THE_SCRAPE, query
+
+
+def test_every_metric_of_an_experiment_is_on_a_dashboard() -> None:
+    """A row of the catalogue that no panel asks for is a question that nobody can ask, or no question."""
+    shown = {metric for dashboard in ALL for query in dashboard.queries for metric in query.metrics}
+    per_experiment = {row.name for row in CATALOGUE if "experiment" in row.labels}
+    assert per_experiment <= shown
+
+
+@each_dashboard
+def test_every_panel_says_what_it_shows_in_which_unit(dashboard: Dashboard) -> None:
+    for panel in dashboard.panels:
+        where = f"{dashboard.path.name}: {panel['title']}"
+        assert len(panel["description"]) > 20, where
+        assert panel["fieldConfig"]["defaults"]["unit"] in UNITS, where
+        assert all(column["value"] in UNITS for column in _properties(panel, "unit")), where
+        assert panel["targets"], where
+
+
+def _properties(panel: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    overrides = panel["fieldConfig"]["overrides"]
+    return [one for override in overrides for one in override["properties"] if one["id"] == name]
+
+
+def test_uids_and_titles_differ() -> None:
+    assert [dashboard.content["uid"] for dashboard in ALL] == [dashboard.path.stem for dashboard in ALL]
+    assert len({dashboard.content["title"] for dashboard in ALL}) == len(ALL)
+    assert all(8 <= len(dashboard.content["uid"]) <= 40 for dashboard in ALL)
+
+
+@each_dashboard
+def test_ids_of_panels_differ(dashboard: Dashboard) -> None:
+    counted = Counter(panel["id"] for panel in dashboard.content["panels"])
+    assert not [number for number, count in counted.items() if count > 1]
+
+
+@each_dashboard
+def test_no_panel_covers_another(dashboard: Dashboard) -> None:
+    cells: dict[tuple[int, int], str] = {}
+    for panel in dashboard.content["panels"]:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24, panel["title"]
+        for x in range(place["x"], place["x"] + place["w"]):
+            for y in range(place["y"], place["y"] + place["h"]):
+                assert (x, y) not in cells, (panel["title"], cells[x, y])
+                cells[x, y] = panel["title"]
+
+
+@each_dashboard
+def test_every_variable_that_a_query_reads_can_be_chosen(dashboard: Dashboard) -> None:
+    used = {name for query in dashboard.queries for name in query.variables}
+    assert used <= dashboard.variables.keys()
+    assert "datasource" in dashboard.variables
+    sources = {target["datasource"]["uid"] for panel in dashboard.panels for target in panel["targets"]}
+    assert sources == {"${datasource}"}
+
+
+def documentation() -> str:
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Documentation"])
+
+
+@each_dashboard
+def test_every_link_into_the_documentation_leads_somewhere(dashboard: Dashboard) -> None:
+    inside = [url.removeprefix(documentation()) for url in dashboard.links if url.startswith(documentation())]
+    assert any(path.startswith("/runbooks") for path in inside)
+    for path in inside:
+        file, _, heading = path.partition("#")
+        assert (ROOT / "docs" / file.strip("/")).exists(), path
+        if heading:
+            text = (ROOT / "docs" / file.strip("/")).read_text(encoding="utf-8")
+            assert heading in {_anchor(title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}, path
+
+
+def test_every_runbook_is_linked_where_its_alert_is_explained() -> None:
+    linked = {url.rpartition("/")[2] for dashboard in ALL for url in dashboard.links}
+    assert {path.name for path in (ROOT / "docs" / "runbooks").glob("Muster*.md")} <= linked
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+@each_dashboard
+def test_every_link_elsewhere_leads_to_musterd_or_another_dashboard(dashboard: Dashboard) -> None:
+    outside = [url for url in dashboard.links if url and not url.startswith(documentation())]
+    targets = {f"/d/{one.path.stem}" for one in ALL}
+    for url in outside:
+        assert url.startswith("${musterd}/experiments/") or url.partition("?")[0] in targets, url
