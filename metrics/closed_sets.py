@@ -67,6 +67,9 @@ REFUSED = (
 PLACES = ("watch", "clock", "step", "event")
 """Where an unexpected exception is caught."""
 
+RECONNECTS = ("ended", "early", "silent", "unreachable", "expired", "throttled", "forbidden", "apierror")
+"""Why a watch is opened again (``muster.kube.listwatch.reflector``)."""
+
 EACH_OPERATOR = tuple((operator,) for operator in OPERATORS)
 PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase) if phase not in FINISHED)
 RESTARTS = tuple(product(OPERATORS, (*CRASHED, *DISRUPTED)))
@@ -77,5 +80,13 @@ OUTCOMES = (
     (INVALID, Phase.FAILED, INVALID_SPEC),
 )
 REFUSALS = tuple((reason,) for reason in REFUSED)
+RETRIED = (
+    *product(("create", "delete", "patch", "list"), ("pods",)),
+    ("create", "services"),
+    ("create", "events"),
+    ("update", "experiments/status"),
+    ("update", "leases"),
+)
+"""Requests, by verb and resource, that a busy API server asks to send again."""
 ERRORS = tuple((place,) for place in PLACES)
 PROBES = tuple((kind, state) for kind, state in product(ProbeKind, CoordinatorState) if not kind.passive)

@@ -43,7 +43,7 @@ class Instruments:
         self._outcomes = self._bounded_counter(fleet.OUTCOMES, closed_sets.OUTCOMES)
         self._refusals = self._bounded_counter(fleet.REFUSALS, closed_sets.REFUSALS)
         self._requests = self._bounded_histogram(daemon.API_REQUEST_DURATION)
-        self._retries = self._bounded_counter(daemon.API_RETRIES)
+        self._retries = self._bounded_counter(daemon.API_RETRIES, closed_sets.RETRIED)
         self._probes = self._bounded_counter(daemon.PROBE_REQUESTS, closed_sets.PROBES)
         self._probe_durations = self._bounded_histogram(daemon.PROBE_DURATION)
         self._decisions = self._histogram(daemon.DECISION_DURATION)

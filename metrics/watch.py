@@ -7,6 +7,7 @@ from typing import Protocol
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
+from muster.metrics.closed_sets import RECONNECTS
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import daemon as rows
 
@@ -77,7 +78,8 @@ class WatchCollector(Collector):
             families.add(rows.WATCH_SYNCED, one, float(all(watch.synced for watch in watches)))
             families.add(rows.WATCH_RELISTS, one, sum(watch.relists for watch in watches))
             families.add(rows.WATCH_DECODE_ERRORS, one, sum(watch.decode_errors for watch in watches))
-            for reason, count in _sum(watch.reconnects for watch in watches).items():
+            reconnects = dict.fromkeys(RECONNECTS, 0) | _sum(watch.reconnects for watch in watches)
+            for reason, count in reconnects.items():
                 families.add(rows.WATCH_RECONNECTS, {**one, "reason": reason}, count)
             for kind, count in _sum(watch.events for watch in watches).items():
                 families.add(rows.WATCH_EVENTS, {**one, "type": kind}, count)

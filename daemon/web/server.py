@@ -31,7 +31,7 @@ from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.readers import Anyone, Authenticator, Reader, Refused, check_host
 from muster.daemon.web.schemas import Listing
 from muster.metrics.collector import Subject
-from muster.metrics.exposition import look, write
+from muster.metrics.exposition import compressed, look, write
 from muster.state.plan import Plan
 from muster.state.record import Record
 from muster.state.rules import ClockName
@@ -146,11 +146,13 @@ class HttpServer(Listener):
     async def _metrics(self, request: web.BaseRequest) -> web.Response:
         async with self._scrape:
             seen = look(self._registry)
-            accept = ",".join(request.headers.getall("Accept", []))
+            accept, encodings = (",".join(request.headers.getall(name, [])) for name in ("Accept", "Accept-Encoding"))
             body, content_type = await asyncio.to_thread(write, seen, accept)
-        response = web.Response(body=body, headers={"Content-Type": content_type})
-        response.enable_compression()
-        return response
+            headers = {"Content-Type": content_type}
+            if "gzip" in encodings.lower():
+                body = await asyncio.to_thread(compressed, body)
+                headers["Content-Encoding"] = "gzip"
+        return web.Response(body=body, headers=headers)
 
     async def _listing(
         self, reader: Reader, limit: int, after: str = "", urgent_first: bool = False

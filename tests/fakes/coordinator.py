@@ -107,11 +107,12 @@ class Call:
 
 @dataclass
 class FakeCoordinator:
-    """A coordinator of ``n`` processes on a free port of 127.0.0.1, as an async context manager."""
+    """A coordinator of ``n`` processes on a port of loopback, by default a free one, as an async context manager."""
 
     n: int
     protocol: str = "v2"
     port: int = 0
+    host: str = "127.0.0.1"
     calls: list[Call] = field(default_factory=list)
     forbidden_calls: list[str] = field(default_factory=list)
     """Requests that would crash a real coordinator, and methods that a prober must not call."""
@@ -157,7 +158,7 @@ class FakeCoordinator:
     @property
     def address(self) -> str:
         """The address on which it listens."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     async def start(self) -> None:
         """Start with a new incarnation and no registered task."""
@@ -167,7 +168,7 @@ class FakeCoordinator:
         self._changed = asyncio.Event()
         self._server = grpc.aio.server(options=(("grpc.so_reuseport", 0), *self.options), compression=self.compression)
         self._server.add_generic_rpc_handlers((_Handlers(self),))
-        self.port = self._server.add_insecure_port(f"127.0.0.1:{self.port}")
+        self.port = self._server.add_insecure_port(self.address)
         await self._server.start()
 
     async def stop(self) -> None:

@@ -103,6 +103,18 @@ async def test_metrics_are_openmetrics_for_those_who_ask(daemon: Daemon, client:
         assert b"muster_tracked_pods 4.0" in await response.read()
 
 
+async def test_a_scrape_is_compressed_for_those_who_take_it(daemon: Daemon, client: ClientSession) -> None:
+    daemon.here.append(assembling())
+    async with client.get("/metrics", headers={"Accept-Encoding": "deflate, gzip"}) as response:
+        assert response.headers["Content-Encoding"] == "gzip"
+        packed = await response.text()
+    async with client.get("/metrics", headers={"Accept-Encoding": "identity"}) as response:
+        assert "Content-Encoding" not in response.headers
+        plain = await response.text()
+    lines = [[line for line in text.splitlines() if line.startswith("muster_")] for text in (packed, plain)]
+    assert lines[0] == lines[1]
+
+
 async def test_many_scrapers_at_once_all_get_the_whole(daemon: Daemon, client: ClientSession) -> None:
     daemon.here = [replace(assembling(), plan=plan(name=f"run-{n}")) for n in range(100)]
 

@@ -1,0 +1,109 @@
+"""A scrape of a large cluster: CPU of one look at 100,000 experiments, of writing their series and of compressing them.
+
+Of them 2,000 run, each with a missing rank, a roll, clocks and a story, and must be reported whole. The others have
+finished, and have series as far as the cap on the series of a scrape allows. The peer is prometheus_client, which
+writes the same series.
+"""
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ParamSpec, TypeVar
+
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from benchmarks.gangs import gang, pod, roll, seen
+from benchmarks.measuring import ROUNDS
+from benchmarks.result import Result
+from muster.metrics.collector import ExperimentCollector, Subject
+from muster.metrics.exposition import Seen, compressed, look, write
+from muster.state.policies import deadline
+from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
+
+EXPERIMENTS, RUNNING = 100_000, 2_000
+BUDGET = 0.25
+"""Seconds."""
+SIZE, NOW = 8, 1_800_000_000.0
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+PEER = "prometheus_client.generate_latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Seconds of CPU: of the look, which holds up the event loop, of the writing, and of the compression."""
+
+    look: float
+    write: float
+    compress: float
+
+    @property
+    def total(self) -> float:
+        """Of the whole scrape."""
+        return self.look + self.write + self.compress
+
+
+def collector(running: int, finished: int) -> ExperimentCollector:
+    """The experiments of a large cluster, each with names of its own."""
+    plan = gang(SIZE)
+    stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "7/8 ranks arrived", 1, NOW)
+    story = (*(StoryLine(NOW, 0, "Started", "x") for _ in range(16)), StoryLine(NOW, 0, "Stuck", "RanksMissing: x"))
+    going = Record(
+        phase=Phase.ASSEMBLING,
+        phase_at=NOW,
+        started_at=NOW,
+        epoch_at=NOW,
+        assembling_at=NOW,
+        ending_at=NOW,
+        size=SIZE,
+        conditions=(stuck,),
+        story=story,
+    )
+    over = Record(phase=Phase.SUCCEEDED, phase_at=NOW)
+    view = seen([pod(plan, rank) for rank in range(SIZE)], roll(SIZE, NOW, absent=frozenset({5})))
+    subjects = [
+        Subject(
+            replace(plan, namespace=f"team-{n % 50}", name=f"experiment-{n:06}"), going if n < running else over, view
+        )
+        for n in range(running + finished)
+    ]
+    return ExperimentCollector(lambda: subjects, lambda: NOW + 60, deadline.ends)
+
+
+def measure(experiments: ExperimentCollector) -> tuple[Measured, bytes]:
+    """The cheapest of several scrapes, and what it gave."""
+    found, body = [], b""
+    for _ in range(ROUNDS):
+        gc.collect()
+        shown, looked = timed(look, experiments)
+        (body, _), written = timed(write, shown, "")
+        _, packed = timed(compressed, body)
+        found.append(Measured(looked, written, packed))
+    return min(found, key=lambda one: one.total), body
+
+
+def timed(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[_T, float]:
+    """What it gives, and the seconds of CPU that it took."""
+    began = time.process_time()
+    return work(*args, **kwargs), time.process_time() - began
+
+
+def run() -> list[Result]:
+    """Measure a large cluster, and one in which only the 2,000 are."""
+    many, body = measure(collector(RUNNING, EXPERIMENTS - RUNNING))
+    few, whole = measure(collector(RUNNING, 0))
+    series = sum(not line.startswith(b"#") for line in body.splitlines())
+    missing = RUNNING - whole.count(b"muster_experiment_info{")
+    theirs = Seen(list(text_string_to_metric_families(body.decode())), [])
+    _, peer = timed(generate_latest, theirs)
+    return [
+        Result.of("scrape of 100,000 experiments, CPU", many.total, "s", BUDGET),
+        Result.of("of that, on the event loop", many.look, "s"),
+        Result.of("of that, writing the series", many.write, "s", None, PEER, peer),
+        Result.of("series in that scrape", series, "series"),
+        Result.of("scrape of 2,000 running experiments, CPU", few.total, "s", BUDGET),
+        Result.of("of that, on the event loop", few.look, "s"),
+        Result.of("of 2,000 running experiments not reported whole", missing, "experiments", 0),
+    ]

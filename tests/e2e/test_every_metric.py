@@ -1,0 +1,261 @@
+"""Every row of the catalogue, asked of a real musterd over a life with all that is measured.
+
+The daemon is a process of its own, with ``--leader-elect``. The API server runs in this process, so that the test can
+be the kubelets, and can take a right away; the coordinator is a fake one on an address of loopback of its own.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from muster.api.names import API_VERSION, JAX_PORT, KIND, LABEL_EPOCH, LABEL_RANK, MANAGER, PLURAL
+from muster.api.schema.crd import custom_resource_definition
+from muster.cli.processes.child import Child, module
+from muster.cli.processes.stack import free_port
+from muster.local.apiserver import ApiError, ApiServer, WriteOptions
+from muster.local.apiserver.http.request_handler import RequestHandler
+from muster.local.apiserver.storage.options import DeleteOptions
+from muster.local.kubeconfig import write_kubeconfig
+from muster.metrics.catalogue import CATALOGUE
+from muster.metrics.exposition import OPENMETRICS
+from muster.metrics.rows.row import Type
+from tests.fakes.coordinator import FakeCoordinator
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+
+SIZE = 2
+TEAM, RUN = "default", "run"
+FAST = ("--leader-elect", "--lease-duration", "3", "--renew-deadline", "2", "--retry-period", "0.3")
+HOST = "127.83.7.19"
+Scrape = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+@dataclass
+class Life:
+    """The cluster, the daemon, and what was scraped of it."""
+
+    api: ApiServer
+    url: str
+    denied: set[tuple[str, str]] = field(default_factory=set)
+    """Method and last part of the path of requests for which musterd has no right."""
+    names: set[str] = field(default_factory=set)
+    """Of every sample that was ever scraped."""
+
+    def submit(self, name: str, **spec: Any) -> None:
+        """Create an experiment."""
+        worker = {"count": SIZE, "resources": {"cpus": 1, "ramRatio": 2}}
+        usual = {"operator": "jax", "image": "x", "command": "train", "types": {"worker": worker}, "timeout": "1h"}
+        usual["restartPolicy"] = {"backoffLimit": 3, "backoff": {"initial": "1s"}}
+        body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": {**usual, **spec}}
+        self.api.store.create(self.api.store.resource(API_VERSION, PLURAL), TEAM, body)
+
+    def pods(self, epoch: int) -> dict[int, dict[str, Any]]:
+        """The pods of an epoch by rank."""
+        found = (each.object() for each in self.api.store.list(self.api.store.resource("v1", "pods"), TEAM))
+        labelled = ((pod, pod["metadata"]["labels"]) for pod in found)
+        return {int(labels[LABEL_RANK]): pod for pod, labels in labelled if labels[LABEL_EPOCH] == str(epoch)}
+
+    def play(self, pod: dict[str, Any], **status: Any) -> None:
+        """Be the kubelet of a pod."""
+        pods = self.api.store.resource("v1", "pods")
+        name = pod["metadata"]["name"]
+        options = WriteOptions(subresource="status")
+        self.api.store.patch(pods, TEAM, name, lambda now: {**now, "status": {**now["status"], **status}}, options)
+
+    def start(self, pod: dict[str, Any]) -> None:
+        """Its program runs."""
+        state = {"name": "main", "ready": True, "restartCount": 0, "image": "x", "imageID": ""}
+        self.play(
+            pod,
+            phase="Running",
+            podIP=HOST,
+            containerStatuses=[{**state, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}],
+            conditions=[{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}],
+        )
+
+    def end(self, pod: dict[str, Any], code: int, *conditions: dict[str, str]) -> None:
+        """Its program ends."""
+        ended = {"exitCode": code, "reason": "Error" if code else "Completed"}
+        state = {"name": "main", "ready": False, "restartCount": 0, "image": "x", "imageID": ""}
+        self.play(
+            pod,
+            phase="Failed" if code else "Succeeded",
+            containerStatuses=[{**state, "state": {"terminated": ended}}],
+            conditions=[{"type": "PodScheduled", "status": "True"}, *conditions],
+        )
+
+    async def bury(self) -> None:
+        """Remove pods that are being deleted, as kubelets do."""
+        pods = self.api.store.resource("v1", "pods")
+        while True:
+            for stored in self.api.store.list(pods, TEAM):
+                meta = stored.object()["metadata"]
+                if "deletionTimestamp" in meta:
+                    self.api.store.delete(pods, TEAM, meta["name"], DeleteOptions(grace=0))
+            await asyncio.sleep(0.1)
+
+    async def launched(self, epoch: int) -> dict[int, dict[str, Any]]:
+        """The pods of an epoch, once all are there."""
+        async with asyncio.timeout(30):
+            while len(pods := self.pods(epoch)) < SIZE:  # noqa: ASYNC110 - another process makes them
+                await asyncio.sleep(0.1)
+        return pods
+
+    async def scrape(self) -> Scrape:
+        """All series."""
+        headers = {"Accept": OPENMETRICS}
+        async with aiohttp.ClientSession() as session, session.get(f"{self.url}/metrics", headers=headers) as answer:
+            text = await answer.text()
+        found = {
+            (sample.name, frozenset(sample.labels.items())): sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+        }
+        self.names |= {name for name, _ in found}
+        return found
+
+    async def until(self, holds: Callable[[Scrape], bool]) -> Scrape:
+        """Scrape until that is true."""
+        async with asyncio.timeout(40):
+            while not holds(found := await self.scrape()):  # noqa: ASYNC110 - the daemon is another process
+                await asyncio.sleep(0.2)
+        return found
+
+
+def one(found: Scrape, name: str, experiment: str = RUN, **labels: str) -> float | None:
+    """A series of an experiment."""
+    key = {"namespace": TEAM, "experiment": experiment} | labels
+    return found.get((f"muster_experiment_{name}", frozenset(key.items())))
+
+
+def total(found: Scrape, name: str, **labels: str) -> float | None:
+    """Any other series."""
+    return found.get((f"muster_{name}", frozenset(labels.items())))
+
+
+@asynccontextmanager
+async def life(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Life]:
+    """The cluster and a daemon that leads, for the duration of the block."""
+    token, port = secrets.token_urlsafe(32), free_port()
+    api = ApiServer(None, token=token)
+    here = Life(api, f"http://127.0.0.1:{port}")
+    route = RequestHandler._route  # noqa: SLF001
+
+    async def limited(self: RequestHandler, request: web.BaseRequest) -> web.StreamResponse:
+        kind = request.method, request.path.rpartition("/")[2]
+        if kind in here.denied:
+            raise ApiError(403, "Forbidden", f'{kind[1]} is forbidden: User "musterd" cannot create resource')
+        return await route(self, request)
+
+    monkeypatch.setattr(RequestHandler, "_route", limited)
+    async with AsyncExitStack() as stack:
+        kubeconfig = folder / "kubeconfig"
+        write_kubeconfig(kubeconfig, url=await api.start(), token=token)
+        stack.push_async_callback(api.stop)
+        crd = custom_resource_definition()
+        kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
+        api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
+        address = ("--http-host", "127.0.0.1", "--http-port", str(port))
+        command = module("muster.daemon.main", "--kubeconfig", str(kubeconfig), *address, *FAST)
+        daemon = await Child.start("daemon", command, folder / "daemon.log")
+        stack.push_async_callback(daemon.stop)
+        burying = asyncio.create_task(here.bury(), name="bury")
+        try:
+            async with asyncio.timeout(60), aiohttp.ClientSession() as session:
+                while True:
+                    try:
+                        async with session.get(f"{here.url}/readyz") as answer:
+                            if "leading" in await answer.text():
+                                break
+                    except aiohttp.ClientConnectionError:
+                        assert daemon.process.returncode is None
+                    await asyncio.sleep(0.1)
+            yield here
+        finally:
+            burying.cancel()
+            await asyncio.gather(burying, return_exceptions=True)
+
+
+async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with life(tmp_path, monkeypatch) as here, FakeCoordinator(SIZE, port=JAX_PORT, host=HOST) as coordinator:
+        before = await here.scrape()
+        assert total(before, "gang_restarts_total", operator="jax", reason="Error") == 0, "no counter is born later"
+        assert total(before, "disruptions_total", operator="jax", reason="PreemptionByScheduler") == 0
+
+        # Rank 1 does not arrive.
+        here.submit(RUN)
+        for pod in (await here.launched(0)).values():
+            here.start(pod)
+        coordinator.arrive(0)
+        stuck = await here.until(lambda found: one(found, "stuck") == 1)
+        assert one(stuck, "stuck_reason", reason="RanksMissing") == 1
+        assert one(stuck, "ranks_missing") == one(stuck, "ranks_missing_by_cause", cause="NotArrived") == 1
+        assert one(stuck, "coordinator_up") == one(stuck, "coordinator_state", state="serving") == 1
+        assert (one(stuck, "clock_limit_seconds", clock="total") or 0) == 3600
+        coordinator.arrive(1)
+        found = await here.until(lambda found: one(found, "phase", phase="Running") == 1)
+        assert one(found, "phase", phase="Assembling") == one(found, "stuck_reason", reason="RanksMissing") == 0
+        await here.until(lambda found: (one(found, "productive_seconds_total") or 0) > 1)
+
+        # It fails: the gang restarts. Then its node is taken.
+        here.end(here.pods(0)[1], 1)
+        await assemble(here, coordinator, 1)
+        found = await here.until(lambda found: one(found, "phase", phase="Running") == 1)
+        assert one(found, "gang_restarts_total") == 1
+        assert total(found, "gang_restarts_total", operator="jax", reason="Error") == 1
+        assert total(found, "restart_downtime_seconds_count", operator="jax") == 1
+        assert total(found, "time_to_assembled_seconds_count", operator="jax") == 2
+        assert 1 < (one(found, "productive_seconds_total") or 0) < (one(found, "wall_seconds_total") or 0)
+        preempted = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+        here.end(here.pods(1)[0], 143, preempted)
+        await assemble(here, coordinator, 2)
+        found = await here.until(lambda found: one(found, "disruptions_total") == 1)
+        assert total(found, "disruptions_total", operator="jax", reason="PreemptionByScheduler") == 1
+
+        # Another experiment is refused, because a right is missing, until it is there; a third one cannot be planned.
+        here.denied.add(("POST", "pods"))
+        here.submit("refused", types={"worker": {"count": 1, "resources": {"cpus": 1, "ramRatio": 2}}})
+        here.submit("invalid", debug={"vscode": {"enabled": True}})
+        found = await here.until(lambda found: total(found, "rights_missing", verb="create", resource="pods") == 1)
+        assert one(found, "stuck_reason", "refused", reason="RightsMissing") == 1
+        assert one(found, "ranks_missing_by_cause", "refused", cause="Refused") == 1
+        assert (total(found, "refusals_total", reason="RightsMissing") or 0) >= 3
+        here.denied.clear()
+        await here.until(lambda found: total(found, "rights_missing", verb="create", resource="pods") == 0)
+
+        # The run ends.
+        for pod in here.pods(2).values():
+            here.end(pod, 0)
+        found = await here.until(lambda found: one(found, "phase", phase="Succeeded") == 1)
+        assert one(found, "wall_seconds_total") is None, "a finished experiment keeps its info and its phase"
+        ended = {"outcome": "Succeeded", "reason": "AllMembersSucceeded"}
+        assert total(found, "outcomes_total", operator="jax", **ended) == 1
+        invalid = {"operator": "_invalid", "outcome": "Failed", "reason": "InvalidSpec"}
+        assert total(found, "outcomes_total", **invalid) == 1
+
+        expected = {row.name + ("_count" if row.type is Type.HISTOGRAM else "") for row in CATALOGUE}
+        assert expected - here.names == set(), "rows that a live daemon never exported"
+        assert {"process_cpu_seconds_total", "process_resident_memory_bytes", "python_info"} <= here.names
+        declared = {row.name for row in CATALOGUE}
+        foreign = {name for name in here.names if name.startswith("muster_")} - declared
+        assert {name.rpartition("_")[2] for name in foreign} == {"bucket", "count", "sum"}
+
+
+async def assemble(here: Life, coordinator: FakeCoordinator, epoch: int) -> None:
+    """The next epoch starts, and its members meet."""
+    pods = await here.launched(epoch)
+    await coordinator.restart()
+    for pod in pods.values():
+        here.start(pod)
+    coordinator.arrive(*range(SIZE))
