@@ -185,7 +185,7 @@ def _progress(context: Context, assembly: Assembly) -> Record:
         record = enter(record, Phase.ASSEMBLING, now, assembling_at=now)
     if record.phase is Phase.ASSEMBLING and assembly.complete:
         record = enter(record, Phase.RUNNING, now, assembled_at=now, broken_at=None)
-    progressed = disruptions.progress_at(record)
+    progressed = disruptions.progress_at(context.with_record(record))
     if progressed is not None and now >= progressed:
         record = replace(record, consecutive_disruptions=0)
     return blocked.track(context.with_record(record), assembly.obstacle)
@@ -205,7 +205,7 @@ def _wake(context: Context, assembly: Assembly, *others: float | None) -> float 
     """The next instant at which time alone changes the decision."""
     record = context.record
     ends = deadline.ends(context.plan, record).values()
-    times = [*ends, record.resume_at, disruptions.progress_at(record), assembly.look_again, *others]
+    times = [*ends, record.resume_at, disruptions.progress_at(context), assembly.look_again, *others]
     times += [refusal.retry_at(context), barrier.cut_at(context), barrier.give_up_at(context)]
     return min((at for at in times if at is not None and at > context.now), default=None)
 

@@ -15,12 +15,16 @@ the scheduler's own  no node fits a member (``Unschedulable``)                  
 ``RanksEnded``       members that met at a coordinator ended with 0 while others run on   300 s
 ===================  ===================================================================  ========
 
+A further end begins the 300 s of ``RanksEnded`` anew, for ``ENDS_FOR`` seconds after the first, and never once Stuck is
+true: it is no evidence that the others work.
+
 An obstacle is an alert and no verdict: the clocks decide. While a gate is on a pod no clock runs: the times from which
 clocks count are moved by the time in the queue when the gates are gone.
 
 A container that is started again and again (an init container in CrashLoopBackOff) is no obstacle while it runs for a
 moment. So an obstacle that was called Stuck stays for ``LINGER`` seconds after it was seen last, while the member has
-not started.
+not started. And a rank that could start at last arrives a moment later: it does not count as missing from the roll
+before ``LINGER`` seconds have passed.
 
 Kubelets alternate between reasons while they retry (ErrImagePull, ImagePullBackOff), and members may be held by
 different ones: another reason of the same kind does not start the patience anew, and so cannot flap Stuck.
@@ -34,7 +38,7 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.pod import Pod
-from muster.state.record import Blocked, Phase, Record
+from muster.state.record import Blocked, ConditionType, Phase, Record
 from muster.state.rules import Moment
 from muster.state.summary.messages import EXACT, share, why_idle
 
@@ -48,6 +52,8 @@ QUEUE_PATIENCE = 60.0
 """Seconds in which the rest of a gang must follow its first process out of a queue."""
 ENDED_PATIENCE = 300.0
 """Seconds: rank 0 may write results for minutes when the others have ended."""
+ENDS_FOR = 900.0
+"""Seconds for which further ends put Stuck off: a gang whose members end one after another is at work, so far."""
 ENDS_TOGETHER = 10.0
 """Seconds between ends that are no news: members of a gang never end in the same instant."""
 LINGER = 10.0
@@ -126,13 +132,33 @@ def track(context: Context, obstacle: Obstacle | None) -> Record:
 
 
 def _lingering(context: Context, before: Blocked) -> Blocked | None:
-    """The obstacle that is not seen now, as long as it may come back."""
-    stuck = _kind(before.reason) == "container" and context.now >= before.since + CONTAINER_PATIENCE
-    if not stuck or not context.tally.idle or not context.record.gathering:
+    """The obstacle that is not seen now, as long as it may come back or its rank may arrive."""
+    said = before.gone_at is not None or _called_stuck(context.record, before)
+    awaited = may_come_back(context) or (said and _roll_is_called(context))
+    if not context.record.gathering or not awaited:
         return None
     if before.gone_at is None:
         return replace(before, gone_at=context.now)
     return before if context.now < before.gone_at + LINGER else None
+
+
+def may_come_back(context: Context) -> bool:
+    """The obstacle was a container's, called Stuck, and its program has not started since."""
+    before = context.record.blocked
+    if before is None or _kind(before.reason) != "container" or not context.tally.idle:
+        return False
+    return context.now >= before.since + CONTAINER_PATIENCE
+
+
+def _called_stuck(record: Record, obstacle: Blocked) -> bool:
+    stuck = record.condition(ConditionType.STUCK)
+    return stuck is not None and bool(stuck.status) and stuck.reason == obstacle.reason
+
+
+def _roll_is_called(context: Context) -> bool:
+    """The coordinator has answered, and not every rank has arrived."""
+    probe = context.probe
+    return probe is not None and probe.served and probe.arrived < context.plan.size
 
 
 def lingers_until(record: Record) -> float | None:
@@ -194,7 +220,9 @@ def _ended(context: Context) -> Obstacle:
     pod = tally.members.get(ended[0]) if ended else None
     first, counts_at, standing = pod.name if pod else "", at + ENDS_TOGETHER, context.record.blocked
     if standing and standing.reason == RANKS_ENDED:  # another end begins the patience anew, not the obstacle
-        return Obstacle(RANKS_ENDED, sentence, ENDED_PATIENCE + max(0.0, counts_at - standing.since), first)
+        put_off = min(max(0.0, counts_at - standing.since), ENDS_FOR)
+        patience = ENDED_PATIENCE if _called_stuck(context.record, standing) else ENDED_PATIENCE + put_off
+        return Obstacle(RANKS_ENDED, sentence, patience, first)
     return Obstacle(RANKS_ENDED, sentence, ENDED_PATIENCE, first, counts_at)
 
 

@@ -5,7 +5,9 @@ gang gets anywhere (a node that kills its pods, a controller that deletes them) 
 So the gang waits from the second disruption in a row, as long as for counted restarts, is called stuck from the third,
 and fails after ``maxDisruptions`` of them where the spec says so.
 
-Progress ends the row: the gang was assembled and then ran for ``PROGRESS`` seconds.
+Progress ends the row: the gang was assembled and then ran for ``PROGRESS`` seconds. Where the coordinator was never
+heard in this epoch (it cannot be reached, or the program has none), nobody can say whether the gang is assembled. There
+it is progress that all programs run ``UNSEEN_PROGRESS`` seconds after the first one began.
 """
 
 from muster.state.context import Context
@@ -16,16 +18,30 @@ from muster.state.summary.messages import sentence
 PROGRESS = 300.0
 """Seconds of an assembled gang that count as progress: as long as the longest default back-off, so that a gang in a
 loop spends less time at work than it may have to wait."""
+UNSEEN_PROGRESS = 2 * PROGRESS
+"""The same where no roll can be seen. It is longer, because the last program may have begun long after the first."""
 LOOP = 3
 """Disruptions in a row from which the gang is called stuck."""
 REASON = "DisruptionLoop"
 
 
-def progress_at(record: Record) -> float | None:
+def progress_at(context: Context) -> float | None:
     """When the row of disruptions will have ended, if the gang goes on running."""
-    if not record.consecutive_disruptions or record.phase is not Phase.RUNNING or record.assembled_at is None:
+    record = context.record
+    if not record.consecutive_disruptions:
         return None
-    return record.assembled_at + PROGRESS
+    if record.phase is Phase.RUNNING and record.assembled_at is not None:
+        return record.assembled_at + PROGRESS
+    if record.phase is Phase.ASSEMBLING and record.assembling_at is not None and _runs_unseen(context):
+        return record.assembling_at + UNSEEN_PROGRESS
+    return None
+
+
+def _runs_unseen(context: Context) -> bool:
+    """All programs run, and the coordinator was not heard in this epoch."""
+    probe, roll, tally = context.probe, context.record.roll, context.tally
+    heard = (probe is not None and probe.served) or (roll is not None and roll.arrived > 0)
+    return not heard and not tally.idle and tally.working >= context.plan.together
 
 
 def exhausted(plan: Plan, record: Record) -> bool:

@@ -208,9 +208,13 @@ def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
     if alarm is None and gathered.obstacle and obstacle and due is not None and due <= context.now:
         alarm = obstacle.reason, obstacle.message
     lingers_until = blocked.lingers_until(context.record)
-    if alarm is None and lingers_until is not None and (before := _persisted_stuck(context)):
+    if alarm is None and lingers_until is not None:
         soon = [at for at in (gathered.look_again, lingers_until) if at is not None]
-        gathered, alarm = replace(gathered, look_again=min(soon)), before
+        gathered = replace(gathered, look_again=min(soon))
+        if blocked.may_come_back(context):
+            alarm = _persisted_stuck(context)
+        elif gathered.stuck and gathered.stuck[0] == RANKS_MISSING:
+            gathered = replace(gathered, stuck=None)
     alarm = alarm or disruptions.loop(context)
     if alarm is None:
         return gathered

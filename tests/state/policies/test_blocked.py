@@ -159,6 +159,63 @@ def test_a_gang_whose_programs_run_is_not_stuck_at_once() -> None:
     assert story.condition(STUCK) == (False, "NotStuck")
 
 
+def test_a_rank_that_could_start_at_last_is_not_missing_at_once() -> None:
+    story = launched()
+    story.start(0, 1, 3)
+    story.schedule(2)
+    story.set(2, **TYPO)
+    for _ in range(30):
+        story.observe_probe(0, 1, 3)
+        story.look(1)
+    assert story.condition(STUCK) == (True, "ImagePullBackOff")
+    told = len(story.told)
+    story.start(2)
+    story.observe_probe(0, 1, 3)
+    story.look(0.1)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.observe_probe(0, 1, 3)
+    story.look(2)
+    story.observe_probe(0, 1, 2, 3)
+    story.look(1)
+    assert story.told[told:] == ["NotStuck"]
+    assert story.kept.blocked is None
+
+
+def test_a_rank_that_started_at_last_and_does_not_arrive_is_missing_10_s_later() -> None:
+    story = launched()
+    story.start(0, 1, 3)
+    no_node(story, 2)
+    for _ in range(70):
+        story.observe_probe(0, 1, 3)
+        story.look(1)
+    assert story.condition(STUCK) == (True, "Unschedulable")
+    told = len(story.told)
+    story.start(2)
+    story.look(AT_ONCE)
+    assert story.last is not None
+    assert story.last.wake_at == story.now + blocked.LINGER
+    story.look(blocked.LINGER - 0.1)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.look(0.1)
+    assert story.condition(STUCK) == (True, "RanksMissing")
+    assert [line for line in story.told[told:] if "Stuck" in line] == ["NotStuck", "Stuck"]
+
+
+def test_a_node_that_came_is_not_missing_any_more_while_the_image_is_pulled() -> None:
+    story = launched()
+    story.start(0, 1, 3)
+    no_node(story, 2)
+    for _ in range(70):
+        story.observe_probe(0, 1, 3)
+        story.look(1)
+    story.schedule(2)
+    story.set(2, waiting_reason="ContainerCreating", waiting_message="")
+    story.look(AT_ONCE)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.look(blocked.LINGER)
+    assert story.condition(STUCK) == (True, "RanksMissing")
+
+
 def test_members_held_by_different_reasons_are_stuck_in_time() -> None:
     story = launched()
     story.schedule()

@@ -96,6 +96,32 @@ def test_a_coordinator_that_ended_is_called_one() -> None:
         assert f"({named})" in story.kept.message
 
 
+def test_a_further_end_does_not_clear_stuck() -> None:
+    story = running(size=12)
+    story.end(1)
+    story.look(blocked.ENDS_TOGETHER)
+    story.look(blocked.ENDED_PATIENCE)
+    assert story.condition(STUCK) == (True, "RanksEnded")
+    for rank in range(2, 8):
+        story.end(rank)
+        story.look(60)
+        assert story.condition(STUCK) == (True, "RanksEnded")
+    assert (story.told.count("Stuck"), story.told.count("NotStuck")) == (1, 0)
+
+
+def test_ends_one_after_another_put_stuck_off_for_15_minutes_and_not_for_ever() -> None:
+    story = running(size=12)
+    story.end(0)
+    story.look(blocked.ENDS_TOGETHER)
+    began = story.now
+    for rank in range(1, 7):
+        story.look(blocked.ENDED_PATIENCE - blocked.ENDS_TOGETHER - 1)
+        assert (story.condition(STUCK)[0]) == (story.now >= began + blocked.ENDS_FOR + blocked.ENDED_PATIENCE)
+        story.end(rank)
+        story.look(blocked.ENDS_TOGETHER)
+    assert story.condition(STUCK) == (True, "RanksEnded")
+
+
 def test_uneven_ends_that_resolve_in_time_are_not_stuck() -> None:
     story = running()
     for rank in range(4):

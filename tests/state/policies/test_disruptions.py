@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from muster.state.context import Context
 from muster.state.plan import Plan
 from muster.state.policies import disruptions
 from muster.state.record import ConditionType, Phase
 from muster.state.rules import Backoff
+from muster.state.view.view import View
 from tests.builders import NOW, plan, record
 from tests.state.story import Story
 
@@ -58,6 +60,36 @@ def test_a_short_run_is_no_progress() -> None:
     disrupt(story)
     work(story, disruptions.PROGRESS - 1)
     assert disrupt(story) == 5
+
+
+def test_a_gang_whose_roll_cannot_be_seen_makes_progress_when_its_programs_go_on_running() -> None:
+    story = Story(RUN)
+    disrupt(story)
+    disrupt(story)
+    story.launch()
+    story.start()
+    story.look()
+    assert story.kept.phase is Phase.ASSEMBLING
+    story.look(disruptions.UNSEEN_PROGRESS - 1)
+    assert story.kept.consecutive_disruptions == 2
+    assert story.last is not None
+    assert story.last.wake_at == story.now + 1
+    story.look(1)
+    assert story.kept.consecutive_disruptions == 0
+
+
+def test_a_gang_that_waits_for_a_rank_makes_no_progress() -> None:
+    for arrived in (True, False):
+        story = Story(RUN)
+        disrupt(story)
+        disrupt(story)
+        story.launch()
+        story.start(*(range(4) if arrived else range(3)))
+        if arrived:
+            story.observe_probe(0, 1, 2)
+        story.look()
+        story.look(2 * disruptions.UNSEEN_PROGRESS)
+        assert story.kept.consecutive_disruptions == 2
 
 
 def test_progress_that_no_daemon_saw_counts() -> None:
@@ -132,4 +164,4 @@ def test_the_limit_counts_disruptions_in_a_row(most: int | None, so_far: int, ex
     ],
 )
 def test_only_an_assembled_gang_makes_progress(facts: dict[str, object]) -> None:
-    assert disruptions.progress_at(record(**facts)) is None
+    assert disruptions.progress_at(Context(RUN, record(**facts), View(), NOW)) is None
