@@ -6,6 +6,7 @@
 from muster.client.client import Client
 from muster.client.errors import LogsGone, NoCluster, NoSuchExperiment, NoSuchRank, NotInstalled, Vanished, WaitTimeout
 from muster.client.explanation import EventSummary, Explanation
+from muster.client.last_lines import LastLine
 from muster.client.loglines import LogLine, LogNote
 from muster.client.member import Member
 from muster.client.snapshot import ExperimentChange, Outcome, Snapshot
@@ -16,6 +17,7 @@ __all__ = [
     "EventSummary",
     "ExperimentChange",
     "Explanation",
+    "LastLine",
     "LogLine",
     "LogNote",
     "LogsGone",

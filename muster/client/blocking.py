@@ -79,6 +79,7 @@ class BlockingClient:
     wait = _blocking(Client.wait)
     members = _blocking(Client.members)
     watch_members = _stepping(Client.watch_members)
+    last_lines = _blocking(Client.last_lines)
     events = _blocking(Client.events)
     explain = _blocking(Client.explain)
     logs = _stepping(Client.logs)

@@ -17,12 +17,13 @@ from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from muster.api.errors import AlreadyExists, ApiError, Conflict, Forbidden
+from muster.api.errors import AlreadyExists, ApiError, Conflict
 from muster.api.manifest.load import AICHOR, Loaded, experiment_object, load_manifest
 from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
 from muster.client.cluster_choice import connect
-from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first
+from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first, readable
 from muster.client.follow import FollowedLog
+from muster.client.last_lines import LastLine, read_last_lines
 from muster.client.loglines import LogLine
 from muster.client.logs import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.member import Member, MemberChange, member_of, members_of
@@ -189,33 +190,40 @@ class Client:
             async for change in stream:
                 yield MemberChange(change.kind, member_of(change.object))
 
+    async def last_lines(self, name: str, *, namespace: str | None = None) -> Sequence[LastLine]:
+        """What each rank of the latest epoch logged last, and when, by rank; after the end, what it did until then."""
+        experiment = await self.get(name, namespace=namespace)
+        return await read_last_lines(self.resources, experiment, await self._members(experiment))
+
     async def events(self, name: str, *, namespace: str | None = None) -> Sequence[EventSummary]:
         """The Kubernetes Events about one experiment, oldest first; they are kept for about an hour."""
         chosen = {"fieldSelector": f"involvedObject.kind={KIND},involvedObject.name={name}"}
         events = await self.resources.list(core(namespace or self.namespace, "events"), chosen)
         return list(oldest_first(event_summary(event) for event in events))
 
-    async def explain(self, name: str, *, namespace: str | None = None) -> Explanation:
+    async def explain(self, name: str, *, last_lines: bool = False, namespace: str | None = None) -> Explanation:
         """What an experiment waits for, its members and its Events.
 
-        Pods and Events that may not be read are left out, and named in ``unreadable``.
+        With ``last_lines`` also what each rank logged last. Pods, Events and logs that may not be read are left out,
+        and named in ``unreadable``.
         """
         experiment = await self.get(name, namespace=namespace)
-        members: Sequence[Member] = ()
-        events: Sequence[EventSummary] = ()
         unreadable: list[str] = []
-        try:
-            members = await self._members(experiment)
-        except Forbidden as error:
-            unreadable.append(error.message)
-        members_read = not unreadable
-        try:
-            events = await self.events(name, namespace=namespace)
-        except Forbidden as error:
-            unreadable.append(error.message)
-        except ApiError:  # Events are kept for an hour only; an explanation does without them
-            pass
-        return Explanation(experiment, tuple(members), tuple(events), tuple(unreadable), members_read)
+        members = await readable(self._members(experiment), unreadable)
+        lines: Sequence[LastLine] | None = ()
+        if last_lines:
+            lines = await readable(read_last_lines(self.resources, experiment, members or ()), unreadable)
+        events: Sequence[EventSummary] | None = ()
+        with contextlib.suppress(ApiError):  # Events are kept for an hour only; an explanation does without them
+            events = await readable(self.events(name, namespace=namespace), unreadable)
+        return Explanation(
+            experiment,
+            tuple(members or ()),
+            tuple(events or ()),
+            tuple(unreadable),
+            members_read=members is not None,
+            last_lines=tuple(lines or ()),
+        )
 
     async def logs(
         self,

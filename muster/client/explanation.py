@@ -1,11 +1,16 @@
 """What an experiment waits for, with its members and its Events."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+from muster.api.errors import Forbidden
+from muster.client.last_lines import LastLine
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 from muster.kube.unstructured import Json, mapping, moment, text, whole
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,8 @@ class Explanation:
     """What the caller may not read, in the API server's words: ``pods is forbidden: …``."""
     members_read: bool = True
     """The pods could be read; without them ``members`` is empty whatever runs."""
+    last_lines: tuple[LastLine, ...] = ()
+    """What each rank logged last, where that was asked for and may be read."""
 
     @property
     def waits_for(self) -> str:
@@ -39,6 +46,15 @@ class Explanation:
         if not self.experiment.phase:
             return "musterd to process it: is the daemon running on this cluster?"
         return self.experiment.message or self.experiment.reason or self.experiment.phase
+
+
+async def readable(reading: Awaitable[Sequence[T]], unreadable: list[str]) -> Sequence[T] | None:
+    """What was read; None where the caller may not read it: then the refusal is added to ``unreadable``."""
+    try:
+        return await reading
+    except Forbidden as error:
+        unreadable.append(error.message)
+        return None
 
 
 def event_summary(event: Json) -> EventSummary:

@@ -47,14 +47,20 @@ class LogNote:
 
 @dataclass(frozen=True, slots=True)
 class LogStart:
-    """Where to begin: with the latest ``tail`` lines, with those since a moment or the last so many seconds."""
+    """Where to begin: with the latest ``tail`` lines, with those since a moment or the last so many seconds.
+
+    ``most_bytes`` ends what is read of the log, in the middle of a line if need be.
+    """
 
     tail: int | None = None
     since: float | datetime | None = None
+    most_bytes: int | None = None
 
     def params(self) -> dict[str, str]:
         """Query parameters (core/v1 PodLogOptions). Seconds are counted back by the node's own clock."""
         found = {} if self.tail is None else {"tailLines": str(self.tail)}
+        if self.most_bytes is not None:
+            found["limitBytes"] = str(self.most_bytes)
         match self.since:
             case None:
                 pass

@@ -73,8 +73,14 @@ def _alerts_only(clock: ClockRule) -> bool:
 def sentence(context: Context, clock: ClockRule) -> str:
     """What has not happened, and within which time."""
     text = f"{clock.sentence.format_map(_Placeholders(context))} within {clock.after:g} s"
-    ends = of_ends(context) if clock.name is ClockName.TOTAL else ""
+    ends = of_ends(context) if _names_ends(context, clock) else ""
     return f"{text}: {ends}" if ends else text
+
+
+def _names_ends(context: Context, clock: ClockRule) -> bool:
+    """Whether ended ranks belong into the sentence: a roll call names those that it misses itself."""
+    served = context.probe is not None and context.probe.served
+    return clock.name is ClockName.TOTAL or (clock.name is ClockName.ASSEMBLY and not served)
 
 
 class _Placeholders(dict[str, object]):

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from muster.cli.main import muster
-from tests.client.localserver import LocalServer, local_server
+from tests.client.localserver import MANIFEST, LocalServer, local_server
 
 Call = Callable[..., Result]
 
@@ -38,3 +38,13 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalSer
     with local_server(tmp_path) as running:
         monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))
         yield running
+
+
+@pytest.fixture
+def mine(call: Call, server: LocalServer, tmp_path: Path) -> str:
+    """A submitted experiment."""
+    file = tmp_path / "train.yaml"
+    file.write_text(MANIFEST)
+    result = call("submit", file, "--name", "mine")
+    assert (result.exit_code, result.stdout) == (0, "mine\n")
+    return "mine"

@@ -216,3 +216,23 @@ async def test_other_failures_are_restarted(run: Run) -> None:
     await run.status(phase="Succeeded", epoch=1, restarts=1, message="all 2 members succeeded")
     assert (await run.last()).outcome == "Succeeded"
     assert not (await run.client.get("mine")).raw["spec"].get("cancel")
+
+
+async def test_after_a_deadline_the_last_line_of_each_rank_is_shown(run: Run) -> None:
+    await run.start()
+    await run.status(phase="Failed", reason="DeadlineExceeded", message="the experiment did not finish within 60 s")
+    for rank in (0, 1):
+        await run.end(rank)
+    assert (await run.last()).outcome == "Deadline"
+    heading, *shown = await run.follower.last_lines()
+    assert heading == "last line of each rank:"
+    assert len(shown) == 1, "both say the same"
+    assert shown[0].startswith("  ranks 0-1  ")
+    assert shown[0].endswith("(exit code 0)  saved")
+
+
+async def test_after_another_end_no_last_lines_are_read(run: Run) -> None:
+    await run.start()
+    await run.status(phase="Succeeded", message="all 2 members succeeded")
+    await run.last()
+    assert await run.follower.last_lines() == []

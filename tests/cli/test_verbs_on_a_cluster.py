@@ -6,21 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.cli.conftest import Call
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
-
-
-@pytest.fixture
-def mine(call: Call, server: LocalServer, tmp_path: Path) -> str:
-    """A submitted experiment."""
-    file = tmp_path / "train.yaml"
-    file.write_text(MANIFEST)
-    result = call("submit", file, "--name", "mine")
-    assert (result.exit_code, result.stdout) == (0, "mine\n")
-    return "mine"
 
 
 def soon(work: Callable[[], object], seconds: float = 0.3) -> None:

@@ -10,6 +10,7 @@ from muster.api.status import Cause
 from muster.api.values.printable import printable
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
+from muster.cli.terminal.last_lines import rows
 from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
 from muster.client import Explanation
@@ -22,11 +23,11 @@ from muster.state.summary.messages import sentence
 @output_option()
 @cluster_options
 def explain(chosen: ClusterChoice, name: str, output: str | None) -> None:
-    """Show what NAME waits for, why it restarted or ended, and what happened when."""
+    """Show what NAME waits for, why it restarted or ended, what each rank logged last, and what happened when."""
 
     async def run() -> Explanation:
         async with chosen.client() as client:
-            return await client.explain(name, namespace=chosen.namespace)
+            return await client.explain(name, last_lines=True, namespace=chosen.namespace)
 
     found = asyncio.run(run())
     if output is not None:
@@ -47,6 +48,7 @@ def document(found: Explanation) -> dict[str, object]:
         "status": mapping(seen.raw.get("status")),
         "members": found.members if found.members_read else None,
         "unreadable": found.unreadable,
+        "lastLines": found.last_lines,
         "events": found.events,
     }
 
@@ -55,6 +57,10 @@ def lines(found: Explanation, now: float) -> Iterator[str]:
     """The explanation for people."""
     status = found.experiment.status
     yield from tree(found, now)
+    if found.last_lines:
+        yield ""
+        yield "Last line of each rank:"
+        yield from (f"  {line}" for line in rows(found.last_lines, now, status.finished_at))
     if status.coordinator:
         yield ""
         yield f"Coordinator: {printable(status.coordinator)}"

@@ -110,6 +110,8 @@ async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, 
                 last = await follower.to_the_end(interrupts)
             for line in follower.traceback():
                 say(line)
+            for line in await follower.last_lines():
+                say(line)
             say(follower.outcome())
         return INTERRUPTED if interrupts.count else status_of(last)
 

@@ -19,6 +19,7 @@ from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.tracebacks import Tracebacks
 from muster.cli.terminal.colours import plain
 from muster.cli.terminal.display import Display
+from muster.cli.terminal.last_lines import rows
 from muster.cli.terminal.rollcall import fetch_roll
 from muster.client import Client, NoSuchExperiment, Snapshot, Vanished
 
@@ -131,6 +132,17 @@ class RunFollower:
         cause = self._cause if self._cause is not None and self._cause.epoch == self._epoch else None
         rank, lines = self._tracebacks.of(cause.rank if cause is not None else None)
         return [f"the traceback of rank {rank} was:", *(f"  {printable(line)}" for line in lines)] if lines else []
+
+    async def last_lines(self) -> list[str]:
+        """After a deadline: what each rank logged last, and how long ago. What it waited for is among them."""
+        if self._seen.outcome != "Deadline":
+            return []
+        try:
+            found = await self._client.last_lines(self._seen.name, namespace=self._seen.namespace)
+        except MusterError as error:
+            return [plain(f"the last lines cannot be read: {error}")]
+        shown = rows(found, time.time(), self._seen.status.finished_at)
+        return ["last line of each rank:", *(f"  {row}" for row in shown)] if found else []
 
     @property
     def _graceful(self) -> bool:

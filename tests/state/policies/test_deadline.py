@@ -192,3 +192,14 @@ def test_the_deadline_names_the_ranks_that_ended_and_those_that_did_not() -> Non
         "the experiment did not finish within 60 s: ranks 0-2,4 ended with exit code 0, "
         f"ranks 3 ({here[0]}, Running), 5 ({here[1]}, Running) did not"
     )
+
+
+def test_the_assembly_deadline_names_ended_ranks_where_no_roll_call_does() -> None:
+    story = Story(plan(size=3, clocks={ClockName.ASSEMBLY: Clock(60, ClockAction.FAIL)}))
+    story.launch()
+    story.start()
+    story.look()
+    story.end(1)
+    story.look(60)
+    assert story.kept.reason == "AssemblyDeadlineExceeded"
+    assert "within 60 s: rank 1 ended with exit code 0, ranks 0 (" in story.kept.message

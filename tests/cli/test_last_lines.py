@@ -1,0 +1,65 @@
+"""Ranks that log the same share a row; the one that has been silent the longest comes first."""
+
+import json
+
+from muster.cli.terminal.last_lines import ROWS, rows
+from muster.client import LastLine
+from tests.cli.conftest import Call
+from tests.client.localserver import LocalServer, ended, labels, running
+
+NOW = 1_000.0
+
+
+def line(rank: int, text: str, ago: float | None = 5.0, code: int | None = None, unread: str = "") -> LastLine:
+    return LastLine(rank, f"p{rank}", code, None if ago is None else NOW - ago, text, unread)
+
+
+def test_lines_that_differ_in_numbers_share_a_row() -> None:
+    steps = [line(rank, f"step {100 + rank} loss 0.{rank}", 2.0 + rank) for rank in (0, 1, 2, 4, 5)]
+    assert rows([*steps, line(3, "reading shard 12 of 64", 2_400.0)], NOW) == [
+        "rank 3         40m ago       reading shard 12 of 64",
+        "ranks 0-2,4-5  2s to 7s ago  step 105 loss 0.5",
+    ]
+
+
+def test_ended_ranks_silent_ranks_and_unreadable_logs_have_rows_of_their_own() -> None:
+    found = [line(0, "done"), line(1, "done", code=0), line(2, "", None), line(3, "", None, unread="no route to host")]
+    assert rows(found, NOW) == [
+        "rank 2  -       nothing was logged",
+        "rank 3  -       the log cannot be read: no route to host",
+        "rank 0  5s ago  done",
+        "rank 1  5s ago  (exit code 0)  done",
+    ]
+
+
+def test_a_large_gang_takes_few_rows() -> None:
+    found = [line(rank, "step", 1.0) for rank in range(0, 1000, 2)]
+    assert rows(found, NOW) == ["ranks 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,… (500)  1s ago  step"]
+    words = [line(rank, "abcdefghijklmnop"[rank] * 3, float(rank)) for rank in range(ROWS + 3)]
+    shown = rows(words, NOW)
+    assert len(shown) == ROWS + 1
+    assert shown[0].startswith(f"rank {ROWS + 2} ")
+    assert shown[-1] == "and 3 more ranks, which logged later"
+
+
+def test_a_line_of_the_future_is_of_now() -> None:
+    assert rows([line(0, "step", -30.0)], NOW) == ["rank 0  0s ago  step"]
+
+
+def test_after_the_end_ages_count_to_the_end() -> None:
+    assert rows([line(0, "step", 100.0)], NOW, NOW - 60) == ["rank 0  40s before the end  step"]
+
+
+def test_explain_shows_the_last_line_of_each_rank(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, phase="Running", message="2/2 ranks arrived")
+    for rank, status in ((0, running()), (1, ended(0))):
+        server.pod(f"pod-{rank}", labels(mine, rank), **status)
+        server.print(f"pod-{rank}", "one", f"last of {rank}", ends=True)
+    shown = call("explain", mine).stdout
+    heading = shown.index("Last line of each rank:")
+    assert heading < shown.index("last of 0") < shown.index("(exit code 0)  last of 1")
+    lines = json.loads(call("explain", mine, "-o", "json").stdout)["lastLines"]
+    assert [(each["rank"], each["exit_code"], each["text"]) for each in lines] == [
+        (0, None, "last of 0"),
+        (1, 0, "last of 1"),
+    ]
