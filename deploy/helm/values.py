@@ -69,7 +69,7 @@ class Rbac(Strict):
     reviews: bool = Field(
         True,
         description="let musterd ask whose token a reader sends and what that reader may see (a ClusterRole); without "
-        "it nobody can read the page or the metrics",
+        "it the page and the metrics cannot be read",
     )
     user_roles: bool = Field(
         True,

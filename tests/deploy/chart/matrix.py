@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from deploy.helm.copies import CHART
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -44,8 +42,7 @@ DEFAULT = frozenset(
         "ServiceAccount",
     }
 )
-DASHBOARDS = tuple(sorted((CHART / "files/dashboards").glob("*.json")))
-MONITORING = frozenset({"ServiceMonitor", "PrometheusRule", *(["ConfigMap"] if DASHBOARDS else [])})
+MONITORING = frozenset({"ServiceMonitor", "PrometheusRule", "ConfigMap"})
 
 MATRIX = {
     "default": Case(),
@@ -100,7 +97,7 @@ MATRIX = {
             'extraVolumes=[{"name":"ca","configMap":{"name":"ca"}}]',
             'extraVolumeMounts=[{"name":"ca","mountPath":"/etc/ca","readOnly":true}]',
             'networkPolicy.egress=[{"ports":[{"protocol":"TCP","port":3128}]}]',
-            'resources={"requests":{"cpu":"1","memory":"1Gi"}}',
+            'resources={"requests":{"cpu":"1","memory":"256Mi"}}',
         ),
     ),
 }

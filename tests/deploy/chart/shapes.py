@@ -32,6 +32,8 @@ MODELS = {
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): "V1CustomResourceDefinition",
 }
 """Every kind of the chart but those of the Prometheus operator, whose shapes ``monitoring`` has."""
+REMOVED = {("V1DeploymentStrategy", "rollingUpdate")}
+"""Fields in which null has a meaning: nothing may be left of what the API server has set."""
 
 
 def problems(obj: Object) -> list[str]:
@@ -72,9 +74,9 @@ def _fields(value: Any, model: Any, kind: str, path: str) -> Iterator[str]:
     for key, each in value.items():
         if key not in names:
             yield f"{path}.{key}: {kind} has no such field"
-        elif each is None:
+        elif each is None and (kind, key) not in REMOVED:
             yield f"{path}.{key}: null"
-        else:
+        elif each is not None:
             yield from _check(each, model.openapi_types[names[key]], f"{path}.{key}")
 
 

@@ -1,11 +1,13 @@
 """Values that do not exist, or that musterd would refuse, are refused by Helm with a text that names them."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-from deploy.helm.manifests import RenderFailed, render
+from deploy.helm.copies import CHART
+from deploy.helm.manifests import KUBERNETES, SYSTEM, RenderFailed, render
 from muster.daemon.settings import Settings
 
 pytestmark = pytest.mark.timeout(1200)
@@ -74,3 +76,16 @@ def test_times_of_the_lease_are_refused_where_musterd_would_not_start(
     except RenderFailed:
         renders = False
     assert renders is starts
+
+
+def test_helm_lint_has_nothing_to_warn_of(helm: Path) -> None:
+    done = subprocess.run([helm, "lint", "--strict", "--quiet", CHART], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_packaged_chart_has_the_files_that_its_templates_read(helm: Path, tmp_path: Path) -> None:
+    subprocess.run([helm, "package", CHART, "--destination", tmp_path], capture_output=True, text=True, check=True)
+    (archive,) = tmp_path.glob("*.tgz")
+    command = [str(helm), "template", "muster", str(archive), "--namespace", SYSTEM, "--kube-version", KUBERNETES]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == render(helm)
