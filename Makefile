@@ -81,7 +81,7 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m deploy.grafana
 	@$(BIN)/python -m deploy.helm
 
-pictures: $(READY) ## Draw the dashboards into docs/images from live data (five minutes, needs Prometheus)
+pictures: $(READY) ## Draw the dashboards into docs/images from live data (three minutes, needs Prometheus)
 	@$(BIN)/python -m tests.deploy.grafana.pictures
 
 clean: ## Remove the virtual environment and everything generated outside git

@@ -125,7 +125,7 @@ NOW = Row(
         single(
             Head(
                 number=7,
-                title="Goodput since the start",
+                title="Goodput so far",
                 description="Time in which all ranks were there and running, divided by the time since the start "
                 "(suspended time left out).",
                 width=3,

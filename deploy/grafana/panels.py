@@ -150,6 +150,8 @@ def listing(
     )
     for column in columns:
         properties = [model.DynamicConfigValue("unit", column.unit)]
+        if column.decimals is not None:
+            properties.append(model.DynamicConfigValue("decimals", column.decimals))
         if column.steps:
             properties += [
                 model.DynamicConfigValue("thresholds", thresholds(column.steps).build()),

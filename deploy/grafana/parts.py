@@ -64,6 +64,7 @@ class Column:
     expr: str
     unit: str = "none"
     steps: Steps | None = None
+    decimals: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

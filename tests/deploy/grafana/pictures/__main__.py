@@ -54,6 +54,14 @@ def drawn(dashboard: Dashboard, answers: Mapping[int, list[Answer]], title: str,
     return tag("svg", body, xmlns="http://www.w3.org/2000/svg", font_family=FONT, **size) + "\n"
 
 
+def files(dashboard: Dashboard) -> list[tuple[str, Path]]:
+    """The pictures of a dashboard, each with its experiment (empty where all are shown)."""
+    name, experiments = dashboard.path.stem, SHOWN.get(dashboard.path.stem)
+    if experiments is None:
+        return [("", IMAGES / f"{name}.svg")]
+    return [(experiment, IMAGES / f"{name}-{experiment}.svg") for experiment in experiments]
+
+
 async def picture(here: World, dashboard: Dashboard, experiment: str, until: float) -> str:
     """Ask and draw; ``experiment`` is empty for a dashboard that shows them all."""
     every = await choices(here.server, dashboard)
@@ -72,8 +80,7 @@ async def main(seconds: float) -> None:
             await asyncio.sleep(seconds)
             until = time.time()
             for dashboard in dashboards():
-                for experiment in SHOWN.get(dashboard.path.stem, ("",)):
-                    file = IMAGES / f"{dashboard.path.stem}{'-' * bool(experiment)}{experiment}.svg"
+                for experiment, file in files(dashboard):
                     text = await picture(here, dashboard, experiment, until)
                     await asyncio.to_thread(file.write_text, text, "utf-8")
                     sys.stdout.write(f"{file.relative_to(ROOT)}  {len(text) / 1000:.0f} kB\n")

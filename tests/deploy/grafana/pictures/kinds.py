@@ -187,7 +187,9 @@ def _fixed(panel: Panel, name: str) -> str | None:
 def _cell(panel: Panel, heading: str, value: float) -> tuple[str, str]:
     found = _properties(panel, heading)
     steps = found.get("thresholds")
-    return written(value, found.get("unit", "none")), threshold(steps["steps"], value) if steps else INK
+    return written(value, found.get("unit", "none"), found.get("decimals")), threshold(
+        steps["steps"], value
+    ) if steps else INK
 
 
 def _lines(panel: Panel, answers: Sequence[Answer]) -> list[Line]:
