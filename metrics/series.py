@@ -156,6 +156,9 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
         text.add(rows.RANKS_EXPECTED, plan.size)
         if roll is not None:
             _ranks(text, *roll)
+            named = probe.missing if probe is not None else record.roll.missing if record.roll else ()
+            if named and roll[1]:
+                text.add(rows.FIRST_MISSING_RANK, named[0])
     text.add(rows.MEMBERS_READY, ready)
     text.add(rows.EPOCH, record.epoch)
     if probe is not None:

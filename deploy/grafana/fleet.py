@@ -125,6 +125,7 @@ NOW = Row(
                     ((None, YELLOW), (300, ORANGE), (1800, RED)),
                 ),
                 Column("ranks missing", _of_stuck(each("muster_experiment_ranks_missing", CHOSEN)), "short"),
+                Column("the first", _of_stuck(each("muster_experiment_first_missing_rank", CHOSEN)), "short"),
             ],
             labels=(*NAMES, "reason"),
             empty="No experiment is stuck.",

@@ -34,6 +34,12 @@ RANKS_MISSING_BY_CAUSE = Metric(
     "The missing ranks by what keeps them, as far as their pods show it; their sum is muster_experiment_ranks_missing.",
     (*ONE, "cause"),
 )
+FIRST_MISSING_RANK = Metric(
+    "muster_experiment_first_missing_rank",
+    Type.GAUGE,
+    "The lowest rank that has not registered with the coordinator. Absent if none is, or no coordinator can say.",
+    ONE,
+)
 MEMBERS_READY = Metric("muster_experiment_members_ready", Type.GAUGE, "Pods of this epoch that are ready.", ONE)
 EPOCH = Metric(
     "muster_experiment_epoch", Type.GAUGE, "The life of the gang: 0, and one more with every gang restart.", ONE
@@ -134,6 +140,7 @@ ROWS = (
     RANKS_ARRIVED,
     RANKS_MISSING,
     RANKS_MISSING_BY_CAUSE,
+    FIRST_MISSING_RANK,
     MEMBERS_READY,
     EPOCH,
     COORDINATOR_UP,

@@ -77,7 +77,7 @@ def everything() -> Instruments:
     clocks = {ClockName.TOTAL: Clock(600, ClockAction.FAIL)}
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "", 1, NOW)
     now = record(phase=Phase.ASSEMBLING, started_at=NOW, conditions=(stuck,))
-    subject = Subject(plan(clocks=clocks), now, view(pod(), heard=answer(*[RankState.ARRIVED] * 4)))
+    subject = Subject(plan(clocks=clocks), now, view(pod(), heard=answer(*[RankState.ARRIVED] * 3, RankState.MISSING)))
     instruments.registry.register(ExperimentCollector(lambda: [subject], lambda: NOW, ends))
     instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW, lambda: {"identity": 1}))
     instruments.registry.register(LeadershipCollector(Leader()))

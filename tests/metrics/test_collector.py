@@ -67,6 +67,7 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
     assert gauge("info", operator="jax") == 1
     assert {phase: gauge("phase", phase=phase) for phase in Phase} == dict.fromkeys(Phase, 0) | {Phase.ASSEMBLING: 1}
     assert (gauge("ranks_expected"), gauge("ranks_arrived"), gauge("ranks_missing")) == (4, 3, 1)
+    assert gauge("first_missing_rank") == 2
     assert gauge("members_ready") == 3  # the pod of an older epoch is none of this gang
     assert gauge("epoch") == 2
     assert gauge("coordinator_up") == 1
@@ -155,6 +156,13 @@ def test_an_answer_for_rank_0_only_exports_no_arrival_counts() -> None:
     found = scrape([Subject(plan(), record(phase=Phase.ASSEMBLING), view(heard=heard))])
     assert "ranks_expected" in names(found)
     assert not {"ranks_arrived", "ranks_missing"} & names(found)
+
+
+def test_the_first_missing_rank_is_the_records_until_this_daemon_has_asked() -> None:
+    said = record(phase=Phase.ASSEMBLING, roll=RollCall(expected=4, arrived=2, missing=(1, 3)))
+    assert value(scrape([Subject(plan(), said, view())]), "muster_experiment_first_missing_rank", ONE) == 1
+    complete = view(heard=answer(ARRIVED, ARRIVED, ARRIVED, ARRIVED))
+    assert "first_missing_rank" not in names(scrape([Subject(plan(), said, complete)]))
 
 
 def test_more_ranks_than_members_never_make_a_negative_count() -> None:

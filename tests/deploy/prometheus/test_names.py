@@ -33,15 +33,7 @@ def exported() -> Iterator[tuple[str, set[str]]]:
             yield from ((f"{row.name}{suffix}", {*row.labels, "le"}) for suffix in ("_bucket", "_sum", "_count"))
 
 
-AWAITED = {
-    "muster_experiment_first_missing_rank": {"namespace", "experiment"},
-    "muster_experiment_wall_seconds_total": {"namespace", "experiment"},
-    "muster_experiment_productive_seconds_total": {"namespace", "experiment"},
-    "muster_time_to_assembled_seconds": set(),
-    "muster_time_to_assembled_seconds_bucket": {"operator", "le"},
-    "muster_restart_downtime_seconds_bucket": {"operator", "le"},
-}
-LABELS = AWAITED | dict(exported())
+LABELS = dict(exported())
 
 
 def texts(rule: Alert | Recording) -> str:
