@@ -187,9 +187,10 @@ def _queued(context: Context) -> Obstacle:
     pod = next(iter(tally.gated.values()))
     gates = f"gated by {pod.waiting_message} (SchedulingGated)" if pod.waiting_message else "SchedulingGated"
     count = f"queued: {len(tally.gated)}/{size} pods are {gates}"
-    if not tally.started:
+    running = tally.working - len(tally.idle)  # members that have ended, as in a sequential group, are not half a gang
+    if not running:
         return Obstacle(QUEUED, count, inf, pod.name)
-    sentence = f"{count} while {tally.started} run; first: rank {pod.rank} ({pod.name})"
+    sentence = f"{count} while {running} run; first: rank {pod.rank} ({pod.name})"
     return Obstacle(PARTLY_QUEUED, sentence, QUEUE_PATIENCE, pod.name, context.record.assembling_at or context.now)
 
 

@@ -9,28 +9,72 @@ import sys
 from collections.abc import Iterator
 
 ACTORS: dict[str, tuple[str, ...]] = {
-    "program that fails, or a gang that aborts": ("member-fails", "coordinator-fails", "two-fail", "fails-again"),
-    "rank that never arrives, coordinator that never serves": ("never-arrives-alerts", "coordinator-never-serves"),
+    "program that runs, or is still starting": ("happy", "side-by-side", "coordinator-first", "total-passes"),
+    "program that fails, or a gang that aborts": (
+        "member-fails",
+        "coordinator-fails",
+        "two-fail",
+        "fails-again",
+        "crashes-at-start",
+        "gives-up",
+    ),
+    "rank that never arrives, coordinator that never serves": (
+        "never-arrives-alerts",
+        "never-arrives-fails",
+        "never-arrives-restarts",
+        "coordinator-never-serves",
+    ),
     "coordinator or readiness that comes and goes": (
         "coordinator-flaps",
         "coordinator-comes-and-goes",
         "readiness-flaps",
     ),
     "ranks that end at different times": ("uneven-ends",),
-    "survivors that hang or ignore SIGTERM": ("survivors-hang",),
-    "scheduler: no node, preemption, again and again": ("unschedulable-restarts", "preempted", "preempted-again"),
+    "survivors that hang, ignore SIGTERM, or cannot be killed": ("survivors-hang", "unkillable"),
+    "scheduler: no node, preemption, again and again": (
+        "unschedulable-restarts",
+        "unschedulable-fails",
+        "preempted",
+        "preempted-again",
+        "preempted-to-the-limit",
+    ),
     "queue that gates pods": ("gated",),
     "kubelet: image late or not pulled": ("slow-image", "image-not-pulled"),
     "node that is lost": ("node-lost", "node-lost-blocks", "node-lost-for-ever"),
     "pod garbage collection, node scale-down": ("finished-pod-collected", "every-pod-collected"),
-    "injected containers": ("sidecar-runs-on", "sidecar-fails"),
-    "webhook that is down, times out or denies; quota": ("webhook-down", "webhook-times-out", "quota-exceeded"),
-    "tenants of other namespaces": ("same-name", "noisy-neighbours"),
-    "users who forge pods": ("forged-success", "forged-failure", "forged-survivor", "forged-rank"),
-    "finalizers of other controllers": ("finalizer-on-pod", "finalizer-on-experiment"),
-    "users who suspend, cancel, edit, delete": ("suspended", "cancelled", "edited", "deleted", "stranger"),
-    "wall clock that steps, leaders whose clocks differ": ("clock-step", "clock-skew"),
-    "daemon that is killed, or takes over": ("crash", "two-crashes", "stale", "late-write"),
+    "injected containers, which end late or fail": ("sidecar-runs-on", "sidecar-fails", "sidecars-end-late"),
+    "webhook that is down, times out, denies all or some pods and then allows them; quota": (
+        "webhook-down",
+        "webhook-times-out",
+        "webhook-denies",
+        "webhook-denies-some",
+        "quota-exceeded",
+    ),
+    "tenants of other namespaces": ("same-name", "noisy-neighbours", "quiet-neighbours"),
+    "users who forge pods": ("forged-success", "forged-failure", "forged-survivor", "forged-rank", "name-taken"),
+    "finalizers of other controllers": (
+        "finalizer-on-pod",
+        "finalizer-over-two-epochs",
+        "finalizer-on-experiment",
+    ),
+    "users who suspend, cancel, edit, delete, submit again": (
+        "suspended",
+        "cancelled",
+        "edited",
+        "deleted",
+        "deleted-at-start",
+        "submitted-again",
+        "stranger",
+    ),
+    "namespace that is deleted": ("namespace-deleted",),
+    "wall clock that steps, leaders whose clocks differ": ("clock-step", "clock-skew", "takeover"),
+    "daemon that is killed, and one that takes over in each phase": (
+        "crash",
+        "two-crashes",
+        "stale",
+        "late-write",
+        "takeover",
+    ),
     "API server that errs, or answers late": ("error", "slow-answer"),
     "watches that are late, lossy or end": ("hold", "reorder", "drop", "double", "relist"),
     "live lists that are late, or whose next page is gone": ("late-list", "expired-page", "ends-before-its-deadline"),
@@ -40,6 +84,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
 QUESTIONS: dict[str, str] = {
     "one epoch and one process a rank?": "invariants",
     "right end, charged to the right account?": "ends",
+    "true cause, named with its pod?": "causes",
     "same objects, none left?": "objects",
     "pods gone in time?": "departures",
     "back-off as long as stated?": "backoffs",
@@ -56,22 +101,23 @@ GLOBAL = "concerns all namespaces"
 
 EMPTY: dict[tuple[str, str], str] = {
     **{
-        (actor, "back-off as long as stated?"): NO_RESTART
+        (actor, question): NO_RESTART
         for actor in (
             "ranks that end at different times",
             "coordinator or readiness that comes and goes",
             "queue that gates pods",
             "kubelet: image late or not pulled",
             "pod garbage collection, node scale-down",
-            "injected containers",
-            "webhook that is down, times out or denies; quota",
+            "webhook that is down, times out, denies all or some pods and then allows them; quota",
+            "namespace that is deleted",
         )
+        for question in ("true cause, named with its pod?", "back-off as long as stated?")
     },
     **{
         (actor, "other namespaces unmoved?"): GLOBAL
         for actor in (
             "wall clock that steps, leaders whose clocks differ",
-            "daemon that is killed, or takes over",
+            "daemon that is killed, and one that takes over in each phase",
             "watches that are late, lossy or end",
             "live lists that are late, or whose next page is gone",
         )

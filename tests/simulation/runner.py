@@ -11,7 +11,7 @@ from functools import cache
 
 from tests.simulation.oracles.judge import play
 from tests.simulation.oracles.result import Result
-from tests.simulation.plans.families import RANDOM, clean, gangs, plans, random_plan
+from tests.simulation.plans.families import RANDOM, clean, gangs, plans, random_plan, spare_gangs
 from tests.simulation.plans.plan import Plan, parse
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.operators import JAX
@@ -70,6 +70,9 @@ def exhaustive(
                 for family in families:
                     for plan in plans(family, unharmed, everywhere=everywhere):
                         yield family, str(plan)
+        for size, operator in spare_gangs(scenario) if "clean" in families else ():
+            if (not sizes or size in sizes) and (not operators or operator in operators):
+                yield "clean", str(Plan(scenario.name, size, operator=operator))
 
 
 def random(runs: int, seed: int) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from math import inf
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.masks import PROMPT
+from tests.simulation.scenarios.scenario import Unkillable
 from tests.simulation.world.process import forged
 from tests.simulation.world.world import World
 
@@ -69,7 +70,8 @@ def lingering(world: World) -> Iterator[str]:
             yield f"{pod.name} is not asked to go within {asked_by - pod.due:g} s"
             continue
         gone_by = asked_by + pod.grace + MARGIN
-        if pod.ended > gone_by and not world.kubelet.processes[pod.uid].node_lost:
+        process = world.kubelet.processes[pod.uid]
+        if pod.ended > gone_by and not process.node_lost and not world.incidents_of(process, Unkillable):
             yield f"{pod.name} is not gone within {gone_by - pod.due:g} s"
 
 

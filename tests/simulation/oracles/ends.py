@@ -1,6 +1,7 @@
 """Each experiment ends as its scenario states, and each of its epochs for one reason."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from tests.simulation.plans.masks import (
@@ -12,7 +13,7 @@ from tests.simulation.plans.masks import (
     stalled,
     unrecorded_epochs,
 )
-from tests.simulation.plans.plan import FOREIGN_CHANGES
+from tests.simulation.plans.plan import FOREIGN_CHANGES, RESTART_DELAY, TAKEOVER, Fault
 from tests.simulation.scenarios.scenario import End, path_of
 from tests.simulation.world.world import EPOCH, World
 
@@ -50,10 +51,28 @@ def ends_as_stated(world: World, name: str, end: End, status: dict[str, Any] | N
 def _clock(world: World, name: str, end: End) -> Iterator[str]:
     """The clock that ended the experiment was acted upon in time, by the world's clock and not by the daemon's."""
     since, finished = _set_at(world, name, end.since), _written_at(world, name, "finishTime")
-    late = finished - since - (end.clock or 0.0)
-    allowed = PROMPT + sum(fault.seconds for fault in world.plan.faults)
-    if not -PROMPT - ahead(world.plan) <= late <= allowed:
+    expires = since + (end.clock or 0.0)
+    late = finished - expires
+    shifts = [_shift(world, fault, since, expires) for fault in world.plan.faults]
+    least, most = sum(early for early, _ in shifts), sum(delay for _, delay in shifts)
+    if not -PROMPT - least <= late <= PROMPT + most:
         yield f"{name} ends {late:.3f} s after its clock expired"
+
+
+def _shift(world: World, fault: Fault, since: float, expires: float) -> tuple[float, float]:
+    """By how many seconds a fault may let a clock act early, and late.
+
+    A leader whose wall clock is ahead of the last one's acts that much early on a clock that began under the last one,
+    and one that is behind that much late. A clock that begins and runs out under one leader knows nothing of that.
+    """
+    early = ahead(replace(world.plan, faults=(fault,)))
+    if fault.kind not in ("skew", "failover") or fault not in world.injected:
+        return early, fault.seconds
+    killed, skew = world.injected[fault], float(fault.how or 0.0)
+    away = (TAKEOVER if fault.kind == "failover" else RESTART_DELAY) + PROMPT
+    own = since > killed
+    delay = away if expires < killed + away else 0.0  # it ran out while no daemon led
+    return (0.0, delay) if own else (max(skew, 0.0), delay + max(-skew, 0.0))
 
 
 def _set_at(world: World, name: str, field: str) -> float:

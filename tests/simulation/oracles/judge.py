@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.simulation.oracles.backoffs import backed_off
 from tests.simulation.oracles.budgets import within_budget
+from tests.simulation.oracles.causes import truly_named
 from tests.simulation.oracles.departures import lingering
 from tests.simulation.oracles.ends import accounted_for, ended, ends_as_stated
 from tests.simulation.oracles.histories import history
@@ -43,6 +44,7 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     for name, end in world.scenario.ends.items():
         yield from ends_as_stated(world, name, end, summary["experiments"][name])
         yield from accounted_for(world, name, summary["experiments"][name])
+    yield from truly_named(world)
     yield from same_objects(world, summary, clean)
     yield from lingering(world)
     yield from at_rest(world, clean)

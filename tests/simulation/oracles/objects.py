@@ -15,7 +15,7 @@ from tests.simulation.plans.masks import (
     unrecorded_epochs,
 )
 from tests.simulation.plans.plan import FOREIGN_CHANGES
-from tests.simulation.scenarios.scenario import Fails, Sidecar, name_of
+from tests.simulation.scenarios.scenario import Fails, Sidecar, SubmitsAgain, name_of
 from tests.simulation.world.process import Stage
 from tests.simulation.world.world import World
 
@@ -32,7 +32,10 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
     doubtful = any(unrecorded_epochs(world, name) for name in world.scenario.ends)
     not_started = Counter(p.path for p in world.kubelet.processes.values() if p.stage is Stage.WAITING)
     for path, times in summary["created"].items():
-        if times > 1 + not_started[path] * world.plan.has("delete-pod") + (path in world.created_late) + doubtful:
+        named = path.rsplit("/", 1)[1] in world.scenario.ends  # the Experiment or its Service: no uid is in the name
+        lives = 1 + (sum(isinstance(each, SubmitsAgain) for each in world.scenario.user_actions) if named else 0)
+        deleted = not_started[path] if world.plan.has("delete-pod") else 0
+        if times > lives + deleted + (path in world.created_late) + doubtful:
             yield f"{path} is created {times} times"
     yield from _left(world, summary)
     if clean is None or doubtful or world.plan.has(*FOREIGN_CHANGES):

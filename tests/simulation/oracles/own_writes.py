@@ -4,7 +4,7 @@ Preconditions make most such acts harmless, so no other oracle notices them. But
 than the daemon's own last step, and the next one may not be harmless.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -35,7 +35,11 @@ class OwnWrites:
             case "POST":
                 made = _path_of(path, body)
                 there = self._world.api.objects.get(made)
-                known = there is not None and self._made.get(made) == there["metadata"]["uid"]
+                known = (
+                    there is not None
+                    and self._made.get(made) == there["metadata"]["uid"]
+                    and _owner_of(there) == _owner_of(msgspec.json.decode(body or b"{}"))  # else of an earlier life
+                )
                 if known and not self._world.plan.has("drop"):  # (a daemon that lost the event cannot know the pod)
                     self._world.violate(f"{made} is created again although its create was answered")
             case "DELETE" if (path, body or b"") in self._deleted:
@@ -52,6 +56,11 @@ class OwnWrites:
                 self._deleted.add((path, body or b""))
             case "PUT":
                 self._written[path] = _version(answer.body)
+
+
+def _owner_of(obj: dict[str, Any]) -> str:
+    """The uid of the object's owner; empty without one."""
+    return next((str(owner["uid"]) for owner in obj["metadata"].get("ownerReferences", ())), "")
 
 
 def _path_of(collection: str, body: bytes | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tests.simulation.oracles.ends import ended
 from tests.simulation.oracles.histories import history
-from tests.simulation.oracles.result import Result
+from tests.simulation.oracles.result import UNCOMPARED, Result
 from tests.simulation.plans.masks import CONVERGE
 from tests.simulation.plans.plan import FOREIGN_CHANGES
 from tests.simulation.world.world import EPOCH, World
@@ -13,7 +13,11 @@ from tests.simulation.world.world import EPOCH, World
 def at_rest(world: World, clean: Result | None) -> Iterator[str]:
     """When nothing changes any more, the daemon soon stops writing."""
     own = {write.committed for write in world.writes}
-    changes = [change.at for change in world.api.history.changes if change.version not in own]
+    changes = [
+        change.at
+        for change in world.api.history.changes
+        if change.version not in own and change.resource not in UNCOMPARED
+    ]
     faults = [at + fault.seconds for fault, at in world.injected.items()]
     actions = [EPOCH + step.second for step in world.scenario.user_actions]
     last = max([*changes, *faults, *actions])

@@ -9,6 +9,9 @@ from tests.simulation.oracles.isolation import Course
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.world import World
 
+UNCOMPARED = ("events", "leases")
+"""What no decision reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -25,9 +28,9 @@ class Result:
 
 def summarize(world: World) -> dict[str, Any]:
     """What is compared: how each experiment stands, and which objects were created, deleted and left."""
-    changes = world.api.history.changes
-    made = Counter(change.path for change in changes if change.kind == "ADDED" and change.resource != "events")
-    gone = Counter(change.path for change in changes if change.kind == "DELETED" and change.resource != "events")
+    changes = [change for change in world.api.history.changes if change.resource not in UNCOMPARED]
+    made = Counter(change.path for change in changes if change.kind == "ADDED")
+    gone = Counter(change.path for change in changes if change.kind == "DELETED")
     return {
         "experiments": {name: _status(world, name) for name in world.scenario.ends},
         "created": dict(sorted(made.items())),

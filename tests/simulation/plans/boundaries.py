@@ -29,6 +29,7 @@ class Boundaries:
         self.writes = choose(writes)
         self.versions = choose(changes)
         self.stages = _first_of_stage(changes)
+        self.entries = _first_of_stage(writes)
 
     @property
     def ranks(self) -> Sequence[int]:

@@ -67,6 +67,19 @@ def _expired_pages(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
     return ((Fault("expire-page", version),) for version in places.stages)
 
 
+def _takeovers(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
+    """In each phase the leader is killed, and a standby with caches of its own takes over.
+
+    Core scenarios: also one whose clock is ahead, and one that takes over while the leader is cut off.
+    """
+    core = places.scenario.core or places.everywhere
+    for number in places.entries:
+        yield (Fault("failover", number),)
+        if core:
+            yield (Fault("failover", number, "20"),)
+            yield (Fault("cut", number, "60"),)
+
+
 def _doubled(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
     """All events come twice, or one does. Nothing may change."""
     yield (Fault("double", EVERY),)
@@ -99,6 +112,7 @@ FAMILIES: dict[str, Family] = {
     "relist": _at_changes(("expire", "")),
     "stale": _stale,
     "clock-step": _at_changes(("step-clock", "-3600"), ("step-clock", "7200")),
+    "takeover": _takeovers,
     "clock-skew": _at_writes(("skew", "30")),
     "stranger": _foreign_changes,
     "two-crashes": _pairs,
@@ -129,6 +143,13 @@ def gangs(scenario: Scenario) -> Iterator[tuple[int, str]]:
     if scenario.core:
         yield from ((size, first) for size in scenario.sizes if size != usual)
         yield from ((usual, operator) for operator in others)
+
+
+def spare_gangs(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """The other gangs: they are played without faults."""
+    played = set(gangs(scenario))
+    every = ((size, operator) for size in scenario.sizes for operator in scenario.operators)
+    return (gang for gang in every if gang not in played)
 
 
 def random_plan(seed: int, reference: Callable[[str, int, str], Result]) -> Plan:

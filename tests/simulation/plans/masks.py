@@ -85,5 +85,5 @@ def ahead(plan: Plan) -> float:
     """Seconds by which a leader's wall clock may be ahead of the last one's: what waits for a persisted time comes that
     much earlier. A step within the life of one daemon is measured and changes nothing; but one that is followed by a
     crash leaves times behind that the next daemon's clock, which was not set, does not explain."""
-    kinds = ("skew", "step-clock") if plan.has(*CRASHES) else ()
-    return sum(abs(float(fault.how)) for fault in plan.faults if fault.kind in kinds)
+    kinds = ("skew", "step-clock", "failover") if plan.has(*CRASHES) else ()
+    return sum(abs(float(fault.how or 0.0)) for fault in plan.faults if fault.kind in kinds)

@@ -19,6 +19,8 @@ RELIST_AFTER = 5.0
 """Seconds after a dropped event at which its watch ends, and a new list shows what was lost."""
 SILENCE = ReflectorSettings().silence
 RETRY_AFTER = 2.0
+TAKEOVER = 25.0
+"""Seconds within which a standby leads when the leader does not renew its Lease any more (a Lease lasts 15 s)."""
 RESYNC = 60.0
 """Seconds within which the daemon looks again at every experiment, whatever its wall clock says."""
 LISTS = 4
@@ -32,6 +34,8 @@ KINDS = {
     "late": "the daemon is killed at its nth write, which is carried out seconds later, when the next daemon runs",
     "stale": "the daemon is killed after its nth write, and the next one begins with lists of an older resourceVersion",
     "skew": "the daemon is killed after its nth write, and the wall clock of the next one differs by some seconds",
+    "failover": "the leader is killed after its nth write, and a standby takes over, whose wall clock may differ",
+    "cut": "the leader is cut off after its nth write for some seconds, and a standby takes over meanwhile",
     "refuse": "the nth write is answered with an error and not carried out",
     "lose": "the nth write is carried out, but answered with an error",
     "slow-answer": "the nth write is carried out, and its answer comes some seconds late",
@@ -46,7 +50,8 @@ KINDS = {
     "edit-pod": "a user annotates the pod of a rank at a resourceVersion",
     "edit-spec": "a user changes the command in the spec at a resourceVersion",
 }
-CRASHES = ("crash-before", "crash-after", "late", "stale", "skew")
+TAKEOVERS = ("failover", "cut")
+CRASHES = ("crash-before", "crash-after", "late", "stale", "skew", *TAKEOVERS)
 FOREIGN_CHANGES = ("delete-pod", "edit-pod", "edit-spec")
 COUNTED_IN_WRITES = (*CRASHES, "refuse", "lose", "slow-answer")
 
@@ -78,6 +83,10 @@ class Fault:
                 return RESTART_DELAY + STALE_FOR
             case "skew":
                 return RESTART_DELAY + RESYNC
+            case "failover":
+                return TAKEOVER + (RESYNC if self.how else 0.0)
+            case "cut":
+                return TAKEOVER
             case "step-clock":
                 return RESYNC
             case "refuse" | "lose":

@@ -4,6 +4,9 @@ A refused create is repeated after pauses that grow to 30 s, so it is accepted w
 runs go on for longer: what is not refused any more must not be called so while they do.
 """
 
+from math import inf
+
+from tests.simulation.scenarios.operators import PROBED, TOGETHER
 from tests.simulation.scenarios.scenario import End, Fails, Refusal, Scenario, Trouble
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
@@ -34,6 +37,19 @@ SCENARIOS = (
         sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "webhook-denies"),),
         troubles=(Trouble("WebhookDenied", ("not today",), since=1.0, within=2.0, until=90.0),),
+        run=100.0,
+    ),
+    # It denies every other pod for a while.
+    Scenario(
+        "webhook-denies-some",
+        SUCCEEDED,
+        sizes=(4,),
+        operators=TOGETHER,  # elsewhere one pod is created while it denies some
+        refusals=(Refusal(0.0, 40.0, "webhook-denies", every=2),),
+        troubles=(
+            Trouble("WebhookDenied", ("not today",), since=1.0, within=2.0, until=70.0),
+            Trouble("RanksMissing", ("missing rank",), since=9.0, within=inf, until=72.0, operators=PROBED),
+        ),
         run=100.0,
     ),
     # The quota of the namespace is exceeded for a while.

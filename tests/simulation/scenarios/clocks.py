@@ -51,6 +51,7 @@ SCENARIOS = (
         "ends-before-its-deadline",
         End("Succeeded", "AllMembersSucceeded"),
         sizes=(4,),
+        operators=TOGETHER,
         spec={"timeout": "62s", "clocks": {"pending": {"after": "60s", "action": "Fail"}}},
         run=58.0,
         families=("clean", "late-list"),

@@ -1,6 +1,6 @@
 """Members that end at different times, pods that are removed when they have ended, and injected containers."""
 
-from tests.simulation.scenarios.scenario import Collected, End, Ends, Scenario, Sidecar
+from tests.simulation.scenarios.scenario import Collected, End, Ends, Fails, Scenario, Sidecar
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 
@@ -27,4 +27,14 @@ SCENARIOS = (
     Scenario("sidecar-runs-on", SUCCEEDED, sizes=(4,), incidents=(Sidecar(rank=-1), Sidecar(rank=0))),
     # An injected container fails after main has exited with 0, and with it the pod.
     Scenario("sidecar-fails", SUCCEEDED, sizes=(4,), incidents=(Sidecar(rank=-1, ends=1.0, code=137),)),
+    # Injected containers end long after main, each with another exit code; in the first epoch a member fails.
+    Scenario(
+        "sidecars-end-late",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
+        sizes=(4,),
+        incidents=(
+            Fails(rank=-1),
+            *(Sidecar(rank=rank, ends=20.0 + 10 * rank, code=code) for rank, code in enumerate((0, 1, 137, 143))),
+        ),
+    ),
 )

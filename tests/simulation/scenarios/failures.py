@@ -1,6 +1,7 @@
 """Members whose program exits with an error."""
 
-from tests.simulation.scenarios.scenario import EVERY_EPOCH, End, Fails, Scenario
+from tests.simulation.scenarios.operators import MEETING
+from tests.simulation.scenarios.scenario import EVERY_EPOCH, End, Fails, Scenario, Trouble, Unkillable
 
 SCENARIOS = (
     # A member fails in the middle of the run and the others abort. One restart, then success.
@@ -64,6 +65,21 @@ SCENARIOS = (
         incidents=(Fails(rank=-1, code=1),),
         survivors="hang",
         ignores_sigterm=True,
+    ),
+    # The same, and the process of one of them cannot be killed for minutes: the gang waits, and names it.
+    Scenario(
+        "unkillable",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
+        sizes=(4,),
+        incidents=(Fails(rank=-1), Unkillable(rank=1, epochs=range(1))),
+        survivors="hang",
+        ignores_sigterm=True,
+        troubles=(
+            Trouble(
+                "TerminatingDeadlineExceeded", ("on node node-1", "within 120 s"), 133.5, 2.0, 246.0, operators=MEETING
+            ),
+        ),
+        settle_within=240.0,
     ),
     # Two members fail at the same instant and the rest abort: one restart for all of them.
     Scenario(

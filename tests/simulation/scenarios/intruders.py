@@ -58,6 +58,14 @@ SCENARIOS = (
         incidents=(Fails(rank=1),),
         user_actions=(AddsFinalizer(8.0, rank=2, until=90.0),),
     ),
+    # The same through two epochs: the pod has ended, so nothing waits for it.
+    Scenario(
+        "finalizer-over-two-epochs",
+        End("Succeeded", "AllMembersSucceeded", epoch=2, restarts=2, cause=("Error", 1)),
+        sizes=(4,),
+        incidents=(Fails(rank=1, epochs=range(2)),),
+        user_actions=(AddsFinalizer(8.0, rank=2, until=55.0),),
+    ),
     # The Experiment is deleted, and another controller's finalizer keeps it for minutes.
     Scenario(
         "finalizer-on-experiment",

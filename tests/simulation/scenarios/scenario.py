@@ -123,6 +123,16 @@ class Gated:
 
 
 @dataclass(frozen=True, slots=True)
+class Unkillable:
+    """A member's process does not end when it is killed (it waits for a device), but ``seconds`` later."""
+
+    rank: int = -1
+    seconds: float = 200.0
+    epochs: range = EVERY_EPOCH
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
 class CoordinatorFlaps:
     """The coordinator of an assembled gang answers and does not answer probes in turn, ``every`` so many seconds."""
 
@@ -169,6 +179,7 @@ Incident = (
     | Gated
     | CoordinatorFlaps
     | ReadinessFlaps
+    | Unkillable
     | ContainerWaits
 )
 
@@ -186,6 +197,16 @@ class UserAction:
 @dataclass(frozen=True, slots=True)
 class TakesName(UserAction):
     """A user creates a Service of the experiment's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitsAgain(UserAction):
+    """A user submits an Experiment of that name, which another one had before."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletesNamespace(UserAction):
+    """A user deletes the namespace: nothing can be created in it any more, and everything in it is deleted in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +242,8 @@ class Refusal:
     how: str
     seconds: float = 10.0
     namespace: str = NAMESPACE
+    every: int = 1
+    """Only every so many creates are refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,17 @@
 """Users who edit, suspend, cancel or delete their Experiment."""
 
-from tests.simulation.scenarios.scenario import End, Fails, Scenario, TakesName, UserAction
+from math import inf
+
+from tests.simulation.scenarios.scenario import (
+    DeletesNamespace,
+    End,
+    Fails,
+    Scenario,
+    SubmitsAgain,
+    TakesName,
+    Trouble,
+    UserAction,
+)
 
 SCENARIOS = (
     # Cancelled in the middle of the run: it ends at once and for good.
@@ -19,6 +30,23 @@ SCENARIOS = (
     ),
     # Deleted while its pods are being created.
     Scenario("deleted-at-start", End(""), sizes=(4, 16), user_actions=(UserAction(1.0195, delete=True),)),
+    # Deleted, and another one of its name is submitted before its Service is collected: that one runs.
+    Scenario(
+        "submitted-again",
+        End("Succeeded", "AllMembersSucceeded"),
+        user_actions=(UserAction(15.0, delete=True), SubmitsAgain(15.2)),
+        troubles=(Trouble("NameTaken", ("left over",), since=15.2, within=inf, until=16.0 + 30.0),),
+        run=100.0,
+    ),
+    # The namespace is deleted: its pods go first, and the Experiment some seconds later.
+    Scenario(
+        "namespace-deleted",
+        End(""),
+        sizes=(4,),
+        user_actions=(DeletesNamespace(15.0),),
+        troubles=(Trouble("", ("being terminated",), since=16.2, within=1.0, until=23.0),),
+        run=200.0,
+    ),
     # The command is edited in the middle of the run, which applies to the next epoch; a member fails and starts it.
     Scenario(
         "edited",

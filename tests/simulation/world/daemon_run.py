@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from muster.daemon import loop_lag
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
+from tests.simulation.plans.plan import TAKEOVERS
 from tests.simulation.world.faulty_transport import FaultyTransport
 from tests.simulation.world.gang import WorldProber
 
@@ -26,9 +27,11 @@ loop_lag.TICK = 30.0
 """The probe of the loop's lag. Virtual time is never late, so it need not run often."""
 
 SETTINGS = Settings.model_construct(
-    **{name: field.default for name, field in Settings.model_fields.items()} | {"write_concurrency": 2}
+    **{name: field.default for name, field in Settings.model_fields.items()}
+    | {"write_concurrency": 2, "retry_period": 5.0}
 )
-"""The defaults, with so few slots for requests that small worlds use them up."""
+"""The defaults, with so few slots for requests that small worlds use them up, and as few renewals of the Lease as its
+terms allow."""
 
 
 class DaemonRun:
@@ -61,7 +64,7 @@ class DaemonRun:
         world = self.world
         self.daemon = Daemon(
             self.transport,
-            SETTINGS,
+            SETTINGS.model_copy(update={"leader_elect": world.plan.has(*TAKEOVERS)}),
             clock=self.clock,
             monotonic=world.loop.time,
             random=Random(f"{world.plan.seed}/{self.number}"),

@@ -47,6 +47,8 @@ class FaultyTransport:
     def __init__(self, world: "World", stale: int | None = None) -> None:
         self.world = world
         self.dead = False
+        self.cut_until = 0.0
+        """Until this wall-clock second nothing is sent or received."""
         self._stale = None if stale is None else min(stale, world.api.history.version)
         self._born = world.clock()
         self._synced: set[str] = set()
@@ -90,6 +92,8 @@ class FaultyTransport:
             await asyncio.sleep(self.world.delay(LATENCY))
         if self.dead:
             await _never_return()
+        if self.world.clock() < self.cut_until:
+            raise Unreachable("no route to host", reason="Unreachable")
 
     async def _read(self, path: str, params: Mapping[str, str]) -> Answer:
         cached = params.get("labelSelector") == SELECTOR or path.endswith(f"/{PLURAL}")  # the list of a cache
@@ -127,7 +131,10 @@ class FaultyTransport:
         if fault is not None and fault.kind == "lose":
             await self._travel()
             raise error(fault.how, f"{method} {path}")
-        if fault is not None and fault.kind == "slow-answer":
+        if fault is not None and fault.kind == "cut":
+            self.cut_until = self.world.clock() + float(fault.how)
+            await self._travel()
+        elif fault is not None and fault.kind == "slow-answer":
             await asyncio.sleep(float(fault.how))
         elif fault is not None:
             await self._fail(fault)
@@ -136,9 +143,20 @@ class FaultyTransport:
 
     async def _admit(self, method: str, path: str, timeout: float) -> None:
         """Wait for, or fail as, the admission webhooks of the scenario. The client waits for ``timeout`` seconds."""
+        if method == "POST" and self.world.users.leaving(path):
+            raise error_of(
+                403,
+                "Forbidden",
+                "unable to create new content in namespace team because it is being terminated",
+                request=f"{method} {path}",
+                causes=("NamespaceTerminating",),
+            )
         now, created = self.world.loop.time(), method == "POST" and path.endswith("/pods")
         for refusal in self.world.scenario.refusals if created else ():
             if refusal.start <= now < refusal.end and f"/{refusal.namespace}/" in path:
+                self.world.creates[refusal] += 1
+                if self.world.creates[refusal] % refusal.every:
+                    continue
                 if refusal.how in ("slow", "webhook-timeout"):
                     await asyncio.sleep(min(refusal.seconds, timeout))
                 if refusal.seconds > timeout:
@@ -152,7 +170,7 @@ class FaultyTransport:
         """End this run, unless another fault of the same instant has ended it already."""
         if not self.dead:
             self.dead = True
-            self.world.crash(fault)
+            self.world.crash(fault, self)
         await _never_return()
 
     @property
@@ -185,7 +203,7 @@ class FaultyTransport:
         return min((at for at in self._reconnect_at if at > began), default=inf)
 
     def _arrival_time(self, change: Change) -> float:
-        due = change.at + self.world.delay(LATENCY)
+        due = max(change.at + self.world.delay(LATENCY), self.cut_until)
         if self._stale is not None and change.version > self._stale:
             due = max(due, self._born + STALE_FOR)
         for fault, since in self.world.injected.items():

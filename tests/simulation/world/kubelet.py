@@ -17,6 +17,7 @@ from tests.simulation.scenarios.scenario import (
     Preempted,
     Sidecar,
     SlowImage,
+    Unkillable,
     Unschedulable,
 )
 from tests.simulation.world.process import Process, Stage, forged, process_of
@@ -29,6 +30,7 @@ PULL = 1.0
 START = 0.3
 REPORT = 0.02
 """Seconds from a change of a process to the update of its pod's status."""
+KILLED = 137
 SIGTERM_EXIT = 0.5
 """Seconds from SIGTERM to the end of a program that handles it."""
 REMOVE = 0.1
@@ -120,7 +122,8 @@ class Kubelet:
         self.world.later(REPORT, self.report, process)
         for sidecar in self.world.incidents_of(process, Sidecar):
             if sidecar.ends is not None or process.terminating:
-                self.world.later(sidecar.ends or SIGTERM_EXIT, self._end_sidecar, process, sidecar.code)
+                late = SIGTERM_EXIT if process.terminating else sidecar.ends or 0.0
+                self.world.later(late, self._end_sidecar, process, sidecar.code)
         if process.terminating and not process.has_sidecar:
             self.world.later(REPORT + REMOVE, self._remove, process)
         if not code:
@@ -189,6 +192,11 @@ class Kubelet:
             self._end_sidecar(process, 143)
 
     def _kill(self, process: Process, code: int) -> None:
+        if process.running and code == KILLED and not process.released:
+            for stuck in self.world.incidents_of(process, Unkillable):
+                process.released = True
+                self.world.later(stuck.seconds, self._kill, process, code)
+                return
         if not process.node_lost:
             process.terminating = True
             self.exit(process, code, code - 128)

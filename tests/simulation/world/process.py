@@ -58,6 +58,8 @@ class Process:
     disruption: str = ""
     silent: bool = False
     """Probes of it are not answered."""
+    released: bool = False
+    """It was killed in vain once: the next time it ends."""
     unready: bool = False
     """Its readiness probe fails."""
     serving: bool = False

@@ -19,12 +19,25 @@ from muster.api.names import (
 from muster.kube.paths import core
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import Fault
-from tests.simulation.scenarios.scenario import NAMESPACE, AddsFinalizer, Forges, TakesName, UserAction, path_of
+from tests.simulation.scenarios.scenario import (
+    NAMESPACE,
+    AddsFinalizer,
+    DeletesNamespace,
+    Forges,
+    SubmitsAgain,
+    TakesName,
+    UserAction,
+    path_of,
+)
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
+SECOND_LIFE = "00000000-0000-4000-8000-900000000000"
+"""The uid of an Experiment that is submitted again: names of pods do not depend on how much came before it."""
 FINALIZER = "example.com/keep"
+EMPTIED = ((0.5, "pods"), (1.0, "services"), (8.0, "experiments"), (40.0, "pods"))
+"""Seconds from the deletion of a namespace to that of its objects, by kind; pods that come later are deleted, too."""
 SUBMITTED = 1.0
 """The second at which all experiments are submitted."""
 
@@ -34,6 +47,8 @@ class Users:
 
     def __init__(self, world: "World") -> None:
         self.world = world
+        self._deleted: set[str] = set()
+        """Namespaces that are being deleted."""
 
     def schedule(self) -> None:
         """Schedule the scenario's submissions and actions."""
@@ -46,8 +61,8 @@ class Users:
         for name in self.world.scenario.ends:
             self.submit(name)
 
-    def submit(self, name: str) -> None:
-        """Submit an experiment of that name with the scenario's spec."""
+    def submit(self, name: str, uid: str = "") -> None:
+        """Submit an experiment of that name with the scenario's spec. Without ``uid`` it gets the next one."""
         spec = {
             "operator": self.world.operator.operator,
             "image": "demo",
@@ -56,7 +71,7 @@ class Users:
             **deepcopy(dict(self.world.scenario.spec)),
         }
         path = path_of(name)
-        metadata = {"namespace": path.split("/")[5]}
+        metadata = {"namespace": path.split("/")[5], "uid": uid}
         self.world.api.put(path, {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec})
 
     def step(self, step: UserAction) -> None:
@@ -73,6 +88,12 @@ class Users:
             case Forges():
                 self._forge(step)
                 return
+            case SubmitsAgain():
+                self.submit(step.experiment, uid=SECOND_LIFE)
+                return
+            case DeletesNamespace():
+                self._delete_namespace()
+                return
         path = path_of(step.experiment)
         obj = self.world.api.objects.get(path)
         if obj is None:
@@ -81,6 +102,20 @@ class Users:
             self.world.api.delete(path)
         else:
             self.world.api.put(path, {**obj, "spec": {**obj["spec"], **step.spec}})
+
+    def leaving(self, path: str) -> bool:
+        """Whether that path is in a namespace that is being deleted."""
+        return path.split("/namespaces/")[-1].split("/")[0] in self._deleted
+
+    def _delete_namespace(self) -> None:
+        self._deleted.add(NAMESPACE)
+        for after, kind in EMPTIED:
+            self.world.loop.call_later(after, self._empty, f"/{kind}/")
+
+    def _empty(self, kind: str) -> None:
+        """Delete every object of a kind in the namespace."""
+        for path in [path for path in self.world.api.objects if kind in path and self.leaving(path)]:
+            self.world.api.delete(path)
 
     def _add_finalizer(self, step: AddsFinalizer) -> None:
         path = path_of(step.experiment)

@@ -1,6 +1,7 @@
 """The world: one API server, its nodes and gangs, the users, the runs of the daemon, and the faults of one plan."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from random import Random
@@ -14,10 +15,18 @@ from muster.reconcilers.native import confirm
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import Invariants
-from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES, FOREIGN_CHANGES, RESTART_DELAY, Fault, Plan
+from tests.simulation.plans.plan import (
+    COUNTED_IN_WRITES,
+    CRASHES,
+    FOREIGN_CHANGES,
+    RESTART_DELAY,
+    TAKEOVERS,
+    Fault,
+    Plan,
+)
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.operators import OPERATORS
-from tests.simulation.scenarios.scenario import Scenario, path_of
+from tests.simulation.scenarios.scenario import Refusal, Scenario, path_of
 from tests.simulation.world.daemon_run import CURRENT_RUN, PAGE_SIZE, DaemonRun, task_factory
 from tests.simulation.world.error_log import error_log
 from tests.simulation.world.faulty_transport import FaultyTransport
@@ -35,6 +44,7 @@ STABLE = 600.0
 HORIZON = 7200.0
 RECORDED = 1.0
 """Seconds within which a status says that a rank is done whose pod is gone."""
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
 JITTERED = 2.0
 """Seconds: longer delays are not varied when the plan is shuffled."""
 
@@ -77,6 +87,8 @@ class World:
         self.injected: dict[Fault, float] = {}
         self.held_resource: dict[Fault, str] = {}
         self.spent: set[Fault] = set()
+        self.creates = Counter[Refusal]()
+        """Creates of pods during each refusal of the scenario."""
         self.created_late: set[str] = set()
         """Paths of objects that a dead daemon's late write created."""
         self.last_change = 0.0
@@ -123,11 +135,16 @@ class World:
         collector = GarbageCollector(self)
         self.api.listeners += [self.kubelet.changed, self.invariants.changed, self._changed, collector.changed]
         self._start_daemon()
+        if self.plan.has(*TAKEOVERS):
+            self.api.put(LEASE, {"kind": "Lease", "metadata": {"uid": "lease"}, "spec": {}})  # uids are as without it
+            skew = next(fault.how for fault in self.plan.faults if fault.kind in TAKEOVERS)
+            self._start_daemon(skew=float(skew or 0.0) if self.plan.has("failover") else 0.0)
         self.users.schedule()
         try:
             await self._rest()
         finally:
-            await self.runs[-1].kill()
+            for run in self.runs:
+                await run.kill()
             await self.loop.shutdown_asyncgens()
 
     async def _rest(self) -> None:
@@ -195,12 +212,16 @@ class World:
         self.runs.append(run)
         run.start()
 
-    def crash(self, fault: Fault) -> None:
-        """The daemon is dead from now on, and another one starts later."""
+    def crash(self, fault: Fault, transport: FaultyTransport) -> None:
+        """The daemon of that transport is dead from now on, and another one starts later, or is there already."""
         self.injected[fault] = self.clock()
+        run = next(run for run in self.runs if run.transport is transport)
+        if fault.kind == "failover":
+            self._own(run.kill(), "failover")
+            return
         stale = int(fault.how) if fault.kind == "stale" else None
         skew = float(fault.how) if fault.kind == "skew" else 0.0
-        self._own(self._restart_daemon(self.runs[-1], stale, skew), "crash")
+        self._own(self._restart_daemon(run, stale, skew), "crash")
 
     async def _restart_daemon(self, run: DaemonRun, stale: int | None, skew: float) -> None:
         await run.kill()
@@ -254,6 +275,8 @@ class World:
 
     def _changed(self, change: Change) -> None:
         """An object changed: inject the faults that name its resourceVersion."""
+        if change.resource == "leases":
+            return  # renewed for as long as a daemon leads
         self.last_change = self.loop.time()
         if self.say:
             status = change.after.get("status", {})

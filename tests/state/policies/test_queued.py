@@ -1,5 +1,9 @@
 """Scheduling gates: the true sentence, and no clock runs while a gate is on a pod."""
 
+from dataclasses import replace
+
+from muster.state.plan import Group
+from muster.state.pod_spec import PodSpec
 from muster.state.policies import blocked, deadline
 from muster.state.record import ConditionType, Phase
 from muster.state.rules import ClockAction, ClockName
@@ -36,6 +40,22 @@ def test_a_queued_gang_is_said_to_be_queued_and_by_which_gate() -> None:
     assert story.kept.message == "queued: 4/4 pods are gated by kueue.x-k8s.io/admission (SchedulingGated)"
     story.look(100_000)
     assert story.condition(STUCK) == (False, "NotStuck")
+
+
+def test_members_of_a_sequential_group_that_have_ended_are_not_half_a_gang() -> None:
+    group = Group("worker", 1, 4, PodSpec("example.org/train:1", "run"), 0, parallelism=1)
+    story = Story(replace(plan(), operator="jobset", coordinator=None, groups=(group,)))
+    story.launch()
+    story.start(0)
+    story.look(1)
+    story.end(0)
+    for action in story.look(1):
+        story.do(action)
+    story.set(1, waiting_reason=GATED["waiting_reason"], waiting_message=GATED["waiting_message"])
+    story.look(100_000)
+    assert story.condition(STUCK) == (False, "NotStuck")
+    assert story.kept.blocked is not None
+    assert story.kept.blocked.reason == "Queued"
 
 
 def test_no_clock_runs_while_a_gate_is_on_a_pod() -> None:
