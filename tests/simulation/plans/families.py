@@ -48,12 +48,27 @@ def _stale(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
 
 
 def _foreign_changes(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
-    """A user edits the first pod, deletes the first or the last one, or edits the spec."""
+    """A user deletes the first pod or the last one; once in each stage, edits the first pod, or the spec."""
+    edited = set(places.versions if places.everywhere else places.stages)
     for version in places.versions:
-        for kind, rank in (("edit-pod", 0), *(("delete-pod", rank) for rank in places.ranks)):
+        for kind, rank in (*[("edit-pod", 0)] * (version in edited), *(("delete-pod", rank) for rank in places.ranks)):
             if places.pod(rank, version):
                 yield (Fault(kind, version, str(rank)),)
-        yield (Fault("edit-spec", version),)
+        if version in edited:
+            yield (Fault("edit-spec", version),)
+
+
+def _clock_steps(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
+    """The wall clock is set ahead at each change; once in each stage, back."""
+    for version in places.versions:
+        yield (Fault("step-clock", version, "7200"),)
+    for version in places.versions if places.everywhere else places.stages:
+        yield (Fault("step-clock", version, "-3600"),)
+
+
+def _expired_watches(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
+    """A watch ends with 410 once in each stage: what follows is the list that follows a lost event, too."""
+    return ((Fault("expire", version),) for version in (places.versions if places.everywhere else places.stages))
 
 
 def _late_lists(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
@@ -109,9 +124,9 @@ FAMILIES: dict[str, Family] = {
     "reorder": _at_changes(("hold", "0.3")),
     "drop": _at_changes(("drop", "")),
     "double": _doubled,
-    "relist": _at_changes(("expire", "")),
+    "relist": _expired_watches,
     "stale": _stale,
-    "clock-step": _at_changes(("step-clock", "-3600"), ("step-clock", "7200")),
+    "clock-step": _clock_steps,
     "takeover": _takeovers,
     "clock-skew": _at_writes(("skew", "30")),
     "stranger": _foreign_changes,

@@ -74,7 +74,9 @@ SCENARIOS = (
         sizes=(4,),
         operators=PROBED,
         incidents=(CoordinatorFlaps(every=6.0),),
-        troubles=(Trouble("CoordinatorUnreachable", (), since=13.4, within=7.0, until=680.0),),
+        troubles=(
+            Trouble("CoordinatorUnreachable", (), since=13.4, within=19.0, until=680.0),
+        ),  # in its second silence
         run=700.0,
         most_writes=25,
         settle_within=120.0,
