@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from muster import __version__
-from muster.api.errors import MusterError
+from muster.api.errors import Forbidden, MusterError
 from muster.api.manifest.problems import ProblemsError
 from muster.cli.exits import FAILED, INTERRUPTED, INVALID
 from muster.cli.terminal.colours import plain, say
@@ -59,6 +59,9 @@ class LazyGroup(click.Group):
         except ProblemsError as error:
             say(plain(str(error)))
             ctx.exit(INVALID)
+        except Forbidden as error:
+            say(plain(f"muster: {error}; `muster doctor` lists your rights"))
+            ctx.exit(FAILED)
         except MusterError as error:
             say(plain(f"muster: {error}"))
             ctx.exit(FAILED)

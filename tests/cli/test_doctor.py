@@ -200,10 +200,9 @@ NOT_FOUND = error_of(404, "NotFound", "not found")
         (CRD, without_schema(), "CRD", "warning", "schema is that of another version"),
         ("/api/v1/pods", [pod(ready=False), pod("musterd-1")], "daemon", "warning", "1 of 2 pods are ready"),
         ("/api/v1/pods", [pod(ready=False)], "daemon", "failed", "0 of 1 pods are ready"),
-        ("/api/v1/pods", [], "daemon", "warning", "experiments have a status"),
         (EXPERIMENTS, [experiment("new", age=9 * HOUR)], "daemon", "failed", "team/new was created 9h ago"),
         (LEASE, lease(age=9 * HOUR), "leader", "failed", "was renewed 9h ago; it lasts 15 s"),
-        (LEASE, lease(holder=""), "leader", "failed", "nobody holds the Lease"),
+        (LEASE, lease(holder=""), "leader", "failed", "no daemon holds the Lease"),
         (LEASE, NOT_FOUND, "leader", "failed", "2 daemons run, and no Lease"),
         (LEASE, error_of(403, "Forbidden", "no"), "leader", "ok", "may not read the Lease"),
         (LEASE, error_of(500, "", "etcd is down"), "daemon", "warning", "could not be checked"),
@@ -222,8 +221,31 @@ def test_what_is_wrong_with_the_cluster_is_named(
     assert any(words in f["found"] and f["state"] == state for f in findings), findings
 
 
-def test_no_daemon_and_no_experiment_is_a_failure(cluster: Cluster, check: Check) -> None:
+def test_what_readyz_says_is_quoted_where_it_may_be_asked(cluster: Cluster, check: Check) -> None:
+    unready = pod(ready=False)
+    unready["status"]["phase"] = "Running"
+    cluster.answers["/api/v1/pods"] = [unready]
+    assert "ContainersNotReady" in check()["daemon"][0]["found"]
+    problem = f"requests to update experiments/status: forbidden{EVIL}"
+    cluster.answers["/api/v1/namespaces/muster-system/pods/musterd-0:8080/proxy/readyz"] = error_of(503, "", problem)
+    assert "requests to update experiments/status: forbidden" in check()["daemon"][0]["found"]
+
+
+def test_a_daemon_outside_the_cluster_is_known_by_its_lease(cluster: Cluster, check: Check) -> None:
     cluster.answers |= {"/api/v1/pods": [], EXPERIMENTS: []}
+    found = check()
+    assert states(found)["daemon"] == states(found)["leader"] == ["ok"]
+    assert "musterd-0_x leads" in found["daemon"][0]["found"]
+
+
+def test_experiments_with_a_status_show_that_a_daemon_has_run(cluster: Cluster, check: Check) -> None:
+    cluster.answers |= {"/api/v1/pods": [], LEASE: NOT_FOUND}
+    finding = check()["daemon"][0]
+    assert (finding["state"], "experiments have a status" in finding["found"]) == ("warning", True)
+
+
+def test_no_daemon_and_no_experiment_is_a_failure(cluster: Cluster, check: Check) -> None:
+    cluster.answers |= {"/api/v1/pods": [], EXPERIMENTS: [], LEASE: NOT_FOUND}
     found = check()
     assert found["daemon"][0]["state"] == "failed"
     assert "docs/guide.md" in found["daemon"][0]["next"]
@@ -239,9 +261,12 @@ def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(clu
     assert "you may not read the definition" in found["CRD"][0]["found"]
     granted, *denied = found["rights"]
     assert "list, get, explain, wait, cancel, members in get and explain, Events in explain" in granted["found"]
-    assert [f["state"] for f in denied] == ["warning"] * 3
-    assert "you may not get pods/log; without it: no logs" in denied[2]["found"]
-    assert "--clusterrole=edit" in denied[0]["next"]
+    view, edit = denied
+    assert (view["state"], edit["state"]) == ("warning", "warning")
+    assert "you may not get pods/log. That is: no logs" in view["found"]
+    assert "create experiments.muster.dev; delete experiments.muster.dev. That is: no submit, delete" in edit["found"]
+    assert "--clusterrole=view" in view["next"]
+    assert "--clusterrole=edit" in edit["next"]
     assert "you may not list its pods" in found["daemon"][0]["found"]
     assert states(found)["daemon"] == states(found)["pod network"] == ["ok"]
 

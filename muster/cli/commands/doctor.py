@@ -9,7 +9,7 @@ import click
 
 from muster.api.errors import ApiError, MusterError
 from muster.api.values.printable import printable
-from muster.cli.doctor import daemon, machine, monitoring, server
+from muster.cli.doctor import daemon, machine, monitoring, rights, server
 from muster.cli.doctor.findings import Finding
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
@@ -95,7 +95,7 @@ async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Find
         yield finding
         if finding.state == "failed":
             return
-    async for finding in _guarded(server.rights(asker, namespace), server.AREA, "rights"):
+    async for finding in _guarded(rights.rights(asker, namespace), server.AREA, "rights"):
         yield finding
     seen = await _experiments(asker, namespace)
     home = Home(default_home())
@@ -112,13 +112,14 @@ async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Find
 async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot]) -> AsyncGenerator[Finding, None]:
     """The checks of a daemon that runs in the cluster."""
     daemons = await daemon.find(asker)
-    for finding in daemon.pods(daemons, seen, asker.now):
+    lease = await daemon.read_lease(asker, daemons)
+    async for finding in daemon.pods(asker, daemons, lease, seen):
         yield finding
-    if daemons.pods is not None and not daemons.pods:
-        return
-    yield await daemon.leader(asker, daemons)
-    async for finding in monitoring.monitoring(asker, daemons):
-        yield finding
+    if daemons.pods is None or daemons.pods or lease.there:
+        yield daemon.leader(daemons, lease)
+    if daemons.pods is None or daemons.pods:
+        async for finding in monitoring.monitoring(asker, daemons):
+            yield finding
 
 
 async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot]:

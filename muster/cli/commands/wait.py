@@ -48,7 +48,7 @@ def wait(
     is 0 when it came, 1 when the experiment finished or was deleted without it. For both it is 3 when --timeout passed
     first, and 1 where there is no such experiment; waiting for its deletion then exits with 0.
     """
-    say(f"waiting for {goal} of {name}")
+    say(printable(f"waiting for {'the deletion' if goal.deleted else goal} of {name}"))
 
     async def run() -> Snapshot:
         async with chosen.client() as client:

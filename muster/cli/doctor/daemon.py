@@ -5,12 +5,12 @@ reaches pods cannot be tried from another machine: what counts is its own way. W
 is the evidence.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 import aiohttp
 
-from muster.api.errors import Forbidden, NotFound
+from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
 from muster.cli.doctor.findings import Finding, State
@@ -25,6 +25,8 @@ NAMESPACE = "muster-system"
 LABELS = ("app.kubernetes.io/part-of=muster", "app.kubernetes.io/name=musterd")
 """Of the chart's pods whatever their name, and of the pods of deploy/musterd.yaml."""
 INSTALL = "install musterd: docs/guide.md, section 3"
+UNREADY = 503
+"""HTTP status of /readyz while something is missing; its text says what."""
 UNSEEN = 30.0
 """Seconds after which an experiment should have been processed."""
 
@@ -64,23 +66,54 @@ async def find(asker: Asker) -> Daemons:
     return Daemons(())
 
 
-def pods(daemons: Daemons, every: Sequence[Snapshot], now: float) -> Iterator[Finding]:
-    """Musterd is there and ready."""
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The Lease of the leader. ``age`` is in seconds since it was renewed, by the API server's clock."""
+
+    where: str
+    there: bool = False
+    readable: bool = True
+    holder: str = ""
+    age: float | None = None
+    duration: int = 15
+
+    @property
+    def held(self) -> bool:
+        """A daemon holds it now."""
+        return bool(self.holder) and self.age is not None and self.age <= self.duration
+
+
+async def read_lease(asker: Asker, daemons: Daemons) -> Lease:
+    """The Lease that musterd's flags name. Raises ``ApiError``."""
+    name = daemons.argument("--lease-name", "musterd")
+    namespace = daemons.argument("--lease-namespace", daemons.namespace)
+    where = printable(f"{namespace}/{name}")
+    try:
+        spec = mapping((await asker.get(custom("coordination.k8s.io/v1", namespace, "leases", name))).get("spec"))
+    except NotFound:
+        return Lease(where)
+    except Forbidden:
+        return Lease(where, readable=False)
+    renewed = moment(spec.get("renewTime"))
+    return Lease(
+        where,
+        there=True,
+        holder=printable(text(spec, "holderIdentity"), SHOWN),
+        age=None if renewed is None else max(0.0, asker.now - renewed),
+        duration=whole(spec, "leaseDurationSeconds", 15),
+    )
+
+
+async def pods(
+    asker: Asker, daemons: Daemons, lease: Lease, every: Sequence[Snapshot]
+) -> AsyncGenerator[Finding, None]:
+    """A daemon is there and ready, and has processed every experiment."""
+    now = asker.now
     unseen = [s for s in every if not s.phase and s.created is not None and now - s.created > UNSEEN]
-    if daemons.pods is None:
-        what = f"you may not list its pods (namespace {NAMESPACE})"
-        if any(seen.phase for seen in every) and not unseen:
-            yield Finding(AREA, "daemon", "ok", f"{what}; experiments have a status, so one has run")
-        elif not unseen:
-            remedy = "ask the platform team, or submit an experiment: it gets a phase within seconds"
-            yield Finding(AREA, "daemon", "warning", f"{what}, so whether it runs is not known", remedy)
-    elif not daemons.pods:
-        seen = any(each.phase for each in every)
-        what = "no pod of musterd is in this cluster" + ("; experiments have a status, so one has run" if seen else "")
-        remedy = f"{INSTALL}; one that runs outside the cluster is not seen here"
-        yield Finding(AREA, "daemon", "warning" if seen else "failed", what, remedy)
-    else:
-        yield _readiness(daemons)
+    if daemons.pods:
+        yield await _readiness(asker, daemons.pods, daemons.namespace)
+    elif not unseen:
+        yield _without_pods(daemons, lease, any(seen.phase for seen in every))
     if unseen:
         first = max(unseen, key=lambda seen: now - (seen.created or now))
         where = printable(f"{first.namespace}/{first.name}")
@@ -90,17 +123,53 @@ def pods(daemons: Daemons, every: Sequence[Snapshot], now: float) -> Iterator[Fi
         yield Finding(AREA, "daemon", "failed", what, remedy)
 
 
-def _readiness(daemons: Daemons) -> Finding:
-    named = {text(mapping(pod.get("metadata")), "name"): pod for pod in daemons.pods or ()}
+def _without_pods(daemons: Daemons, lease: Lease, processed: bool) -> Finding:
+    what = "no pod of musterd is in this cluster"
+    if daemons.pods is None:
+        what = f"you may not list its pods (namespace {NAMESPACE})"
+    if lease.held:
+        return Finding(AREA, "daemon", "ok", f"{what}; {lease.holder} leads")
+    if processed:
+        found = f"{what}; experiments have a status, so one has run"
+        if daemons.pods is None:
+            return Finding(AREA, "daemon", "ok", found)
+        remedy = f"{INSTALL}; one that runs outside the cluster is not seen here"
+        return Finding(AREA, "daemon", "warning", found, remedy)
+    if daemons.pods is None:
+        remedy = "ask the platform team, or submit an experiment: it gets a phase within seconds"
+        return Finding(AREA, "daemon", "warning", f"{what}, so whether it runs is not known", remedy)
+    remedy = f"{INSTALL}; one that runs outside the cluster is not seen here"
+    return Finding(AREA, "daemon", "failed", what, remedy)
+
+
+async def _readiness(asker: Asker, found: Sequence[Json], namespace: str) -> Finding:
+    named = {text(mapping(pod.get("metadata")), "name"): pod for pod in found}
     ready = [name for name, pod in named.items() if _ready(pod)]
-    what = f"{len(ready)} of {len(named)} pods are ready in namespace {printable(daemons.namespace)}"
+    what = f"{len(ready)} of {len(named)} pods are ready in namespace {printable(namespace)}"
     if len(ready) == len(named):
         return Finding(AREA, "daemon", "ok", what)
     first = next(name for name in named if name not in ready)
-    why = next((text(c, "reason") for c in _conditions(named[first]) if c.get("type") == "Ready"), "")
-    remedy = f"kubectl describe pod -n {daemons.namespace} {first}; /readyz on its port `health` names what is missing"
+    why = await _unready_because(asker, namespace, first, named[first])
+    remedy = printable(f"kubectl logs -n {namespace} {first}; kubectl describe pod -n {namespace} {first}")
     state: State = "warning" if ready else "failed"
-    return Finding(AREA, "daemon", state, printable(f"{what}; {first}: {why}", SHOWN), printable(remedy))
+    return Finding(AREA, "daemon", state, printable(f"{what}; {first}: {why}", SHOWN), remedy)
+
+
+async def _unready_because(asker: Asker, namespace: str, name: str, pod: Json) -> str:
+    """What /readyz says, asked through the API server where the caller may; else the reason of the pod's condition."""
+    ports = {
+        text(port, "name"): whole(port, "containerPort")
+        for container in items(mapping(pod.get("spec")).get("containers"))
+        for port in items(container.get("ports"))
+    }
+    port = ports.get("health") or ports.get("http")
+    if port and mapping(pod.get("status")).get("phase") == "Running":
+        try:
+            await asker.answer("GET", f"{core(namespace, 'pods', f'{name}:{port}')}/proxy/readyz")
+        except ApiError as error:
+            if error.status == UNREADY:
+                return error.message
+    return next((text(c, "reason") for c in _conditions(pod) if c.get("type") == "Ready"), "")
 
 
 def _conditions(pod: Json) -> list[Json]:
@@ -111,32 +180,24 @@ def _ready(pod: Json) -> bool:
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in _conditions(pod))
 
 
-async def leader(asker: Asker, daemons: Daemons) -> Finding:
+def leader(daemons: Daemons, lease: Lease) -> Finding:
     """Which daemon leads, and how old its Lease is."""
-    check = "leader"
-    name = daemons.argument("--lease-name", "musterd")
-    namespace = daemons.argument("--lease-namespace", daemons.namespace)
-    where = printable(f"{namespace}/{name}")
-    try:
-        lease = mapping((await asker.get(custom("coordination.k8s.io/v1", namespace, "leases", name))).get("spec"))
-    except NotFound:
+    check, where = "leader", lease.where
+    if not lease.readable:
+        return Finding(AREA, check, "ok", f"you may not read the Lease {where}; nothing of yours depends on it")
+    if not lease.there:
         if daemons.pods is not None and len(daemons.pods) > 1:
             remedy = "start them with --leader-elect, or run one: two daemons without a Lease both act"
             return Finding(AREA, check, "failed", f"{len(daemons.pods)} daemons run, and no Lease {where}", remedy)
         return Finding(AREA, check, "ok", f"no Lease {where}: a single daemon without --leader-elect needs none")
-    except Forbidden:
-        return Finding(AREA, check, "ok", f"you may not read the Lease {where}; nothing of yours depends on it")
-    holder, renewed = printable(text(lease, "holderIdentity"), SHOWN), moment(lease.get("renewTime"))
-    if not holder or renewed is None:
+    if not lease.holder or lease.age is None:
         remedy = "look at the pods of musterd: one takes it within seconds when it is ready"
-        return Finding(AREA, check, "failed", f"nobody holds the Lease {where}", remedy)
-    old, duration = max(0.0, asker.now - renewed), whole(lease, "leaseDurationSeconds", 15)
-    if old > duration:
-        what = f"the Lease {where} of {holder} was renewed {age(old)} ago; it lasts {duration} s"
-        return Finding(
-            AREA, check, "failed", what, "no daemon leads: read the log of musterd, and its rights on leases"
-        )
-    return Finding(AREA, check, "ok", f"{holder} renewed the Lease {where} {age(old)} ago")
+        return Finding(AREA, check, "failed", f"no daemon holds the Lease {where}", remedy)
+    if not lease.held:
+        what = f"the Lease {where} of {lease.holder} was renewed {age(lease.age)} ago; it lasts {lease.duration} s"
+        remedy = "no daemon leads, or the clock of its node is wrong: read the log of musterd"
+        return Finding(AREA, check, "failed", what, remedy)
+    return Finding(AREA, check, "ok", f"{lease.holder} renewed the Lease {where} {age(lease.age)} ago")
 
 
 def pod_network(every: Sequence[Snapshot]) -> Finding:

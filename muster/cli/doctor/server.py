@@ -1,15 +1,13 @@
-"""The API server: reached, on time, with the kind Experiment, and what the caller may do there."""
+"""The API server: reached, on time, and with the kind Experiment."""
 
-import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
 
-from muster.api.errors import ApiError, Forbidden, NotFound
+from muster.api.errors import Forbidden, NotFound
 from muster.api.names import API_VERSION, GROUP, PLURAL, VERSION
 from muster.api.schema.crd import custom_resource_definition
 from muster.api.values.humanize import age
@@ -144,64 +142,3 @@ async def _served(asker: Asker) -> Finding:
     if all(resource.get("name") != PLURAL for resource in items(found.get("resources"))):
         return Finding(AREA, "CRD", "failed", f"{PLURAL} are not served in {API_VERSION}", APPLY_CRD)
     return Finding(AREA, "CRD", "ok", f"{VERSION} is served (you may not read the definition itself)")
-
-
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """Rights that commands need: verbs on a resource."""
-
-    commands: tuple[str, ...]
-    group: str
-    resource: str
-    verbs: tuple[str, ...]
-    essential: bool = False
-
-
-NEEDS = (
-    _Need(("list", "get", "explain", "wait"), GROUP, PLURAL, ("get", "list", "watch"), essential=True),
-    _Need(("submit",), GROUP, PLURAL, ("create",)),
-    _Need(("cancel",), GROUP, PLURAL, ("patch",)),
-    _Need(("delete", "prune"), GROUP, PLURAL, ("delete",)),
-    _Need(("members in get and explain", "logs"), "", "pods", ("get", "list", "watch")),
-    _Need(("logs",), "", "pods/log", ("get",)),
-    _Need(("Events in explain",), "", "events", ("list",)),
-)
-
-
-async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
-    """What the caller may do in ``namespace``, by the commands that need it."""
-    who = await _who(asker)
-    answers = await asyncio.gather(*(_denied(asker, need, namespace) for need in NEEDS))
-    place = f"in namespace {printable(namespace)}{f' as {who}' if who else ''}"
-    lost = {command for need, denied in zip(NEEDS, answers, strict=True) if denied for command in need.commands}
-    works = dict.fromkeys(command for need in NEEDS for command in need.commands if command not in lost)
-    if works:
-        yield Finding(AREA, "rights", "ok", f"{place}: {', '.join(works)}")
-    for need, denied in zip(NEEDS, answers, strict=True):
-        if denied:
-            resource = f"{need.resource}{f'.{need.group}' if need.group else ''}"
-            what = f"{place} you may not {', '.join(denied)} {resource}; without it: no {', '.join(need.commands)}"
-            role = "view" if set(denied) <= {"get", "list", "watch"} else "edit"
-            remedy = (
-                f"ask for a role: kubectl create rolebinding NAME -n {printable(namespace)} --clusterrole={role} "
-                "--user=YOU (deploy/readers.yaml and the chart add experiments to these roles)"
-            )
-            yield Finding(AREA, "rights", "failed" if need.essential else "warning", what, remedy)
-
-
-async def _denied(asker: Asker, need: _Need, namespace: str) -> Sequence[str]:
-    """The verbs that are denied."""
-    resource, _, subresource = need.resource.partition("/")
-    asked = {"namespace": namespace, "group": need.group, "resource": resource, "subresource": subresource}
-    return [verb for verb in need.verbs if not await asker.allowed({**asked, "verb": verb})]
-
-
-async def _who(asker: Asker) -> str:
-    """The caller's user name (SelfSubjectReview, Kubernetes 1.28 and later); empty where it cannot be asked."""
-    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-    try:
-        review = read(await asker.answer("POST", path, body), Json, f"POST {path}")
-    except ApiError:
-        return ""
-    return printable(text(mapping(mapping(review.get("status")).get("userInfo")), "username"), SHOWN)
