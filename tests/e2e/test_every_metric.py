@@ -45,10 +45,37 @@ class Life:
 
     api: ApiServer
     url: str
+    command: list[str]
+    log: Path
+    daemon: Child | None = None
     denied: set[tuple[str, str]] = field(default_factory=set)
     """Method and last part of the path of requests for which musterd has no right."""
     names: set[str] = field(default_factory=set)
     """Of every sample that was ever scraped."""
+
+    async def start_daemon(self) -> None:
+        """Start musterd, and wait until it leads."""
+        self.daemon = await Child.start("daemon", self.command, self.log)
+        async with asyncio.timeout(60), aiohttp.ClientSession() as session:
+            while True:
+                try:
+                    async with session.get(f"{self.url}/readyz") as answer:
+                        if "leading" in await answer.text():
+                            return
+                except aiohttp.ClientConnectionError:
+                    assert self.daemon.process.returncode is None
+                await asyncio.sleep(0.1)
+
+    async def kill_daemon(self) -> None:
+        """SIGKILL."""
+        assert self.daemon is not None
+        self.daemon.process.kill()
+        await self.daemon.process.wait()
+
+    async def stop_daemon(self) -> None:
+        """SIGTERM, and wait."""
+        if self.daemon is not None:
+            await self.daemon.stop()
 
     def submit(self, name: str, **spec: Any) -> None:
         """Create an experiment."""
@@ -147,7 +174,10 @@ async def life(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[L
     """The cluster and a daemon that leads, for the duration of the block."""
     token, port = secrets.token_urlsafe(32), free_port()
     api = ApiServer(None, token=token)
-    here = Life(api, f"http://127.0.0.1:{port}")
+    kubeconfig = folder / "kubeconfig"
+    address = ("--http-host", "127.0.0.1", "--http-port", str(port))
+    command = module("muster.daemon.main", "--kubeconfig", str(kubeconfig), *address, *FAST)
+    here = Life(api, f"http://127.0.0.1:{port}", command, folder / "daemon.log")
     route = RequestHandler._route  # noqa: SLF001
 
     async def limited(self: RequestHandler, request: web.BaseRequest) -> web.StreamResponse:
@@ -158,27 +188,15 @@ async def life(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[L
 
     monkeypatch.setattr(RequestHandler, "_route", limited)
     async with AsyncExitStack() as stack:
-        kubeconfig = folder / "kubeconfig"
         write_kubeconfig(kubeconfig, url=await api.start(), token=token)
         stack.push_async_callback(api.stop)
         crd = custom_resource_definition()
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
         api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
-        address = ("--http-host", "127.0.0.1", "--http-port", str(port))
-        command = module("muster.daemon.main", "--kubeconfig", str(kubeconfig), *address, *FAST)
-        daemon = await Child.start("daemon", command, folder / "daemon.log")
-        stack.push_async_callback(daemon.stop)
+        stack.push_async_callback(here.stop_daemon)
         burying = asyncio.create_task(here.bury(), name="bury")
         try:
-            async with asyncio.timeout(60), aiohttp.ClientSession() as session:
-                while True:
-                    try:
-                        async with session.get(f"{here.url}/readyz") as answer:
-                            if "leading" in await answer.text():
-                                break
-                    except aiohttp.ClientConnectionError:
-                        assert daemon.process.returncode is None
-                    await asyncio.sleep(0.1)
+            await here.start_daemon()
             yield here
         finally:
             burying.cancel()
@@ -222,6 +240,17 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         await assemble(here, coordinator, 2)
         found = await here.until(lambda found: one(found, "disruptions_total") == 1)
         assert total(found, "disruptions_total", operator="jax", reason="PreemptionByScheduler") == 1
+
+        # The daemon is killed: what is counted of the experiment goes on.
+        found = await here.until(lambda found: one(found, "phase", phase="Running") == 1)
+        await here.kill_daemon()
+        await here.start_daemon()
+        after = await here.until(lambda found: one(found, "phase", phase="Running") == 1)
+        assert (one(after, "gang_restarts_total"), one(after, "disruptions_total")) == (2, 1)
+        for name in ("wall_seconds_total", "productive_seconds_total"):
+            assert (one(after, name) or 0) > (one(found, name) or 0)
+        assert one(after, "stuck_reason", reason="RanksMissing") == 0
+        assert total(after, "gang_restarts_total", operator="jax", reason="Error") == 0, "a counter of this process"
 
         # Another experiment is refused, because a right is missing, until it is there; a third one cannot be planned.
         here.denied.add(("POST", "pods"))

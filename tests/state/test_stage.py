@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from muster.api.values.rank_ranges import to_ranges
 from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.roll import RankState
 from muster.state.view.stage import STAGES, Stage, stage_of
 from muster.state.view.view import View
-from tests.builders import NOW, answer, pod
+from tests.builders import NOW, answer, plan, pod, record
 
 WAITING: dict[str, Any] = {"phase": PodPhase.PENDING, "ready": False, "started": False}
 NODELESS: dict[str, Any] = WAITING | {"scheduled": False, "node": "", "ip": ""}
@@ -60,14 +61,18 @@ def test_the_counts_are_those_of_the_members_that_have_not_arrived(seed: int) ->
     random, size, seen = Random(seed), 6, View()
     here: dict[int, Pod] = {}
     roll: tuple[RankState, ...] = ()
-    for step in range(200):
+    saved: set[int] = set()
+    for step in range(60):
         rank = random.randrange(size)
-        match random.randrange(4):
+        match random.randrange(5):
             case 0:
                 roll = tuple(random.choice((RankState.MISSING, RankState.ARRIVED)) for _ in range(size))
                 seen.observe_probe(answer(*roll, at=NOW + step), 0)
             case 1 if rank in here:
                 seen.change(here.pop(rank), None)
+            case 2:
+                saved |= {rank}
+                seen.remember(plan(size=size), record(completed=to_ranges(sorted(saved), 100)), NOW)
             case _:
                 new = pod(rank, resource_version=step, uid=f"{rank}", **random.choice(CASES)[1])
                 seen.change(here.get(rank), new)
