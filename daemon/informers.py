@@ -104,7 +104,7 @@ class Informers:
             page_size=self._settings.page_size,
         )
         now = self._monotonic()
-        complete = self.reflectors["pods"].learn(seen, list(view.pods()), lambda pod: view.mark_absent(pod, now))
+        complete = self.reflectors["pods"].feed.learn(seen, list(view.pods()), lambda pod: view.mark_absent(pod, now))
         return seen.version if complete else None
 
     def repair(self, uid: str) -> None:

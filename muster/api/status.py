@@ -73,7 +73,6 @@ class RollCall(msgspec.Struct, frozen=True, gc=False):
     missing: Annotated[
         tuple[Counter, ...], Wire(f"The lowest missing ranks, at most {MAX_MISSING}.", most=MAX_MISSING)
     ] = ()
-    changed_at: Annotated[Time | None, Wire("When the roll last changed.", name="changedTime")] = None
 
 
 class Cause(msgspec.Struct, frozen=True, gc=False):

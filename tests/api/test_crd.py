@@ -144,7 +144,7 @@ def test_the_schema_accepts_a_full_status() -> None:
         deadline=at,
         ready=3,
         size=4,
-        roll=RollCall(4, 3, missing=(1,), changed_at=at),
+        roll=RollCall(4, 3, missing=(1,)),
         cause=Cause(0, "Error", at=at, exit_code=-1),
         conditions=(Condition(ConditionType.ASSEMBLED, True, "", "", 1, at),),
         story=(StoryLine(at, 0, "Started", ""),),

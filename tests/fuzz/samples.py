@@ -89,7 +89,7 @@ STATUS: dict[str, Any] = {
     "resumeTime": "2027-01-15T07:49:00.000000Z",
     "updateTime": "2027-01-15T07:50:00.000000Z",
     "deadline": "2027-01-15T08:40:00Z",
-    "roll": {"expected": 4, "arrived": 4, "missing": [2], "changedTime": "2027-01-15T07:48:00.000000Z"},
+    "roll": {"expected": 4, "arrived": 4, "missing": [2]},
     "cause": {
         "epoch": 0, "pod": "run-worker-0-2-x7k2p", "uid": "pod-2", "group": "worker", "rank": 2, "container": "main",
         "node": "node-2", "exitCode": 137, "signal": 9, "reason": "OOMKilled", "message": "too big",

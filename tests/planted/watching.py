@@ -11,7 +11,7 @@ from muster.daemon.informers import Informers
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.listwatch.events import Event
-from muster.kube.listwatch.reflector import Reflector
+from muster.kube.listwatch.sink_feed import SinkFeed
 from muster.kube.listwatch.store import Store
 from muster.kube.listwatch.tombstones import Tombstones
 from muster.state.plan import Plan
@@ -47,9 +47,9 @@ def own_writes_unread() -> Swaps:
 @bug(Hunt("drop", "survivors-hang"), Hunt("drop", "member-fails"))
 def old_generation() -> Swaps:
     """Events are queued per watch; a new list does not empty the queue, and their age is not checked."""
-    apply = Reflector._apply
+    apply = SinkFeed.apply
 
-    def queued(self: Reflector[Any], event: Event[Any]) -> None:
+    def queued(self: SinkFeed[Any], event: Event[Any]) -> None:
         asyncio.get_running_loop().call_later(0.0 if self.relists else BACKLOG, apply, self, event)
 
     def put(self: Store[Any], obj: Any, version: int) -> None:
@@ -59,7 +59,7 @@ def old_generation() -> Swaps:
             self._on_change(old, obj)
         self.reached(version)
 
-    return [swap(Reflector, "_apply", queued), swap(Tombstones, "late", _never), swap(Store, "put", put)]
+    return [swap(SinkFeed, "apply", queued), swap(Tombstones, "late", _never), swap(Store, "put", put)]
 
 
 @bug(Hunt("stale", "side-by-side", size=1, most=250))

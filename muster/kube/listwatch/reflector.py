@@ -9,12 +9,11 @@ failure waits for a growing delay; a stream that ends within a second is a failu
 or answers every watch with 410, is not called in a loop. Attempts without an answer have a delay of their own, of 5 s
 at most, and an answer of any kind, an error included, ends it: the server is back. No single object can end the stream.
 
-Correctness: one task reads one stream at a time, so an older watch cannot follow a newer list; states older than the
-list, or than their object's deletion, are dropped (see ``tombstones``).
+What is read goes to the sink through ``sink_feed``, in an order in which nothing becomes older.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
@@ -23,16 +22,13 @@ from muster.api.errors import ApiError, Expired, Invalid, Throttled, Unreachable
 from muster.kube.backoff import Backoff
 from muster.kube.denials import denied
 from muster.kube.listwatch.events import Decoder, Event, EventType
-from muster.kube.listwatch.listing import ObjectList, list_all
+from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.sink import Sink, Tracked
-from muster.kube.listwatch.tombstones import Tombstones
+from muster.kube.listwatch.sink_feed import SinkFeed, collect
 from muster.kube.status_errors import TOO_LARGE
 from muster.kube.transport import Transport
 
 T = TypeVar("T", bound=Tracked)
-
-_DELETED = EventType.DELETED
-"""Compared with every event; a module's name is found ten times as fast as an enum's member."""
 
 FIRST_WAIT = 0.8
 LAST_WAIT = 30.0
@@ -87,8 +83,8 @@ class Failing:
 class Reflector(Generic[T]):
     """One kind's list and watch; its owner runs ``run`` as a named task.
 
-    For metrics and health: ``synced`` (the sink holds a full list), ``version`` (last resourceVersion),
-    ``staleness(now)``, ``relists``, ``reconnects`` by reason, ``events`` by type, ``decode_errors``, ``late_events``.
+    ``feed`` is what the sink was given. For metrics and health: ``staleness(now)``, ``reconnects`` by reason,
+    ``events`` by type, ``decode_errors``.
     """
 
     def __init__(
@@ -112,18 +108,14 @@ class Reflector(Generic[T]):
         """
         self.settings = settings or ReflectorSettings()
         self.kind = decode.kind
-        self.synced = False
-        self.version = 0
-        self.relists = 0
+        self.feed = SinkFeed(sink)
         self.reconnects: Counter[str] = Counter()
         self.events: Counter[str] = Counter()
         self.decode_errors = 0
-        self.late_events = 0
         self._transport = transport
         self._path = path
         self._params = dict(params)
         self._decode = decode
-        self._sink = sink
         self._clock = clock
         self._random = random
         self._sleep = sleep
@@ -132,7 +124,6 @@ class Reflector(Generic[T]):
         self._backoff = Backoff(FIRST_WAIT, LAST_WAIT, random, QUIET)
         self._away = Backoff(FIRST_WAIT, LONGEST_AWAY_WAIT, random)
         self._answered = True
-        self._tombstones = Tombstones()
         self._streamed = self.settings.streamed_list
         self._page_next = False
         self._must_list = True
@@ -144,27 +135,20 @@ class Reflector(Generic[T]):
         """Seconds since the server last sent anything of this kind; ``now`` by the reflector's own clock."""
         return max(0.0, now - self._heard_at)
 
-    def learn(self, seen: ObjectList[T], among: Iterable[T], awaited: Callable[[T], bool] = lambda _: False) -> bool:
-        """Apply a consistent list that was read beside the watch, where it is newer than the state from the watch.
+    @property
+    def synced(self) -> bool:
+        """The sink holds a full list."""
+        return self.feed.synced
 
-        ``among`` are those objects of the sink that would be in the list if they still existed. One of them that is
-        ``awaited`` is left to the watch, which brings its last state. Returns whether there was none.
-        """
-        complete = True
-        for obj in seen.objects.values():
-            if not self._tombstones.late(obj.uid, obj.resource_version):
-                self._sink.put(obj, self.version)
-        if seen.problems:
-            return complete  # an object that cannot be read exists all the same
-        for obj in among:
-            if obj.uid in seen.objects or obj.resource_version > seen.version:
-                continue
-            if awaited(obj):
-                complete = False
-            else:
-                self._tombstones.add(obj.uid, seen.version)
-                self._sink.drop(obj.uid, obj, self.version)
-        return complete
+    @property
+    def version(self) -> int:
+        """The last resourceVersion that was seen."""
+        return self.feed.version
+
+    @property
+    def relists(self) -> int:
+        """How many full lists were read after the first."""
+        return self.feed.relists
 
     async def run(self) -> NoReturn:
         """Follow the server until cancelled."""
@@ -207,8 +191,8 @@ class Reflector(Generic[T]):
                     if event.problem:
                         self._unreadable(event, line)
                     elif initial is None:
-                        self._apply(event)
-                    elif self._collect(event, initial):
+                        self.feed.apply(event)
+                    elif collect(event, initial):
                         self._replace(initial, event.version)
                         initial = None
         except Invalid:
@@ -249,48 +233,17 @@ class Reflector(Generic[T]):
         self._answered = True
         self._away.reset()
 
-    def _collect(self, event: Event[T], initial: dict[str, T]) -> bool:
-        """Collect a streamed list; True once it is complete. Changes meanwhile are in the same stream."""
-        if event.type is EventType.BOOKMARK:
-            return event.complete
-        obj = event.obj
-        assert obj is not None
-        if event.type is _DELETED:
-            initial.pop(obj.uid, None)
-        else:
-            initial[obj.uid] = obj
-        return False
-
     def _replace(self, objects: Mapping[str, T], version: int) -> None:
         self._must_list = self._page_next = False
-        self._tombstones.clear(version)
-        self.version = version
-        self.relists += self.synced
-        self._sink.replace(objects.values(), version)
-        self.synced = True
-        self._sink.reached(version)
-
-    def _apply(self, event: Event[T]) -> None:
-        self.version = max(self.version, event.version)
-        obj = event.obj
-        if obj is None:
-            self._sink.reached(self.version)
-        elif event.type is _DELETED:
-            self._tombstones.add(obj.uid, event.version)
-            self._sink.drop(obj.uid, obj, self.version)
-        elif self._tombstones.late(obj.uid, event.version):
-            self.late_events += 1
-        else:
-            self._sink.put(obj, self.version)
+        self.feed.replace(objects, version)
 
     def _unreadable(self, event: Event[T], line: bytes) -> None:
         """Skip an object that cannot be read, but not a deletion: only a new list can replace that."""
         self._count_unreadable(event.problem, size=len(line))
-        if event.type is _DELETED:
+        if event.type is EventType.DELETED:
             raise Expired("a deletion could not be read", reason="Malformed", request=self._path)
-        if event.version > self.version and not self._must_list:
-            self.version = event.version
-            self._sink.reached(event.version)
+        if not self._must_list:
+            self.feed.skip(event.version)
 
     def _count_unreadable(self, problem: str, **fields: Any) -> None:
         self.decode_errors += 1

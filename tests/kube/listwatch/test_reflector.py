@@ -153,7 +153,7 @@ async def test_a_streamed_list_becomes_the_watch(tmp_path: Path) -> None:
         assert run.versions == [10, 11, 20, 21]
         assert run.reflector.synced
         assert run.reflector.version == 21
-        assert run.reflector.relists == 0
+        assert run.reflector.feed.relists == 0
         assert run.reflector.events == {"ADDED": 3, "MODIFIED": 2, "DELETED": 2, "BOOKMARK": 3}
         first, second = run.server.requests
         assert first.path == "/api/v1/pods"
@@ -216,7 +216,7 @@ async def test_a_new_list_reports_what_changed_meanwhile(tmp_path: Path) -> None
     )
     async with scripted(tmp_path, *script, paged=True) as run:
         assert run.changes[3:] == [("b", 2, 0), ("c", 3, 8), ("d", 0, 9)]  # and of a nothing: it is the same
-        assert run.reflector.relists == 1
+        assert run.reflector.feed.relists == 1
         assert run.reflector.reconnects == {"expired": 1}
         assert run.server.requests[-1].params["resourceVersion"] == "10"
 
@@ -284,7 +284,7 @@ async def test_a_broken_watch_resumes_from_its_last_version(tmp_path: Path) -> N
     )
     async with scripted(tmp_path, *script, paged=True, silence=0.3) as run:
         assert [request.params.get("resourceVersion") for request in run.server.requests] == [None, "5", "7", "8"]
-        assert run.reflector.relists == 0
+        assert run.reflector.feed.relists == 0
         assert set(run.reflector.reconnects) == {"silent", "unreachable"}
         assert run.reflector.reconnects["silent"] == 1
 
@@ -331,7 +331,7 @@ async def test_an_answer_ends_the_delay_of_unanswered_attempts(tmp_path: Path) -
 async def test_a_server_that_answers_every_watch_with_410_is_not_called_in_a_loop(tmp_path: Path) -> None:
     script = [answer(200, listing([], 5)), refusal(410, "Expired")] * 20
     async with scripted(tmp_path, *script, paged=True, ticks=0.01) as run:
-        assert run.reflector.relists == 19
+        assert run.reflector.feed.relists == 19
         assert run.reflector.reconnects == {"expired": 20}
         assert all(15 <= wait <= 30 for wait in run.slept[6:])
 
@@ -429,7 +429,7 @@ async def test_events_older_than_a_deletion_are_dropped(tmp_path: Path) -> None:
     async with scripted(tmp_path, *script, paged=True) as run:
         assert run.uids == {"b"}
         assert run.changes[2:] == [("a", 1, 10), ("a", 10, 0), ("b", 2, 7)]
-        assert run.reflector.late_events == 2
+        assert run.reflector.feed.late == 2
 
 
 async def test_a_pod_that_leaves_the_selector_and_returns_is_kept(tmp_path: Path) -> None:
@@ -451,7 +451,7 @@ async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:
     async with scripted(tmp_path, *script, paged=True) as run:
         assert run.uids == {"a"}
         assert run.changes == [("a", 0, 4), ("a", 4, 10)]
-        assert run.reflector.late_events == 2
+        assert run.reflector.feed.late == 2
 
 
 def seen(version: int, *objects: dict[str, Any], problems: tuple[str, ...] = ()) -> ObjectList[Pod]:
@@ -468,7 +468,7 @@ async def test_a_list_read_beside_the_watch_adds_newer_states(tmp_path: Path) ->
     async with scripted(tmp_path, *script, paged=True) as run:
         run.changes.clear()
         earlier = seen(10, pod("a", 8), pod("b", 9), pod("c", 3), pod("d", 10))
-        run.reflector.learn(earlier, list(run.store))
+        run.reflector.feed.learn(earlier, list(run.store))
         assert run.changes == [("a", 1, 8), ("d", 0, 10)]
         assert run.reflector.version == 13, "events up to there may still be missing"
 
@@ -477,9 +477,9 @@ async def test_an_object_missing_from_such_a_list_is_deleted_unless_it_is_newer(
     script = answer(200, listing([pod("a", 1), pod("b", 2)], 5)), stream(event("ADDED", pod("c", 12)))
     async with scripted(tmp_path, *script, paged=True) as run:
         run.changes.clear()
-        run.reflector.learn(seen(10, pod("b", 2)), list(run.store))
+        run.reflector.feed.learn(seen(10, pod("b", 2)), list(run.store))
         assert run.changes == [("a", 1, 0)]
-        run.reflector.learn(seen(9, pod("a", 8), pod("b", 2)), list(run.store))
+        run.reflector.feed.learn(seen(9, pod("a", 8), pod("b", 2)), list(run.store))
         assert run.uids == {"b", "c"}
 
 
@@ -487,15 +487,15 @@ async def test_an_object_that_is_awaited_is_left_to_the_watch(tmp_path: Path) ->
     script = answer(200, listing([pod("a", 1), pod("b", 2)], 5)), stream()
     async with scripted(tmp_path, *script, paged=True) as run:
         run.changes.clear()
-        assert not run.reflector.learn(seen(10, pod("b", 7)), list(run.store), lambda each: each.uid == "a")
+        assert not run.reflector.feed.learn(seen(10, pod("b", 7)), list(run.store), lambda each: each.uid == "a")
         assert run.changes == [("b", 2, 7)]
-        assert run.reflector.learn(seen(10, pod("b", 7)), list(run.store))
+        assert run.reflector.feed.learn(seen(10, pod("b", 7)), list(run.store))
         assert run.uids == {"b"}
 
 
 async def test_an_unreadable_object_in_such_a_list_is_not_deleted(tmp_path: Path) -> None:
     async with scripted(tmp_path, answer(200, listing([pod("a", 1)], 5)), stream(), paged=True) as run:
-        run.reflector.learn(seen(10, problems=("a pod without uid or name",)), list(run.store))
+        run.reflector.feed.learn(seen(10, problems=("a pod without uid or name",)), list(run.store))
         assert run.uids == {"a"}
 
 

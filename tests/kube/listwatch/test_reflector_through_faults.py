@@ -134,7 +134,7 @@ async def test_the_store_ends_equal_to_the_server(tmp_path: Path, seed: int) -> 
         query = {"labelSelector": SELECTOR}
         found = await list_all(connection, pods.PATH, query, pods.DECODER, page_size=3)
         if store.synced:
-            reflector.learn(found, list(store))
+            reflector.feed.learn(found, list(store))
 
     task = asyncio.create_task(reflector.run(), name="reflector")
     try:

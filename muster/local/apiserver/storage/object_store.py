@@ -24,16 +24,16 @@ from muster.local.apiserver.errors import invalid as invalid_object
 from muster.local.apiserver.kinds.admission import admit
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.patch.managed_fields import FieldManager, entries, merge_schema_of, record_update, tracked
+from muster.local.apiserver.patch.managed_fields import merge_schema_of, tracked
 from muster.local.apiserver.patch.server_side_apply import apply_configuration, overlay
 from muster.local.apiserver.schema import crds, validation
-from muster.local.apiserver.storage import deletion, metadata
+from muster.local.apiserver.storage import deletion, metadata, write_preparation
 from muster.local.apiserver.storage.options import DeleteOptions, WriteOptions
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 from muster.local.apiserver.storage.versioned_store import VersionedStore
+from muster.local.apiserver.storage.write_preparation import Entries, served
 
-Entries = list[Json]
 _DEFAULT_WRITE = WriteOptions()
 _DEFAULT_DELETE = DeleteOptions()
 _NAMESPACES = ("", "namespaces")
@@ -75,14 +75,8 @@ class ObjectStore:
         obj = validation.check_type(resource, body)
         metadata.set_namespace_and_name(resource, obj, namespace)
         self._require_open_namespace(resource, namespace, obj)
-        self._read_strictly(resource, obj, options)
         generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
-        if resource.has_status and resource.kind != "Node":
-            # A kubelet creates its Node with a status. All other objects get theirs through the status subresource.
-            obj.pop("status", None)
-        metadata.prepare_for_create(resource, obj, whole_time(self._clock()), self._randomness)
-        validation.set_defaults(resource, obj)
-        self._record_manager(resource, obj, options)
+        write_preparation.new_object(resource, obj, options, self._clock(), self._randomness)
         admit(resource, obj, self.versions)
         validation.raise_if_invalid(resource, obj, validation.check(resource, obj, None))
         for _ in range(_NAME_ATTEMPTS):
@@ -116,7 +110,7 @@ class ObjectStore:
     ) -> StoredObject:
         """Replace an object with the result of `change`."""
         stored = self.get(resource, namespace, name)
-        obj = validation.check_type(resource, change(self._served(resource, stored)))
+        obj = validation.check_type(resource, change(served(resource, stored)))
         metadata.set_namespace_and_name(resource, obj, namespace, name)
         return self._replace(resource, stored, obj, options, needs_version=False)
 
@@ -132,8 +126,8 @@ class ObjectStore:
         metadata.set_namespace_and_name(resource, applied, namespace, name)
         if applied["metadata"].get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
-        self._read_strictly(resource, applied, options)
-        writer = self._writer(resource, options, "Apply", options.subresource)
+        write_preparation.read_strictly(resource, applied, options)
+        writer = write_preparation.writer(resource, options, "Apply", self._clock())
         shape = merge_schema_of(resource)
         stored = self.versions.lookup(resource.group_resource, namespace if resource.namespaced else "", name)
         if stored is None:
@@ -149,7 +143,7 @@ class ObjectStore:
             applied["metadata"]["managedFields"] = managed
             creation = WriteOptions(options.dry_run, options.manager, "Ignore", subresource="apply")
             return self.create(resource, namespace, applied, creation), True
-        live = self._served(resource, stored)
+        live = served(resource, stored)
         if tracked(resource):
             merged, managed = apply_configuration(live, applied, shape, writer, force=options.force)
         else:
@@ -193,40 +187,12 @@ class ObjectStore:
         needs_version: bool,
         managed: Entries | None = None,
     ) -> StoredObject:
-        old = self._served(resource, stored)
-        self._read_strictly(resource, obj, options)
-        metadata.prepare_for_update(resource, obj, old, stored, needs_version=needs_version)
-        given = obj["metadata"].pop("managedFields", None)
-        if options.subresource == "status":
-            kept = {**old, "metadata": {**old["metadata"]}}
-            kept.pop("status", None)
-            if "status" in obj:
-                kept["status"] = obj["status"]
-            obj = kept
-            obj["metadata"].pop("managedFields", None)
-        elif resource.has_status:
-            obj.pop("status", None)
-            if "status" in old:
-                obj["status"] = old["status"]
-        if resource.kind == "Namespace" and options.subresource != "finalize":
-            obj["spec"] = old["spec"]
-        validation.set_defaults(resource, obj, old)
-        validation.raise_if_invalid(resource, obj, validation.check(resource, obj, old))
-        self._refuse_new_finalizers(resource, obj, old)
-        if "generation" in old["metadata"] and metadata.spec_changed(resource, obj, old):
-            obj["metadata"]["generation"] = old["metadata"]["generation"] + 1
-        base = entries(old)
-        bare = {**old, "metadata": {k: v for k, v in old["metadata"].items() if k != "managedFields"}}
-        if tracked(resource):
-            if managed is None:
-                writer = self._writer(resource, options, "Update", options.subresource)
-                start = base if given is None or options.subresource else given
-                managed = record_update(resource, obj, bare, start, writer) if obj != bare else start
-            if managed:
-                obj["metadata"]["managedFields"] = managed
-        if obj == old:
+        new = write_preparation.replacement(
+            resource, stored, obj, options, self._clock(), needs_version=needs_version, managed=managed
+        )
+        if new == served(resource, stored):
             return stored
-        return self._write_or_remove(resource, stored, obj, options)
+        return self._write_or_remove(resource, stored, new, options)
 
     def _write_or_remove(
         self, resource: Resource, stored: StoredObject, obj: Json, options: WriteOptions
@@ -260,24 +226,6 @@ class ObjectStore:
         if served:
             self.versions.reindex(served[0].group_resource)
 
-    def _served(self, resource: Resource, stored: StoredObject) -> Json:
-        """The object in the API version of the request."""
-        obj = stored.object()
-        obj["apiVersion"] = resource.api_version
-        return obj
-
-    def _read_strictly(self, resource: Resource, obj: Json, options: WriteOptions) -> None:
-        lost = validation.prune_unknown(resource, obj)
-        if lost and options.strictness == "Strict":
-            listed = ", ".join(f'unknown field "{path}"' for path in lost)
-            raise (
-                validation.unreadable(resource, f"strict decoding error: {listed}")
-                if not resource.custom
-                else bad_request(f"strict decoding error: {listed}")
-            )
-        if lost and options.strictness == "Warn":
-            options.warnings.extend(f'unknown field "{path}"' for path in lost)
-
     def _require_open_namespace(self, resource: Resource, namespace: str, obj: Json) -> None:
         if not resource.namespaced:
             return
@@ -288,25 +236,3 @@ class ObjectStore:
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             cause = Cause("metadata.namespace", f"namespace {namespace} is being terminated", "NamespaceTerminating")
             raise forbidden(resource.qualified, str(obj["metadata"].get("name") or ""), why, [cause])
-
-    def _refuse_new_finalizers(self, resource: Resource, obj: Json, old: Json) -> None:
-        if old["metadata"].get("deletionTimestamp"):
-            new = set(obj["metadata"].get("finalizers") or ()) - set(old["metadata"].get("finalizers") or ())
-            if new:
-                message = f"Forbidden: no new finalizers can be added if the object is being deleted: {sorted(new)}"
-                validation.raise_if_invalid(
-                    resource, obj, [Cause("metadata.finalizers", message, "FieldValueForbidden")]
-                )
-
-    def _record_manager(self, resource: Resource, obj: Json, options: WriteOptions) -> None:
-        """Record the managed fields of a new object. Fields that admission adds later have no manager, as upstream."""
-        supplied = obj["metadata"].pop("managedFields", None) or []
-        if tracked(resource):
-            if options.subresource != "apply":
-                writer = self._writer(resource, options, "Update", "")
-                supplied = record_update(resource, obj, None, [], writer)
-            obj["metadata"]["managedFields"] = supplied
-
-    def _writer(self, resource: Resource, options: WriteOptions, operation: str, subresource: str) -> FieldManager:
-        now = whole_time(self._clock())
-        return FieldManager(options.manager or "unknown", operation, subresource, resource.api_version, now)
