@@ -43,7 +43,7 @@ DISRUPTED = (
 CRASHED = ("Error", "OOMKilled", "ContainerFailed")
 """The most frequent reasons of a container that failed (kubernetes: pkg/kubelet)."""
 
-REFUSED = (
+REFUSALS_BY_NAME = (
     "WebhookDenied",
     "WebhookFailed",
     "PolicyDenied",
@@ -56,13 +56,14 @@ REFUSED = (
     "RightsMissing",
     "NamespaceGone",
     "CredentialsRejected",
+    "NameTaken",
     "ApiServerBusy",
     "ApiServerSilent",
     "ApiServerErrors",
-    "PodRejected",
-    "PodsForbidden",
 )
-"""Reasons of refusals (``reconcilers.native.refusals``)."""
+"""Reasons of refusals that name no kind of object (``reconcilers.native.refusals``)."""
+
+REFUSED = (*REFUSALS_BY_NAME, "PodRejected", "PodsForbidden")
 
 PLACES = ("watch", "clock", "step", "event")
 """Where an unexpected exception is caught."""

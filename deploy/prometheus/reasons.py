@@ -4,6 +4,8 @@ The reasons of containers are the kubelet's (kubernetes: pkg/kubelet/images, pkg
 scheduler stand in the condition PodScheduled; all others are Muster's own.
 """
 
+from muster.metrics.closed_sets import REFUSALS_BY_NAME
+
 UNREACHABLE = ("CoordinatorUnreachable",)
 NOT_SERVING = ("CoordinatorNotServing",)
 RANKS = ("RanksMissing", "RankFailed", "ProcessCountMismatch")
@@ -18,25 +20,7 @@ IMAGE = (
     "SignatureValidationFailed",
 )
 SCHEDULING = ("Unschedulable", "SchedulerError", "PendingDeadlineExceeded")
-REFUSED = (
-    "WebhookDenied",
-    "WebhookFailed",
-    "PolicyDenied",
-    "PodSecurityViolated",
-    "QuotaExceeded",
-    "LimitRangeViolated",
-    "PriorityClassMissing",
-    "ServiceAccountMissing",
-    "RuntimeClassMissing",
-    "RightsMissing",
-    "NamespaceGone",
-    "CredentialsRejected",
-    "NameTaken",
-    "ApiServerBusy",
-    "ApiServerSilent",
-    "ApiServerErrors",
-    "(Pod|Service)(Rejected|Altered|sForbidden|sRefused)",
-)
+REFUSED = (*REFUSALS_BY_NAME, "(Pod|Service)(Rejected|Altered|sForbidden|sRefused)")
 LOOP = ("DisruptionLoop",)
 
 CLAIMED = (*UNREACHABLE, *NOT_SERVING, *RANKS, *OVERDUE, *IMAGE, *SCHEDULING, *REFUSED, *LOOP)

@@ -2,8 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import click
 
@@ -13,6 +14,8 @@ from muster.cli.options import show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client, NoSuchExperiment, Snapshot
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 AT_ONCE = 16
 """Requests under way at the same time."""
@@ -29,6 +32,16 @@ class Deletion:
     uid: str
     deleted: bool
     why: str = ""
+
+
+def deletion_options(command: Command) -> Command:
+    """The options of commands that delete."""
+    for option in (
+        click.option("--dry-run", is_flag=True, help="Ask the API server whether it would, and delete nothing."),
+        click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where standard input is no terminal."),
+    ):
+        command = option(command)
+    return command
 
 
 def need_answer(yes: bool, dry_run: bool) -> None:

@@ -26,7 +26,7 @@ from muster.client.follow import FollowedLog
 from muster.client.last_lines import LastLine, read_last_lines
 from muster.client.loglines import LogLine
 from muster.client.logs import AT_ONCE, GangLog, LogChoice, Noted, newest
-from muster.client.member import Member, MemberChange, member_of, members_of
+from muster.client.member import Member, MemberChange, member_of, members_of, read_members
 from muster.client.names import name_for
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
 from muster.client.until import Until
@@ -283,5 +283,4 @@ class Client:
             await self.resources.delete(experiments_path(space, name), options or None)
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
-        pods = await self.resources.list(core(experiment.namespace, "pods"), members_of(experiment.uid))
-        return list(newest(member_of(pod) for pod in pods).values())
+        return list(newest(await read_members(self.resources, experiment.namespace, experiment.uid)).values())

@@ -13,10 +13,9 @@ from muster.api.errors import ApiError, Forbidden, Invalid, NotFound
 from muster.api.values.rank_ranges import from_ranges
 from muster.client.errors import LogsGone, NoSuchRank
 from muster.client.loglines import Lines, LogLine, LogNote, LogStart, merged
-from muster.client.member import Member, member_of, members_of
+from muster.client.member import Member, read_members
 from muster.client.podlog import PodLog, Stamped
 from muster.client.snapshot import Snapshot
-from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 
 AT_ONCE = 50
@@ -100,8 +99,7 @@ class GangLog:
 
     async def members(self) -> list[Member]:
         """The members that have a pod, of every epoch."""
-        pods = await self.resources.list(core(self.seen.namespace, "pods"), members_of(self.seen.uid))
-        return [member_of(pod) for pod in pods]
+        return await read_members(self.resources, self.seen.namespace, self.seen.uid)
 
     def of_epoch(self, members: Collection[Member]) -> dict[int, Member]:
         """The chosen ranks' members of the epoch that is read. Raises ``LogsGone`` where that epoch has no pods."""

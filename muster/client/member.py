@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK, selector_of
 from muster.kube.listwatch.informer import Kind
+from muster.kube.paths import core
+from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, items, mapping, text, whole
 
 PROCESS = "process://"
@@ -50,6 +52,11 @@ class MemberChange:
 def members_of(uid: str) -> dict[str, str]:
     """The query parameters that select the pods of the Experiment of that uid, as the daemon selects them."""
     return {"labelSelector": selector_of(uid)}
+
+
+async def read_members(resources: ResourceClient, namespace: str, uid: str) -> list[Member]:
+    """The members of an experiment that have a pod, of every epoch."""
+    return [member_of(pod) for pod in await resources.list(core(namespace, "pods"), members_of(uid))]
 
 
 def member_of(pod: Json) -> Member:

@@ -7,7 +7,7 @@ import click
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
-from muster.cli.deletion import confirmed, delete_all, need_answer
+from muster.cli.deletion import confirmed, delete_all, deletion_options, need_answer
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import plain, say
@@ -21,8 +21,7 @@ from muster.client import Client, Snapshot
     "  muster delete train-x7k2p --dry-run\n  muster list --phase Failed -o name | xargs muster delete --yes\n"
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where standard input is no terminal.")
-@click.option("--dry-run", is_flag=True, help="Ask the API server whether it would, and delete nothing.")
+@deletion_options
 @output_option("name")
 @cluster_options
 @click.pass_context

@@ -8,7 +8,7 @@ import click
 
 from muster.api.values.printable import printable
 from muster.cli.commands.listing import phase_option
-from muster.cli.deletion import confirmed, delete_all, need_answer
+from muster.cli.deletion import confirmed, delete_all, deletion_options, need_answer
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, Span, cluster_options, output_option
 from muster.cli.terminal.colours import phase_word, say
@@ -29,8 +29,7 @@ SHOWN = 20
 @click.option("--older-than", type=Span(), required=True, help="Time since the end: 90 (seconds), 12h, 7d, 2w.")
 @phase_option(("Succeeded", "Failed"), "Only experiments that ended so; may be given often.")
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where standard input is no terminal.")
-@click.option("--dry-run", is_flag=True, help="Ask the API server whether it would, and delete nothing.")
+@deletion_options
 @output_option("name")
 @cluster_options
 @click.pass_context

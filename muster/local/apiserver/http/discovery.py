@@ -87,10 +87,7 @@ def legacy_resources(registry: Registry, group: str, version: str) -> Json:
             "kind": resource.kind,
             "verbs": list(resource.verbs),
         }
-        if resource.short_names:
-            row["shortNames"] = list(resource.short_names)
-        if resource.categories:
-            row["categories"] = list(resource.categories)
+        row |= _other_names(resource)
         listed.append(row)
         for subresource in resource.subresources:
             kind = _KINDS_OF_SUBRESOURCES.get(subresource, (group, version, resource.kind))
@@ -108,6 +105,11 @@ def legacy_resources(registry: Registry, group: str, version: str) -> Json:
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": listed}
 
 
+def _other_names(resource: Resource) -> Json:
+    names = {"shortNames": list(resource.short_names), "categories": list(resource.categories)}
+    return {key: value for key, value in names.items() if value}
+
+
 def _discovered(resource: Resource) -> Json:
     def kind_of(group: str, version: str, kind: str) -> Json:
         return {"group": group, "version": version, "kind": kind}
@@ -119,10 +121,7 @@ def _discovered(resource: Resource) -> Json:
         "singularResource": resource.singular,
         "verbs": list(resource.verbs),
     }
-    if resource.short_names:
-        row["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        row["categories"] = list(resource.categories)
+    row |= _other_names(resource)
     own = (resource.group, resource.version, resource.kind)
     if resource.subresources:
         row["subresources"] = [

@@ -61,24 +61,22 @@ class ApiConfigSources:
 async def read_config_map(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, str]:
     """The data of a ConfigMap; empty if it is optional and does not exist."""
     name = str(reference.get("name") or reference.get("configMapName") or "")
-    found = await sources.config_map(namespace, name)
-    if found is None:
-        if reference.get("optional"):
-            return {}
-        raise ConfigError(f'configmap "{name}" not found')
-    return {str(key): str(value) for key, value in (found.get("data") or {}).items()}
+    data = _data_of(await sources.config_map(namespace, name), reference, f'configmap "{name}"')
+    return {str(key): str(value) for key, value in data.items()}
 
 
 async def read_secret(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, bytes]:
     """The decoded data of a Secret; empty if it is optional and does not exist."""
     name = str(reference.get("name") or reference.get("secretName") or "")
-    found = await sources.secret(namespace, name)
-    if found is None:
-        if reference.get("optional"):
-            return {}
-        raise ConfigError(f'secret "{name}" not found')
-    data: dict[str, Any] = found.get("data") or {}
+    data = _data_of(await sources.secret(namespace, name), reference, f'secret "{name}"')
     try:
         return {key: base64.b64decode(value, validate=True) for key, value in data.items()}
     except (binascii.Error, TypeError, ValueError) as error:
         raise ConfigError(f'secret "{name}" holds data that is not base64') from error
+
+
+def _data_of(found: Object | None, reference: Object, what: str) -> dict[str, Any]:
+    """The data of the object; empty if there is none and the reference is optional."""
+    if found is None and not reference.get("optional"):
+        raise ConfigError(f"{what} not found")
+    return dict(found.get("data") or {}) if found is not None else {}
