@@ -112,8 +112,8 @@ NOW = Row(
                 number=7,
                 title="What hurts now",
                 description="Each stuck experiment with the reason of its condition Stuck, for how long it has held, "
-                "and how many ranks are missing. Click an experiment for its dashboard or its roll call, which names "
-                "the ranks.",
+                "how many ranks are missing, and the lowest of them. Click an experiment for its dashboard or its "
+                "roll call, which names the ranks.",
                 width=14,
                 links=(page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do"),),
             ),
@@ -125,7 +125,7 @@ NOW = Row(
                     ((None, YELLOW), (300, ORANGE), (1800, RED)),
                 ),
                 Column("ranks missing", _of_stuck(each("muster_experiment_ranks_missing", CHOSEN)), "short"),
-                Column("the first", _of_stuck(each("muster_experiment_first_missing_rank", CHOSEN)), "short"),
+                Column("first rank missing", _of_stuck(each("muster_experiment_first_missing_rank", CHOSEN)), "short"),
             ],
             labels=(*NAMES, "reason"),
             empty="No experiment is stuck.",

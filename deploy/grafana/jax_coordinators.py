@@ -102,6 +102,7 @@ NOW = Row(
             ),
             [
                 Column("missing", _INCOMPLETE, "short", ((None, ORANGE),)),
+                Column("first rank missing", _of_jax("muster_experiment_first_missing_rank"), "short"),
                 Column(
                     "arrived",
                     f"{each('muster_experiment_ranks_arrived', CHOSEN)} and on ({PAIR}) ({_INCOMPLETE})",
