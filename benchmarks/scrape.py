@@ -94,6 +94,7 @@ def run() -> list[Result]:
     """Measure a large cluster, and one in which only the 2,000 are."""
     many, body = measure(collector(RUNNING, EXPERIMENTS - RUNNING))
     few, whole = measure(collector(RUNNING, 0))
+    worst, _ = measure(collector(EXPERIMENTS, 0))
     series = sum(not line.startswith(b"#") for line in body.splitlines())
     missing = RUNNING - whole.count(b"muster_experiment_info{")
     theirs = Seen(list(text_string_to_metric_families(body.decode())), [])
@@ -103,6 +104,7 @@ def run() -> list[Result]:
         Result.of("of that, on the event loop", many.look, "s"),
         Result.of("of that, writing the series", many.write, "s", None, PEER, peer),
         Result.of("series in that scrape", series, "series"),
+        Result.of("the same while all of them run", worst.total, "s", BUDGET),
         Result.of("scrape of 2,000 running experiments, CPU", few.total, "s", BUDGET),
         Result.of("of that, on the event loop", few.look, "s"),
         Result.of("of 2,000 running experiments not reported whole", missing, "experiments", 0),
