@@ -1,7 +1,6 @@
 """The rows of the rules: thresholds, reasons, and the files that are written from them."""
 
 import re
-from itertools import chain
 
 import pytest
 
@@ -45,11 +44,27 @@ def test_a_reason_of_stuck_belongs_to_one_alert() -> None:
     assert len(set(reasons.CLAIMED)) == len(reasons.CLAIMED)
 
 
+def reasons_of_the_guide() -> list[str]:
+    """The reasons of Stuck that the guide explains."""
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    table = guide.partition("\nStuck:\n")[2].partition("\nA refusal of the API server")[0]
+    return [reason for row in table.splitlines() for reason in re.findall(r"`(\w+)`", row.split(" | ")[0])]
+
+
+@pytest.mark.parametrize("reason", reasons_of_the_guide())
+def test_a_reason_that_the_guide_explains_reaches_one_alert(reason: str) -> None:
+    assert len(alerts_about(reason)) == 1
+
+
+def alerts_about(reason: str) -> list[str]:
+    """The alerts that fire on that reason."""
+    matchers = [(alert.name, found) for alert in ALERTS for found in re.findall(r'reason(=~|!~)"([^"]*)"', alert.expr)]
+    return [name for name, (how, pattern) in matchers if bool(re.fullmatch(pattern, reason)) == (how == "=~")]
+
+
 @pytest.mark.parametrize("clock", CLOCKS, ids=lambda clock: clock.name.value)
 def test_a_clock_that_alerts_reaches_one_alert(clock: ClockRule) -> None:
-    matchers = [re.findall(r'reason(=~|!~)"([^"]*)"', alert.expr) for alert in ALERTS]
-    hits = [bool(re.fullmatch(pattern, clock.reason)) == (how == "=~") for how, pattern in chain(*matchers)]
-    assert hits.count(True) == 1
+    assert len(alerts_about(clock.reason)) == 1
 
 
 def test_names_are_unique_and_of_their_kind() -> None:

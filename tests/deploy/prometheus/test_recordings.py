@@ -1,0 +1,73 @@
+"""What each recorded series is, on two experiments of one namespace, evaluated by promtool."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from deploy.prometheus.recordings import RECORDINGS
+from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.promtool import RULES
+
+SERIES = {
+    'muster_experiment_wall_seconds_total{namespace="vision",experiment="a"}': "0+30x240",
+    'muster_experiment_productive_seconds_total{namespace="vision",experiment="a"}': "0+30x120 3600+0x120",
+    'muster_experiment_wall_seconds_total{namespace="vision",experiment="b"}': "0+30x240",
+    'muster_experiment_productive_seconds_total{namespace="vision",experiment="b"}': "0+15x240",
+    'muster_experiment_gang_restarts_total{namespace="vision",experiment="a",instance="x"}': "3x100 stale",
+    'muster_experiment_gang_restarts_total{namespace="vision",experiment="a",instance="y"}': "_x101 4x140",
+    'muster_experiment_disruptions_total{namespace="vision",experiment="a"}': "1x240",
+    'muster_experiment_ranks_missing{namespace="vision",experiment="a"}': "2x240",
+    'muster_experiment_ranks_missing{namespace="vision",experiment="b"}': "1x240",
+    'muster_experiment_stuck{namespace="vision",experiment="a"}': "1x240",
+    'muster_experiment_stuck{namespace="vision",experiment="b"}': "0x240",
+    'muster_time_to_assembled_seconds_bucket{operator="jax",le="10"}': "0+1x240",
+    'muster_time_to_assembled_seconds_bucket{operator="jax",le="30"}': "0+2x240",
+    'muster_time_to_assembled_seconds_bucket{operator="jax",le="+Inf"}': "0+2x240",
+    'muster_restart_downtime_seconds_bucket{operator="jax",le="60"}': "0+1x240",
+    'muster_restart_downtime_seconds_bucket{operator="jax",le="+Inf"}': "0+1x240",
+}
+"""Two hours in steps of 30 s: ``a`` is productive in the first of them only, ``b`` half of the time."""
+
+A = 'namespace="vision",experiment="a"'
+B = 'namespace="vision",experiment="b"'
+EXPECTED: dict[str, dict[str, float]] = {
+    "experiment:gang_restarts:max": {A: 4},
+    "experiment:disruptions:max": {A: 1},
+    "experiment:wall_seconds:max": {A: 7200, B: 7200},
+    "experiment:productive_seconds:max": {A: 3600, B: 3600},
+    "experiment:goodput:ratio": {A: 0.5, B: 0.5},
+    "experiment:goodput:ratio_rate1h": {A: 0, B: 0.5},
+    "namespace:goodput:ratio_rate1h": {'namespace="vision"': 0.25},
+    "namespace:ranks_missing:sum": {'namespace="vision"': 3},
+    "namespace:experiments_stuck:sum": {'namespace="vision"': 1},
+    "operator:time_to_assembled_seconds:p95_rate1h": {'operator="jax"': 28},
+    "operator:restart_downtime_seconds:p95_rate1h": {'operator="jax"': 57},
+}
+
+
+def test_every_recorded_series_has_the_value_that_its_meaning_says(tmp_path: Path) -> None:
+    try:
+        promtool = program("promtool")
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    tests = [
+        {
+            "expr": f"round({name}, 0.001)",
+            "eval_time": "2h",
+            "exp_samples": [{"labels": f"{{{labels}}}", "value": value} for labels, value in samples.items()],
+        }
+        for name, samples in EXPECTED.items()
+    ]
+    series = [{"series": name, "values": values} for name, values in SERIES.items()]
+    group = {"interval": "30s", "input_series": series, "promql_expr_test": tests}
+    document = {"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": [group]}
+    (tmp_path / "recordings.yaml").write_text(yaml.safe_dump(document))
+    command = [str(promtool), "test", "rules", str(tmp_path / "recordings.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_recording_is_tested() -> None:
+    assert set(EXPECTED) == {row.name for row in RECORDINGS}
