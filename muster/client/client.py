@@ -196,10 +196,11 @@ class Client:
         return await read_last_lines(self.resources, experiment, await self._members(experiment))
 
     async def events(self, name: str, *, namespace: str | None = None) -> Sequence[EventSummary]:
-        """The Kubernetes Events about one experiment, oldest first; they are kept for about an hour."""
-        chosen = {"fieldSelector": f"involvedObject.kind={KIND},involvedObject.name={name}"}
-        events = await self.resources.list(core(namespace or self.namespace, "events"), chosen)
-        return list(oldest_first(event_summary(event) for event in events))
+        """The Kubernetes Events about one experiment, oldest first; they are kept for about an hour.
+
+        They are those of the experiment that has the name now. Raises ``NoSuchExperiment``.
+        """
+        return await self._events(await self.get(name, namespace=namespace))
 
     async def explain(self, name: str, *, last_lines: bool = False, namespace: str | None = None) -> Explanation:
         """What an experiment waits for, its members and its Events.
@@ -215,7 +216,7 @@ class Client:
             lines = await readable(read_last_lines(self.resources, experiment, members or ()), unreadable)
         events: Sequence[EventSummary] | None = ()
         with contextlib.suppress(ApiError):  # Events are kept for an hour only; an explanation does without them
-            events = await readable(self.events(name, namespace=namespace), unreadable)
+            events = await readable(self._events(experiment), unreadable)
         return Explanation(
             experiment,
             tuple(members or ()),
@@ -281,6 +282,11 @@ class Client:
         options = ({"preconditions": {"uid": uid}} if uid else {}) | ({"dryRun": ["All"]} if dry_run else {})
         with known_kind(name, space):
             await self.resources.delete(experiments_path(space, name), options or None)
+
+    async def _events(self, experiment: Snapshot) -> Sequence[EventSummary]:
+        chosen = {"fieldSelector": f"involvedObject.kind={KIND},involvedObject.uid={experiment.uid}"}
+        events = await self.resources.list(core(experiment.namespace, "events"), chosen)
+        return list(oldest_first(event_summary(event) for event in events))
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
         return list(newest(await read_members(self.resources, experiment.namespace, experiment.uid)).values())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.api.errors import AlreadyExists, Forbidden, Unreachable
+from muster.api.errors import AlreadyExists, Conflict, Forbidden, Unreachable
 from muster.api.manifest.load import load_manifest
 from muster.api.manifest.problems import ManifestError
 from muster.client import Client, NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
@@ -93,6 +93,21 @@ async def test_deletion_can_be_waited_for(client: Client) -> None:
     assert (await waiting).name == "mine"
 
 
+async def test_a_deletion_by_uid_spares_another_experiment_of_that_name(client: Client) -> None:
+    first = await client.submit(MANIFEST, name="mine")
+    await client.delete("mine", dry_run=True)
+    assert (await client.get("mine")).uid == first.uid, "a dry run deletes nothing"
+    await client.delete("mine", uid=first.uid)
+    second = await client.submit(MANIFEST, name="mine")
+    for dry_run in (True, False):
+        with pytest.raises(Conflict, match="Precondition failed"):
+            await client.delete("mine", uid=first.uid, dry_run=dry_run)
+    assert (await client.get("mine")).uid == second.uid
+    await client.delete("mine")
+    with pytest.raises(NoSuchExperiment, match="default/mine does not exist"):
+        await client.delete("mine")
+
+
 async def test_cancelling_can_be_repeated(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.status("mine", phase="Running")
@@ -126,6 +141,10 @@ async def test_an_explanation_has_members_and_events(client: Client, server: Loc
         (1, 1, "Pending", None),
     ]
     assert [(e.reason, e.count) for e in explained.events] == [("Started", 3)]
+    assert await client.events("mine") == list(explained.events)
+    await client.delete("mine")
+    await client.submit(MANIFEST, name="mine")
+    assert await client.events("mine") == [], "they were about the experiment that had the name before"
 
 
 async def test_an_unreadable_status_counts_as_empty(client: Client, server: LocalServer) -> None:
