@@ -115,6 +115,8 @@ def test_for_one_namespace_only_reviews_are_granted_in_the_cluster(case: Case, o
     assert in_cluster == (set() if "rbac.reviews=false" in case.values else reviews)
     assert {where for where, _, _ in found} - {CLUSTER} == {"lab", case.namespace}
     assert {right[1] for where, right, _ in found if where == case.namespace} == {"leases"}
+    (coordinators,) = one(objects, "NetworkPolicy")["spec"]["egress"][-1]["to"]
+    assert coordinators["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "lab"}}
 
 
 def pod(objects: list[Object]) -> Any:

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from deploy.helm.schema import schema
 from deploy.helm.values import NOT_IN_THE_CHART, SETTINGS
 from muster.daemon.settings import Settings, from_command_line
-from muster.daemon.web.readers import is_loopback
+from muster.daemon.web.readers import Refused, check_host, is_loopback
 from tests.deploy.chart.conftest import Object, Rendered, one
 
 pytestmark = pytest.mark.timeout(1200)
@@ -85,3 +85,15 @@ def test_the_lease_has_the_name_of_all_objects_unless_it_has_its_own(rendered: R
     assert role["rules"][0]["resourceNames"] == ["own"]
     assert {each["metadata"]["namespace"] for each in (lease, role, one(own, "RoleBinding"))} == {"leases"}
     assert from_command_line(arguments(own)).lease_namespace == "leases"
+
+
+def test_the_page_answers_by_every_name_of_its_service(rendered: Rendered) -> None:
+    objects = rendered("--set", "name=second,settings.httpNames=rollcall.example.com", namespace="team-b")
+    names = from_command_line(arguments(objects)).http_names.split(",")
+    service = one(objects, "Service")
+    name, port = service["metadata"]["name"], service["spec"]["ports"][0]["port"]
+    for host in (name, f"{name}.team-b", f"{name}.team-b.svc", f"{name}.team-b.svc.cluster.local"):
+        check_host([f"{host}:{port}"], names)
+    check_host(["rollcall.example.com"], names)
+    with pytest.raises(Refused):
+        check_host([f"{name}.team-c"], names)

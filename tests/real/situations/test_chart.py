@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from deploy.helm.copies import CHART, CRD
-from deploy.helm.manifests import render
+from deploy.helm.manifests import SYSTEM, render
 from tests.deploy.chart.matrix import MATRIX
 from tests.deploy.chart.release import NAME, Release, release
 from tests.deploy.chart.shapes import OPERATOR
@@ -73,7 +73,9 @@ async def test_the_api_server_accepts_every_rendering_strictly(here: Site, helm:
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
         await here.request("POST", "/api/v1/namespaces", body)
     count = 0
-    here.row.happens(f"{len(MATRIX)} sets of values of the chart, applied server-side with strict validation")
+    here.row.happens(
+        f"{len(MATRIX)} sets of values of the chart, applied server-side with strict validation; deploy/ by kustomize"
+    )
     try:
         for case in MATRIX.values():
             text = await asyncio.to_thread(render, helm, *case.options(), namespace=NEW)
@@ -85,6 +87,7 @@ async def test_the_api_server_accepts_every_rendering_strictly(here: Site, helm:
     finally:
         for name in names:
             await here.request("DELETE", f"/api/v1/namespaces/{name}")
+    await here.kubectl("apply", "--dry-run=server", "-k", str(CRD.parents[1]), "--namespace", SYSTEM)
     here.row.says(f"{count} objects accepted, {len(MATRIX)} pods admitted as restricted")
 
 
@@ -176,7 +179,7 @@ async def test_an_upgrade_changes_the_kind_and_uninstalling_keeps_it(here: Site,
         shutil.copytree(CHART, chart)
         file = chart / "files" / CRD.name
         file.write_text(file.read_text().replace("Summary of the conditions.", "Summary, in a new release."))
-        await ours.install(chart=chart)
+        await ours.helm("upgrade", str(chart), "--reset-then-reuse-values")
         assert await described(ours) == "Summary, in a new release."
         after = await ours.get("lease")
         assert before is not None
