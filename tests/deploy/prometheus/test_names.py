@@ -12,6 +12,8 @@ from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.rows.row import Type
 from muster.state.record import Phase
 from muster.state.rules import ClockName
+from tests.deploy.prometheus.case import Case
+from tests.deploy.prometheus.cases import CASES
 from tests.deploy.prometheus.promtool import ROOT
 
 METRIC = re.compile(r"\b(?:muster_[a-z0-9_]+|(?:experiment|namespace|operator):[a-z_]+:[a-z0-9_]+)\b")
@@ -65,3 +67,10 @@ def test_a_rule_groups_by_labels_that_its_metrics_have(rule: Alert | Recording) 
 def test_a_runbook_names_metrics_that_exist(page: str) -> None:
     unknown = set(METRIC.findall((ROOT / "docs" / "runbooks" / page).read_text())) - set(LABELS)
     assert unknown - {row.name for row in RECORDINGS} == set()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.alert}: {case.situation}")
+def test_a_case_scrapes_what_musterd_exports(case: Case) -> None:
+    for series in case.inputs():
+        metric, _, matchers = series.removesuffix("}").partition("{")
+        assert {label for label, _ in MATCHER.findall(matchers)} - OF_THE_SCRAPE <= LABELS[metric]

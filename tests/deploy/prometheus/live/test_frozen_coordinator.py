@@ -1,4 +1,4 @@
-"""The coordinators of real JAX gangs are frozen or die, and a person is paged with which. A slow start pages nobody."""
+"""A frozen and a dead coordinator of real JAX gangs each raise one page that names them. A slow start raises none."""
 
 import asyncio
 import os
