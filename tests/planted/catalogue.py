@@ -1,6 +1,6 @@
 """All bugs, and the pairs that are planted together."""
 
-from tests.planted import deciding, saying, spending, timing, trusting, watching, writing
+from tests.planted import changing, deciding, saying, spending, timing, trusting, watching, writing
 from tests.planted.bug import Bug, Hunt, Pair
 
 BUGS: tuple[Bug, ...] = (
@@ -53,6 +53,11 @@ BUGS: tuple[Bug, ...] = (
     trusting.done_in_memory,
     trusting.first_page_only,
     trusting.entry_leaked,
+    changing.next_rank_named,
+    changing.pod_unnamed,
+    changing.ended_members_run,
+    changing.turn_taken_twice,
+    changing.nothing_queued_at_takeover,
     spending.slots_for_whoever_comes,
     spending.budget_ignored,
     spending.flaps_undamped,

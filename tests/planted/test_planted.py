@@ -5,7 +5,7 @@ import pytest
 from muster.daemon.steps import status_writer as status_writer
 from muster.reconcilers.status import write_status
 from muster.state.policies import barrier
-from tests.planted import deciding, hunting, saying, spending, timing, trusting, watching, writing
+from tests.planted import changing, deciding, hunting, saying, spending, timing, trusting, watching, writing
 from tests.planted.bug import Bug, Hunt, Swaps, bug, planted, swap
 from tests.planted.catalogue import BUGS, PAIRS
 
@@ -27,6 +27,9 @@ CAUGHT = [
     (trusting.pod_phase_decides, Hunt("clean", "sidecar-runs-on")),
     (watching.own_writes_unread, Hunt("hold", "member-fails", most=30)),
     (watching.read_dated_by_its_answer, Hunt("late-list", "ends-before-its-deadline")),
+    (changing.pod_unnamed, Hunt("clean", "preempted")),
+    (changing.ended_members_run, Hunt("clean", "gated", operator="jobset-sequential")),
+    (changing.nothing_queued_at_takeover, Hunt("takeover", "member-fails")),
     (spending.slots_for_whoever_comes, Hunt("clean", "noisy-neighbours")),
     (spending.budget_ignored, Hunt("clean", "readiness-flaps", operator="pytorch")),
     (spending.flaps_undamped, Hunt("clean", "coordinator-comes-and-goes")),

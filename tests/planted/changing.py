@@ -1,0 +1,71 @@
+"""Bugs in what changes hands: the leader, the turn of a member, and whom a restart names."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from muster.daemon import app
+from muster.daemon.experiments.index import ExperimentIndex
+from muster.kube.workqueue import WorkQueue
+from muster.state.pod import Pod
+from muster.state.policies import blocked, failure
+from muster.state.record import Cause
+from muster.state.summary.messages import cause_of
+from muster.state.view.tally import Tally
+from tests.planted.bug import Hunt, Swaps, bug, swap
+
+
+@bug(Hunt("clean", "member-fails", operator="pytorch"), Hunt("clean", "preempted"), shown_by="names rank")
+def next_rank_named() -> Swaps:
+    """A restart names the rank after the one that failed."""
+
+    def beside(pod: Pod, epoch: int, now: float) -> Cause:
+        cause = cause_of(pod, epoch, now)
+        return replace(cause, rank=(cause.rank + 1) % 4)
+
+    return [swap(failure, "cause_of", beside)]
+
+
+@bug(Hunt("clean", "member-fails", operator="jobset"), Hunt("clean", "preempted"), shown_by="does not name rank")
+def pod_unnamed() -> Swaps:
+    """A restart names no pod."""
+    return [swap(failure, "cause_of", lambda pod, epoch, now: replace(cause_of(pod, epoch, now), pod=""))]
+
+
+@bug(Hunt("clean", "gated", operator="jobset-sequential"), shown_by="it is called stuck, PartlyQueued")
+def ended_members_run() -> Swaps:
+    """Members that have ended count as running beside one that a queue gates."""
+    queued = blocked._queued
+
+    def half(context: Any) -> blocked.Obstacle:
+        found, tally = queued(context), context.tally
+        if not tally.succeeded or found.reason != blocked.QUEUED:
+            return found
+        since = context.record.assembling_at or context.now
+        return blocked.Obstacle(blocked.PARTLY_QUEUED, found.message, blocked.QUEUE_PATIENCE, found.pod, since)
+
+    return [swap(blocked, "_queued", half)]
+
+
+@bug(Hunt("hold", "preempted", operator="jobset-sequential"), shown_by="is created 2 times")
+def turn_taken_twice() -> Swaps:
+    """A member of a sequential group whose pod is gone is made again in the same epoch."""
+    collect = Tally.collect
+
+    def forgetful(self: Tally, pod: Pod) -> None:
+        collect(self, pod)
+        self.gone.clear()
+
+    return [swap(Tally, "collect", forgetful)]
+
+
+@bug(Hunt("takeover", "member-fails"), Hunt("takeover", "suspended"), Hunt("takeover", "preempted"))
+def nothing_queued_at_takeover() -> Swaps:
+    """A standby that takes over decides about nothing before something changes."""
+
+    def quiet(index: ExperimentIndex, border: Any, queue: WorkQueue, latest: Any) -> None:
+        for entry in index:
+            entry.view.engine.reset()
+            entry.view.probe = None
+
+    return [swap(app, "take_over", quiet)]
