@@ -1,9 +1,15 @@
 # musterd as an image: no compiler, no jax, no root, nothing to write to.
-# BASE may be any image with Python 3.11 or newer.
+# BASE may be any image with Python 3.11 or newer. A release names it by its digest (.github/workflows/release.yml).
 ARG BASE=python:3.11-slim
 
 FROM ${BASE} AS build
 WORKDIR /src
+# What comes from the package index has the version and the hash of the lock files. Wheels only: nothing is compiled.
+COPY deploy/image/requirements.txt deploy/image/build-requirements.txt deploy/image/
+RUN python3 -m venv /opt/build \
+ && /opt/build/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r deploy/image/build-requirements.txt \
+ && python3 -m venv /opt/muster \
+ && /opt/muster/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r deploy/image/requirements.txt
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY muster muster
 COPY state state
@@ -11,9 +17,9 @@ COPY watchers watchers
 COPY reconcilers reconcilers
 COPY metrics metrics
 COPY daemon daemon
-RUN python3 -m venv /opt/muster \
- && /opt/muster/bin/pip install --no-cache-dir --constraint constraints.txt '.[daemon,fast]' \
- && /opt/muster/bin/pip uninstall --yes pip
+RUN /opt/build/bin/hatchling build --target wheel --directory /dist \
+ && /opt/muster/bin/pip install --no-cache-dir --no-index --no-deps /dist/*.whl \
+ && /opt/muster/bin/pip uninstall --yes setuptools pip
 
 FROM ${BASE}
 COPY --from=build /opt/muster /opt/muster

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench real-bench docs pictures clean
+.PHONY: help setup demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench real-bench image docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -80,6 +80,9 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m deploy.prometheus
 	@$(BIN)/python -m deploy.grafana
 	@$(BIN)/python -m deploy.helm
+
+image: $(READY) ## Build the image with docker or buildah, and its list of packages into dist/ (BASE=... is another base image)
+	@deploy/image/build $(TAG)
 
 pictures: $(READY) ## Draw the dashboards into docs/images from live data (three minutes, needs Prometheus)
 	@$(BIN)/python -m tests.deploy.grafana.pictures

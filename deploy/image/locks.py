@@ -1,0 +1,29 @@
+"""The two lock files of the image: what musterd runs with, and what builds its wheel."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A file of exact versions with hashes, as ``pip install --require-hashes`` wants it."""
+
+    path: Path
+    sources: tuple[str, ...] = ()
+    """What the resolver is given beside the requirements: pyproject.toml and its extras."""
+    requirements: tuple[str, ...] = ()
+
+    @property
+    def pins(self) -> dict[str, str]:
+        """The version of each package."""
+        return dict(_PIN.findall(self.path.read_text(encoding="utf-8")))
+
+
+RUNTIME = Lock(Path(__file__).parent / "requirements.txt", ("pyproject.toml", "--extra", "daemon", "--extra", "fast"))
+BUILD = Lock(Path(__file__).parent / "build-requirements.txt", requirements=("hatchling",))
+LOCKS = (RUNTIME, BUILD)

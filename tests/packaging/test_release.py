@@ -1,0 +1,80 @@
+"""The release: its workflow is valid, and the lock files of the image hold the versions that are tested."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import muster
+from deploy.image.locks import LOCKS, ROOT, RUNTIME, Lock
+from tests.tools.actionlint import ACTIONLINT
+from tests.tools.go_tool import CannotBuild
+
+WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+
+
+@pytest.mark.timeout(600)
+def test_actionlint_accepts_the_release_workflow() -> None:
+    try:
+        program = ACTIONLINT.path()
+    except CannotBuild as reason:
+        pytest.skip(str(reason))
+    checked = subprocess.run([program, WORKFLOW], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_release_is_tested_on_every_python_that_is_supported() -> None:
+    matrix = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["test"]["strategy"]["matrix"]
+    assert matrix["python"] == ["3.11", "3.12", "3.13"]
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    used = re.findall(r"uses: (\S+)", WORKFLOW.read_text(encoding="utf-8"))
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each)] == []
+
+
+@pytest.mark.drift
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: str(lock.path.stem))
+def test_a_lock_file_holds_the_versions_of_the_constraints(lock: Lock) -> None:
+    tested = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").split())
+    others = {name: version for name, version in lock.pins.items() if tested.get(name, version) != version}
+    assert others == {}, "run `python -m deploy.image`"
+    assert len(set(lock.pins) & set(tested)) > len(lock.pins) // 2
+
+
+@pytest.mark.drift
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: str(lock.path.stem))
+def test_every_package_of_a_lock_file_has_hashes(lock: Lock) -> None:
+    entries = re.split(r"^(?=\w)", lock.path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert len(entries) == len(lock.pins)
+    assert [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_make_image_lists_the_packages_of_the_lock_file_and_builds_on_the_base_that_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    asked = tmp_path / "asked"
+    for name, line in (("docker", "exit 1"), ("buildah", f'echo "$@" > {asked}')):
+        stub = tmp_path / name
+        stub.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+        stub.chmod(0o755)
+    environ = {
+        **os.environ,
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PYTHON": sys.executable,
+        "OUT": str(tmp_path),
+        "BASE": "python:3.12-slim",
+    }
+    built = subprocess.run(
+        [ROOT / "deploy" / "image" / "build", "musterd:test"], env=environ, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stderr
+    assert asked.read_text().split() == ["build", "--build-arg", "BASE=python:3.12-slim", "--tag", "musterd:test", "."]
+    listed = json.loads((tmp_path / f"musterd-{muster.__version__}.cdx.json").read_text())["components"]
+    assert {each["name"]: each["version"] for each in listed} == RUNTIME.pins
