@@ -5,7 +5,8 @@
 """
 
 import re
-from collections.abc import Iterator, Sequence
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,3 +54,13 @@ def write_files(found: Sequence[Block], folder: Path) -> None:
     for block in found:
         if block.file:
             (folder / block.file).write_text(block.body, encoding="utf-8")
+
+
+def run_script(text: str, environment: Mapping[str, str], folder: Path) -> str:
+    """Run a script in ``folder``; both of its outputs. A status other than 0 is an AssertionError with them."""
+    done = subprocess.run(
+        ["bash", "-c", text], env=environment, cwd=folder, capture_output=True, text=True, timeout=500, check=False
+    )
+    shown = f"{done.stdout}\n--- standard error\n{done.stderr}"
+    assert done.returncode == 0, shown
+    return shown
