@@ -13,7 +13,7 @@ from math import inf
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.masks import PROMPT
-from tests.simulation.scenarios.scenario import Unkillable
+from tests.simulation.scenarios.incidents import Unkillable
 from tests.simulation.world.process import forged
 from tests.simulation.world.world import World
 

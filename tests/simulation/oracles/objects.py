@@ -15,7 +15,8 @@ from tests.simulation.plans.masks import (
     unrecorded_epochs,
 )
 from tests.simulation.plans.plan import FOREIGN_CHANGES
-from tests.simulation.scenarios.scenario import Fails, Sidecar, SubmitsAgain, name_of
+from tests.simulation.scenarios.incidents import Fails, Sidecar
+from tests.simulation.scenarios.scenario import SubmitsAgain, name_of
 from tests.simulation.world.process import Stage
 from tests.simulation.world.world import World
 

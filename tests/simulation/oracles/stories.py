@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES
-from tests.simulation.scenarios.scenario import CoordinatorFlaps
+from tests.simulation.scenarios.incidents import CoordinatorFlaps
 from tests.simulation.world.world import World
 
 ONCE = ("Started", "GangRestart", "Restarted", "Scheduled", "Assembling", "CoordinatorReady", "Running")

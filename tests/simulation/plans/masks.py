@@ -2,8 +2,9 @@
 
 from tests.simulation.plans.plan import CRASHES, Plan
 from tests.simulation.scenarios.catalogue import scenarios
+from tests.simulation.scenarios.incidents import NodeLost, Preempted
 from tests.simulation.scenarios.operators import OPERATORS
-from tests.simulation.scenarios.scenario import NodeLost, Preempted, path_of
+from tests.simulation.scenarios.scenario import path_of
 from tests.simulation.world.user_actions import SUBMITTED
 from tests.simulation.world.world import World
 

@@ -2,17 +2,19 @@
 
 from math import inf
 
-from tests.simulation.scenarios.operators import MEETING, PROBED, TOGETHER
-from tests.simulation.scenarios.scenario import (
+from tests.simulation.scenarios.incidents import (
     ContainerWaits,
     CoordinatorFlaps,
-    End,
     Fails,
     Gated,
     NeverArrives,
     ReadinessFlaps,
-    Scenario,
     SlowImage,
+)
+from tests.simulation.scenarios.operators import MEETING, PROBED, TOGETHER
+from tests.simulation.scenarios.scenario import (
+    End,
+    Scenario,
     Trouble,
 )
 

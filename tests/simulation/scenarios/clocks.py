@@ -2,8 +2,9 @@
 
 from math import inf
 
+from tests.simulation.scenarios.incidents import NeverArrives, Unschedulable
 from tests.simulation.scenarios.operators import PROBED, TOGETHER
-from tests.simulation.scenarios.scenario import End, NeverArrives, Scenario, Trouble, Unschedulable
+from tests.simulation.scenarios.scenario import End, Scenario, Trouble
 
 NO_NODE = Trouble("", ("Unschedulable", "insufficient nvidia.com/gpu"), since=1.3, within=0.0, until=61.0)
 

@@ -1,6 +1,7 @@
 """Members that end at different times, pods that are removed when they have ended, and injected containers."""
 
-from tests.simulation.scenarios.scenario import Collected, End, Ends, Fails, Scenario, Sidecar
+from tests.simulation.scenarios.incidents import Collected, Ends, Fails, Sidecar
+from tests.simulation.scenarios.scenario import End, Scenario
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 

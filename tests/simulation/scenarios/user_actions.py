@@ -2,10 +2,12 @@
 
 from math import inf
 
+from tests.simulation.scenarios.incidents import (
+    Fails,
+)
 from tests.simulation.scenarios.scenario import (
     DeletesNamespace,
     End,
-    Fails,
     Scenario,
     SubmitsAgain,
     TakesName,

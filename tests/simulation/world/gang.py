@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from muster.state.actions import ProbeTarget
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
-from tests.simulation.scenarios.operators import SIGABRT
-from tests.simulation.scenarios.scenario import (
+from tests.simulation.scenarios.incidents import (
     CoordinatorFlaps,
     Ends,
     Fails,
@@ -19,6 +18,7 @@ from tests.simulation.scenarios.scenario import (
     Preempted,
     ReadinessFlaps,
 )
+from tests.simulation.scenarios.operators import SIGABRT
 from tests.simulation.world.process import Process
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from muster.api.names import CONTAINER
 from muster.api.values.rank_ranges import from_ranges
 from tests.fakes.api import ENDED
 from tests.fakes.history import Change, Object
-from tests.simulation.scenarios.scenario import (
+from tests.simulation.scenarios.incidents import (
     Collected,
     ContainerWaits,
     Gated,
