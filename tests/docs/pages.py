@@ -1,7 +1,11 @@
 """The code blocks of a documentation page, and how they are executed.
 
-``<!-- file: NAME -->`` before a block makes it the file NAME in the folder in which the page is executed, and
-``<!-- not run: REASON -->`` leaves a block out. All ``sh`` blocks of a page are one script: variables stay.
+All ``sh`` blocks of a page are one script, which a test executes: variables stay. A comment before a block says more:
+
+- ``<!-- file: NAME -->``: it is the file NAME in the folder in which the page is executed;
+- ``<!-- run by: TEST, TEST -->``: these tests do what it says (a file, or ``file::test``);
+- ``<!-- recorded: NAME -->``: docs/images/roll-call/NAME.txt, put there by docs/images/roll_call.py;
+- ``<!-- not run: REASON -->``: it is left out.
 """
 
 import re
@@ -10,18 +14,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-BLOCK = re.compile(r"(?:^<!-- (?P<note>file|not run): (?P<text>.+?) -->\n)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"(?:^<!-- (?P<note>file|not run|run by|recorded): (?P<text>.+?) -->\n)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$",
+    re.M | re.S,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block. ``file`` is the file that it is, ``reason`` why it is not run."""
+    """A fenced block, and what the comment before it says of it."""
 
     kind: str
     body: str
     line: int
     file: str = ""
     reason: str = ""
+    tests: tuple[str, ...] = ()
+    recorded: str = ""
+
+    @property
+    def first(self) -> str:
+        """Its first line."""
+        return self.body.partition("\n")[0].strip()
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether it is a part of the script of its page."""
+        return self.kind == "sh" and not self.reason and not self.tests
 
 
 def blocks(page: Path) -> Iterator[Block]:
@@ -35,17 +54,23 @@ def blocks(page: Path) -> Iterator[Block]:
             text.count("\n", 0, found.start("body")),
             file=words if note == "file" else "",
             reason=words if note == "not run" else "",
+            tests=tuple(re.split(r",\s*", words)) if note == "run by" else (),
+            recorded=words.partition(",")[0] if note == "recorded" else "",
         )
 
 
 def unmarked(found: Sequence[Block]) -> list[int]:
     """The lines of blocks that are neither executed, nor a file, nor marked with a reason."""
-    return [block.line for block in found if block.kind != "sh" and not block.file and not block.reason]
+    return [
+        block.line
+        for block in found
+        if not (block.is_executed or block.file or block.reason or block.tests or block.recorded)
+    ]
 
 
 def script(found: Sequence[Block]) -> str:
     """The commands of a page as one bash script that stops at the first that fails and prints each block's line."""
-    parts = [f"echo '::: line {block.line}'\n{block.body}" for block in found if block.kind == "sh" and not block.reason]
+    parts = [f"echo '::: line {block.line}'\n{block.body}" for block in found if block.is_executed]
     return "set -euo pipefail\n" + "".join(parts)
 
 

@@ -1,0 +1,44 @@
+"""What runs the blocks of pages that do not say so themselves: a test, or the reason why none does.
+
+A key is the page and the first words of the block. A block that is neither here, nor marked on its page, nor executed
+fails `test_pages.py`; so does a row here without its block.
+"""
+
+from typing import Final
+
+LOCAL: Final = "tests/docs/test_pages.py::test_every_command_of_the_page_works"
+RELEASE: Final = "tests/real/situations/test_chart.py::test_a_release_runs_an_experiment_under_its_rights"
+MANIFESTS: Final = "tests/docs/test_pages.py::test_every_manifest_is_valid"
+
+RUN_BY: Final[dict[tuple[str, str], str]] = {
+    ("chart.md", "helm install muster"): RELEASE,
+    (
+        "chart.md",
+        "helm upgrade muster",
+    ): "tests/real/situations/test_chart.py::test_an_upgrade_changes_the_kind_and_uninstalling_keeps_it",
+    ("dashboards.md", "make pictures"): "tests/deploy/grafana/test_live.py",
+    ("guide.md", "make setup"): "tests/docs/test_pages.py::test_every_command_exists_with_its_options",
+    ("guide.md", ". .venv/bin/activate"): LOCAL,
+    ("guide.md", "kind: AIchorManifest"): MANIFESTS,
+    ("guide.md", "from muster.jax import initialize"): "tests/jax/test_initialize.py",
+    ("guide.md", "jax.distributed.initialize("): "tests/docs/test_researcher_page.py",
+    ("guide.md", "kubectl apply -f deploy/crds"): "tests/real/conftest.py",
+    ("guide.md", "kubectl apply -f deploy/musterd.yaml"): "tests/real/conftest.py",
+    ("guide.md", "kubectl apply -f deploy/readers.yaml"): "tests/real/situations/test_readers.py",
+    ("guide.md", "muster submit manifest.yaml --wait"): "tests/docs/test_researcher_page.py",
+    ("guide.md", "muster list --phase Succeeded"): "tests/cli/test_delete_and_prune.py",
+    ("guide.md", "muster logs train"): "tests/cli/test_verbs_on_a_cluster.py",
+    ("pod-template.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
+}
+NOT_RUN: Final[dict[tuple[str, str], str]] = {
+    ("architecture.md", "Kubernetes watch streams"): "a drawing",
+    ("architecture.md", "decide ─▶ ProbeTarget"): "a drawing",
+    (
+        "dashboards.md",
+        "kubectl create configmap",
+    ): "needs a Grafana; the chart's ConfigMaps of the same files are tested",
+    ("guide.md", "- job_name: musterd"): "a short form of deploy/prometheus/prometheus.yaml, which promtool checks",
+    ("real-control-plane.md", "make real"): "20 minutes; it is the proof itself",
+}
+GENERATED: Final = {"cli.md", "phases.md", "manifest-reference.md", "metrics.md", "surviving-mutants.md"}
+"""Pages whose source is tested instead."""

@@ -1,0 +1,116 @@
+"""Every block of README.md and docs/*.md is executed, run by a named test, or marked with the reason why not."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from muster.api.manifest.load import load_manifest
+from tests.docs.commands import ROOT, check, commands
+from tests.docs.marks import GENERATED, NOT_RUN, RUN_BY
+from tests.docs.pages import Block, blocks, run_script, script, write_files
+
+PAGES = {
+    page.name if page.parent != ROOT / "docs" or page.name != "README.md" else "docs/README.md": page
+    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md")))
+    if page.name not in GENERATED
+}
+BLOCKS = [(name, block) for name, page in PAGES.items() for block in blocks(page)]
+EXECUTED = sorted({name for name, block in BLOCKS if block.is_executed} - {"researcher.md"})
+SHOWN = {
+    "README.md": ("rank 3 | process 3 of 4", "1 file is in order", "4/4 ranks arrived", "rank 0 | done, loss"),
+    "on-call.md": ("missing rank 2", "Stuck: RanksMissing", "rank 2 waits for data", "failed, as it should"),
+}
+"""What the commands of a page must print, among other things."""
+COMMANDS = ("", "sh", "console")
+
+
+def row(table: dict[tuple[str, str], str], name: str, block: Block) -> str:
+    """What a table says of a block; an empty text if nothing."""
+    return next((said for (page, words), said in table.items() if page == name and block.first.startswith(words)), "")
+
+
+def runners() -> Iterator[tuple[str, str]]:
+    """The tests that run blocks, each with where that is said."""
+    for name, block in BLOCKS:
+        yield from ((f"{name}:{block.line}", test) for test in block.tests)
+    yield from ((f"marks.py, {page}", test) for (page, _), test in RUN_BY.items())
+
+
+@pytest.mark.drift
+def test_every_block_is_executed_or_says_what_runs_it_or_why_nothing_does() -> None:
+    bare = [
+        f"{name}:{block.line}"
+        for name, block in BLOCKS
+        if not (block.is_executed or block.file or block.reason or block.tests or block.recorded)
+        and not row(RUN_BY, name, block)
+        and not row(NOT_RUN, name, block)
+    ]
+    assert bare == [], "mark each as tests/docs/pages.py says, or in tests/docs/marks.py"
+    assert len(BLOCKS) > 40
+
+
+@pytest.mark.drift
+def test_no_block_is_marked_twice_and_no_mark_is_left_over() -> None:
+    used: set[tuple[str, str]] = set()
+    for name, block in BLOCKS:
+        found = {key for key in (*RUN_BY, *NOT_RUN) if key[0] == name and block.first.startswith(key[1])}
+        own = block.is_executed or block.file or block.reason or block.tests or block.recorded
+        assert len(found) + bool(own) == 1, f"{name}:{block.line}"
+        used |= found
+    assert {*RUN_BY, *NOT_RUN} - used == set()
+
+
+@pytest.mark.drift
+@pytest.mark.parametrize(("where", "test"), list(runners()), ids=lambda text: str(text))
+def test_every_test_that_runs_a_block_exists(where: str, test: str) -> None:
+    path, _, name = test.partition("::")
+    file = ROOT / path
+    assert file.exists(), f"{where}: {path}"
+    assert not name or re.search(rf"^(async )?def {name}\(", file.read_text(encoding="utf-8"), re.MULTILINE), where
+
+
+@pytest.mark.drift
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [each for each in BLOCKS if each[1].kind in COMMANDS],
+    ids=lambda part: getattr(part, "first", part),
+)
+def test_every_command_exists_with_its_options(name: str, block: Block) -> None:
+    if row(NOT_RUN, name, block) == "a drawing":
+        pytest.skip("a drawing")
+    body = block.body if not block.recorded else block.first
+    for words in commands(body):
+        check(words)
+
+
+@pytest.mark.drift
+def test_every_manifest_is_valid() -> None:
+    checked = 0
+    for name, block in BLOCKS:
+        if block.kind == "yaml" and re.search(r"^kind: (AIchorManifest|Experiment)$", block.body, re.MULTILINE):
+            load_manifest(block.body, filename=f"{name}:{block.line}")
+            checked += 1
+    assert checked >= 3
+
+
+@pytest.mark.drift
+def test_every_python_block_compiles() -> None:
+    for name, block in BLOCKS:
+        if block.kind == "python":
+            compile(block.body, f"{name}:{block.line}", "exec")
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", EXECUTED)
+def test_every_command_of_the_page_works(name: str, shell: dict[str, str], tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    found = list(blocks(PAGES[name]))
+    write_files(found, work)
+    for folder in ("examples", "deploy"):
+        (work / folder).symlink_to(ROOT / folder)
+    shown = run_script(script(found), shell, work)
+    for words in SHOWN.get(name, ()):
+        assert words in shown, f"{words}\n{shown}"

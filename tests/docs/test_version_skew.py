@@ -1,0 +1,67 @@
+"""What docs/upgrading.md says of versions that meet: an old status, a newer status, a kind of another version."""
+
+from typing import Any
+
+import pytest
+
+from muster.api.manifest.experiment import parse_experiment
+from muster.api.manifest.problems import SpecError
+from muster.api.schema.crd import custom_resource_definition
+from muster.api.status import ExperimentStatus
+from muster.state.actions import DeletePods, StopPods
+from muster.state.record import Phase
+from muster.state.status import StatusError, from_status, to_status
+from tests.api.test_status_objects import FULL
+from tests.builders import plan
+from tests.state.story import Story
+
+WRITTEN = FULL.to_object()
+SINCE_013 = ("wallMilliseconds", "productiveMilliseconds", "brokenTime")
+"""Fields that daemons before metrics of goodput did not write."""
+
+
+@pytest.mark.parametrize("field", sorted(set(WRITTEN) - {"phase"}))
+def test_a_status_without_any_one_field_is_read(field: str) -> None:
+    old = {name: value for name, value in WRITTEN.items() if name != field}
+    read = from_status(old)
+    assert read is not None
+    assert {name: value for name, value in to_status(read).items() if name != field} == old
+
+
+def test_a_field_of_a_newer_version_changes_nothing() -> None:
+    newer: dict[str, Any] = {**WRITTEN, "progress": {"step": 7}, "cause": {**WRITTEN["cause"], "stack": ["a", "b"]}}
+    assert from_status(newer) == from_status(WRITTEN)
+    assert ExperimentStatus.from_object(newer) == FULL
+
+
+def test_a_phase_of_a_newer_version_is_shown_as_it_is() -> None:
+    newer = {**WRITTEN, "phase": "Resizing"}
+    assert ExperimentStatus.from_object(newer).phase == "Resizing"
+    with pytest.raises(StatusError, match="'Resizing' is not a phase that this version of Muster has"):
+        from_status(newer)
+
+
+def test_a_running_experiment_of_an_older_daemon_goes_on() -> None:
+    story = Story(plan())
+    story.assemble()
+    old = {name: value for name, value in to_status(story.kept).items() if name not in SINCE_013}
+    story.record = from_status(old)
+    actions = [action for _ in range(5) for action in story.look(60)]
+    assert not [action for action in actions if isinstance(action, DeletePods | StopPods)]
+    assert (story.kept.phase, story.kept.epoch, story.kept.restarts) == (Phase.RUNNING, 0, 0)
+
+
+def test_the_kind_stores_every_field_of_a_status() -> None:
+    (version,) = custom_resource_definition()["spec"]["versions"]
+    status = version["schema"]["openAPIV3Schema"]["properties"]["status"]
+    assert status["x-kubernetes-preserve-unknown-fields"] is True
+    assert "properties" not in status
+
+
+def test_a_spec_with_a_field_of_a_newer_version_is_refused_by_its_name() -> None:
+    spec = {"operator": "jax", "image": "a", "command": "b", "types": {"worker": {"count": 1}}, "elastic": {"least": 1}}
+    metadata = {"name": "run", "namespace": "team", "uid": "u", "resourceVersion": "1", "generation": 1}
+    with pytest.raises(SpecError, match=r"spec\.elastic: unknown field"):
+        parse_experiment(
+            {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "metadata": metadata, "spec": spec}
+        )
