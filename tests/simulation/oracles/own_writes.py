@@ -26,8 +26,8 @@ class OwnWrites:
         self._made: dict[str, str] = {}
         """The uid of each created object, by path."""
         self._deleted: set[tuple[str, bytes]] = set()
-        self._written: dict[str, int] = {}
-        """The resourceVersion of each object after the daemon's last update of it."""
+        self._written: dict[tuple[str, str], int] = {}
+        """The resourceVersion of each object, by path and uid, after the daemon's last update of it."""
 
     def sends(self, method: str, path: str, body: bytes | None) -> None:
         """A write is sent."""
@@ -44,7 +44,7 @@ class OwnWrites:
                     self._world.violate(f"{made} is created again although its create was answered")
             case "DELETE" if (path, body or b"") in self._deleted:
                 self._world.violate(f"{path} is deleted again although its delete was answered")
-            case "PUT" if _version(body) < self._written.get(path, 0):
+            case "PUT" if _version(body) < self._written.get((path, _metadata(body).uid), 0):
                 self._world.violate(f"{path} is written with a resourceVersion older than the daemon's own last write")
 
     def answered(self, method: str, path: str, body: bytes | None, answer: Answer) -> None:
@@ -55,7 +55,7 @@ class OwnWrites:
             case "DELETE":
                 self._deleted.add((path, body or b""))
             case "PUT":
-                self._written[path] = _version(answer.body)
+                self._written[path, _metadata(body).uid] = _version(answer.body)
 
 
 def _owner_of(obj: dict[str, Any]) -> str:
