@@ -42,6 +42,11 @@ class Block:
         """Whether it is a part of the script of its page."""
         return self.kind == "sh" and not self.reason and not self.tests
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether the page says what is done with it."""
+        return bool(self.is_executed or self.file or self.reason or self.tests or self.recorded)
+
 
 def blocks(page: Path) -> Iterator[Block]:
     """Every fenced block of a page."""
@@ -61,11 +66,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def unmarked(found: Sequence[Block]) -> list[int]:
     """The lines of blocks that are neither executed, nor a file, nor marked with a reason."""
-    return [
-        block.line
-        for block in found
-        if not (block.is_executed or block.file or block.reason or block.tests or block.recorded)
-    ]
+    return [block.line for block in found if not block.is_marked]
 
 
 def script(found: Sequence[Block]) -> str:
