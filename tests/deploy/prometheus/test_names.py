@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -64,8 +65,8 @@ def test_a_rule_groups_by_labels_that_its_metrics_have(rule: Alert | Recording) 
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "runbooks").glob("*.md")), ids=lambda page: page.stem)
-def test_a_runbook_names_metrics_that_exist(page: str) -> None:
-    unknown = set(METRIC.findall((ROOT / "docs" / "runbooks" / page).read_text())) - set(LABELS)
+def test_a_runbook_names_metrics_that_exist(page: Path) -> None:
+    unknown = set(METRIC.findall(page.read_text(encoding="utf-8"))) - set(LABELS)
     assert unknown - {row.name for row in RECORDINGS} == set()
 
 
