@@ -25,7 +25,7 @@ INVALID = "_invalid"
 """The operator of experiments that cannot be planned: their spec may name any."""
 
 OTHER = "_other"
-"""The label value of everything that came after a metric had its fill."""
+"""Overflow label value, used once a metric has LABEL_SETS label sets."""
 
 SECTIONS = (
     Section("All experiments", "Sums that stay small however many experiments there are.", fleet.ROWS),

@@ -258,7 +258,7 @@ PICTURE = Row(
             Head(
                 number=24,
                 title="Experiments without series, by reason",
-                description="cap: the scrape has its fill of series, finished experiments first. duplicate: two names "
+                description="cap: the scrape is full, finished experiments are left out first. duplicate: two names "
                 "are the same once they are printable. unreadable: a bug.",
                 width=6,
                 links=(runbook("MusterScrapeCapReached"),),

@@ -119,7 +119,7 @@ INTERNAL_ERRORS = Metric(
 LABEL_SETS_FOLDED = Metric(
     "muster_label_sets_folded_total",
     Type.COUNTER,
-    'Observations counted under the label value "_other" because their metric had its fill of label sets.',
+    'Observations counted under the label value "_other" because their metric had reached its limit of label sets.',
     ("metric",),
 )
 BUILD = Metric("muster_build_info", Type.INFO, "Always 1.", ("version", "python"))
