@@ -16,7 +16,7 @@ DAEMON = (
         "sum by (job, namespace) (muster_leader) == 0",
         Severity.CRITICAL,
         "No musterd of job {{ $labels.job }} leads.",
-        "Each one stands by, so no experiment is started, restarted or ended. A take-over takes 15 s.",
+        "Each one stands by, so no experiment is started, restarted or ended. A takeover takes up to 20 s.",
         hold="1m",
     ),
     Alert(
@@ -25,8 +25,8 @@ DAEMON = (
         Severity.CRITICAL,
         "The watch of {{ $labels.resource }} has heard nothing for {{ $value | humanizeDuration }}"
         " ({{ $labels.instance }}).",
-        "musterd decides on a picture of the cluster that is this old. A watch that is silent for 90 s is opened anew,"
-        " so the API server does not answer.",
+        "The cache from which this musterd decides, or would decide if it led, is this old. A watch that is silent for"
+        " 90 s is opened anew, so the API server does not answer.",
         hold="30s",
         thresholds=(Threshold("seconds", 120, "Seconds without a sign of the API server that are too many."),),
     ),

@@ -59,7 +59,7 @@ or
 and
   max by (namespace, experiment) (muster_experiment_phase{{phase="Assembling"}} offset @overdue) == 1
 and
-  max by (namespace, experiment) (min_over_time(muster_experiment_phase{{phase="Assembling"}}[@overdue])) == 1""",
+  min by (namespace, experiment) (min_over_time(muster_experiment_phase{{phase="Assembling"}}[@overdue])) == 1""",
         Severity.WARNING,
         f"{_ONE}: the gang is not complete in time.",
         "A clock of the experiment (starting, assembly) has run out, or it has been Assembling for @overdue.",
@@ -71,6 +71,7 @@ and
         Severity.WARNING,
         f"{_ONE}: an image cannot be pulled ({_REASON}).",
         "The kubelet goes on trying. No program of that member runs until the image is there.",
+        hold="1m",
     ),
     Alert(
         "MusterUnschedulable",
@@ -86,6 +87,7 @@ and
         Severity.WARNING,
         f"{_ONE}: the API server refuses what the experiment needs ({_REASON}).",
         "Quota, admission, rights or the API server itself stand in the way. Muster tries again every 5 to 30 s.",
+        hold="1m",
     ),
     Alert(
         "MusterExperimentStuck",

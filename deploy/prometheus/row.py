@@ -25,7 +25,7 @@ class Severity(StrEnum):
     WARNING = "warning"
     """A person, in working hours."""
     INFO = "info"
-    """The owner of the experiment, if anybody."""
+    """The owner of the experiment only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class Target(Protocol):
         ...
 
     def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
-        """The lines of an alert's rule, with what the target puts round and into them."""
+        """The lines of an alert's rule, with the lines that the target adds."""
         ...
 
 

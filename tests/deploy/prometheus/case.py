@@ -30,7 +30,7 @@ DAEMON = {
     'muster_experiments_unreported{job="musterd",instance="a",reason="cap"}': "0x1000",
     'muster_internal_errors_total{job="musterd",instance="a",place="step"}': "0x1000",
 }
-"""Two daemons in good order, the first of which leads."""
+"""Two healthy daemons; the first one leads."""
 
 EXPERIMENT = {
     f'muster_experiment_phase{{{ONE},phase="Running"}}': "1x1000",

@@ -89,7 +89,7 @@ groups:
       and
         max by (namespace, experiment) (muster_experiment_phase{phase="Assembling"} offset {{ .overdue }}) == 1
       and
-        max by (namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .overdue }}])) == 1
+        min by (namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .overdue }}])) == 1
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -251,7 +251,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: No musterd of job {{`{{ $labels.job }}`}} leads.
-      description: Each one stands by, so no experiment is started, restarted or ended. A take-over takes 15 s.
+      description: Each one stands by, so no experiment is started, restarted or ended. A takeover takes up to 20 s.
       runbook_url: '{{ $values.runbookUrl }}/MusterNoLeader.md'
 {{- end }}
 {{- end }}
@@ -267,7 +267,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).
-      description: musterd decides on a picture of the cluster that is this old. A watch that is silent for 90 s is opened anew, so the API server does not answer.
+      description: The cache from which this musterd decides, or would decide if it led, is this old. A watch that is silent for 90 s is opened anew, so the API server does not answer.
       runbook_url: '{{ $values.runbookUrl }}/MusterWatchStale.md'
 {{- end }}
 {{- end }}

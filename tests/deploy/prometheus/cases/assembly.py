@@ -3,6 +3,7 @@
 from tests.deploy.prometheus.case import BEGINS, ONE, Case, reason
 
 _LABELS = {"namespace": "vision", "experiment": "llama"}
+_HOSTILE = r'''namespace="vision",experiment="a\"}) or vector(7) # {{ 7 }}"'''
 
 
 def _missing(count: str, first: str, **causes: str) -> dict[str, str]:
@@ -94,6 +95,19 @@ ASSEMBLY = (
     ),
     Case(
         "MusterRankMissing",
+        "a name that would end the queries of the summary, if it were not quoted",
+        {
+            **reason("RanksMissing", one=_HOSTILE),
+            f"muster_experiment_ranks_missing{{{_HOSTILE}}}": "2x1000",
+            f"muster_experiment_first_missing_rank{{{_HOSTILE}}}": "1x1000",
+        },
+        fires_after=120,
+        labels={"namespace": "vision", "experiment": 'a"}) or vector(7) # {{ 7 }}', "reason": "RanksMissing"},
+        summary='vision/a"}) or vector(7) # {{ 7 }}: the roll is not complete: 2 missing, first rank 1, '
+        "reason RanksMissing.",
+    ),
+    Case(
+        "MusterRankMissing",
         "ranks arrive one by one with pauses of 90 s, each of which is called Stuck",
         {
             **reason("RanksMissing", "0x11 1x17 0x1 1x17 0x1 1x17 0x1000"),
@@ -120,5 +134,26 @@ ASSEMBLY = (
         "MusterAssemblyOverdue",
         "two slow starts of 14 minutes with a restart between them",
         _phase("0x11 1x168 0x6 1x168 0x1000", "1x11 0x168 0x6 0x168 1x1000"),
+    ),
+    Case(
+        "MusterAssemblyOverdue",
+        "a restart between two slow starts, and another musterd leads from the second one on",
+        {
+            f'muster_experiment_phase{{{ONE},phase="Assembling",instance="a"}}': "0x11 1x60 0x60 stale",
+            f'muster_experiment_phase{{{ONE},phase="Assembling",instance="b"}}': "_x133 1x168 0x1000",
+        },
+        without=("muster_experiment_phase",),
+    ),
+    Case(
+        "MusterAssemblyOverdue",
+        "another musterd leads while a gang assembles and assembles",
+        {
+            f'muster_experiment_phase{{{ONE},phase="Assembling",instance="a"}}': "0x11 1x60 stale",
+            f'muster_experiment_phase{{{ONE},phase="Assembling",instance="b"}}': "_x73 1x1000",
+        },
+        fires_after=900,
+        labels=_LABELS,
+        summary="vision/llama: the gang is not complete in time.",
+        without=("muster_experiment_phase",),
     ),
 )

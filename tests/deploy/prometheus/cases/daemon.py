@@ -1,4 +1,4 @@
-"""musterd itself: what must page, and what an upgrade or a take-over looks like."""
+"""musterd itself: what must page, and what an upgrade or a takeover looks like."""
 
 from tests.deploy.prometheus.case import BEGINS, ENDS, Case
 
@@ -33,7 +33,7 @@ DAEMON = (
     ),
     Case(
         "MusterNoLeader",
-        "a take-over that lasts 20 s",
+        "a takeover that lasts 20 s",
         {_LEADS % (_A, "a"): ENDS, _LEADS % (_B, "b"): "0x15 1x1000"},
     ),
     Case("MusterNoLeader", "a single musterd without an election", {}, without=("muster_leader",)),

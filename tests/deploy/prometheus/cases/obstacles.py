@@ -20,8 +20,9 @@ _REFUSED = "the API server refuses what the experiment needs"
 _STUCK = "the experiment does not go on"
 
 OBSTACLES = (
-    _fires("MusterImageNotPulled", "the tag of an image does not exist", "ImagePullBackOff", 0, _IMAGE),
-    _fires("MusterImageNotPulled", "the name of an image is not one", "InvalidImageName", 0, _IMAGE),
+    _fires("MusterImageNotPulled", "the tag of an image does not exist", "ImagePullBackOff", 60, _IMAGE),
+    _fires("MusterImageNotPulled", "the name of an image is not one", "InvalidImageName", 60, _IMAGE),
+    _passes("MusterImageNotPulled", "a registry is busy for 50 s", "ImagePullBackOff", "0x11 1x9 0x1000"),
     Case(
         "MusterImageNotPulled",
         "a Secret of a container is missing, not its image",
@@ -30,9 +31,10 @@ OBSTACLES = (
     ),
     _fires("MusterUnschedulable", "no node has the accelerators", "Unschedulable", 300, _NODE),
     _passes("MusterUnschedulable", "an autoscaler brings nodes after 5 minutes", "Unschedulable", "0x11 1x47 0x1000"),
-    _fires("MusterCreateRefused", "the quota of the namespace is used up", "QuotaExceeded", 0, _REFUSED),
-    _fires("MusterCreateRefused", "an admission webhook denies the pods", "WebhookDenied", 0, _REFUSED),
-    _fires("MusterCreateRefused", "an authorizer denies services", "ServicesForbidden", 0, _REFUSED),
+    _fires("MusterCreateRefused", "the quota of the namespace is used up", "QuotaExceeded", 60, _REFUSED),
+    _fires("MusterCreateRefused", "an admission webhook denies the pods", "WebhookDenied", 60, _REFUSED),
+    _fires("MusterCreateRefused", "an authorizer denies services", "ServicesForbidden", 60, _REFUSED),
+    _passes("MusterCreateRefused", "the API server restarts within 50 s", "ApiServerErrors", "0x11 1x9 0x1000"),
     Case(
         "MusterCreateRefused",
         "the pods are there and no node fits them",
