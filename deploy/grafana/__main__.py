@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from deploy.grafana.daemon import DAEMON
-from deploy.grafana.experiment import EXPERIMENT
-from deploy.grafana.fleet import FLEET
+from deploy.grafana.daemon.board import DAEMON
+from deploy.grafana.experiment.board import EXPERIMENT
+from deploy.grafana.fleet.board import FLEET
 from deploy.grafana.jax_coordinators import JAX
 
 BOARDS = (FLEET, EXPERIMENT, JAX, DAEMON)

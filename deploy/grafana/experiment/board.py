@@ -1,11 +1,11 @@
 """One experiment: what it waits for, who is missing, and what it has been through."""
 
 from deploy.grafana.board import Board, Row, variable
+from deploy.grafana.experiment.course import COURSE
 from deploy.grafana.palette import COORDINATOR_STATES, PHASES
-from deploy.grafana.panels import listing, series, single, timeline
+from deploy.grafana.panels import series, single, timeline
 from deploy.grafana.parts import (
     BAD_FROM_ONE,
-    BLUE,
     GOODPUT,
     GREEN,
     GREY,
@@ -13,14 +13,13 @@ from deploy.grafana.parts import (
     RED,
     TIME_LEFT,
     YELLOW,
-    Column,
     Head,
     Link,
     Query,
     page,
     runbook,
 )
-from deploy.grafana.promql import ONE, goodput
+from deploy.grafana.promql import ONE
 
 _ROLL_CALL = Link("Roll call of this experiment", "${musterd}/experiments/${namespace}/${experiment}")
 _REASONS = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do")
@@ -213,109 +212,6 @@ ROLL = Row(
     ),
 )
 
-RESTARTS = Row(
-    "Restarts and time",
-    (
-        series(
-            Head(
-                number=30,
-                title="Gang restarts: failures and disruptions",
-                description="Failures (a container that failed, a clock with action Restart) cost the restart budget. "
-                "Disruptions (preemption, eviction, node loss, deleted pods) cost none.",
-                width=8,
-                links=(runbook("MusterRestartStorm"), runbook("MusterDisruptionLoop")),
-            ),
-            [
-                Query(
-                    f"max(muster_experiment_gang_restarts_total{{{ONE}}}) - "
-                    f"max(muster_experiment_disruptions_total{{{ONE}}})",
-                    "failures",
-                ),
-                Query(f"max(muster_experiment_disruptions_total{{{ONE}}})", "disruptions"),
-            ],
-            "short",
-            stacked=True,
-            stepped=True,
-            colors={"failures": RED, "disruptions": ORANGE},
-        ),
-        series(
-            Head(
-                number=31,
-                title="Epoch",
-                description="The life of the gang: 0 at first, and one more with every restart and resumption. Steps "
-                "that follow each other closely are a gang that does not hold.",
-                width=4,
-            ),
-            [Query(f"max(muster_experiment_epoch{{{ONE}}})", "epoch")],
-            "short",
-            stepped=True,
-            colors={"epoch": BLUE},
-        ),
-        series(
-            Head(
-                number=32,
-                title="Goodput",
-                description="Share of the ten minutes before each point in which all ranks were there and running.",
-                width=6,
-            ),
-            [Query(goodput(ONE, "10m"), "goodput")],
-            "percentunit",
-            top=1,
-            colors={"goodput": GREEN},
-        ),
-        series(
-            Head(
-                number=33,
-                title="Time of the coordinator's answers",
-                description="How long the last probe of the coordinator took. It grows before a coordinator stops "
-                "answering.",
-                width=6,
-                links=(runbook("MusterCoordinatorStuck"),),
-            ),
-            [Query(f"max(muster_experiment_coordinator_probe_latency_seconds{{{ONE}}})", "answer")],
-            "s",
-        ),
-        series(
-            Head(
-                number=40,
-                title="Clocks: time that is left",
-                description="Each running clock counts down to zero, where its action follows.",
-                width=14,
-                links=(runbook("MusterDeadlineNear"), page("guide.md#7-clocks", "Clocks")),
-            ),
-            [Query(f"max by (clock) (muster_experiment_clock_remaining_seconds{{{ONE}}})", "{{clock}}")],
-            "dtdurations",
-        ),
-        listing(
-            Head(
-                number=41,
-                title="Clocks",
-                description="The clocks that run now: how much of each is left and what it was set to.",
-                width=10,
-                links=(runbook("MusterDeadlineNear"), page("guide.md#7-clocks", "Clocks")),
-            ),
-            [
-                Column(
-                    "runs out in",
-                    f"max by (clock) (muster_experiment_clock_remaining_seconds{{{ONE}}})",
-                    "dtdurations",
-                    TIME_LEFT,
-                ),
-                Column("set to", f"max by (clock) (muster_experiment_clock_limit_seconds{{{ONE}}})", "dtdurations"),
-                Column(
-                    "used",
-                    f"1 - max by (clock) (muster_experiment_clock_remaining_seconds{{{ONE}}}) / "
-                    f"max by (clock) (muster_experiment_clock_limit_seconds{{{ONE}}})",
-                    "percentunit",
-                    ((None, GREEN), (0.75, ORANGE), (0.9, RED)),
-                ),
-            ],
-            labels=("clock",),
-            empty="No clock runs.",
-            sort="used",
-        ),
-    ),
-)
 
 EXPERIMENT = Board(
     name="muster-experiment",
@@ -330,7 +226,7 @@ EXPERIMENT = Board(
             many=False,
         ),
     ),
-    rows=(NOW, ROLL, RESTARTS),
+    rows=(NOW, ROLL, COURSE),
     links=(_ROLL_CALL, page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks")),
     since="now-3h",
 )

@@ -1,0 +1,1 @@
+"""The Grafana dashboards of Muster, as code: their JSON is written from here."""

@@ -1,0 +1,21 @@
+"""What the panels of the daemon ask of the chosen instances."""
+
+from deploy.grafana.parts import Query, page
+from deploy.grafana.promql import quantile
+
+CHOSEN = 'instance=~"$instance"'
+WINDOW = "5m"
+SILENT = page("guide.md#9-when-muster-itself-is-silent", "When Muster itself is silent")
+
+
+def rate(metric: str, by: str) -> str:
+    """A rate of the chosen instances, summed by these labels."""
+    return f"sum by ({by}) (rate({metric}{{{CHOSEN}}}[{WINDOW}]))"
+
+
+def tails(histogram: str) -> list[Query]:
+    """The median and the 99th percentile of a histogram of the chosen instances."""
+    return [
+        Query(quantile(0.5, histogram, WINDOW, CHOSEN), "median"),
+        Query(quantile(0.99, histogram, WINDOW, CHOSEN), "99th percentile"),
+    ]
