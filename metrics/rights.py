@@ -13,7 +13,7 @@ Kind = tuple[str, str]
 
 
 class RightsCollector(Collector):
-    """``denied`` gives the kinds of requests that the API server keeps denying now, each with its words."""
+    """``denied`` gives the kinds of requests that the API server keeps denying now, each with its error text."""
 
     def __init__(self, denied: Callable[[], Iterable[tuple[Kind, str]]]) -> None:
         self._denied = denied

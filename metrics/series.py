@@ -1,8 +1,8 @@
 """The series of the experiments in one scrape, written as text.
 
-There are 50 for each running experiment, so this is most of a scrape. What is one of several values is written whole,
-from a template in which only the labels that name the experiment are put in. The labels of a line are in alphabetical
-order, as prometheus_client has them.
+There are 50 for each running experiment, so this is most of a scrape. A state set is written from a template, in which
+only the labels that name the experiment are filled in. The labels of a line are in alphabetical order, as
+prometheus_client has them.
 
 At most ``cap`` lines are written, and an experiment has all of its lines or none. Label values are made printable, and
 an experiment whose labels then equal another's is left out, because Prometheus rejects duplicates. An experiment that

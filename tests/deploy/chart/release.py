@@ -34,7 +34,7 @@ class Release:
         self._environment = {**os.environ, **{f"HELM_{each}_HOME": str(home) for each in ("CACHE", "CONFIG", "DATA")}}
 
     async def helm(self, verb: str, *options: str) -> str:
-        """Run helm as an administrator. Raises Refused with its words."""
+        """Run helm as an administrator. Raises Refused with its error text."""
         common = ("--kubeconfig", self.here.ground.admin, "--namespace", self.namespace)
         command = [str(self._helm), verb, NAME, *common, *options]
         done = await asyncio.to_thread(

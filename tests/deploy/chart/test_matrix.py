@@ -11,6 +11,8 @@ from tests.deploy.chart.shapes import problems
 
 pytestmark = pytest.mark.timeout(1200)
 
+OF_ONE_NAMESPACE = {name: case for name, case in MATRIX.items() if "settings.namespace=lab" in case.values}
+
 
 @pytest.fixture(params=MATRIX)
 def case(request: pytest.FixtureRequest) -> Case:
@@ -103,11 +105,10 @@ def test_no_values_give_musterd_more_rights_than_the_default(objects: list[Objec
     assert leases <= {each["metadata"]["name"] for each in objects if each["kind"] == "Lease"}
 
 
+@pytest.mark.parametrize("case", OF_ONE_NAMESPACE.values(), ids=OF_ONE_NAMESPACE)
 def test_for_one_namespace_only_reviews_are_granted_in_the_cluster(case: Case, objects: list[Object]) -> None:
     found = list(grants(objects, pod(objects)["spec"]["serviceAccountName"]))
     in_cluster = {right for where, right, _ in found if where == CLUSTER}
-    if "settings.namespace=lab" not in case.values:
-        return
     reviews = {
         ("authentication.k8s.io", "tokenreviews", "create"),
         ("authorization.k8s.io", "subjectaccessreviews", "create"),

@@ -65,7 +65,7 @@ def test_every_label_is_one_of_its_metric(dashboard: Dashboard) -> None:
 
 
 def test_every_metric_of_an_experiment_is_on_a_dashboard() -> None:
-    """A row of the catalogue that no panel asks for is a question that nobody can ask, or no question."""
+    """A metric that no panel shows needs a panel, or is not needed."""
     shown = {metric for dashboard in ALL for query in dashboard.queries for metric in query.metrics}
     per_experiment = {row.name for row in CATALOGUE if "experiment" in row.labels}
     assert per_experiment <= shown

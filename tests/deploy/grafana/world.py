@@ -33,7 +33,7 @@ class World:
 
 @asynccontextmanager
 async def world(folder: Path) -> AsyncIterator[World]:
-    """All situations, each of which has come when the block begins."""
+    """All situations; each has happened when the block begins."""
     async with environment(folder / "cluster", "--memory-only") as here:
         through = folder / "through-proxy"
         async with proxy(Path(here.cluster.kubeconfig), through, refusals()) as between:

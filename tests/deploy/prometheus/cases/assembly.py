@@ -108,7 +108,7 @@ ASSEMBLY = (
     ),
     Case(
         "MusterRankMissing",
-        "ranks arrive one by one with pauses of 90 s, each of which is called Stuck",
+        "ranks arrive one by one with pauses of 90 s, and each pause counts as Stuck",
         {
             **reason("RanksMissing", "0x11 1x17 0x1 1x17 0x1 1x17 0x1000"),
             **_missing("3x29 2x18 1x18 0x1000", "1x29 2x18 3x18 _x1"),

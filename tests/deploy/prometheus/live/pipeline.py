@@ -44,7 +44,7 @@ class Pipeline:
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def until(self, holds: Callable[[Notification], bool], seconds: float) -> Notification:
-        """The first notification of which ``holds`` is true."""
+        """The first notification for which ``holds`` is true."""
         async with asyncio.timeout(seconds), self.news:
             while True:
                 if found := next(filter(holds, self.received), None):
