@@ -7,8 +7,12 @@ from deploy.prometheus.row import Alert, Group
 
 ALERTS: tuple[Alert, ...] = (*EXPERIMENTS, *DAEMON)
 
+TAKEOVER = "1m"
+"""Longer than no daemon exports experiments while another one takes over (20 s, and a scrape). An alert that ended then
+would page a second time."""
+
 GROUPS = (
     Group("muster-recordings", RECORDINGS, interval="30s"),
-    Group("muster-experiments", EXPERIMENTS),
+    Group("muster-experiments", EXPERIMENTS, keep=TAKEOVER),
     Group("muster-daemon", DAEMON),
 )

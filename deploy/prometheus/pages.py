@@ -31,6 +31,9 @@ A coordinator that is frozen or cut off is reported within 30 s with these files
 | Prometheus evaluates the rules (`interval` of their group) | 5 s |
 | Alertmanager waits for more of its group (`group_wait`) | 5 s |
 
+An alert about an experiment goes on for a minute after its cause is gone (`keep_firing_for`, Prometheus 2.42 or newer):
+while another `musterd` takes over, no series of experiments are exported, and the alert must not end and page again.
+
 With the usual 30 s of `group_wait` and 15 s of both intervals it is 70 s. `honor_labels: true` is needed: without it
 the label `namespace` is that of musterd's pod.
 

@@ -72,6 +72,8 @@ class Group:
     name: str
     rules: tuple[Alert | Recording, ...]
     interval: str = ""
+    keep: str = ""
+    """How long an alert goes on after its expression was true last: the rule's ``keep_firing_for``."""
 
 
 def fill(text: str, value: Callable[[str], str]) -> str:

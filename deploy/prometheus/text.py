@@ -117,10 +117,10 @@ def _lines(groups: tuple[Group, ...], target: Target) -> Iterator[str]:
             if isinstance(rule, Recording):
                 yield from _item({"record": rule.name, "expr": rule.expr})
             else:
-                yield from target.rule(rule, list(_item(_fields(rule, target))))
+                yield from target.rule(rule, list(_item(_fields(rule, group.keep, target))))
 
 
-def _fields(alert: Alert, target: Target) -> dict[str, object]:
+def _fields(alert: Alert, keep: str, target: Target) -> dict[str, object]:
     def filled(text: str) -> str:
         return fill(target.literal(text), lambda name: target.value(alert, name))
 
@@ -128,6 +128,7 @@ def _fields(alert: Alert, target: Target) -> dict[str, object]:
         "alert": alert.name,
         "expr": filled(alert.expr),
         "for": target.value(alert, "for"),
+        **({"keep_firing_for": keep} if keep else {}),
         "labels": {"severity": target.value(alert, "severity")},
         "annotations": {
             "summary": filled(alert.summary),

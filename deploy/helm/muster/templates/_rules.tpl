@@ -36,6 +36,7 @@ groups:
   - alert: MusterCoordinatorStuck
     expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -52,6 +53,7 @@ groups:
   - alert: MusterCoordinatorNotServing
     expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorNotServing"}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -68,6 +70,7 @@ groups:
   - alert: MusterRankMissing
     expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -91,6 +94,7 @@ groups:
       and
         min by (namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .overdue }}])) == 1
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -107,6 +111,7 @@ groups:
   - alert: MusterImageNotPulled
     expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -123,6 +128,7 @@ groups:
   - alert: MusterUnschedulable
     expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -139,6 +145,7 @@ groups:
   - alert: MusterCreateRefused
     expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service)(Rejected|Altered|sForbidden|sRefused)"}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -155,6 +162,7 @@ groups:
   - alert: MusterExperimentStuck
     expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|RanksMissing|RankFailed|ProcessCountMismatch|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop"}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -171,6 +179,7 @@ groups:
   - alert: MusterDisruptionLoop
     expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"DisruptionLoop"}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -187,6 +196,7 @@ groups:
   - alert: MusterRestartStorm
     expr: increase(experiment:gang_restarts:max[{{ .window }}]) - increase(experiment:disruptions:max[{{ .window }}]) >= {{ .restarts }}
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -209,6 +219,7 @@ groups:
         max by (namespace, experiment) (muster_experiment_clock_limit_seconds{clock="total"})
       < {{ .share }}
     for: '{{ .for }}'
+    keep_firing_for: 1m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}

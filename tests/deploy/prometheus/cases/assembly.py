@@ -47,6 +47,18 @@ ASSEMBLY = (
     ),
     Case(
         "MusterCoordinatorStuck",
+        "the alert goes on while no musterd leads for 20 s",
+        {
+            f'muster_experiment_stuck_reason{{{ONE},reason="CoordinatorUnreachable",instance="a"}}': "0x11 1x11 stale",
+            f'muster_experiment_stuck_reason{{{ONE},reason="CoordinatorUnreachable",instance="b"}}': "_x28 1x1000",
+        },
+        fires_after=75,
+        at_once=False,
+        labels={**_LABELS, "reason": "CoordinatorUnreachable"},
+        summary="vision/llama: the coordinator served and does not any more (CoordinatorUnreachable).",
+    ),
+    Case(
+        "MusterCoordinatorStuck",
         "a slow start: the coordinator is probed for 4 minutes before it serves",
         {
             **_phase("1x48 0x1000", "0x48 1x1000"),

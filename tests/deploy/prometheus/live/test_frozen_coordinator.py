@@ -63,7 +63,7 @@ async def test_a_coordinator_that_is_frozen_or_dead_pages_and_a_slow_start_does_
             seconds = {name: (await paged(monitoring, name)).at - frozen for name in ("frozen", "dead")}
             await signal(here, "CONT")
             await here.client.cancel("dead")
-            await monitoring.until(lambda one: one.status == "resolved" and is_about(one, "frozen"), PATIENCE)
+            await monitoring.until(lambda one: one.status == "resolved" and is_about(one, "frozen"), PATIENCE + 60)
             for name in ("frozen", "slow"):
                 (tmp_path / name / "end").touch()
                 ended = await here.until(name, lambda seen: seen.finished, PATIENCE)
