@@ -43,7 +43,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.state.act import act
-from muster.state.actions import Action, ProbeTarget
+from muster.state.actions import Action, DeletePods, ProbeTarget
 from muster.state.context import Context
 from muster.state.observe import observe
 from muster.state.plan import Plan
@@ -70,6 +70,16 @@ class Decision(msgspec.Struct, frozen=True):
     """Actions wait until what the API server refused is tried again."""
     moved: float = 0.0
     """Seconds by which the persisted times were moved because the wall clock was set."""
+
+    @property
+    def deletes_newer_pods(self) -> bool:
+        """Whether pods of a newer epoch than the record's are deleted.
+
+        Such a record may be stale. Writing it under its resourceVersion first shows that it is not, because a stale one
+        conflicts.
+        """
+        deletions = (action for action in self.actions if isinstance(action, DeletePods))
+        return any(pod.epoch > self.record.epoch for action in deletions for pod in action.pods)
 
 
 def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, *, step: float = 0.0) -> Decision:

@@ -211,7 +211,7 @@ class Controller:
         if entry.freshness.version != version:
             return
         written = 0
-        stale = _deletes_newer_pods(decision) and not plan.deleting  # a deletion is never undone, nor has it a record
+        stale = decision.deletes_newer_pods and not plan.deleting  # a deletion is never undone, nor has it a record
         if decision.write or stale:
             if not await self._persist(entry, decision):
                 return
@@ -293,12 +293,3 @@ class Controller:
         except NotFound:
             return False  # deleted meanwhile; the watch will report it
         return True
-
-
-def _deletes_newer_pods(decision: Decision) -> bool:
-    """Whether pods of a newer epoch than the record's are deleted.
-
-    Such a record may be stale. Writing it under its resourceVersion first shows that it is not: a stale one conflicts.
-    """
-    deletions = (action for action in decision.actions if isinstance(action, DeletePods))
-    return any(pod.epoch > decision.record.epoch for action in deletions for pod in action.pods)
