@@ -57,11 +57,11 @@ class Watched:
             if self.deletes == self.expected * EXPERIMENTS:
                 self.done.set()
 
-    def decide(self, *arguments: Any) -> Decision:
+    def decide(self, *arguments: Any, **options: Any) -> Decision:
         """Decide, and record when and at what cost."""
         number, now = arguments[0].name.removeprefix("run-"), self.clock()
         began = time.process_time()
-        decision = decide(*arguments)
+        decision = decide(*arguments, **options)
         self.cpu.append(time.process_time() - began)
         if number in self.failed and not decision.read_first:
             self.decided.setdefault(number, now)
