@@ -55,7 +55,7 @@ def run(folder: Path, join: str, hangs: bool) -> tuple[str, list[str]]:
 def test_the_rank_that_raised_is_named_with_its_exception(tmp_path: Path, join: str, hangs: bool) -> None:
     pytest.importorskip("jax")
     out, err = run(tmp_path, join, hangs)
-    assert "[1] ValueError: loss is NaN\n" in out
+    assert "rank 1 | ValueError: loss is NaN\n" in out
     assert "the traceback of rank 1 was:" in err
     assert "  ValueError: loss is NaN" in err
     cause = err[-1].partition("no restarts allowed; ")[2]
