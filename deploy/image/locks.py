@@ -19,6 +19,11 @@ class Lock:
     requirements: tuple[str, ...] = ()
 
     @property
+    def entries(self) -> list[str]:
+        """The lines of each package: its pin, and the hashes of its files."""
+        return re.split(r"^(?=\w)", self.path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+
+    @property
     def pins(self) -> dict[str, str]:
         """The version of each package."""
         return dict(_PIN.findall(self.path.read_text(encoding="utf-8")))
