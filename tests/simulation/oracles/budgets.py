@@ -14,10 +14,10 @@ from tests.simulation.world.world import World
 
 WINDOW = 60.0
 TEN_MINUTES = 600.0
-MOST_FACTS = 25
-"""Status writes of facts within a window."""
+MOST_FACTS = 30
+"""Status writes of facts within a window: five lives of a gang, with six turns each."""
 MOST_EVENTS = 30
-"""Events of one experiment within a window: five lives of a gang, with six turns each."""
+"""Events of one experiment within a window, by the same count."""
 BURST, REFILL = 6, 12.0
 """Writes of words in a row, and seconds per further one."""
 MARGIN = 0.1
