@@ -1,7 +1,6 @@
 """Each experiment ends as its scenario states, and each of its epochs for one reason."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from tests.simulation.plans.masks import (
@@ -65,7 +64,7 @@ def _shift(world: World, fault: Fault, since: float, expires: float) -> tuple[fl
     A leader whose wall clock is ahead of the last one's acts that much early on a clock that began under the last one,
     and one that is behind that much late. A clock that begins and runs out under one leader knows nothing of that.
     """
-    early = ahead(replace(world.plan, faults=(fault,)))
+    early = ahead(world.plan, fault)
     if fault.kind not in ("skew", "failover") or fault not in world.injected:
         return early, fault.seconds
     killed, skew = world.injected[fault], float(fault.how or 0.0)

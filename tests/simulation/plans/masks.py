@@ -1,6 +1,6 @@
 """Where the end of a plan may differ from that of its clean run, and why."""
 
-from tests.simulation.plans.plan import CRASHES, Plan
+from tests.simulation.plans.plan import CRASHES, Fault, Plan
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.incidents import NodeLost, Preempted
 from tests.simulation.scenarios.operators import OPERATORS
@@ -61,9 +61,9 @@ def unrecorded_epochs(world: World, name: str) -> set[int]:
 
 
 def _charged_as_failures(world: World, name: str) -> set[int]:
-    """Epochs that ended by a disruption which the daemon saw late, together with the ends of its survivors, where these
-    are not known by their exit code."""
-    late = any(fault.seconds > PROMPT for fault in world.plan.faults)
+    """Epochs that ended by a disruption which the daemon saw late, or after the end of a survivor that a faster kubelet
+    reported, where survivors are not known by their exit code."""
+    late = world.plan.shuffle or any(fault.seconds > PROMPT for fault in world.plan.faults)
     if world.operator.survivors_known or not late:
         return set()
     return {epoch for _, kind, experiment, epoch, _ in world.incident_log if experiment == name and kind != "failure"}
@@ -82,9 +82,11 @@ def events_come_too_late(plan: Plan) -> bool:
     return plan.has("stale") or sum(fault.seconds for fault in plan.faults if fault.kind in ("hold", "drop")) > TOGETHER
 
 
-def ahead(plan: Plan) -> float:
+def ahead(plan: Plan, fault: Fault | None = None) -> float:
     """Seconds by which a leader's wall clock may be ahead of the last one's: what waits for a persisted time comes that
     much earlier. A step within the life of one daemon is measured and changes nothing; but one that is followed by a
-    crash leaves times behind that the next daemon's clock, which was not set, does not explain."""
+    crash leaves times behind that the next daemon's clock, which was not set, does not explain. All faults together, or
+    one of them."""
     kinds = ("skew", "step-clock", "failover") if plan.has(*CRASHES) else ()
-    return sum(abs(float(fault.how or 0.0)) for fault in plan.faults if fault.kind in kinds)
+    faults = plan.faults if fault is None else (fault,)
+    return sum(abs(float(each.how or 0.0)) for each in faults if each.kind in kinds)

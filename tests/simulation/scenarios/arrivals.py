@@ -52,7 +52,7 @@ SCENARIOS = (
         spec={"clocks": {"assembly": {"after": "60s", "action": "Alert"}}},
         incidents=(NeverArrives(rank=-1),),
         troubles=(
-            Trouble("RanksMissing", ("missing rank 3", "running"), since=9.3, within=2.0),
+            Trouble("RanksMissing", ("missing rank 3", "running"), since=9.3, within=2.0, until=62.2),
             Trouble("AssemblyDeadlineExceeded", ("3/4 ranks arrived", "within 60 s"), since=62.2, within=2.0),
         ),
         settle_within=400.0,  # as in coordinator-never-serves

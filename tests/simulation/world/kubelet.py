@@ -6,7 +6,6 @@ What a program does is true at once; the API server is informed a moment later, 
 from typing import TYPE_CHECKING, Any
 
 from muster.api.names import CONTAINER
-from muster.api.values.rank_ranges import from_ranges
 from tests.fakes.api import ENDED
 from tests.fakes.history import Change, Object
 from tests.simulation.scenarios.incidents import (
@@ -209,10 +208,7 @@ class Kubelet:
 
     def _collect(self, process: Process) -> None:
         if self._exists(process):
-            status = (self.world.experiment_named(process.experiment_name) or {}).get("status") or {}
-            done = from_ranges(status.get("completedRanks", ""), process.size)
-            if process.left and (status.get("epoch") != process.epoch or process.rank not in done):
-                self.world.collected_unrecorded(process)
+            self.world.removed(process)
             self.world.api.remove(process.path)
 
     def _collect_ended(self, process: Process) -> None:

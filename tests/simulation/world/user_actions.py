@@ -169,6 +169,7 @@ class Users:
             status = (obj.get("status") or {}) if obj else {}
             if status.get("epoch") == process.epoch and status.get("phase") not in OVER:
                 self.world.record_incident("deletion", process)
+            self.world.removed(process)
             self.world.api.delete(process.path)
         else:
             metadata = {**pod["metadata"], "annotations": {"edited-by": "a user"}}

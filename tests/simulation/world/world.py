@@ -11,6 +11,7 @@ from unittest.mock import patch
 import msgspec
 
 from muster.api.errors import ApiError
+from muster.api.values.rank_ranges import from_ranges
 from muster.reconcilers.native import confirm
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
@@ -186,9 +187,13 @@ class World:
         if self.say:
             self.say(f"{self.loop.time():9.3f}  {kind} of {process.name}")
 
-    def collected_unrecorded(self, process: Process) -> None:
-        """The pod of a finished rank was removed, and no status says yet that the rank is done. A daemon that runs on
-        for a second has no excuse, unless its watch loses events."""
+    def removed(self, process: Process) -> None:
+        """A pod is about to be removed by another actor. If its rank has finished and no status says so yet, a daemon
+        that runs on for a second has no excuse, unless its watch loses events."""
+        status = (self.experiment_named(process.experiment_name) or {}).get("status") or {}
+        done = from_ranges(status.get("completedRanks", ""), process.size)
+        if not process.left or (status.get("epoch") == process.epoch and process.rank in done):
+            return
         run, place = self.runs[-1], (process.experiment_name, process.epoch)
 
         def excuse() -> None:
