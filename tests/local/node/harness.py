@@ -166,7 +166,7 @@ class FakeApi:
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> contextlib.AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        raise NotImplementedError
+        raise AssertionError("nothing is watched through this transport")
 
     def _merge(self, path: str, patch: Mapping[str, Any]) -> Pod:
         target = self.objects.setdefault(path.removesuffix("/status"), {"metadata": {}})
