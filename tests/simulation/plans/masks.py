@@ -61,9 +61,9 @@ def unrecorded_epochs(world: World, name: str) -> set[int]:
 
 
 def _charged_as_failures(world: World, name: str) -> set[int]:
-    """Epochs that ended by a disruption which the daemon saw late, or after the end of a survivor that a faster kubelet
-    reported, where survivors are not known by their exit code."""
-    late = world.plan.shuffle or any(fault.seconds > PROMPT for fault in world.plan.faults)
+    """Epochs that ended by a disruption which the daemon saw late, together with the ends of its survivors, where these
+    are not known by their exit code."""
+    late = any(fault.seconds > PROMPT for fault in world.plan.faults)
     if world.operator.survivors_known or not late:
         return set()
     return {epoch for _, kind, experiment, epoch, _ in world.incident_log if experiment == name and kind != "failure"}
