@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 RUNS ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench real-bench image docs pictures clean
+.PHONY: help setup frameworks demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench real-bench image docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -20,6 +20,9 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
+
+frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for the tests of their examples (a minute, 600 MB in ~/.cache)
+	@$(BIN)/python -m tests.frameworks
 
 demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, miss a rank
 	@$(BIN)/python examples/demo.py

@@ -115,13 +115,22 @@ class ProberPool:
             self._heard(uid, target.epoch, answer)
 
 
+Factory = Callable[[ProbeTarget, Callable[[], float]], Prober]
+"""Makes the prober of one coordinator, with the wall clock that its answers bear."""
+
+FACTORIES: dict[ProbeKind, Factory] = {
+    ProbeKind.JAX: lambda target, clock: JaxProbe(target.address, clock=clock, expected=target.expected),
+}
+"""How each kind of coordinator is asked; a kind that is not here is never asked (``ProbeKind.NONE``)."""
+
+
 def prober_of(clock: Callable[[], float]) -> Callable[[ProbeTarget], Prober]:
     """A function that makes the prober for each kind of coordinator."""
 
     def make(target: ProbeTarget) -> Prober:
-        kind = ProbeKind(target.kind)
-        if kind is not ProbeKind.JAX:
-            raise ValueError(f"no prober for coordinators of kind {kind}")
-        return JaxProbe(target.address, clock=clock, expected=target.expected)
+        factory = FACTORIES.get(ProbeKind(target.kind))
+        if factory is None:
+            raise ValueError(f"no prober for coordinators of kind {target.kind}")
+        return factory(target, clock)
 
     return make

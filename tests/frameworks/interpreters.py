@@ -1,0 +1,44 @@
+"""Which interpreter on this machine has a framework, without importing the framework.
+
+Ray and XGBoost are in a virtual environment of their own, as is PyTorch where the package index has a build without
+CUDA. Otherwise PyTorch is Debian's python3-torch, which only Debian's own interpreter sees.
+"""
+
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+VARIABLE = "MUSTER_FRAMEWORKS"
+"""The environment variable that names the folder of the virtual environment."""
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+MISSING = "run `make frameworks`"
+"""Why a test that needs a framework is skipped; the name of the framework goes before it."""
+
+_MODULES = {"ray": "ray", "xgboost": "xgboost", "torch": "torch.distributed"}
+_FIND = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
+
+
+def home() -> Path:
+    """The folder of the virtual environment."""
+    return Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "muster-frameworks")
+
+
+@cache
+def python_of(framework: str) -> Path | None:
+    """The interpreter that has ``ray``, ``torch`` or ``xgboost``; None where no interpreter has it."""
+    module = _MODULES[framework]
+    candidates = (home() / "bin" / "python", *((SYSTEM_PYTHON,) if framework == "torch" else ()))
+    return next((python for python in candidates if has_module(python, module)), None)
+
+
+def has_module(python: Path, module: str) -> bool:
+    """Whether that interpreter is there and finds the module."""
+    if not python.is_file():
+        return False
+    return subprocess.run([python, "-c", _FIND, module], capture_output=True, check=False).returncode == 0
+
+
+def reason_without(framework: str) -> str:
+    """Why tests of the framework are skipped here; empty where it is installed."""
+    return "" if python_of(framework) else f"no interpreter has {framework}: {MISSING}"

@@ -1,0 +1,49 @@
+"""Where tests find the frameworks, and what they print where one is missing."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.frameworks import interpreters
+from tests.frameworks.__main__ import LOCK, SOURCE
+from tests.frameworks.interpreters import python_of, reason_without
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    """Look anew before and after each test."""
+    python_of.cache_clear()
+    yield
+    python_of.cache_clear()
+
+
+def test_a_missing_framework_has_no_interpreter_and_names_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(interpreters.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(interpreters, "SYSTEM_PYTHON", tmp_path / "python3")
+    for framework in ("ray", "torch", "xgboost"):
+        assert python_of(framework) is None
+        assert reason_without(framework) == f"no interpreter has {framework}: run `make frameworks`"
+
+
+@pytest.mark.parametrize("framework", ["ray", "torch", "xgboost"])
+def test_an_interpreter_that_has_the_framework_is_found(
+    framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\ncase "$3" in {framework}*) exit 0;; esac\nexit 1\n', encoding="utf-8")
+    python.chmod(0o755)
+    monkeypatch.setenv(interpreters.VARIABLE, str(tmp_path))
+    assert python_of(framework) == python
+    assert reason_without(framework) == ""
+
+
+def test_the_lock_has_the_versions_that_are_asked_for_with_hashes() -> None:
+    locked = LOCK.read_text(encoding="utf-8")
+    for line in SOURCE.read_text(encoding="utf-8").split():
+        pin = re.sub(r"\[.*\]", "", line)
+        assert re.search(rf"^{re.escape(pin)} \\\n +--hash=sha256:", locked, re.MULTILINE), pin
