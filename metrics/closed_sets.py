@@ -11,6 +11,7 @@ from muster.state.clocks import CLOCKS
 from muster.state.operators.planning import REGISTRY
 from muster.state.plan import ProbeKind
 from muster.state.record import FINISHED, Phase
+from muster.state.restart_reasons import CRASHED, DISRUPTED
 from muster.state.roll import CoordinatorState
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 
@@ -28,20 +29,6 @@ FAILURES = (
     *(reason for reason in CLOCK_REASONS if reason != "TerminatingDeadlineExceeded"),
 )
 """Reasons with which an experiment fails. (The clock over pods that end never fails one.)"""
-
-DISRUPTED = (
-    "PreemptionByScheduler",
-    "EvictionByEvictionAPI",
-    "DeletionByTaintManager",
-    "DeletionByPodGC",
-    "TerminationByKubelet",
-    "NodeLost",
-    "PodDeleted",
-)
-"""Reasons of disruptions (kubernetes: core/v1 PodReason…, for the condition DisruptionTarget; and Muster's own)."""
-
-CRASHED = ("Error", "OOMKilled", "ContainerFailed")
-"""The most frequent reasons of a container that failed (kubernetes: pkg/kubelet)."""
 
 REFUSALS_BY_NAME = (
     "WebhookDenied",

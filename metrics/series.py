@@ -1,6 +1,6 @@
 """The series of the experiments in one scrape, written as text.
 
-There are 50 for each running experiment, so this is most of a scrape. A state set is written from a template, in which
+There are 65 for each running experiment, so this is most of a scrape. A state set is written from a template, in which
 only the labels that name the experiment are filled in. The labels of a line are in alphabetical order, as
 prometheus_client has them.
 
@@ -20,6 +20,8 @@ from muster.metrics.rows import experiment as rows
 from muster.metrics.rows.row import Metric
 from muster.state.plan import Plan
 from muster.state.record import Condition, ConditionType, Phase, Record
+from muster.state.restart_reasons import REASONS as RESTART_REASONS
+from muster.state.restart_reasons import by_reason
 from muster.state.roll import CoordinatorState
 from muster.state.rules import ClockName
 from muster.state.summary.missing import MissingCause
@@ -32,7 +34,7 @@ Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""
 
-FEWEST, FEWEST_FINISHED = 15, 1 + len(Phase)
+FEWEST, FEWEST_FINISHED = 15 + len(RESTART_REASONS), 1 + len(Phase)
 """Lines of an unfinished experiment, and of a finished one, at the least."""
 
 Causes = Mapping[MissingCause, int]
@@ -174,6 +176,7 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
             text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
     text.add(rows.GANG_RESTARTS, record.restarts + record.disruptions)
     text.add(rows.DISRUPTIONS, record.disruptions)
+    _restarts(text, record)
     wall, productive = spent(record, now)
     text.add(rows.WALL, wall)
     text.add(rows.PRODUCTIVE, productive)
@@ -188,6 +191,15 @@ def _ranks(text: _Text, arrived: int, missing: int, causes: Causes) -> None:
         return
     for cause in MissingCause:
         text.add_one(rows.RANKS_MISSING_BY_CAUSE, f'cause="{cause.value}",', "", causes.get(cause, 0))
+
+
+def _restarts(text: _Text, record: Record) -> None:
+    """All reasons from the beginning, so that the first restart is an increase to a query."""
+    counts = by_reason(record)
+    if not counts:
+        text.add_set(rows.RESTARTS, _NO_RESTARTS, len(RESTART_REASONS))
+    for reason, count in counts.items():
+        text.add_one(rows.RESTARTS, "", f',reason="{reason}"', count)
 
 
 def _stuck(text: _Text, record: Record) -> None:
@@ -222,3 +234,4 @@ def _templates(row: Metric, name: str, values: type[StrEnum]) -> dict[str, str]:
 _PHASES = _templates(rows.PHASE, "phase", Phase)
 _STATES = _templates(rows.COORDINATOR_STATE, "state", CoordinatorState)
 _NO_CAUSES = "".join(f'{rows.RANKS_MISSING_BY_CAUSE.name}{{cause="{cause}",\0}} 0.0\n' for cause in MissingCause)
+_NO_RESTARTS = "".join(f'{rows.RESTARTS.name}{{\0,reason="{reason}"}} 0.0\n' for reason in RESTART_REASONS)

@@ -7,6 +7,7 @@ change of the world, so it is the whole decision for runs whose pods another con
 import msgspec
 from msgspec.structs import replace
 
+from muster.state import restart_reasons
 from muster.state.actions import ProbeTarget
 from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict, Wait
 from muster.state.policies import (
@@ -136,6 +137,7 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resum
                 restarts=restarts,
                 disruptions=record.disruptions + cause.disruption,
                 consecutive_disruptions=row,
+                restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
                 cause=cause,
                 resume_at=now + wait,
                 broken_at=now if record.broken_at is None else record.broken_at,

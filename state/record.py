@@ -11,6 +11,7 @@ from muster.api.status import (
     ConditionType,
     ExperimentStatus,
     Phase,
+    RestartReason,
     RollCall,
     StoryLine,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "ConditionType",
     "Phase",
     "Record",
+    "RestartReason",
     "RollCall",
     "StoryLine",
 ]

@@ -111,6 +111,13 @@ DISRUPTIONS = Metric(
     "Gang restarts of its life that the platform caused. From the status.",
     ONE,
 )
+RESTARTS = Metric(
+    "muster_experiment_restarts_total",
+    Type.COUNTER,
+    "Gang restarts of its life by the reason of their cause, which is Other outside of a closed set. Their sum is "
+    "muster_experiment_gang_restarts_total. From the status.",
+    (*ONE, "reason"),
+)
 WALL = Metric(
     "muster_experiment_wall_seconds_total",
     Type.COUNTER,
@@ -153,6 +160,7 @@ ROWS = (
     CLOCK_LIMIT,
     GANG_RESTARTS,
     DISRUPTIONS,
+    RESTARTS,
     WALL,
     PRODUCTIVE,
 )

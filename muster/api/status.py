@@ -35,6 +35,7 @@ from muster.api.wire.structs import Wire
 
 MAX_MISSING: Final = 64
 MAX_CONDITIONS: Final = 32
+MAX_RESTART_REASONS: Final = 24
 STORY_LINES: Final = 64
 """Lines that a status keeps: the first eight and the latest."""
 
@@ -96,6 +97,13 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     """Such an end is not charged to restartPolicy.backoffLimit."""
 
 
+class RestartReason(msgspec.Struct, frozen=True, gc=False):
+    """How often the gang was restarted for one reason."""
+
+    reason: Annotated[Reason, Wire("The reason of the cause, or Other.")]
+    count: Annotated[Counter, Wire("Gang restarts for it.")]
+
+
 class Condition(msgspec.Struct, frozen=True, gc=False):
     """One condition (Kubernetes meta/v1 Condition)."""
 
@@ -151,6 +159,10 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     consecutive_disruptions: Annotated[
         Counter, Wire("Disruptions since the gang last made progress: it was assembled and ran for 5 minutes.")
     ] = 0
+    restart_reasons: Annotated[
+        tuple[RestartReason, ...],
+        Wire("Gang restarts by the reason of their cause, those after disruptions too.", most=MAX_RESTART_REASONS),
+    ] = ()
     ready: Annotated[
         Counter, Wire("Arrived ranks (or ready members) of those expected, such as 3/4.", summary=True, of="size")
     ] = 0

@@ -223,6 +223,7 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         assert (one(stuck, "clock_limit_seconds", clock="total") or 0) == 3600
         coordinator.arrive(1)
         found = await here.until(lambda found: one(found, "phase", phase="Running") == 1)
+        assert one(found, "restarts_total", reason="Error") == 0, "nor one of an experiment"
         assert one(found, "phase", phase="Assembling") == one(found, "stuck_reason", reason="RanksMissing") == 0
         await here.until(lambda found: (one(found, "productive_seconds_total") or 0) > 1)
 
@@ -247,6 +248,8 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         await here.start_daemon()
         after = await here.until(lambda found: one(found, "phase", phase="Running") == 1)
         assert (one(after, "gang_restarts_total"), one(after, "disruptions_total")) == (2, 1)
+        assert one(after, "restarts_total", reason="Error") == 1
+        assert one(after, "restarts_total", reason="PreemptionByScheduler") == 1
         for name in ("wall_seconds_total", "productive_seconds_total"):
             assert (one(after, name) or 0) > (one(found, name) or 0)
         assert one(after, "stuck_reason", reason="RanksMissing") == 0

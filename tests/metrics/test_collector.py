@@ -12,7 +12,8 @@ from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.state.plan import Plan, ProbeKind
 from muster.state.policies.deadline import ends
-from muster.state.record import Condition, ConditionType, Phase, Record, RollCall, StoryLine
+from muster.state.record import Condition, ConditionType, Phase, Record, RestartReason, RollCall, StoryLine
+from muster.state.restart_reasons import REASONS
 from muster.state.roll import CoordinatorState, RankState
 from muster.state.rules import ClockAction, ClockName
 from muster.state.summary.invalid_spec import refuse
@@ -122,6 +123,24 @@ def test_a_reason_of_stuck_stays_at_0_when_another_one_holds_or_none() -> None:
     assert reasons(True, "RanksMissing") == {"ImagePullBackOff": 0, "RanksMissing": 1}
     assert reasons(True, "ImagePullBackOff") == {"ImagePullBackOff": 1, "RanksMissing": 0}
     assert reasons(False, "NotStuck") == {"ImagePullBackOff": 0, "RanksMissing": 0}
+
+
+def restarts(now: Record) -> dict[str, float]:
+    found = scrape([Subject(plan(), now, view())])
+    return {
+        dict(key)["reason"]: one for (name, key), one in found.items() if name == "muster_experiment_restarts_total"
+    }
+
+
+def test_restarts_begin_at_0_for_every_reason_and_their_labels_do_not_change() -> None:
+    assert restarts(record()) == dict.fromkeys(REASONS, 0)
+    now = record(restarts=2, disruptions=1, restart_reasons=(RestartReason("Error", 2), RestartReason("NodeLost", 1)))
+    assert restarts(now) == dict.fromkeys(REASONS, 0) | {"Error": 2, "NodeLost": 1}
+
+
+def test_restarts_for_a_hostile_reason_or_from_before_they_were_counted_by_reason_are_other() -> None:
+    now = record(restarts=5, restart_reasons=(RestartReason('x",y="\n', 1), RestartReason("Error", 1)))
+    assert restarts(now) == dict.fromkeys(REASONS, 0) | {"Error": 1, "Other": 4}
 
 
 def test_a_daemon_that_has_just_started_repeats_what_was_persisted() -> None:

@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from muster.state.record import Blocked, Cause, Condition, ConditionType, Phase, Record, RollCall, StoryLine
+from muster.state.record import (
+    Blocked,
+    Cause,
+    Condition,
+    ConditionType,
+    Phase,
+    Record,
+    RestartReason,
+    RollCall,
+    StoryLine,
+)
 from muster.state.status import StatusError, from_status, to_status
 
 TIMES = st.integers(1, 2**51 // 10**3).map(lambda micros: micros * 1000 / 10**6)
@@ -29,7 +39,7 @@ RECORDS = st.builds(
     resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
     deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
     roll=st.none() | st.builds(RollCall, COUNTS, COUNTS, st.lists(COUNTS, max_size=64).map(tuple)),
-    cause=st.none() | CAUSES,
+    cause=st.none() | CAUSES, restart_reasons=st.lists(st.builds(RestartReason, WORDS, COUNTS), max_size=5).map(tuple),
     conditions=st.lists(
         st.builds(
             Condition, type=st.sampled_from(ConditionType), status=st.booleans(), reason=WORDS, message=WORDS,
@@ -46,7 +56,7 @@ FULL = Record(
     assembling_at=4.0, assembled_at=5.0, ending_at=6.0, broken_at=6.5, wall_ms=9_500, productive_ms=1_000,
     blocked=Blocked("ImagePullBackOff", 3.5, 4.5),
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4, coordinator="w-0.run:1234",
-    roll=RollCall(4, 3, (2,)),
+    roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
     conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
     story=(StoryLine(1.5, 0, "Started", "starting 4 members"), StoryLine(6.5, 2, "GangRestart", "boom", warning=True)),
@@ -62,6 +72,7 @@ WIRE: dict[str, Any] = {
     "restarts": 1,
     "disruptions": 1,
     "consecutiveDisruptions": 1,
+    "restartReasons": [{"reason": "Error", "count": 1}, {"reason": "NodeLost", "count": 1}],
     "completedRanks": "0-1,3",
     "ready": "3/4",
     "coordinator": "w-0.run:1234",
@@ -124,7 +135,7 @@ def test_absent_values_are_not_written() -> None:
     bare = Record(generation=1, phase=Phase.PENDING, phase_at=5.0)
     assert to_status(bare) == {
         "phase": "Pending", "phaseTime": "1970-01-01T00:00:05.000000Z", "observedGeneration": 1, "epoch": 0,
-        "restarts": 0, "disruptions": 0, "consecutiveDisruptions": 0, "ready": "0/0",
+        "restarts": 0, "disruptions": 0, "consecutiveDisruptions": 0, "restartReasons": [], "ready": "0/0",
         "updateTime": "1970-01-01T00:00:00.000000Z", "wallMilliseconds": 0, "productiveMilliseconds": 0,
         "conditions": [], "story": [],
     }  # fmt: skip

@@ -14,7 +14,7 @@ COURSE = Row(
                 title="Gang restarts: failures and disruptions",
                 description="Failures (a container that failed, a clock with action Restart) cost the restart budget. "
                 "Disruptions (preemption, eviction, node loss, deleted pods) cost none.",
-                width=8,
+                width=6,
                 links=(runbook("MusterRestartStorm"), runbook("MusterDisruptionLoop")),
             ),
             [
@@ -29,6 +29,20 @@ COURSE = Row(
             stacked=True,
             stepped=True,
             colors={"failures": RED, "disruptions": ORANGE},
+        ),
+        series(
+            Head(
+                number=34,
+                title="Gang restarts by reason",
+                description="The reason of the cause of each restart, over the life of the experiment: the first "
+                "container that failed, the disruption, or the clock. Other is a reason that is rare.",
+                width=6,
+                links=(runbook("MusterRestartStorm"), page("guide.md#8-every-reason-and-what-to-do", "Every reason")),
+            ),
+            [Query(f"max by (reason) (muster_experiment_restarts_total{{{ONE}}}) > 0", "{{reason}}")],
+            "short",
+            stacked=True,
+            stepped=True,
         ),
         series(
             Head(
@@ -48,7 +62,7 @@ COURSE = Row(
                 number=32,
                 title="Goodput",
                 description="Share of the ten minutes before each point in which all ranks were there and running.",
-                width=6,
+                width=4,
             ),
             [Query(goodput(ONE, "10m"), "goodput")],
             "percentunit",
@@ -61,7 +75,7 @@ COURSE = Row(
                 title="Time of the coordinator's answers",
                 description="How long the last probe of the coordinator took. It grows before a coordinator stops "
                 "answering.",
-                width=6,
+                width=4,
                 links=(runbook("MusterCoordinatorStuck"),),
             ),
             [Query(f"max(muster_experiment_coordinator_probe_latency_seconds{{{ONE}}})", "answer")],

@@ -119,7 +119,7 @@ SITUATIONS = (
         members=2,
         more=_RESTARTS,
         holds=_runs_again,
-        values={(6, ""): 1, (30, "failures"): 1, (30, "disruptions"): 0, (31, "epoch"): 1},
+        values={(6, ""): 1, (30, "failures"): 1, (30, "disruptions"): 0, (34, "Error"): 1, (31, "epoch"): 1},
     ),
     Situation(
         name="frozen",

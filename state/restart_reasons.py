@@ -1,0 +1,60 @@
+"""Restarts by reason: how often the gang was restarted, by the reason of each cause.
+
+The reasons are a closed set, so that the status and the series of an experiment stay bounded: whatever else a container
+or the platform names is counted as ``Other``.
+"""
+
+from typing import Final
+
+from muster.api.status import MAX_RESTART_REASONS, RestartReason
+from muster.state.clocks import CLOCKS
+from muster.state.policies.culprit import REASON as RANK_FAILED
+from muster.state.record import Record
+from muster.state.rules import ClockName
+
+OTHER: Final = "Other"
+
+CRASHED: Final = ("Error", "OOMKilled", "ContainerFailed")
+"""The most frequent reasons of a container that failed (kubernetes: pkg/kubelet)."""
+
+DISRUPTED: Final = (
+    "PreemptionByScheduler",
+    "EvictionByEvictionAPI",
+    "DeletionByTaintManager",
+    "DeletionByPodGC",
+    "TerminationByKubelet",
+    "NodeLost",
+    "PodDeleted",
+)
+"""Reasons of disruptions (kubernetes: core/v1 PodReason…, for the condition DisruptionTarget; and Muster's own)."""
+
+CLOCKED: Final = tuple(clock.reason for clock in CLOCKS if clock.name is not ClockName.TERMINATING)
+"""Reasons of the clocks that can restart a gang. (The clock over pods that end never does.)"""
+
+REASONS: Final = (*CRASHED, RANK_FAILED, *DISRUPTED, *CLOCKED, OTHER)
+
+_KNOWN: Final = frozenset(REASONS)
+
+
+def counted(counts: tuple[RestartReason, ...], reason: str) -> tuple[RestartReason, ...]:
+    """The counts after one more restart for that reason, in the order in which the reasons were met."""
+    name = reason if reason in _KNOWN else OTHER
+    found = {each.reason: each.count for each in counts}
+    found[name] = found.get(name, 0) + 1
+    kept = tuple(RestartReason(reason, count) for reason, count in found.items())
+    return kept[:MAX_RESTART_REASONS]
+
+
+def by_reason(record: Record) -> dict[str, int]:
+    """The restarts of the record by each reason of the set; empty if there were none.
+
+    Reasons that this version does not know, and restarts from before the status counted by reason, are ``Other``.
+    """
+    total = record.restarts + record.disruptions
+    if not total and not record.restart_reasons:
+        return {}
+    found = dict.fromkeys(REASONS, 0)
+    for each in record.restart_reasons:
+        found[each.reason if each.reason in _KNOWN else OTHER] += each.count
+    found[OTHER] += max(0, total - sum(found.values()))
+    return found

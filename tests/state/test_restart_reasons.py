@@ -1,0 +1,39 @@
+"""Every restart is counted once, under its reason or under Other, whatever the reason is."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.api.status import MAX_RESTART_REASONS
+from muster.state.record import Phase, RestartReason
+from muster.state.restart_reasons import OTHER, REASONS, by_reason, counted
+from tests.builders import plan, record
+from tests.state.story import Story
+
+
+def test_a_restart_is_counted_under_the_reason_of_its_cause() -> None:
+    story = Story(plan(limit=2))
+    story.launch()
+    story.start()
+    story.end(1, 137, reason="OOMKilled")
+    story.look()
+    assert story.kept.phase is Phase.RESTARTING
+    assert story.kept.restart_reasons == (RestartReason("OOMKilled", 1),)
+
+
+@given(st.lists(st.sampled_from((*REASONS, "", "Made\nUp", 'x"}')), max_size=60))
+def test_the_counts_are_bounded_and_their_sum_is_the_number_of_restarts(reasons: list[str]) -> None:
+    counts: tuple[RestartReason, ...] = ()
+    for reason in reasons:
+        counts = counted(counts, reason)
+    found = by_reason(record(restarts=len(reasons), restart_reasons=counts))
+    assert sum(found.values()) == len(reasons)
+    assert set(found) == (set(REASONS) if reasons else set())
+    assert len(counts) <= len(REASONS)
+
+
+def test_the_status_has_room_for_a_count_of_every_reason() -> None:
+    assert len(REASONS) <= MAX_RESTART_REASONS
+
+
+def test_a_reason_outside_of_the_set_is_other() -> None:
+    assert counted((RestartReason(OTHER, 2),), "Rebooted") == (RestartReason(OTHER, 3),)
