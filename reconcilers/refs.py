@@ -1,25 +1,35 @@
-"""The identity of an Experiment, and its path on the API server."""
+"""The identity of an object whose plan Muster carries out, and its path on the API server."""
 
 from dataclasses import dataclass
 
-from muster.api.names import API_VERSION, PLURAL
 from muster.kube.paths import custom
+from muster.state.plan import Plan
+from muster.state.subject import EXPERIMENT, Subject
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRef:
-    """One Experiment. After it is deleted and created again under the same name, its ``uid`` is another."""
+    """One object: an Experiment, or one of another kind (``subject``).
+
+    After it is deleted and created again under the same name, its ``uid`` is another.
+    """
 
     namespace: str
     name: str
     uid: str
+    subject: Subject = EXPERIMENT
 
     @property
     def path(self) -> str:
         """The path of the object; its status is at ``<path>/status``."""
-        return experiment_path(self.namespace, self.name)
+        return custom(self.subject.api_version, self.namespace, self.subject.plural, self.name)
+
+
+def ref_of(plan: Plan) -> ExperimentRef:
+    """The object whose plan it is."""
+    return ExperimentRef(plan.namespace, plan.name, plan.uid, plan.subject)
 
 
 def experiment_path(namespace: str, name: str) -> str:
     """The path of the Experiment of that name."""
-    return custom(API_VERSION, namespace, PLURAL, name)
+    return custom(EXPERIMENT.api_version, namespace, EXPERIMENT.plural, name)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.api.names import member_hostname, name_suffix, pod_name
+from muster.api.names import name_suffix
 from muster.state.pod_spec import Env, PodSpec, Port
 from muster.state.rules import (
     DEFAULT_BACKOFF,
@@ -28,6 +28,7 @@ from muster.state.rules import (
     SuccessRule,
     clock_named,
 )
+from muster.state.subject import EXPERIMENT, Names, Subject
 
 MAX_EPOCH: Final = 10**8
 """No gang was ever restarted so often, and the labels of its pods have nine digits for it."""
@@ -99,6 +100,14 @@ class Group:
     """Members of one job that run at a time; 0 means all of them."""
     template: Mapping[str, Any] = field(default_factory=dict)
     """core/v1 PodTemplateSpec merged over the rendered pod: already checked, immutable by convention."""
+    whole: bool = False
+    """``template`` is the whole pod: nothing of ``pod`` but its grace is used, and ``env`` goes to all containers."""
+    labels: tuple[Env, ...] = ()
+    """Labels of each pod beside Muster's own; only with ``whole``."""
+    annotations: tuple[Env, ...] = ()
+    """Annotations of each pod; only with ``whole``."""
+    coordinator_labels: tuple[Env, ...] = ()
+    """Labels of the coordinator's pod alone; only with ``whole``."""
     role: Role = Role.WORKER
     ports: tuple[Port, ...] = ()
     gates: tuple[Gate, ...] = ()
@@ -171,6 +180,17 @@ class Plan:
     foreground: bool = False
     """The object stays until the last of its pods is gone (``kubectl delete --cascade=foreground``)."""
     engine: Engine = Engine.NATIVE
+    subject: Subject = EXPERIMENT
+    names: Names = Names.MUSTER
+    subdomain: str = ""
+    """Name of the headless Service; empty: that of the object."""
+    rivals: str = ""
+    """Label selector by which pods that another controller makes for this object are found; empty: none can be."""
+
+    @property
+    def domain(self) -> str:
+        """The name of the headless Service, which is the subdomain of the members."""
+        return self.subdomain or self.name
 
     @property
     def wanted(self) -> bool:
@@ -220,7 +240,8 @@ class Plan:
 
     def pod_name(self, member: Member, epoch: int, attempt: int = 0) -> str:
         """The name of the member's pod in that epoch and attempt."""
-        return pod_name(self.name, member.group, member.job, member.pod, name_suffix(self.uid, epoch, attempt))
+        suffix = name_suffix(self.uid, epoch, attempt)
+        return self.names.pod(self.name, member.group, member.job, member.pod, suffix)
 
     def named(self, name: str, rank: int, epoch: int) -> Member | None:
         """The member with that rank if ``name`` is the name of its pod in that epoch, else None."""
@@ -228,16 +249,16 @@ class Plan:
         return member if member is not None and name == self.pod_name(member, epoch) else None
 
     def hostname(self, member: Member, epoch: int) -> str:
-        """The member's host name in that epoch, inside the subdomain that bears the experiment's name.
+        """The member's host name in that epoch, inside the subdomain of the plan.
 
         It is the same in every attempt: the other members go on calling the address they know.
         """
-        return member_hostname(member.group, member.job, member.pod, name_suffix(self.uid, epoch))
+        return self.names.host(self.name, member.group, member.job, member.pod, self.uid, epoch)
 
     def coordinator_host(self, epoch: int) -> str:
         """``<hostname>.<subdomain>`` of the coordinator in that epoch; empty without a coordinator."""
         member = self.member(self.coordinator.rank) if self.coordinator else None
-        return f"{self.hostname(member, epoch)}.{self.name}" if member else ""
+        return f"{self.hostname(member, epoch)}.{self.domain}" if member else ""
 
     def coordinator_address(self, epoch: int) -> str:
         """Host and port the members meet at in that epoch; empty without a coordinator."""

@@ -158,6 +158,7 @@ class ExperimentIndex:
             entry.plan = reading.plan  # None for an unreadable status: a decision without its record would start over
         if entry.plan is not None:
             entry.members.follow(entry.plan)
+            entry.view.engine.service = entry.plan.domain in entry.members.services
         entry.problem, entry.unreadable = reading.problem, reading.unreadable
         if entry.seen.resource_version > entry.freshness.version:
             if _written(entry.record, reading.record):
@@ -182,7 +183,7 @@ class ExperimentIndex:
         members = self._members(key)
         (members.services.add if there else members.services.discard)(service.name)
         entry = self._owner(key)
-        if entry is not None and entry.seen.name == service.name:
+        if entry is not None and service.name == (entry.plan.domain if entry.plan else entry.seen.name):
             entry.view.engine.service = there
             if not there:  # the garbage collector may follow a deletion: confirm before it is made again
                 entry.view.engine.confirmed = -1

@@ -32,6 +32,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False):
     deletion_timestamp: str | None = msgspec.field(name="deletionTimestamp", default=None)
     owners: tuple[OwnerReference, ...] | None = msgspec.field(name="ownerReferences", default=None)
     labels: dict[str, str] | None = None
+    generation: int = 0
 
     @property
     def version(self) -> int:

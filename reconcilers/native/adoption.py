@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from muster.api.errors import Conflict, NotFound
-from muster.api.names import API_VERSION, GROUP, KIND
-from muster.kube.metadata import Metadata, Object, read
+from muster.api.names import GROUP
+from muster.kube.metadata import Metadata, Object, OwnerReference, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Calls
 from muster.state.plan import Plan
@@ -66,9 +66,9 @@ def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
     collector removes it then.
     """
     owner = found.controller
-    leftover = owner is not None and (owner.api_version, owner.kind, owner.name) == (API_VERSION, KIND, plan.name)
+    leftover = owner is not None and _identity(owner) == (plan.subject.api_version, plan.subject.kind, plan.name)
     whose = f"is controlled by {owner.kind} {owner.name} (uid {owner.uid})" if owner else "has no controller"
-    ours = f"Experiment {plan.name} (uid {plan.uid})"
+    ours = f"{plan.subject.kind} {plan.name} (uid {plan.uid})"
     if leftover or found.deletion_timestamp:
         advice = "It is left over and will be removed; the experiment waits for that."
     else:
@@ -78,3 +78,7 @@ def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
         f"{kind} {plan.namespace}/{found.name} exists and {whose}; it does not belong to {ours}. {advice}",
         final=not (leftover or found.deletion_timestamp),
     )
+
+
+def _identity(owner: OwnerReference) -> tuple[str, str, str]:
+    return owner.api_version, owner.kind, owner.name

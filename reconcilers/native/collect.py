@@ -12,7 +12,7 @@ from muster.kube.paths import core
 from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.native.confirm import LivePod, pages
 from muster.reconcilers.native.delete import delete_options
-from muster.reconcilers.refs import experiment_path
+from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
 from muster.state.plan import Plan
 
@@ -38,7 +38,7 @@ async def collect_pods(calls: Calls, plan: Plan) -> Outcome:
 
 
 async def _exists(calls: Calls, plan: Plan) -> bool:
-    path = experiment_path(plan.namespace, plan.name)
+    path = ref_of(plan).path
     try:
         return read(await calls.do("GET", path), Object, f"GET {path}").metadata.uid == plan.uid
     except NotFound:

@@ -13,6 +13,7 @@ Concepts", semantics for get and list), page by page.
 """
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import msgspec
 
@@ -23,12 +24,14 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.kube.metadata import Metadata, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Calls
-from muster.reconcilers.refs import experiment_path
+from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
 from muster.state.actions import ConfirmLaunch, ConfirmLoss
+from muster.state.foreign.record_condition import from_object
 from muster.state.plan import Plan
 from muster.state.pod import PodPhase
 from muster.state.record import Record
+from muster.state.subject import EXPERIMENT
 
 NAMED = 8
 """How many of the pods that prevent a launch are named."""
@@ -43,16 +46,27 @@ class _Status(msgspec.Struct, frozen=True, gc=False):
     epoch: int = 0
 
 
+class _Foreign(msgspec.Struct, frozen=True, gc=False):
+    metadata: Metadata
+    status: Any = None
+
+    def wants(self, plan: Plan, epoch: int) -> bool:
+        """Whether this is the object of the plan, with the spec that it was made from, and of that epoch."""
+        same = (self.metadata.uid, self.metadata.generation) == (plan.uid, plan.generation)
+        record = from_object(self.status) if same and self.metadata.deletion_timestamp is None else None
+        return record is not None and record.epoch == epoch
+
+
 class _Experiment(msgspec.Struct, frozen=True, gc=False):
     metadata: Metadata
     spec: _Spec = _Spec()
     status: _Status | None = None
 
-    def wants(self, uid: str, epoch: int) -> bool:
-        """Whether this is the Experiment of that uid and it is still to run that epoch."""
+    def wants(self, plan: Plan, epoch: int) -> bool:
+        """Whether this is the Experiment of the plan and it is still to run that epoch."""
         persisted = self.status.epoch if self.status else 0
         leaving = self.spec.suspend or self.spec.cancel or self.metadata.deletion_timestamp is not None
-        return self.metadata.uid == uid and persisted == epoch and not leaving
+        return self.metadata.uid == plan.uid and persisted == epoch and not leaving
 
 
 async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record: Record, written: int) -> Outcome:
@@ -82,13 +96,15 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
 
 
 async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
-    """The Experiment's resourceVersion if it exists and is still to run that epoch, else 0."""
-    path = experiment_path(plan.namespace, plan.name)
+    """The resourceVersion of the plan's object if it exists and is still to run that epoch, else 0."""
+    path = ref_of(plan).path
     try:
-        owner = read(await calls.do("GET", path), _Experiment, f"GET {path}")
+        answer = await calls.do("GET", path)
     except NotFound:
         return 0
-    return owner.metadata.version if owner.wants(plan.uid, action.epoch) else 0
+    what = f"GET {path}"
+    owner = read(answer, _Experiment, what) if plan.subject == EXPERIMENT else read(answer, _Foreign, what)
+    return owner.metadata.version if owner.wants(plan, action.epoch) else 0
 
 
 async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Record) -> Outcome:

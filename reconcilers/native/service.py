@@ -22,10 +22,10 @@ async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
     try:
         answer = await calls.create(plan, "services", body)
     except AlreadyExists:
-        found = await recognise(calls, plan, "Service", plan.name, {LABEL_UID: plan.uid})
+        found = await recognise(calls, plan, "Service", plan.domain, {LABEL_UID: plan.uid})
         return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)
     except ApiError as error:
-        if refusal := refusal_of(error, "create", "Service", plan.name, plan):
+        if refusal := refusal_of(error, "create", "Service", plan.domain, plan):
             return Outcome(refusal=refusal)
         raise
     made = as_sent("Service", read(answer, Object, "POST services").metadata, plan, {LABEL_UID: plan.uid})

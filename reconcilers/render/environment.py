@@ -38,10 +38,11 @@ def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict
     for env in group.env:
         wanted.pop(env.name, None)
         wanted[env.name] = env
-    return [_variable(env, plan, epoch, place) for env in wanted.values()]
+    return [variable(env, plan, epoch, place) for env in wanted.values()]
 
 
-def _variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object]:
+def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object]:
+    """One core/v1 EnvVar."""
     value: Cell
     match env.source:
         case Source.LITERAL:

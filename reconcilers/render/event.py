@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from muster.api.names import API_VERSION, KIND, MANAGER
+from muster.api.names import MANAGER
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.record import StoryLine
 
@@ -27,8 +27,8 @@ def render_event(ref: ExperimentRef, line: StoryLine, instance: str) -> dict[str
             "namespace": ref.namespace,
         },
         "involvedObject": {
-            "apiVersion": API_VERSION,
-            "kind": KIND,
+            "apiVersion": ref.subject.api_version,
+            "kind": ref.subject.kind,
             "namespace": ref.namespace,
             "name": ref.name,
             "uid": ref.uid,

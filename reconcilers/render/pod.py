@@ -45,6 +45,7 @@ from muster.reconcilers.render.command import command_of
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.environment import Cell, Place, environment
 from muster.reconcilers.render.service import labels, owner_reference
+from muster.reconcilers.render.whole_pod import whole_pod
 from muster.state.plan import Group, Member, Plan
 from muster.state.pod_spec import Toleration
 
@@ -54,7 +55,7 @@ def render_pod(plan: Plan, member: Member, epoch: int) -> dict[str, Any]:
     group = plan.group_of(member.rank)
     if group is None or group.name != member.group:
         raise ValueError(f"experiment {plan.namespace}/{plan.name} has no member {member}")
-    return _pod(plan, group, epoch, _place(plan, group, member, epoch))
+    return _pod(plan, group, epoch, _place(plan, group, member, epoch), _apart(plan, group, member.rank))
 
 
 class PodTemplate:
@@ -63,24 +64,34 @@ class PodTemplate:
     Raises ``Unrenderable`` when the plan holds text that JSON cannot carry.
     """
 
-    __slots__ = ("_epoch", "_fillings", "_group", "_pieces", "_plan")
+    __slots__ = ("_cuts", "_epoch", "_group", "_plan")
 
     def __init__(self, plan: Plan, group: Group, epoch: int) -> None:
         self._plan, self._group, self._epoch = plan, group, epoch
         slots = Place(**{field.name: msgspec.Raw(f"\0{field.name}\0".encode()) for field in fields(Place)})
         what = f"the pod of group {group.name!r} of experiment {plan.namespace}/{plan.name}"
-        self._pieces = to_json(_pod(plan, group, epoch, slots), what).split(b"\0")
-        self._fillings = [(index, self._pieces[index].decode()) for index in range(1, len(self._pieces), 2)]
+        self._cuts = {apart: _Cut(to_json(_pod(plan, group, epoch, slots, apart), what)) for apart in _kinds(group)}
 
     def render(self, member: Member) -> bytes:
         """The JSON of one member's pod. Raises ValueError for a member of another group."""
         if member.group != self._group.name:
             raise ValueError(f"member {member} is not of group {self._group.name!r}")
         place = _place(self._plan, self._group, member, self._epoch)
-        pieces = self._pieces.copy()
-        for index, slot in self._fillings:
+        cut = self._cuts[_apart(self._plan, self._group, member.rank)]
+        pieces = cut.pieces.copy()
+        for index, slot in cut.fillings:
             pieces[index] = msgspec.json.encode(getattr(place, slot))
         return b"".join(pieces)
+
+
+class _Cut:
+    """JSON that is cut at its slots."""
+
+    __slots__ = ("fillings", "pieces")
+
+    def __init__(self, encoded: bytes) -> None:
+        self.pieces = encoded.split(b"\0")
+        self.fillings = [(index, self.pieces[index].decode()) for index in range(1, len(self.pieces), 2)]
 
 
 def identity(plan: Plan, member: Member, epoch: int) -> dict[str, str]:
@@ -107,7 +118,16 @@ def _place(plan: Plan, group: Group, member: Member, epoch: int) -> Place:
     )
 
 
-def _pod(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, Any]:
+def _apart(plan: Plan, group: Group, rank: int) -> bool:
+    """Whether that member's pod has labels that the others of its group do not have."""
+    return bool(group.coordinator_labels) and plan.coordinator is not None and plan.coordinator.rank == rank
+
+
+def _kinds(group: Group) -> tuple[bool, ...]:
+    return (False, True) if group.coordinator_labels else (False,)
+
+
+def _pod(plan: Plan, group: Group, epoch: int, place: Place, apart: bool) -> dict[str, Any]:
     own: dict[str, Cell] = {
         LABEL_GROUP: group.name,
         LABEL_JOB: place.job,
@@ -117,9 +137,11 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, Any]:
         LABEL_ATTEMPT: "0",  # only whole gangs restart: a job has one attempt per epoch
         LABEL_ROLE: group.role.value,
     }
+    if group.whole:
+        return whole_pod(plan, group, epoch, place, own, apart=apart)
     spec: dict[str, object] = {
         "hostname": place.hostname,
-        "subdomain": plan.name,
+        "subdomain": plan.domain,
         "restartPolicy": "Never",  # a gang restarts as a whole, and Muster decides when
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,  # hundreds of variables about other people's Services, some of which programs obey

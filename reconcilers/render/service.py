@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT, LABEL_MANAGED_BY, LABEL_UID, MANAGER
+from muster.api.names import LABEL_EXPERIMENT, LABEL_MANAGED_BY, LABEL_UID, MANAGER
 from muster.state.plan import Plan
 
 
@@ -23,7 +23,7 @@ def render_service(plan: Plan) -> dict[str, Any]:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {
-            "name": plan.name,
+            "name": plan.domain,
             "namespace": plan.namespace,
             "labels": labels(plan),
             "ownerReferences": [owner_reference(plan)],
@@ -33,10 +33,10 @@ def render_service(plan: Plan) -> dict[str, Any]:
 
 
 def owner_reference(plan: Plan) -> dict[str, object]:
-    """The controller reference. When the Experiment is deleted, the garbage collector deletes the object."""
+    """The controller reference. When the object of the plan is deleted, the garbage collector deletes the object."""
     return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
+        "apiVersion": plan.subject.api_version,
+        "kind": plan.subject.kind,
         "name": plan.name,
         "uid": plan.uid,
         "controller": True,

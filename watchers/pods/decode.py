@@ -18,7 +18,7 @@ PATH = "/api/v1/pods"
 _RUNNING, _SUCCEEDED = PodPhase.RUNNING, PodPhase.SUCCEEDED
 _FAILED, _UNKNOWN = PodPhase.FAILED, PodPhase.UNKNOWN
 _PHASES = {phase.value: phase for phase in PodPhase}
-_OWNERS = ((KIND, f"{GROUP}/"), ("JobSet", "jobset.x-k8s.io/"))
+_OWNERS = ((KIND, f"{GROUP}/"), ("JobSet", "jobset.x-k8s.io/"), ("JAXJob", "kubeflow.org/"))
 """Kinds whose pods Muster creates, each with its API group."""
 
 _DISRUPTED = ("DisruptionTarget", "TerminationTarget")

@@ -1,0 +1,1 @@
+"""Foreign kinds: objects of other controllers' APIs whose plan, record and own status Muster keeps."""

@@ -1,0 +1,109 @@
+"""The record of a foreign object: a condition in its own status.
+
+The message of the condition ``muster.dev/Record`` is the record as compact JSON, in the form that an Experiment's
+status has, without the story (which Events tell). So one PUT of the status, under one resourceVersion, persists the
+record and the kind's own status together. It is always the first condition: the columns of ``kubectl get`` show the
+last one.
+
+A record that would not fit is shortened for people first (sentences), and then in the ranks that are done: a
+condition's message has at most 32,768 characters (metav1.Condition).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from muster.api.values.timestamps import whole_time
+from muster.state.record import Record
+from muster.state.status import StatusError, from_status, to_status
+
+TYPE: Final = "muster.dev/Record"
+REASON: Final = "Persisted"
+MOST: Final = 32_768
+"""Characters of a condition's message (metav1.Condition)."""
+MOST_CONDITIONS: Final = 256
+"""Conditions of an object that are looked at; Kubernetes' own kinds have fewer than 16."""
+
+
+def with_record(status: Mapping[str, Any], record: Record) -> dict[str, Any]:
+    """The kind's own status with the record in it."""
+    own = [each for each in status.get("conditions") or () if each.get("type") != TYPE]
+    return {**status, "conditions": [to_condition(record), *own]}
+
+
+def to_condition(record: Record) -> dict[str, Any]:
+    """The condition that holds this record."""
+    return {
+        "type": TYPE,
+        "status": "True",
+        "reason": REASON,
+        "message": _message(record),
+        "lastTransitionTime": whole_time(record.updated_at),
+    }
+
+
+def from_object(status: object) -> Record | None:
+    """The record in the status of a foreign object, None where it has none. Raises ``StatusError``."""
+    message = _found(status)
+    if message is None:
+        return None
+    try:
+        raw = json.loads(message)
+    except (ValueError, RecursionError) as error:
+        raise StatusError(f"condition {TYPE}: its message is not a record: {error}") from error
+    if not isinstance(raw, dict) or not raw:
+        raise StatusError(f"condition {TYPE}: its message is not a record")
+    return from_status(raw)
+
+
+def without_record(status: object) -> dict[str, Any]:
+    """The kind's own status as it was persisted. What is not a status, or not a condition, is left out."""
+    if not isinstance(status, Mapping):
+        return {}
+    own = [dict(each) for each in _conditions(status) if each.get("type") != TYPE]
+    return {**status, "conditions": own}
+
+
+def _found(status: object) -> str | None:
+    if status is None:
+        return None
+    if not isinstance(status, Mapping):
+        raise StatusError("status: a mapping is expected")
+    for each in _conditions(status):
+        if each.get("type") == TYPE:
+            message = each.get("message")
+            if not isinstance(message, str) or len(message) > MOST:
+                raise StatusError(f"condition {TYPE}: its message is not a record")
+            return message
+    return None
+
+
+def _conditions(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = status.get("conditions")
+    if not isinstance(found, list):
+        return []
+    return [each for each in found[:MOST_CONDITIONS] if isinstance(each, Mapping)]
+
+
+def _message(record: Record) -> str:
+    whole = replace(record, story=())
+    message = _compact(whole)
+    if len(message) <= MOST:
+        return message
+    short = replace(
+        whole,
+        message="",
+        cause=replace(whole.cause, message="") if whole.cause else None,
+        conditions=tuple(replace(each, message="") for each in whole.conditions),
+    )
+    message = _compact(short)
+    if len(message) <= MOST:
+        return message
+    kept = short.completed[: max(0, len(short.completed) - (len(message) - MOST))]
+    return _compact(replace(short, completed=kept.rpartition(",")[0]))
+
+
+def _compact(record: Record) -> str:
+    return json.dumps(to_status(record), ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,57 @@
+"""The subject of a plan: the kind of the object it was made from, and how the names of its members are built."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from muster.api.names import API_VERSION, KIND, PLURAL, member_hostname, name_suffix, pod_name
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A kind of object that can be run: it owns the pods, holds the record in its status and is named in Events."""
+
+    api_version: str = API_VERSION
+    kind: str = KIND
+    plural: str = PLURAL
+
+    @property
+    def path(self) -> str:
+        """The path of all objects of that kind."""
+        return f"/apis/{self.api_version}/{self.plural}"
+
+
+EXPERIMENT = Subject()
+JOBSET = Subject("jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets")
+JAXJOB = Subject("kubeflow.org/v1", "JAXJob", "jaxjobs")
+
+
+class Names(StrEnum):
+    """How the pods of a plan and their hosts are named.
+
+    A pod's name always ends in five characters of uid, epoch and attempt, so that a create that is sent twice makes no
+    second pod. A host has them in an Experiment only: programs of foreign kinds rely on the host names of their own
+    controller, which are the same in every epoch. There the barrier alone keeps two epochs apart.
+    """
+
+    MUSTER = "muster"
+    """Pod ``<name>-<group>-<job>-<pod>-<suffix>``, host ``<group>-<job>-<pod>-<suffix>``."""
+    JOBSET = "jobset"
+    """Pod the same, host ``<name>-<group>-<job>-<pod>`` (jobset: pkg/controllers, CoordinatorEndpoint)."""
+    KUBEFLOW = "kubeflow"
+    """Pod ``<name>-<group>-<pod>-<suffix>``, host ``<name>-<group>-<pod>`` (training-operator: GenGeneralName)."""
+
+    def pod(self, name: str, group: str, job: int, pod: int, suffix: str) -> str:
+        """The name of a member's pod."""
+        if self is Names.KUBEFLOW:
+            return f"{name}-{group}-{pod}-{suffix}"
+        return pod_name(name, group, job, pod, suffix)
+
+    def host(self, name: str, group: str, job: int, pod: int, uid: str, epoch: int) -> str:
+        """The host name of a member, inside the subdomain of its plan."""
+        match self:
+            case Names.MUSTER:
+                return member_hostname(group, job, pod, name_suffix(uid, epoch))
+            case Names.JOBSET:
+                return f"{name}-{group}-{job}-{pod}"
+            case Names.KUBEFLOW:
+                return f"{name}-{group}-{pod}"
