@@ -30,6 +30,9 @@ FAILURES = (
 )
 """Reasons with which an experiment fails. (The clock over pods that end never fails one.)"""
 
+SUCCESSES = ("AllMembersSucceeded", "SuccessPolicyMet")
+"""Reasons of a success (``state.policies.success``)."""
+
 REFUSALS_BY_NAME = (
     "WebhookDenied",
     "WebhookFailed",
@@ -63,7 +66,7 @@ PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase
 RESTARTS = tuple(product(OPERATORS, (*CRASHED, *DISRUPTED)))
 DISRUPTIONS = tuple(product(OPERATORS, DISRUPTED))
 OUTCOMES = (
-    *((operator, Phase.SUCCEEDED, "AllMembersSucceeded") for operator in OPERATORS),
+    *((operator, Phase.SUCCEEDED, reason) for operator, reason in product(OPERATORS, SUCCESSES)),
     *((operator, Phase.FAILED, reason) for operator, reason in product(OPERATORS, FAILURES)),
     (INVALID, Phase.FAILED, INVALID_SPEC),
 )

@@ -62,6 +62,7 @@ class Succeed:
     """The success rule holds."""
 
     message: str
+    reason: str = "AllMembersSucceeded"
 
 
 @dataclass(frozen=True, slots=True)

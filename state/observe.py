@@ -115,15 +115,15 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resum
     """The record after a verdict."""
     record, now = context.record, context.now
     match verdict:
-        case Succeed(message):
+        case Succeed(message, reason):
             return enter(
                 record,
                 Phase.SUCCEEDED,
                 now,
                 finished_at=now,
-                reason="AllMembersSucceeded",
+                reason=reason,
                 message=message,
-                ready=context.plan.size,
+                ready=min(context.tally.ready + context.tally.succeeded, context.plan.size),
             )
         case Fail(reason, message, cause):
             return enter(

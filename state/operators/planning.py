@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
+from muster.api.manifest.gates import DependsOn
 from muster.state.clocks import CLOCKS
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
@@ -13,7 +14,7 @@ from muster.state.operators.operator import Operator
 from muster.state.operators.pod_specs import pod_spec_of
 from muster.state.plan import LONGEST_GRACE, Coordinator, Group, Plan, Role
 from muster.state.pod_spec import Env, Port, Source
-from muster.state.rules import Backoff, ClockAction, ClockName, ClockRule, Gate, GateCondition
+from muster.state.rules import Backoff, ClockAction, ClockName, ClockRule, Gate, GateCondition, Quantifier, SuccessRule
 
 REGISTRY: dict[str, Operator] = {"jax": JAX, "pytorch": PYTORCH, "xgboost": XGBOOST, "jobset": JOBSET}
 
@@ -49,7 +50,7 @@ def plan_of(experiment: Experiment) -> Plan:
         operator=spec.operator,
         groups=tuple(_groups(experiment, operator, coordinator)),
         coordinator=coordinator,
-        success=operator.success,
+        success=_success(spec, operator),
         failures=operator.failures,
         survivor_exits=operator.survivor_exits,
         survivor_text=operator.survivor_text,
@@ -95,7 +96,7 @@ def _groups(experiment: Experiment, operator: Operator, coordinator: Coordinator
             template=spec.template_of(group),
             role=Role.COORDINATOR if meets_here and group.name == MASTER else Role.WORKER,
             ports=(Port("coordinator", coordinator.port),) if coordinator and meets_here else (),
-            gates=_gates(spec, coordinator),
+            gates=(*_gates(spec, coordinator), *(awaited(each, coordinator) for each in group.depends_on)),
         )
         rank += group.members
         job += group.count
@@ -106,6 +107,20 @@ def _gates(spec: ExperimentSpec, coordinator: Coordinator | None) -> tuple[Gate,
     if coordinator is None or spec.startup.order != "CoordinatorFirst":
         return ()
     return (Gate(GateCondition.READY if coordinator.probe.passive else GateCondition.SERVING),)
+
+
+def awaited(gate: DependsOn, coordinator: Coordinator | None) -> Gate:
+    """An entry of ``dependsOn``. Where no probe asks the coordinator, Serving is that its group is ready."""
+    if gate.status != "Serving":
+        return Gate(GateCondition(gate.status), gate.group)
+    silent = coordinator is None or coordinator.probe.passive
+    return Gate(GateCondition.READY, gate.group) if silent else Gate(GateCondition.SERVING)
+
+
+def _success(spec: ExperimentSpec, operator: Operator) -> SuccessRule:
+    """The spec's success policy, else the operator's."""
+    policy = spec.success_policy
+    return SuccessRule(Quantifier(policy.operator), policy.targets) if policy else operator.success
 
 
 def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:

@@ -1,7 +1,8 @@
 """Startup: which members are created now.
 
-A member is created when every gate of its group is open. The coordinator's own pod never waits for a gate on the
-coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout on a closed port.
+A member is created when every gate of its group is open (``state.policies.gates``). The coordinator's own pod never
+waits for a gate on the coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout
+on a closed port.
 
 Before the first create of an epoch the live API is asked once (``ConfirmLaunch``). Pods are created in waves, so that
 a failure in the middle of a very large gang is acted upon before the rest of it exists.
@@ -13,8 +14,8 @@ from itertools import filterfalse, islice
 
 from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
 from muster.state.context import Context
-from muster.state.plan import Group, Member
-from muster.state.rules import Gate, GateCondition
+from muster.state.plan import Member
+from muster.state.policies import gates
 
 WAVE = 256
 
@@ -39,44 +40,18 @@ def launch(context: Context) -> list[Action]:
     return actions
 
 
-def gate_open(context: Context, gate: Gate) -> bool:
-    """The awaited pods have come as far as the gate asks."""
-    if gate.condition is GateCondition.SERVING:
-        return context.probe is not None and context.probe.served
-    if gate.group:
-        group = context.plan.group(gate.group)
-        counts, size = context.tally.of_group(gate.group), group.size if group else 0
-        reached = {
-            GateCondition.CREATED: counts.pods,
-            GateCondition.READY: counts.ready + counts.succeeded,
-            GateCondition.COMPLETE: counts.succeeded,
-        }
-        return reached[gate.condition] >= size
-    return _coordinator_at(context, gate.condition)
-
-
 def held_back(context: Context) -> int:
     """How many members wait for a gate of their group or for the end of others, by counts alone."""
     plan, tally = context.plan, context.tally
     gated = sum(
         max(0, group.size - tally.of_group(group.name).pods)
         for group in plan.groups
-        if group.gates and _closed(context, group)
+        if group.gates and gates.closed(context, group)
     )
     if not plan.sequential:
         return gated
     places = max(0, plan.together - tally.working)
     return max(gated, plan.size - tally.pods - places)
-
-
-def _coordinator_at(context: Context, condition: GateCondition) -> bool:
-    coordinator = context.plan.coordinator
-    if coordinator is None or coordinator.rank in context.tally.done:
-        return True
-    pod = context.tally.members.get(coordinator.rank)
-    if pod is None:
-        return False
-    return condition is GateCondition.CREATED or (condition is GateCondition.READY and pod.ready)
 
 
 def _absent(context: Context) -> Iterator[Member]:
@@ -95,15 +70,11 @@ def _absent(context: Context) -> Iterator[Member]:
 def _startable(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
     """Of the absent members those whose group's gates are open."""
     coordinator = context.plan.coordinator.rank if context.plan.coordinator else None
-    waiting = {group.name: _closed(context, group) for group in context.plan.groups if group.gates}
+    waiting = {group.name: gates.closed(context, group) for group in context.plan.groups if group.gates}
     for member in absent:
-        closed = waiting.get(member.group, ())
-        if not closed or (member.rank == coordinator and not any(gate.group for gate in closed)):
+        shut = waiting.get(member.group, ())
+        if not shut or (member.rank == coordinator and not any(gate.group for gate in shut)):
             yield member
-
-
-def _closed(context: Context, group: Group) -> tuple[Gate, ...]:
-    return tuple(gate for gate in group.gates if not gate_open(context, gate))
 
 
 def _in_turn(context: Context, absent: Iterator[Member]) -> Iterator[Member]:

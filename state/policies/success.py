@@ -9,6 +9,9 @@ from muster.state.context import Context, Succeed
 from muster.state.plan import Group
 from muster.state.rules import Quantifier
 
+BY_POLICY = "SuccessPolicyMet"
+"""Reason of a success that did not need every member; the rest is stopped."""
+
 
 def judge(context: Context) -> Succeed | None:
     """Succeed once the success rule holds in this epoch."""
@@ -17,17 +20,23 @@ def judge(context: Context) -> Succeed | None:
     size = sum(group.size for group in targets)
     if rule.quantifier is Quantifier.ANY and size:
         done = next((name for group in targets if (name := _completed_job(context, group))), None)
-        return Succeed(f"job {done} succeeded") if done else None
+        return Succeed(f"job {done} succeeded", BY_POLICY) if done else None
     if sum(context.tally.of_group(group.name).succeeded for group in targets) < size:
         return None
     if not size:
         return Succeed("no members were asked for")
     which = f" of {', '.join(group.name for group in targets)}" if rule.groups else ""
-    return Succeed(f"all {size} members{which} succeeded" if size > 1 else f"the member{which} succeeded")
+    message = f"all {size} members{which} succeeded" if size > 1 else f"the member{which} succeeded"
+    return Succeed(message, BY_POLICY) if rule.groups else Succeed(message)
 
 
 def _completed_job(context: Context, group: Group) -> str | None:
-    """The first job of the group whose members have all succeeded. Reads one count per job, and only for ``Any``."""
+    """The first job of the group whose members have all succeeded.
+
+    It reads one count per job, only for ``Any`` and only where enough members for a job have succeeded.
+    """
+    if context.tally.of_group(group.name).succeeded < group.completions:
+        return None
     for job in range(group.replicas):
         if context.tally.of_job(group.name, job).succeeded >= group.completions:
             return f"{group.name}-{job}"

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.state.context import Context
-from muster.state.policies import barrier, blocked
+from muster.state.policies import barrier, blocked, gates
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
@@ -99,6 +99,8 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
     if assembly.obstacle:
         pending = record.phase is Phase.PENDING
         return assembly.obstacle.reason, assembly.obstacle.message if pending else assembly.message
+    if waiting := gates.awaited(context):
+        return "AwaitingGroup", "; ".join(filter(None, (waiting, assembly.message)))
     if record.phase is Phase.PENDING:
         if tally.pods < size and tally.scheduled == tally.pods:
             return "CreatingPods", f"{share(tally.pods, size)} pods are there"

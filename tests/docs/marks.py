@@ -29,6 +29,7 @@ RUN_BY: Final[dict[tuple[str, str], str]] = {
     ("guide.md", "muster list --phase Succeeded"): "tests/cli/test_delete_and_prune.py",
     ("guide.md", "muster logs train"): "tests/cli/test_verbs_on_a_cluster.py",
     ("pod-template.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
+    ("policies.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
 }
 NOT_RUN: Final[dict[tuple[str, str], str]] = {
     ("architecture.md", "Kubernetes watch streams"): "a drawing",

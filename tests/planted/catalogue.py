@@ -21,6 +21,7 @@ BUGS: tuple[Bug, ...] = (
     deciding.suspended_pods_stay,
     deciding.cancelled_pods_stay,
     deciding.coordinator_first_ignored,
+    deciding.gates_between_groups_ignored,
     deciding.endless_grace,
     deciding.swept_late,
     watching.found_by_name_alone,

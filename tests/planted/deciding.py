@@ -14,7 +14,7 @@ from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context, Fail, Restart
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.policies import barrier, deadline, failure, startup
+from muster.state.policies import barrier, deadline, failure, gates
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName
 from muster.state.summary.messages import cause_of
@@ -121,7 +121,14 @@ def swept_late() -> Swaps:
 @bug(Hunt("clean", "coordinator-first"), Hunt("hold", "coordinator-first", most=10))
 def coordinator_first_ignored() -> Swaps:
     """All members are created at once, whatever startup.order says."""
-    return [swap(startup, "gate_open", lambda context, gate: True)]
+    return [swap(gates, "gate_open", lambda context, gate: True)]
+
+
+@bug(Hunt("clean", "staged", operator="jobset"), Hunt("crash", "staged", operator="jobset", most=10))
+def gates_between_groups_ignored() -> Swaps:
+    """A group does not wait for the groups that it depends on."""
+    gate_open = gates.gate_open
+    return [swap(gates, "gate_open", lambda context, gate: bool(gate.group) or gate_open(context, gate))]
 
 
 @bug(Hunt("late-list", "unschedulable-restarts"))

@@ -30,6 +30,8 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "readiness-flaps",
     ),
     "ranks that end at different times": ("uneven-ends",),
+    "a group that waits for another one": ("staged",),
+    "a success of some jobs, while others run": ("any-job-is-enough",),
     "survivors that hang, ignore SIGTERM, or cannot be killed": ("survivors-hang", "unkillable"),
     "scheduler: no node, preemption, again and again": (
         "unschedulable-restarts",
@@ -104,6 +106,7 @@ EMPTY: dict[tuple[str, str], str] = {
         (actor, question): NO_RESTART
         for actor in (
             "ranks that end at different times",
+            "a success of some jobs, while others run",
             "coordinator or readiness that comes and goes",
             "queue that gates pods",
             "kubelet: image late or not pulled",

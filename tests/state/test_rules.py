@@ -9,7 +9,7 @@ from muster.state.operators.jobset import JOBSET
 from muster.state.plan import Completeness, Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.pod_spec import PodSpec
-from muster.state.policies import failure, rendezvous, startup, success
+from muster.state.policies import failure, gates, rendezvous, startup, success
 from muster.state.record import Cause, Phase
 from muster.state.roll import RankState
 from muster.state.rules import FailureAction, FailureRule, Gate, GateCondition, Quantifier, SuccessRule
@@ -43,13 +43,16 @@ def case(wanted: Plan, *pods: Pod, **facts: object) -> Context:
 def test_the_target_groups_alone_decide_about_success() -> None:
     wanted = run(success=SuccessRule(groups=("driver",)))
     assert success.judge(case(wanted, member(0), done(1), done(2), done(3), done(4))) is None
-    assert success.judge(case(wanted, done(0), member(1))) == Succeed("the member of driver succeeded")
+    assert success.judge(case(wanted, done(0), member(1))) == Succeed(
+        "the member of driver succeeded", success.BY_POLICY
+    )
 
 
 def test_any_job_of_the_target_groups_is_enough() -> None:
     wanted = run(success=SuccessRule(Quantifier.ANY, ("worker",)))
     assert success.judge(case(wanted, done(0), done(1), member(2), done(3), member(4))) is None
-    assert success.judge(case(wanted, member(0), member(1), done(3), done(4))) == Succeed("job worker-1 succeeded")
+    verdict = success.judge(case(wanted, member(0), member(1), done(3), done(4)))
+    assert verdict == Succeed("job worker-1 succeeded", success.BY_POLICY)
 
 
 # --- failure -----------------------------------------------------------------------------------------------------
@@ -121,7 +124,7 @@ def test_what_survivors_die_of_is_the_plans_to_say() -> None:
     ],
 )
 def test_a_group_waits_for_another_group(condition: GateCondition, pods: tuple[Pod, ...], opens: bool) -> None:
-    assert startup.gate_open(case(run(), *pods), Gate(condition, "driver")) is opens
+    assert gates.gate_open(case(run(), *pods), Gate(condition, "driver")) is opens
 
 
 def test_only_the_groups_with_a_closed_gate_wait() -> None:

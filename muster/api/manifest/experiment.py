@@ -1,8 +1,8 @@
 """The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec and Muster's own fields.
 
-Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy.backoff``, ``.maxDisruptions``, ``clocks``
-and ``template``. An object read from the API server was checked by its schema, but the schema may be older or newer
-than this program: ``parse_experiment`` checks everything again.
+Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy.backoff``, ``.maxDisruptions``,
+``clocks``, ``successPolicy`` and ``template``. An object read from the API server was checked by its schema, but the
+schema may be older or newer than this program: ``parse_experiment`` checks everything again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,9 +14,10 @@ from pydantic_core import InitErrorDetails
 
 from muster.api.manifest.aichor import AIchorSpec, BackoffLimit
 from muster.api.manifest.error_text import explain
+from muster.api.manifest.gates import Refused, SuccessPolicy, refused_gates, refused_targets
 from muster.api.manifest.groups import Group
 from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quoted
-from muster.api.manifest.template.complete import Written, missing
+from muster.api.manifest.template.complete import Missing, Written, missing
 from muster.api.manifest.template.merge import merge
 from muster.api.manifest.template.pod import Template
 from muster.api.naming import check_name
@@ -119,11 +120,15 @@ class ExperimentSpec(AIchorSpec):
     clocks: Annotated[Clocks, BeforeValidator(null_is_empty)] = Field(
         Clocks(), description="Deadlines of the stages of an epoch."
     )
+    success_policy: SuccessPolicy | None = Field(
+        None, description="Which jobs must succeed; absent: every job. When they have, the rest is stopped."
+    )
     template: Template = Field({}, description="Pod template of every member: see docs/pod-template.md.")
 
     @model_validator(mode="after")
-    def _complete_templates(self) -> Self:
-        found = missing(self._templates())
+    def _fitting(self) -> Self:
+        """What can only be judged with several fields together."""
+        found: list[Missing | Refused] = [*missing(self._templates()), *self._refused()]
         if found:
             raise ValidationError.from_exception_data(
                 "ExperimentSpec",
@@ -139,6 +144,11 @@ class ExperimentSpec(AIchorSpec):
     def template_of(self, group: Group) -> dict[str, Any]:
         """The pod template of a group: the type's merged over the experiment's."""
         return merge(self.template, group.template)
+
+    def _refused(self) -> Iterator[Refused]:
+        first = self.startup.order == "CoordinatorFirst"
+        yield from refused_gates(self.operator, self.groups, coordinator_first=first)
+        yield from refused_targets(self.operator, self.success_policy, self.groups)
 
     def _templates(self) -> Iterator[Written]:
         merged = [self.template_of(group) for group in self.groups]

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, RootModel, ValidationInfo, model_validator
 
+from muster.api.manifest.gates import MAX_GATES, DependsOn
 from muster.api.manifest.problems import Wrong
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.template.pod import Template
@@ -49,6 +50,7 @@ class Group:
     resources: Resources
     ray_start_params: tuple[tuple[str, str], ...] = ()
     template: Mapping[str, Any] = field(default_factory=dict)
+    depends_on: tuple[DependsOn, ...] = ()
 
     @property
     def members(self) -> int:
@@ -57,12 +59,16 @@ class Group:
 
 
 def _group(
-    name: str, count: int, given: "Worker | RayHead | RayWorkers", params: dict[str, str] | None = None
+    name: str,
+    count: int,
+    given: "Worker | RayHead | RayWorkers",
+    params: dict[str, str] | None = None,
+    depends_on: tuple[DependsOn, ...] = (),
 ) -> Group:
     """A group of one job with all the members; with TPUs, a job per slice (a slice only works as a whole)."""
     resources = given.resources
     jobs, size = (count, resources.tpu.hosts) if resources.tpu else (1, count)
-    return Group(name, jobs, size, size, resources, tuple(sorted((params or {}).items())), given.template)
+    return Group(name, jobs, size, size, resources, tuple(sorted((params or {}).items())), given.template, depends_on)
 
 
 class Worker(Shape):
@@ -71,6 +77,9 @@ class Worker(Shape):
     count: Count = Field(1, description="Members of this type (TPU slices, if it asks for one); 0 runs none.")
     resources: Resources = Field(description="What each member asks its node for.")
     template: Template = Field({}, description="Pod template of this type, merged over spec.template.")
+    depends_on: Annotated[tuple[DependsOn, ...], listed(MAX_GATES)] = Field(
+        (), description="What other types must have come to before pods of this one are created."
+    )
 
 
 class JobSetType(Shape):
@@ -86,13 +95,24 @@ class JobSetType(Shape):
     )
     resources: Resources = Field(description="What each member asks its node for.")
     template: Template = Field({}, description="Pod template of this type, merged over spec.template.")
+    depends_on: Annotated[tuple[DependsOn, ...], listed(MAX_GATES)] = Field(
+        (), description="What other types must have come to before pods of this one are created."
+    )
 
     def group(self, name: str) -> Group:
         """This type as a group."""
         hosts = self.resources.tpu.hosts if self.resources.tpu else 1
         completions = self.completions or hosts
         parallelism = min(self.parallelisms or hosts, completions)
-        return Group(name, self.count, completions, parallelism, self.resources, template=self.template)
+        return Group(
+            name,
+            self.count,
+            completions,
+            parallelism,
+            self.resources,
+            template=self.template,
+            depends_on=self.depends_on,
+        )
 
 
 class RayHead(Shape):
@@ -124,7 +144,7 @@ class JaxTypes(Shape):
 
     def groups(self) -> Iterator[Group]:
         """The groups, in rank order."""
-        yield _group("worker", self.worker.count, self.worker)
+        yield _group("worker", self.worker.count, self.worker, depends_on=self.worker.depends_on)
 
 
 class MasterTypes(Shape):
@@ -138,8 +158,8 @@ class MasterTypes(Shape):
     def groups(self) -> Iterator[Group]:
         """The groups, in rank order."""
         if self.master:
-            yield _group("master", self.master.count, self.master)
-        yield _group("worker", self.worker.count, self.worker)
+            yield _group("master", self.master.count, self.master, depends_on=self.master.depends_on)
+        yield _group("worker", self.worker.count, self.worker, depends_on=self.worker.depends_on)
 
 
 class RayTypes(Shape):

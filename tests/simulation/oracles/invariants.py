@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
+from muster.api.names import LABEL_EPOCH, LABEL_GROUP, LABEL_RANK, LABEL_UID
 from tests.fakes.history import Change, Object
-from tests.simulation.world.process import Process, forged
+from tests.simulation.world.process import Process, Stage, forged
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -117,6 +117,7 @@ class Invariants:
         if status.get("phase") in (*OVER, "Suspended"):
             self._violate(f"{name} is created for an experiment that is {status['phase']}")
         self._starts_in_order(name, uid, epoch, int(labels[LABEL_RANK]))
+        self._starts_after_its_gates(name, uid, epoch, labels[LABEL_GROUP])
         for other in self._pods(uid):
             if int(other["metadata"]["labels"][LABEL_EPOCH]) != epoch and _phase(other) not in OVER:
                 self._violate(f"{name} is created beside {other['metadata']['name']}, which may still run")
@@ -131,6 +132,17 @@ class Invariants:
         probed = self.world.operator.probed
         if not any(process.serving if probed else process.ip for process in gang):
             self._violate(f"{name} is created before the coordinator of epoch {epoch} serves")
+
+    def _starts_after_its_gates(self, name: str, uid: str, epoch: int, group: str) -> None:
+        """A group whose types wait for the completion of others is created after each of their members has exited 0."""
+        types = self.world.scenario.spec.get("types", {})
+        awaited = [gate["group"] for gate in types.get(group, {}).get("dependsOn", ()) if gate["status"] == "Complete"]
+        processes = self.world.kubelet.processes.values()
+        gang = [process for process in processes if (process.experiment, process.epoch) == (uid, epoch)]
+        for other in awaited:
+            done = {p.rank for p in gang if p.group == other and p.stage is Stage.ENDED and p.code == 0}
+            if len(done) < types[other]["count"]:
+                self._violate(f"{name} is created before group {other} of epoch {epoch} is complete")
 
     def _deleted(self, path: str) -> None:
         """Pods are deleted only after the end of their epoch was persisted, and only pods that the daemon has made."""

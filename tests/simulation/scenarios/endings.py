@@ -1,8 +1,14 @@
 """Members that end at different times, pods that are removed when they have ended, and injected containers."""
 
 from tests.simulation.scenarios.incidents import Collected, Ends, Fails, Sidecar
+from tests.simulation.scenarios.operators import RESOURCES
 from tests.simulation.scenarios.scenario import End, Scenario
 
+STAGED = {
+    "data": {"count": 2, "resources": RESOURCES},
+    "train": {"count": 2, "resources": RESOURCES, "dependsOn": [{"group": "data", "status": "Complete"}]},
+}
+"""Types of a jobset in two stages: ranks 0 and 1, then 2 and 3."""
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 
 SCENARIOS = (
@@ -23,6 +29,26 @@ SCENARIOS = (
             Collected(rank=2, after=0.5),
             Collected(rank=3, after=0.021),
         ),
+    ),
+    # A second group starts when the first is complete, in each epoch anew: a member of it fails once.
+    Scenario(
+        "staged",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
+        sizes=(4,),
+        operators=("jobset",),
+        spec={"types": STAGED},
+        incidents=(Fails(rank=-1),),
+        core=True,
+    ),
+    # The success of the first of two groups is enough: the other one is stopped.
+    Scenario(
+        "any-job-is-enough",
+        End("Succeeded", "SuccessPolicyMet"),
+        sizes=(4,),
+        operators=("jobset",),
+        spec={"successPolicy": {"operator": "Any"}},
+        incidents=(Ends(rank=2),),
+        run=900.0,
     ),
     # An injected container runs on when main has exited with 0.
     Scenario("sidecar-runs-on", SUCCEEDED, sizes=(4,), incidents=(Sidecar(rank=-1), Sidecar(rank=0))),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from muster.api.names import JAX_PORT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK, LABEL_UID
+from muster.api.names import JAX_PORT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_RANK, LABEL_UID
 from tests.simulation.scenarios.operators import Operator
 from tests.simulation.scenarios.scenario import name_of
 
@@ -28,6 +28,7 @@ class Process:
     """uid of the Experiment."""
     experiment_name: str
     """The scenario's name of the Experiment."""
+    group: str
     rank: int
     epoch: int
     host: str
@@ -95,6 +96,7 @@ def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int, no
         name=metadata["name"],
         experiment=labels[LABEL_UID],
         experiment_name=name_of(metadata["namespace"], labels[LABEL_EXPERIMENT]),
+        group=labels[LABEL_GROUP],
         rank=int(labels[LABEL_RANK]),
         epoch=int(labels[LABEL_EPOCH]),
         host=f"{spec['hostname']}.{spec['subdomain']}",

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
+from muster.api.manifest.gates import DependsOn
 from muster.api.names import ENV_PREFIX, INJECTED_ENV
+from muster.state.operators import planning
 from muster.state.operators.jax import JAX
 from muster.state.operators.planning import REGISTRY, PlanError, plan_of
 from muster.state.plan import (
@@ -20,7 +22,16 @@ from muster.state.plan import (
     Role,
 )
 from muster.state.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
-from muster.state.rules import GANG_FAILURE_RULES, Backoff, ClockAction, ClockName, Gate, GateCondition, SuccessRule
+from muster.state.rules import (
+    GANG_FAILURE_RULES,
+    Backoff,
+    ClockAction,
+    ClockName,
+    Gate,
+    GateCondition,
+    Quantifier,
+    SuccessRule,
+)
 from tests.builders import Clock, clock_rules
 
 COMMAND = PodSpec("example.org/train:1", "python train.py")
@@ -343,3 +354,25 @@ def test_the_variables_a_template_cannot_set_are_those_that_are_injected(operato
 def test_a_restart_waits_for_long_graces_as_long_as_the_clock_over_them(clock: str | None, seconds: float) -> None:
     clocks = {"terminating": {"after": clock}} if clock else {}
     assert planned(clocks=clocks).longest_grace == seconds
+
+
+# --- gates and success -------------------------------------------------------------------------------------------
+
+
+def test_gates_of_a_type_follow_those_of_the_startup_order() -> None:
+    awaited = [{"group": "master", "status": "Created"}, {"group": "master", "status": "Serving"}]
+    types = {"master": {"resources": SMALL}, "worker": {"resources": SMALL, "dependsOn": awaited}}
+    run = planned("pytorch", types, startup={"order": "CoordinatorFirst"})
+    first = replace(run.coordinator, probe=ProbeKind.JAX) if run.coordinator else None
+    passive = run.coordinator is not None and run.coordinator.probe.passive
+    serving = Gate(GateCondition.READY, "master") if passive else Gate(GateCondition.SERVING)
+    assert run.groups[0].gates == run.groups[1].gates[:1]
+    assert run.groups[1].gates[1:] == (Gate(GateCondition.CREATED, "master"), serving)
+    assert planning.awaited(DependsOn(group="master", status="Serving"), first) == Gate(GateCondition.SERVING)
+
+
+def test_the_success_policy_of_the_spec_takes_the_place_of_the_operators() -> None:
+    types = {"a": {"resources": SMALL}, "b": {"resources": SMALL}}
+    assert planned("jobset", types).success == SuccessRule()
+    policy = {"operator": "Any", "targets": ["b"]}
+    assert planned("jobset", types, successPolicy=policy).success == SuccessRule(Quantifier.ANY, ("b",))

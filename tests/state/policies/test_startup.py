@@ -9,7 +9,7 @@ from muster.state.context import Context
 from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
 from muster.state.pod_spec import PodSpec
-from muster.state.policies import startup
+from muster.state.policies import gates, startup
 from muster.state.policies.startup import WAVE
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.rules import Gate, GateCondition
@@ -97,14 +97,14 @@ def test_the_coordinator_comes_first_and_alone() -> None:
     ],
 )
 def test_a_coordinator_that_can_be_asked_opens_the_gate_by_serving(heard: RollAnswer | None, opens: bool) -> None:
-    assert startup.gate_open(case(plan(), pod(0), heard=heard), SERVING) is opens
+    assert gates.gate_open(case(plan(), pod(0), heard=heard), SERVING) is opens
 
 
 @pytest.mark.parametrize(
     ("pods", "opens"), [((), False), ((pod(0, ready=False),), False), ((pod(0),), True), ((pod(1),), False)]
 )
 def test_one_that_cannot_opens_it_by_being_ready(pods: tuple[Pod, ...], opens: bool) -> None:
-    assert startup.gate_open(case(plan(probe=ProbeKind.NONE), *pods), READY) is opens
+    assert gates.gate_open(case(plan(probe=ProbeKind.NONE), *pods), READY) is opens
 
 
 def test_without_a_coordinator_or_an_order_the_gate_stands_open() -> None:
