@@ -165,7 +165,17 @@ class Plan:
     limit: int = 3
     max_disruptions: int | None = None
     """Disruptions in a row, without progress between them, that the experiment survives; None: any number."""
+    no_progress_limit: int | None = None
+    """Gang restarts in a row, of whatever cause, that the experiment survives without progress between them."""
+    window: float | None = None
+    """Seconds for which a restart counts against ``limit``; None: for the life of the experiment."""
     backoff: Backoff = DEFAULT_BACKOFF
+    jitter: float = 0.0
+    """Up to which share of itself a wait is shortened (0 to 1), so that not all gangs of a broken node come at once."""
+    avoid_nodes_after: int | None = None
+    """Failures on a node after which later pods are kept off it; None: no node is avoided."""
+    most_avoided: int = 16
+    """Nodes that are avoided at most: those that failed last."""
     clocks: tuple[ClockRule, ...] = ()
     restart_grace: int | None = None
     """Seconds of grace for the pods of a broken gang; None: the grace of each pod."""

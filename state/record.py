@@ -3,37 +3,56 @@
 Every field is declared in ``muster.api.status``; here is what decisions ask of them.
 """
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from muster.api.status import (
     STORY_LINES,
+    Attempts,
     Blocked,
     Cause,
     Condition,
     ConditionType,
     ExperimentStatus,
+    JobRestarts,
+    NodeFailures,
     Phase,
     RestartReason,
     RollCall,
+    RuleUse,
     StoryLine,
 )
+from muster.api.values.rank_ranges import from_ranges
+from muster.api.wire.kinds import MAX_COUNTER
 from muster.api.wire.structs import facts_of
 
 __all__ = [
     "FINISHED",
     "STORY_LINES",
+    "Attempts",
     "Blocked",
     "Cause",
     "Condition",
     "ConditionType",
+    "JobRestarts",
+    "NodeFailures",
     "Phase",
     "Record",
     "RestartReason",
     "RollCall",
+    "RuleUse",
     "StoryLine",
 ]
 
 FINISHED = frozenset({Phase.SUCCEEDED, Phase.FAILED})
 
 _facts = facts_of(ExperimentStatus)
+
+
+@lru_cache(maxsize=64)
+def attempts_of(attempts: tuple[Attempts, ...]) -> Mapping[int, int]:
+    """The attempt of each rank that has one other than 0."""
+    return {rank: each.attempt for each in attempts for rank in from_ranges(each.ranks, MAX_COUNTER)}
 
 
 class Record(ExperimentStatus, frozen=True, gc=False, kw_only=True):
@@ -50,6 +69,10 @@ class Record(ExperimentStatus, frozen=True, gc=False, kw_only=True):
     def gathering(self) -> bool:
         """The gang is wanted now: its members start, gather or work."""
         return self.phase in (Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING)
+
+    def attempt_of(self, rank: int) -> int:
+        """The current attempt of that rank in this epoch."""
+        return attempts_of(self.attempts).get(rank, 0) if self.attempts else 0
 
     def condition(self, kind: ConditionType) -> Condition | None:
         """The condition of that type, or None while it was never set."""

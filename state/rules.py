@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from muster.api.values.patterns import found_in
+
 
 class GateCondition(StrEnum):
     """How far the awaited pods must have come (JobSet v1alpha2: ``dependsOn.status``; Serving is Muster's)."""
@@ -51,12 +53,37 @@ EVERY_JOB = SuccessRule()
 
 
 class FailureAction(StrEnum):
-    """What follows a failure."""
+    """What follows a failure.
+
+    In JobSet v1alpha2 an action that ends in ``AndIgnoreMaxRestarts`` is one whose rule is not ``counted``.
+    """
 
     RESTART_GANG = "RestartGang"
     """End the epoch, delete every pod and start the next epoch."""
+    RESTART_JOB = "RestartJob"
+    """Run every pod of the failed member's job again as the next attempt, in the same epoch."""
+    RESTART_MEMBER = "RestartMember"
+    """Run the failed member's pod again as the next attempt, in the same epoch."""
+    IGNORE = "Ignore"
+    """The member counts as ended without success, and is not run again in this epoch."""
     FAIL_EXPERIMENT = "FailExperiment"
     """End the experiment as Failed."""
+
+    @property
+    def partial(self) -> bool:
+        """The epoch goes on: the action concerns a member or a job."""
+        return self in (FailureAction.RESTART_JOB, FailureAction.RESTART_MEMBER, FailureAction.IGNORE)
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """As what a failure counts for the rules that follow one that is used up.
+
+    ``message`` may name ``{pod}``, ``{namespace}``, ``{container}``, ``{exit_code}`` and ``{message}`` of the failure.
+    """
+
+    reason: str
+    message: str = "{message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +98,24 @@ class FailureRule:
     reasons: tuple[str, ...] = ()
     counted: bool = True
     """A restart uses one unit of the restart budget."""
+    name: str = ""
+    messages: tuple[str, ...] = ()
+    """Regular expressions (RE2); one of them must be found in the failure's message."""
+    limit: int | None = None
+    """How often the rule may apply in the life of the experiment. Then the experiment fails, and names the rule."""
+    per_job: int | None = None
+    """How often the rule may apply to members of one job in one life of that job (batch/v1 Job: ``backoffLimit``).
+    Then the rule is passed over, and the failure counts as ``becomes`` for the rules after it."""
+    becomes: Escalation | None = None
 
-    def matches(self, *, disruption: bool, group: str, exit_code: int | None, reason: str) -> bool:
+    def matches(self, *, disruption: bool, group: str, exit_code: int | None, reason: str, message: str = "") -> bool:
         """Whether every stated matcher holds."""
         return (
             (self.disruption is None or self.disruption == disruption)
             and (not self.groups or group in self.groups)
             and (not self.exit_codes or exit_code in self.exit_codes)
             and (not self.reasons or reason in self.reasons)
+            and (not self.messages or any(found_in(pattern, message) for pattern in self.messages))
         )
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from muster.api.wire import structs as wire
 from muster.api.wire.kinds import (
+    Count,
     Counter,
     Flag,
     Integer,
@@ -36,6 +37,12 @@ from muster.api.wire.structs import Wire
 MAX_MISSING: Final = 64
 MAX_CONDITIONS: Final = 32
 MAX_RESTART_REASONS: Final = 24
+MAX_ATTEMPTS: Final = 256
+"""Different attempts that a status holds."""
+MAX_JOB_COUNTS: Final = 1_024
+MAX_RULES: Final = 64
+MAX_RESTART_TIMES: Final = 256
+MAX_NODES: Final = 64
 STORY_LINES: Final = 64
 """Lines that a status keeps: the first eight and the latest."""
 
@@ -141,6 +148,39 @@ class StoryLine(msgspec.Struct, frozen=True, gc=False):
     warning: Annotated[Flag, Wire("Whether it needs attention.")] = False
 
 
+class Attempts(msgspec.Struct, frozen=True, gc=False):
+    """Ranks that run again in this epoch."""
+
+    ranks: Annotated[RankRanges, Wire("Ranks, such as 0-5,7.")]
+    attempt: Annotated[Counter, Wire("Their attempt: how often they were run again in this epoch.")]
+    resume_at: Annotated[Time | None, Wire("Earliest start of that attempt (back-off).", name="resumeTime")] = None
+
+
+class JobRestarts(msgspec.Struct, frozen=True, gc=False):
+    """How often jobs were run again."""
+
+    jobs: Annotated[RankRanges, Wire("Jobs by their index among the jobs of all groups, such as 0-5,7.")]
+    restarts: Annotated[Count, Wire("Restarts of the whole job (RestartJob).")] = 0
+    counted: Annotated[Count, Wire("Those of them that were charged to restartPolicy.backoffLimit.")] = 0
+    failures: Annotated[
+        Count, Wire("Counted failures of single members since the job was last started (batch/v1 Job: failed).")
+    ] = 0
+
+
+class RuleUse(msgspec.Struct, frozen=True, gc=False):
+    """How often a failure rule with a limit was applied."""
+
+    name: Annotated[Name, Wire("Name of the rule.")]
+    used: Annotated[Counter, Wire("How often it was applied.")]
+
+
+class NodeFailures(msgspec.Struct, frozen=True, gc=False):
+    """How often the experiment failed on a node."""
+
+    name: Annotated[Name, Wire("Name of the node.")]
+    failures: Annotated[Counter, Wire("Restarts whose first failure was on it.")]
+
+
 class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     """What Muster knows and has decided."""
 
@@ -154,7 +194,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     message: Annotated[Message, Wire("What it waits for, or how it ended.", summary=True)] = ""
     generation: Annotated[Counter, Wire("Generation of the spec this status is about.", name="observedGeneration")] = 0
     epoch: Annotated[Counter, Wire("Number of this life of the gang, from 0.")] = 0
-    restarts: Annotated[Counter, Wire("Gang restarts counted against restartPolicy.backoffLimit.")] = 0
+    restarts: Annotated[Counter, Wire("Restarts counted against restartPolicy.backoffLimit.")] = 0
     disruptions: Annotated[Counter, Wire("Gang restarts that the platform caused; they are not counted.")] = 0
     consecutive_disruptions: Annotated[
         Counter, Wire("Disruptions since the gang last made progress: it was assembled and ran for 5 minutes.")
@@ -172,6 +212,43 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         Wire("Ranks that have succeeded in this epoch, such as 0-5,7.", name="completedRanks", summary=True),
     ] = ""
     """A rank in it stays done when its pod is removed. Written with every status, and soon after a rank succeeds."""
+    attempts: Annotated[
+        tuple[Attempts, ...],
+        Wire("Ranks whose attempt in this epoch is not 0.", most=MAX_ATTEMPTS, sparse=True),
+    ] = ()
+    ignored: Annotated[
+        RankRanges, Wire("Ranks that failed in this epoch and are not run again (action Ignore).", name="ignoredRanks")
+    ] = ""
+    job_restarts: Annotated[
+        tuple[JobRestarts, ...],
+        Wire("Jobs that were run again, or whose members were.", most=MAX_JOB_COUNTS, sparse=True),
+    ] = ()
+    gang_restarts: Annotated[Count, Wire("Gang restarts, counted or not.")] = 0
+    rule_uses: Annotated[
+        tuple[RuleUse, ...], Wire("Uses of failure rules that have a limit.", most=MAX_RULES, sparse=True)
+    ] = ()
+    restarted_at: Annotated[
+        tuple[Time, ...],
+        Wire(
+            "Times of the restarts that count in restartPolicy.window, oldest first.",
+            name="restartTimes",
+            most=MAX_RESTART_TIMES,
+            newest=True,
+            sparse=True,
+        ),
+    ] = ()
+    without_progress: Annotated[
+        Count, Wire("Gang restarts since the gang last made progress, where restartPolicy.noProgressLimit is set.")
+    ] = 0
+    node_failures: Annotated[
+        tuple[NodeFailures, ...],
+        Wire(
+            "Nodes the experiment failed on, the latest last, where restartPolicy.avoidNodes is set.",
+            most=MAX_NODES,
+            newest=True,
+            sparse=True,
+        ),
+    ] = ()
     coordinator: Annotated[Name, Wire("Address of the coordinator in this epoch.")] = ""
     started_at: Annotated[Time | None, Wire("When the experiment was started, or last resumed.", name="startTime")] = (
         None

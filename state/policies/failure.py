@@ -90,7 +90,13 @@ def spend(context: Context, cause: Cause) -> Restart | Fail:
 def _rule_for(context: Context, cause: Cause) -> FailureRule:
     """The first matching rule; without one, a counted restart of the gang."""
     for rule in context.plan.failures:
-        if rule.matches(disruption=cause.disruption, group=cause.group, exit_code=cause.exit_code, reason=cause.reason):
+        if rule.matches(
+            disruption=cause.disruption,
+            group=cause.group,
+            exit_code=cause.exit_code,
+            reason=cause.reason,
+            message=cause.message,
+        ):
             return rule
     return FailureRule(FailureAction.RESTART_GANG)
 

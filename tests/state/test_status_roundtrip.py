@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
 from muster.state.record import (
+    Attempts,
     Blocked,
     Cause,
     Condition,
     ConditionType,
+    JobRestarts,
+    NodeFailures,
     Phase,
     Record,
     RestartReason,
     RollCall,
+    RuleUse,
     StoryLine,
 )
 from muster.state.status import StatusError, from_status, to_status
@@ -40,6 +44,11 @@ RECORDS = st.builds(
     deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
     roll=st.none() | st.builds(RollCall, COUNTS, COUNTS, st.lists(COUNTS, max_size=64).map(tuple)),
     cause=st.none() | CAUSES, restart_reasons=st.lists(st.builds(RestartReason, WORDS, COUNTS), max_size=5).map(tuple),
+    attempts=st.lists(st.builds(Attempts, st.sampled_from(["0", "1-2"]), COUNTS, st.none() | TIMES), max_size=3).map(
+        tuple
+    ),
+    job_restarts=st.lists(st.builds(JobRestarts, st.sampled_from(["0", "1-2"]), COUNTS, COUNTS, COUNTS)).map(tuple),
+    restarted_at=st.lists(TIMES, max_size=3).map(tuple), ignored=st.sampled_from(["", "1-2"]), gang_restarts=COUNTS,
     conditions=st.lists(
         st.builds(
             Condition, type=st.sampled_from(ConditionType), status=st.booleans(), reason=WORDS, message=WORDS,
@@ -54,7 +63,9 @@ FULL = Record(
     generation=3, phase=Phase.RESTARTING, phase_at=11.0, reason="BackingOff", message="soon", epoch=2, restarts=1,
     disruptions=1, consecutive_disruptions=1, completed="0-1,3", started_at=1.5, epoch_at=2.0, scheduled_at=3.0,
     assembling_at=4.0, assembled_at=5.0, ending_at=6.0, broken_at=6.5, wall_ms=9_500, productive_ms=1_000,
-    blocked=Blocked("ImagePullBackOff", 3.5, 4.5),
+    blocked=Blocked("ImagePullBackOff", 3.5, 4.5), attempts=(Attempts("0-1", 2, 6.25), Attempts("3", 1)), ignored="2",
+    job_restarts=(JobRestarts("0", 2, 1, 3),), gang_restarts=2, rule_uses=(RuleUse("oom", 1),), restarted_at=(5.25,),
+    without_progress=1, node_failures=(NodeFailures("node-a", 2),),
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4, coordinator="w-0.run:1234",
     roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
@@ -69,6 +80,15 @@ WIRE: dict[str, Any] = {
     "message": "soon",
     "observedGeneration": 3,
     "epoch": 2,
+    "attempts": [{"ranks": "0-1", "attempt": 2, "resumeTime": "1970-01-01T00:00:06.250000Z"},
+                 {"ranks": "3", "attempt": 1}],
+    "ignoredRanks": "2",
+    "jobRestarts": [{"jobs": "0", "restarts": 2, "counted": 1, "failures": 3}],
+    "gangRestarts": 2,
+    "ruleUses": [{"name": "oom", "used": 1}],
+    "restartTimes": ["1970-01-01T00:00:05.250000Z"],
+    "withoutProgress": 1,
+    "nodeFailures": [{"name": "node-a", "failures": 2}],
     "restarts": 1,
     "disruptions": 1,
     "consecutiveDisruptions": 1,

@@ -180,6 +180,8 @@ Name = Annotated[str, text(253)]
 Reason = Annotated[str, text(128)]
 Message = Annotated[str, text(MAX_MESSAGE)]
 Counter = Annotated[int, whole(0, MAX_COUNTER)]
+Count = Annotated[int, whole(0, MAX_COUNTER, none=0)]
+"""A counter that is not written while it is 0."""
 Integer = Annotated[int, whole(-MAX_COUNTER, MAX_COUNTER)]
 Rank = Annotated[int, whole(0, MAX_COUNTER, none=-1)]
 """A rank; -1 is none."""

@@ -13,7 +13,7 @@ stops an older one. What a kind cannot read is a ``WireError`` that names the fi
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -38,8 +38,8 @@ class Wire:
 
     ``name`` is its name on the wire where that is not its own in camelCase. A ``summary`` is for people and persisted
     from a budget; every other field is a fact, and persisted the moment it changes. A status without a ``required``
-    field cannot be read. ``most`` bounds a list, which keeps its first or its ``newest`` items. ``of`` names the number
-    that is written behind this one, as in ``3/4``.
+    field cannot be read. ``most`` bounds a list, which keeps its first or its ``newest`` items; a ``sparse`` one is not
+    written while it is empty. ``of`` names the number that is written behind this one, as in ``3/4``.
     """
 
     description: str
@@ -48,6 +48,7 @@ class Wire:
     required: bool = False
     most: int = 0
     newest: bool = False
+    sparse: bool = False
     of: str = ""
 
 
@@ -106,7 +107,8 @@ def _kind_of(hint: Any, wire: Wire) -> tuple[Kind, type[msgspec.Struct] | None]:
         return optional(kind), struct
     if get_origin(hint) is tuple:
         kind, struct = _kind_of(args[0], wire)
-        return listed(kind, wire.most, newest=wire.newest), struct
+        many = listed(kind, wire.most, newest=wire.newest)
+        return (replace(many, none=()) if wire.sparse else many), struct
     return Kind(schema_of(hint), partial(read, hint), partial(write, hint)), hint
 
 

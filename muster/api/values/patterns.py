@@ -1,0 +1,43 @@
+"""Regular expressions that users write.
+
+They are matched by RE2, which takes time linear in the text whatever the pattern is, and is the syntax of JobSet's
+``onJobFailureMessagePatterns`` (RE2: no back references, no look-around). Pattern and text have a bounded length.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+import re2
+
+MAX_PATTERN: Final = 256
+"""Characters."""
+MAX_TEXT: Final = 4_096
+"""Characters of a text that are searched: its last ones, because a program says last what it died of."""
+_MEMORY: Final = 1 << 20
+"""Bytes that a compiled pattern may take."""
+
+
+class PatternError(ValueError):
+    """The pattern cannot be used; the message says why."""
+
+
+@lru_cache(maxsize=512)
+def compiled(pattern: str) -> Any:
+    """The compiled pattern. Raises ``PatternError``."""
+    if len(pattern) > MAX_PATTERN:
+        raise PatternError(f"a pattern of {len(pattern)} characters; at most {MAX_PATTERN} are taken")
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        why = error.args[0] if error.args else error
+        raise PatternError(
+            f"not a regular expression of RE2: {why.decode() if isinstance(why, bytes) else why}"
+        ) from None
+
+
+def found_in(pattern: str, text: str) -> bool:
+    """Whether the pattern is found in the text."""
+    return compiled(pattern).search(text[-MAX_TEXT:]) is not None
