@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.names import name_suffix
+from muster.state.jobs.rules import JobRules
 from muster.state.pod_spec import Env, PodSpec, Port
 from muster.state.rules import (
     DEFAULT_BACKOFF,
@@ -112,6 +113,14 @@ class Group:
     ports: tuple[Port, ...] = ()
     gates: tuple[Gate, ...] = ()
     """All of them must be open before a pod of the group is created."""
+    job: JobRules | None = None
+    """Its jobs stand for batch/v1 Jobs: failed pods go through these rules before those of the gang."""
+    first_of_label: int = 0
+    """Index of its first job among the jobs of the groups that share a JobSet's ``groupName``."""
+    exclusive: str = ""
+    """Node label: each value (a rack, a node pool) belongs to one job alone."""
+    labelled_nodes: bool = False
+    """The nodes of each job carry its name as a label already."""
 
     @property
     def size(self) -> int:
@@ -190,6 +199,10 @@ class Plan:
     foreground: bool = False
     """The object stays until the last of its pods is gone (``kubectl delete --cascade=foreground``)."""
     engine: Engine = Engine.NATIVE
+    service: bool = True
+    """Its pods have host names, and so a headless Service."""
+    publish_not_ready: bool = True
+    """Pods that are not ready have an address too: a member needs the coordinator's to become ready."""
     subject: Subject = EXPERIMENT
     names: Names = Names.MUSTER
     subdomain: str = ""
@@ -247,6 +260,10 @@ class Plan:
         """The member with that rank, or None."""
         group = self.group_of(rank)
         return group.member(rank - group.first_rank) if group else None
+
+    def job_name(self, group: str, job: int) -> str:
+        """The name of a job (JobSet: that of the batch/v1 Job)."""
+        return f"{self.name}-{group}-{job}"
 
     def pod_name(self, member: Member, epoch: int, attempt: int = 0) -> str:
         """The name of the member's pod in that epoch and attempt."""

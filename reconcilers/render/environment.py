@@ -26,6 +26,16 @@ class Place:
     rank: Cell
     global_job: Cell
     """The job's index among the jobs of all groups."""
+    label_job: Cell
+    """The job's index among the jobs of the groups that share a label."""
+    job_name: Cell
+    node_job: Cell
+    """Namespace and job, as a label of nodes."""
+    job_key: Cell
+    restarts: Cell
+    """How often the gang was restarted."""
+    job_restarts: Cell
+    """How often the job was restarted alone."""
 
 
 def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict[str, object]]:
@@ -57,6 +67,16 @@ def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object
             value = place.pod
         case Source.JOB_GLOBAL_INDEX:
             value = place.global_job
+        case Source.JOB_GROUP_INDEX:
+            value = place.label_job
+        case Source.JOB_NAME:
+            value = place.job_name
+        case Source.JOB_KEY:
+            value = place.job_key
+        case Source.RESTARTS:
+            value = place.restarts
+        case Source.JOB_RESTARTS:
+            value = place.job_restarts
         case Source.COORDINATOR_HOST:
             value = plan.coordinator_host(epoch)
         case Source.POD_IP:

@@ -21,6 +21,7 @@ administrator decides, not the author of the experiment.
 """
 
 from dataclasses import fields
+from hashlib import sha1
 from typing import Any
 
 import msgspec
@@ -108,6 +109,7 @@ def identity(plan: Plan, member: Member, epoch: int) -> dict[str, str]:
 
 
 def _place(plan: Plan, group: Group, member: Member, epoch: int) -> Place:
+    job = plan.job_name(group.name, member.job)
     return Place(
         name=plan.pod_name(member, epoch),
         hostname=plan.hostname(member, epoch),
@@ -115,6 +117,12 @@ def _place(plan: Plan, group: Group, member: Member, epoch: int) -> Place:
         pod=str(member.pod),
         rank=str(member.rank),
         global_job=str(group.first_job + member.job),
+        label_job=str(group.first_of_label + member.job),
+        job_name=job,
+        node_job=f"{plan.namespace}_{job}",
+        job_key=sha1(f"{plan.namespace}/{job}".encode(), usedforsecurity=False).hexdigest(),
+        restarts="0",
+        job_restarts="0",
     )
 
 

@@ -9,11 +9,11 @@ from muster.state.plan import Plan
 def render_service(plan: Plan) -> dict[str, Any]:
     """The Service of an experiment, for all its epochs. Its name is the subdomain of the members.
 
-    It publishes addresses of pods that are not ready: a member needs the coordinator's address to become ready.
+    Unless the plan says otherwise it publishes addresses of pods that are not ready.
     """
     spec: dict[str, object] = {
         "clusterIP": "None",
-        "publishNotReadyAddresses": True,
+        "publishNotReadyAddresses": plan.publish_not_ready,
         "selector": {LABEL_UID: plan.uid},
     }
     if plan.coordinator is not None:

@@ -8,6 +8,7 @@ same name in the template gives way, as it does where the kind's own controller 
 from typing import Any
 
 from muster.reconcilers.render.environment import Cell, Place, environment, variable
+from muster.reconcilers.render.exclusive import exclusive
 from muster.reconcilers.render.service import labels, owner_reference
 from muster.state.plan import Group, Plan
 from muster.state.pod_spec import Env
@@ -26,7 +27,13 @@ def whole_pod(
         kept = [each for each in stated.get("env") or () if each.get("name") not in names]
         return {**stated, "env": [*injected, *kept]} if injected or kept else dict(stated)
 
-    spec = {**template["spec"], "hostname": place.hostname, "subdomain": plan.domain}
+    spec = {**template["spec"]}
+    if group.job is None or group.job.indexed:
+        spec["hostname"] = place.hostname
+    if plan.service:
+        spec["subdomain"] = plan.domain
+    if group.exclusive:
+        spec |= exclusive(spec, group, place)
     for kind in ("initContainers", "containers"):
         if spec.get(kind):
             spec[kind] = [container(each) for each in spec[kind]]

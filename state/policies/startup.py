@@ -23,7 +23,7 @@ WAVE = 256
 def launch(context: Context) -> list[Action]:
     """What must be created, or confirmed before anything is."""
     plan, epoch, facts = context.plan, context.record.epoch, context.view.engine
-    actions: list[Action] = [] if facts.service else [EnsureService()]
+    actions: list[Action] = [EnsureService()] if plan.service and not facts.service else []
     there = context.tally.pods >= plan.size or (context.launched and not plan.sequential)
     if there and not actions:
         return []

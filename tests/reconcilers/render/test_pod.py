@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from hashlib import sha1
 from typing import Any
 
 import msgspec
@@ -23,6 +24,11 @@ EVERY_SOURCE = (
     Env("JOB_INDEX", Source.JOB_INDEX),
     Env("POD_INDEX", Source.POD_INDEX),
     Env("JOB_GLOBAL_INDEX", Source.JOB_GLOBAL_INDEX),
+    Env("JOB_GROUP_INDEX", Source.JOB_GROUP_INDEX),
+    Env("JOB_NAME", Source.JOB_NAME),
+    Env("JOB_KEY", Source.JOB_KEY),
+    Env("RESTARTS", Source.RESTARTS),
+    Env("JOB_RESTARTS", Source.JOB_RESTARTS),
     Env("POD_IP", Source.POD_IP),
 )
 HOSTILE = [
@@ -115,6 +121,11 @@ def test_every_source_of_the_environment_is_resolved_in_the_given_order() -> Non
         "JOB_INDEX": "1",
         "POD_INDEX": "1",
         "JOB_GLOBAL_INDEX": "2",
+        "JOB_GROUP_INDEX": "1",
+        "JOB_NAME": "moe-worker-1",
+        "JOB_KEY": sha1(f"{plan.namespace}/moe-worker-1".encode(), usedforsecurity=False).hexdigest(),
+        "RESTARTS": "0",
+        "JOB_RESTARTS": "0",
         "POD_IP": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}},
     }
     assert {env.source for env in EVERY_SOURCE} == set(Source), "a source this test forgot"

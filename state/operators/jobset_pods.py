@@ -1,0 +1,46 @@
+"""The pod template of a replicated job, with what JobSet adds to it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from muster.api.foreign.jobset_spec import JobSet, ReplicatedJob
+
+TOLERATION: Final = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
+"""Of the taint that keeps other pods off nodes that are labelled for a Job."""
+
+
+def template_of(jobset: JobSet, job: ReplicatedJob) -> dict[str, Any]:
+    """core/v1 PodTemplateSpec: restart policy, the volumes of claims, the toleration of labelled nodes."""
+    template = job.template.spec.template
+    spec: dict[str, Any] = {**template.spec, "restartPolicy": template.restart_policy}
+    for unwanted in ("hostname", "subdomain"):  # a Job and a JobSet overwrite them
+        spec.pop(unwanted, None)
+    if claims := [_volume(jobset, name) for name in _claims(jobset) if _mounts(template.spec, name)]:
+        spec["volumes"] = [*(spec.get("volumes") or ()), *claims]
+    if jobset.exclusive(job) and jobset.by_node_selector(job):
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), TOLERATION]
+    metadata = template.metadata
+    return {"metadata": {"labels": dict(metadata.labels), "annotations": dict(metadata.annotations)}, "spec": spec}
+
+
+def claim_name(jobset: JobSet, template: str) -> str:
+    """The name of the claim that a template of ``volumeClaimPolicies`` makes."""
+    return f"{template}-{jobset.name}"
+
+
+def _claims(jobset: JobSet) -> list[str]:
+    return [each.metadata.name for policy in jobset.spec.volume_claim_policies for each in policy.templates]
+
+
+def _volume(jobset: JobSet, name: str) -> dict[str, Any]:
+    return {"name": name, "persistentVolumeClaim": {"claimName": claim_name(jobset, name)}}
+
+
+def _mounts(spec: Mapping[str, Any], name: str) -> bool:
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    return any(
+        isinstance(mount, Mapping) and mount.get("name") == name
+        for container in containers
+        if isinstance(container, Mapping)
+        for mount in container.get("volumeMounts") or ()
+    )
