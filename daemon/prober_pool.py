@@ -14,9 +14,10 @@ from typing import Protocol
 import structlog
 
 from muster.state.actions import ProbeTarget
-from muster.state.plan import ProbeKind
+from muster.state.plan import AGENT, DASHBOARD, ProbeKind
 from muster.state.roll import RollAnswer
 from muster.watchers.probes.jax import JaxProbe
+from muster.watchers.probes.ray import RayProbe
 
 log = structlog.get_logger()
 
@@ -98,7 +99,8 @@ class ProberPool:
                 serving = answer.coordinator.serving
                 if serving and not answer.left and (parked is None or parked.done()):
                     parked = asyncio.create_task(self._park(uid, target, prober), name=f"parked probe {uid}")
-                await asyncio.sleep(RUNNING_PAUSE if serving and answer.passed else ASSEMBLING_PAUSE)
+                gathered = serving and answer.passed and len(answer.arrived) >= target.expected
+                await asyncio.sleep(RUNNING_PAUSE if gathered else ASSEMBLING_PAUSE)
         finally:
             if parked is not None:
                 parked.cancel()
@@ -118,8 +120,24 @@ class ProberPool:
 Factory = Callable[[ProbeTarget, Callable[[], float]], Prober]
 """Makes the prober of one coordinator, with the wall clock that its answers bear."""
 
+
+def _ray_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
+    ports = {port.name: port.number for port in target.ports}
+    return RayProbe(
+        target.address,
+        dashboard=ports[DASHBOARD],
+        agent=ports[AGENT],
+        clock=clock,
+        expected=target.expected,
+        job=target.job,
+        submitter=target.submitter,
+        token=target.token,
+    )
+
+
 FACTORIES: dict[ProbeKind, Factory] = {
     ProbeKind.JAX: lambda target, clock: JaxProbe(target.address, clock=clock, expected=target.expected),
+    ProbeKind.RAY: _ray_probe,
 }
 """How each kind of coordinator is asked; a kind that is not here is never asked (``ProbeKind.NONE``)."""
 

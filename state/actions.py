@@ -10,6 +10,7 @@ import msgspec
 
 from muster.state.plan import Member
 from muster.state.pod import Pod
+from muster.state.pod_spec import Port
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,11 @@ class ProbeTarget(msgspec.Struct, frozen=True):
     address: str
     kind: str
     expected: int
+    ports: tuple[Port, ...] = ()
+    """Further ports of the coordinator, by name."""
+    job: str = ""
+    """Name under which the submitter hands the program to the coordinator, where the plan has a submitter."""
+    submitter: int = -1
+    """The submitter's rank: it has arrived once the coordinator knows that job."""
+    token: str = ""
+    """What the coordinator wants to be shown."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from muster.state import restart_reasons
 from muster.state.actions import ProbeTarget
 from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict, Wait
+from muster.state.plan import Role
 from muster.state.policies import (
     barrier,
     blocked,
@@ -221,6 +222,16 @@ def _probe(context: Context) -> ProbeTarget | None:
     if pod is None or not pod.live or not pod.started or not pod.ip or pod.terminating:
         return None
     host = f"[{pod.ip}]" if ":" in pod.ip else pod.ip
+    epoch, plan = context.record.epoch, context.plan
+    submitter = next((group.first_rank for group in plan.groups if group.role is Role.SUBMITTER), -1)
     return ProbeTarget(
-        context.record.epoch, pod.uid, f"{host}:{coordinator.port}", coordinator.probe.value, context.plan.size
+        epoch=epoch,
+        uid=pod.uid,
+        address=f"{host}:{coordinator.port}",
+        kind=coordinator.probe.value,
+        expected=plan.size,
+        ports=coordinator.ports,
+        job=plan.submission(epoch) if submitter >= 0 else "",
+        submitter=submitter,
+        token=coordinator.token,
     )

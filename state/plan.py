@@ -35,6 +35,11 @@ MAX_EPOCH: Final = 10**8
 """No gang was ever restarted so often, and the labels of its pods have nine digits for it."""
 
 
+DASHBOARD: Final = "dashboard"
+"""Name of the port at which a coordinator shows its web page."""
+AGENT: Final = "agent"
+"""Name of the port at which a coordinator reports the health of its own node."""
+
 LONGEST_GRACE = 600.0
 """Seconds of grace that a restart leaves to pods that are being deleted, unless the clock over them is longer."""
 
@@ -44,6 +49,7 @@ class ProbeKind(StrEnum):
 
     NONE = "none"
     JAX = "jax"
+    RAY = "ray"
 
     @property
     def passive(self) -> bool:
@@ -75,6 +81,10 @@ class Role(StrEnum):
     WORKER = "worker"
     COORDINATOR = "coordinator"
     """A group of its own for the member at which the others meet."""
+    HEAD = "head"
+    """The same, where it also serves requests from outside (Ray)."""
+    SUBMITTER = "submitter"
+    """A group of one member that hands the program to the others, and ends as the program does."""
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -150,6 +160,12 @@ class Coordinator:
     first_serve: float = 60.0
     """Seconds the coordinator's program may run before its port opens (imports, data, compilation caches)."""
     complete: Completeness = Completeness.PASSED
+    arrivals: float | None = None
+    """Seconds without an arrival after which missing ranks count as stuck; None: ``quiet``."""
+    ports: tuple[Port, ...] = ()
+    """Further ports of the coordinator, which its probe asks: ``dashboard`` is that of its web page."""
+    token: str = field(default="", repr=False)
+    """What its probe must show; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +302,16 @@ class Plan:
         """``<hostname>.<subdomain>`` of the coordinator in that epoch; empty without a coordinator."""
         member = self.member(self.coordinator.rank) if self.coordinator else None
         return f"{self.hostname(member, epoch)}.{self.domain}" if member else ""
+
+    def submission(self, epoch: int) -> str:
+        """Name under which a submitter hands the program to the coordinator of that epoch."""
+        return f"{self.name}-{epoch}"
+
+    def dashboard_address(self, epoch: int) -> str:
+        """Host and port of the coordinator's web page in that epoch; empty where it has none."""
+        ports = self.coordinator.ports if self.coordinator else ()
+        number = next((port.number for port in ports if port.name == DASHBOARD), 0)
+        return f"{self.coordinator_host(epoch)}:{number}" if number else ""
 
     def coordinator_address(self, epoch: int) -> str:
         """Host and port the members meet at in that epoch; empty without a coordinator."""

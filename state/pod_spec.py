@@ -29,6 +29,7 @@ class Source(StrEnum):
     """How often the job was restarted alone."""
     COORDINATOR_HOST = "coordinator-host"
     POD_IP = "pod-ip"
+    POD_NAME = "pod-name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class PodSpec:
     image: str = ""
     command: str = ""
     """One line for ``/bin/sh -c``."""
+    argv: tuple[str, ...] = ()
+    """The program and its arguments, which no shell reads; used in place of ``command`` where it is not empty."""
     requests: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, str] = field(default_factory=dict)
     shm_bytes: int = 0

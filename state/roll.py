@@ -7,7 +7,7 @@ made it printable and short, but it stays a claim, not a fact.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -80,7 +80,10 @@ class RollAnswer:
     """The state of each member that the coordinator knows: of ``identities[i]``, or where there are no identities of
     rank i. Empty when no coordinator serves."""
     identities: tuple[str, ...] = ()
-    """The pod IP of each entry of ``states``, where the coordinator knows its members by address and not by rank."""
+    """Of each entry of ``states`` the pod IP, or ``of_rank``, where the coordinator does not know its members by rank.
+
+    The ranks of ``errors`` are then places in this list.
+    """
     partial: str = ""
     """Why ``states`` covers the coordinator only, in words for a person; empty when it covers every member."""
     errors: tuple[RankError, ...] = ()
@@ -125,6 +128,21 @@ class RollAnswer:
         return tuple(rank for rank, state in enumerate(self.states) if state is wanted)
 
 
+def of_rank(rank: int) -> str:
+    """The identity of a member that is known by its rank among others that are known by address."""
+    return f"#{rank}"
+
+
+def joined(answer: RollAnswer, rank_of: Mapping[str, int]) -> RollAnswer:
+    """An answer by address as an answer by rank. ``rank_of`` gives the rank behind each pod IP."""
+    errors = tuple(
+        error._replace(rank=rank)
+        for error in answer.errors
+        if (rank := _rank(answer.identities[error.rank], rank_of)) is not None
+    )
+    return replace(answer, states=by_rank(answer, rank_of), identities=(), errors=errors)
+
+
 def by_rank(answer: RollAnswer, rank_of: Mapping[str, int]) -> tuple[RankState, ...]:
     """The states of an answer by address, joined to ranks. ``rank_of`` gives the rank behind each pod IP.
 
@@ -133,7 +151,11 @@ def by_rank(answer: RollAnswer, rank_of: Mapping[str, int]) -> tuple[RankState, 
     states = {
         rank: state
         for identity, state in zip(answer.identities, answer.states, strict=True)
-        if (rank := rank_of.get(identity)) is not None
+        if (rank := _rank(identity, rank_of)) is not None
     }
     size = max(min(answer.expected or 0, MAX_MEMBERS), max(rank_of.values(), default=-1) + 1)
     return tuple(states.get(rank, RankState.MISSING) for rank in range(size))
+
+
+def _rank(identity: str, rank_of: Mapping[str, int]) -> int | None:
+    return int(identity[1:]) if identity.startswith("#") else rank_of.get(identity)

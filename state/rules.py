@@ -22,6 +22,8 @@ class GateCondition(StrEnum):
     """Every awaited pod has succeeded."""
     SERVING = "Serving"
     """The coordinator has answered its probe in this epoch."""
+    ARRIVED = "Arrived"
+    """Every member that does not wait for such a gate itself has arrived in the coordinator's roll."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,21 @@ INJECTED_ENV = {
     ),
     "pytorch": frozenset(("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")),
     "xgboost": frozenset(("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")),
+    "kuberay": frozenset(
+        (
+            "FQ_RAY_IP",
+            "RAY_IP",
+            "RAY_PORT",
+            "RAY_ADDRESS",
+            "RAY_CLUSTER_NAME",
+            "RAY_CLUSTER_NAMESPACE",
+            "RAY_CLOUD_INSTANCE_ID",
+            "RAY_NODE_TYPE_NAME",
+            "RAY_DASHBOARD_ADDRESS",
+            "RAY_JOB_SUBMISSION_ID",
+            "KUBERAY_GEN_RAY_START_CMD",
+        )
+    ),
     "jobset": frozenset(
         (
             "JOB_COMPLETION_INDEX",
@@ -83,6 +98,12 @@ JAX_PORT = 1234
 """Port of the JAX coordinator (AIchor's convention: the address is ``$(JAXOPERATOR_COORDINATOR_HOST):1234``)."""
 PYTORCH_PORT = 23456
 XGBOOST_PORT = 9999
+RAY_PORT = 6379
+"""Port of the Ray head's GCS."""
+RAY_DASHBOARD_PORT = 8265
+RAY_AGENT_PORT = 52365
+"""Port of the dashboard's agent on each Ray node."""
+RAY_METRICS_PORT = 8080
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels and no look-alikes: a suffix never spells a word
 

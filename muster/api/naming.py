@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from muster.api.manifest.groups import SUBMITTER, Group
+from muster.api.manifest.groups import HEAD, SUBMITTER, Group
 from muster.api.manifest.problems import quoted
 from muster.api.names import name_suffix, pod_name
 from muster.api.values.fields import LABEL_1035, MEANING
@@ -20,10 +20,13 @@ _SUFFIX: Final = name_suffix("", 0)
 
 def longest_pod_name(name: str, groups: Iterable[Group]) -> str:
     """The longest name a pod of this experiment can get."""
+    groups = tuple(groups)
     names = [
         pod_name(name, group.name, max(group.count - 1, 0), max(group.completions - 1, 0), _SUFFIX) for group in groups
     ]
-    return max(names, key=len, default=pod_name(name, SUBMITTER, 0, 0, _SUFFIX))
+    if not groups or groups[0].name == HEAD:
+        names.append(pod_name(name, SUBMITTER, 0, 0, _SUFFIX))
+    return max(names, key=len)
 
 
 def check_name(name: str, groups: Iterable[Group]) -> list[tuple[str, str]]:

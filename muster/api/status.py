@@ -250,6 +250,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         ),
     ] = ()
     coordinator: Annotated[Name, Wire("Address of the coordinator in this epoch.")] = ""
+    dashboard: Annotated[Name, Wire("Address of the coordinator's web page in this epoch, where it has one.")] = ""
     started_at: Annotated[Time | None, Wire("When the experiment was started, or last resumed.", name="startTime")] = (
         None
     )

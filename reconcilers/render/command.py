@@ -22,6 +22,7 @@ does on AIchor) and is kept. The other two would silently turn ``echo $$ > pid``
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 SHELL: Final = "/bin/sh"
@@ -172,6 +173,11 @@ def command_of(line: str) -> list[str]:
     if found is None:
         return [SHELL, "-c", _kept(FORWARDER), SHELL, _kept(line)]
     return [SHELL, "-c", _kept(found)]
+
+
+def arguments_of(argv: Iterable[str]) -> list[str]:
+    """The container command that runs a program without a shell, except that ``$(NAME)`` of a variable is expanded."""
+    return [_kept(argument) for argument in argv]
 
 
 def with_exec(line: str) -> str | None:

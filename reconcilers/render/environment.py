@@ -80,7 +80,14 @@ def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object
         case Source.COORDINATOR_HOST:
             value = plan.coordinator_host(epoch)
         case Source.POD_IP:
-            return {"name": env.name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
+            return _field(env.name, "status.podIP")
+        case Source.POD_NAME:
+            return _field(env.name, "metadata.name")
         case _:
             assert_never(env.source)
     return {"name": env.name, "value": value}
+
+
+def _field(name: str, path: str) -> dict[str, object]:
+    """A variable that the kubelet fills in from a field of the pod (core/v1 ObjectFieldSelector)."""
+    return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}

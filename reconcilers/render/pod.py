@@ -42,7 +42,7 @@ from muster.api.names import (
     SHM_PATH,
     SHM_VOLUME,
 )
-from muster.reconcilers.render.command import command_of
+from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.environment import Cell, Place, environment
 from muster.reconcilers.render.service import labels, owner_reference
@@ -196,7 +196,7 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
     rendered: dict[str, object] = {
         "name": CONTAINER,
         "image": group.pod.image,
-        "command": command_of(group.pod.command),
+        "command": arguments_of(group.pod.argv) if group.pod.argv else command_of(group.pod.command),
         "env": environment(plan, group, epoch, place),
         "resources": {"requests": dict(group.pod.requests), "limits": dict(group.pod.limits)},
         "terminationMessagePolicy": "FallbackToLogsOnError",  # the cause of a restart quotes the program's last lines

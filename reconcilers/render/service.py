@@ -4,6 +4,7 @@ from typing import Any
 
 from muster.api.names import LABEL_EXPERIMENT, LABEL_MANAGED_BY, LABEL_UID, MANAGER
 from muster.state.plan import Plan
+from muster.state.pod_spec import Port
 
 
 def render_service(plan: Plan) -> dict[str, Any]:
@@ -17,8 +18,10 @@ def render_service(plan: Plan) -> dict[str, Any]:
         "selector": {LABEL_UID: plan.uid},
     }
     if plan.coordinator is not None:
-        port = plan.coordinator.port
-        spec["ports"] = [{"name": "coordinator", "protocol": "TCP", "port": port, "targetPort": port}]
+        ports = (Port("coordinator", plan.coordinator.port), *plan.coordinator.ports)
+        spec["ports"] = [
+            {"name": port.name, "protocol": "TCP", "port": port.number, "targetPort": port.number} for port in ports
+        ]
     return {
         "apiVersion": "v1",
         "kind": "Service",

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.groups import Group
-from muster.state.plan import Coordinator
+from muster.state.plan import Coordinator, Plan
 from muster.state.pod_spec import Env
 from muster.state.rules import EVERY_JOB, GANG_FAILURE_RULES, CulpritRule, FailureRule, SuccessRule
 
@@ -26,6 +27,8 @@ class Operator:
     """Regular expression of the last words of such members."""
     culprits: tuple[CulpritRule, ...] = ()
     """How such members, or the coordinator, name the one that was lost."""
+    finish: Callable[[Experiment, Plan], Plan] | None = None
+    """What the framework adds to the plan that the manifest's types give: groups of its own, gates, programs."""
     restart_grace: int | None = None
     """Seconds of grace for the pods of a broken gang where the manifest states none; None: the pods' usual grace."""
 

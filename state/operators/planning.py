@@ -9,6 +9,7 @@ from muster.api.manifest.gates import DependsOn
 from muster.state.clocks import CLOCKS
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
+from muster.state.operators.kuberay import KUBERAY
 from muster.state.operators.master import PYTORCH, XGBOOST
 from muster.state.operators.operator import Operator
 from muster.state.operators.pod_specs import pod_spec_of
@@ -16,7 +17,13 @@ from muster.state.plan import LONGEST_GRACE, Coordinator, Group, Plan, Role
 from muster.state.pod_spec import Env, Port, Source
 from muster.state.rules import Backoff, ClockAction, ClockName, ClockRule, Gate, GateCondition, Quantifier, SuccessRule
 
-REGISTRY: dict[str, Operator] = {"jax": JAX, "pytorch": PYTORCH, "xgboost": XGBOOST, "jobset": JOBSET}
+REGISTRY: dict[str, Operator] = {
+    "jax": JAX,
+    "pytorch": PYTORCH,
+    "xgboost": XGBOOST,
+    "jobset": JOBSET,
+    "kuberay": KUBERAY,
+}
 
 MASTER = "master"
 """The group that pytorch and xgboost manifests may name for rank 0 alone."""
@@ -33,16 +40,13 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 def plan_of(experiment: Experiment) -> Plan:
     """The plan of an experiment. Raises ``PlanError``."""
     spec = experiment.spec
-    operator = REGISTRY.get(spec.operator)
-    if operator is None:
-        known = ", ".join(REGISTRY)
-        raise PlanError(f"spec.operator: {spec.operator} experiments are not run by this release; it runs {known}")
+    operator = REGISTRY[spec.operator]
     _refuse_unsupported(spec)
     graceful = spec.graceful_termination
     stated = graceful is not None and graceful.termination_grace_period_seconds is not None
     backoff = spec.restart_policy.backoff
     coordinator = operator.coordinator(spec.groups)
-    return Plan(
+    plan = Plan(
         uid=experiment.uid,
         namespace=experiment.namespace,
         name=experiment.name,
@@ -67,6 +71,7 @@ def plan_of(experiment: Experiment) -> Plan:
         orphans=ORPHAN in experiment.finalizers,
         foreground=FOREGROUND in experiment.finalizers,
     )
+    return operator.finish(experiment, plan) if operator.finish else plan
 
 
 def _identity(experiment: Experiment) -> tuple[Env, ...]:

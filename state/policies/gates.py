@@ -20,6 +20,9 @@ def gate_open(context: Context, gate: Gate) -> bool:
     """The awaited pods have come as far as the gate asks."""
     if gate.condition is GateCondition.SERVING:
         return context.probe is not None and context.probe.served
+    if gate.condition is GateCondition.ARRIVED:
+        waiting = sum(group.size for group in context.plan.groups if gate in group.gates)
+        return context.probe is not None and context.probe.arrived >= context.plan.size - waiting
     if gate.group:
         reached, size = _progress(context, gate)
         return reached >= size

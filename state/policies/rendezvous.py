@@ -4,7 +4,8 @@ With a coordinator that can be asked, the roll is its answer. Without one, a mem
 (or has succeeded). Ranks that arrived stay arrived while the coordinator is silent.
 
 Stuck means: nothing moves, and by experience nothing will. It is an alert with a reason, not a verdict: no restart on
-one kind of evidence alone. The plan's coordinator states how patient Muster is (``quiet``, ``first_serve``). Reasons:
+one kind of evidence alone. The plan's coordinator states how patient Muster is (``quiet``, ``arrivals``,
+``first_serve``). Reasons:
 
 - ``RanksMissing``: some ranks arrived, others did not, and the roll was quiet;
 - ``CoordinatorNotServing``: the coordinator's program has run for ``first_serve`` without ever opening its port;
@@ -133,7 +134,8 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     total = probe.answer.expected if probe.answer.expected is not None else size
     complete = probe.passed if coordinator.complete is Completeness.PASSED else probe.arrived >= size
     missing = size - probe.arrived
-    due = probe.since + max(coordinator.quiet, 1.5 * probe.gap)  # ranks that come slowly are not stuck at each pause
+    patience = coordinator.quiet if coordinator.arrivals is None else coordinator.arrivals
+    due = probe.since + max(patience, 1.5 * probe.gap)  # ranks that come slowly are not stuck at each pause
     quiet, stuck = context.now >= due, None
     message = f"{share(probe.arrived, size) if not quiet else f'{probe.arrived}/{size}'} ranks arrived"
     if not complete and missing > 0 and (quiet or size <= EXACT):

@@ -65,6 +65,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         ready=ready,
         roll=roll,
         coordinator=plan.coordinator_address(record.epoch),
+        dashboard=plan.dashboard_address(record.epoch),
         deadline=_deadline(context),
         reason=reason,
         message=message,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import msgspec
 
-from muster.state.roll import RollAnswer, by_rank
+from muster.state.roll import RollAnswer, joined
 
 SHOWN_RANKS = 64
 """How many missing ranks are named."""
@@ -84,7 +84,7 @@ def probe_result(
     earlier = before if before and before.epoch == epoch else None
     serving = answer.coordinator.serving
     if answer.identities:
-        answer = replace(answer, states=by_rank(answer, rank_of or {}), identities=())
+        answer = joined(answer, rank_of or {})
     if not serving and earlier is not None:  # the ranks that arrived before the silence stay arrived
         answer = _with_silence(earlier.answer, answer)
     same = earlier is not None and _roll_of(earlier.answer) == _roll_of(answer)

@@ -5,10 +5,12 @@ import pytest
 from muster.daemon.prober_pool import FACTORIES, prober_of
 from muster.state.actions import ProbeTarget
 from muster.state.plan import ProbeKind
+from muster.state.pod_spec import Port
 
 
 def target(kind: ProbeKind) -> ProbeTarget:
-    return ProbeTarget(epoch=1, uid="uid-1", address="127.0.0.1:1", kind=kind, expected=2)
+    ports = (Port("dashboard", 1), Port("agent", 1))
+    return ProbeTarget(epoch=1, uid="uid-1", address="127.0.0.1:1", kind=kind, expected=2, ports=ports)
 
 
 async def test_every_kind_of_coordinator_that_can_be_asked_has_a_prober() -> None:

@@ -42,6 +42,7 @@ RECORDS = st.builds(
     ending_at=st.none() | TIMES, broken_at=st.none() | TIMES, wall_ms=COUNTS, productive_ms=COUNTS,
     resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
     deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
+    dashboard=WORDS,
     roll=st.none() | st.builds(RollCall, COUNTS, COUNTS, st.lists(COUNTS, max_size=64).map(tuple)),
     cause=st.none() | CAUSES, restart_reasons=st.lists(st.builds(RestartReason, WORDS, COUNTS), max_size=5).map(tuple),
     attempts=st.lists(st.builds(Attempts, st.sampled_from(["0", "1-2"]), COUNTS, st.none() | TIMES), max_size=3).map(
@@ -67,6 +68,7 @@ FULL = Record(
     job_restarts=(JobRestarts("0", 2, 1, 3),), gang_restarts=2, rule_uses=(RuleUse("oom", 1),), restarted_at=(5.25,),
     without_progress=1, node_failures=(NodeFailures("node-a", 2),),
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4, coordinator="w-0.run:1234",
+    dashboard="w-0.run:8265",
     roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
     conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
@@ -96,6 +98,7 @@ WIRE: dict[str, Any] = {
     "completedRanks": "0-1,3",
     "ready": "3/4",
     "coordinator": "w-0.run:1234",
+    "dashboard": "w-0.run:8265",
     "startTime": "1970-01-01T00:00:01.500000Z",
     "epochTime": "1970-01-01T00:00:02.000000Z",
     "scheduledTime": "1970-01-01T00:00:03.000000Z",

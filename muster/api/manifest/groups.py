@@ -17,9 +17,10 @@ from pydantic import ConfigDict, Field, RootModel, ValidationInfo, model_validat
 
 from muster.api.manifest.gates import MAX_GATES, DependsOn
 from muster.api.manifest.problems import Wrong
+from muster.api.manifest.ray_params import RayParams
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.template.pod import Template
-from muster.api.values.fields import TEXT, WORD, Count, GroupName, RayGroupName, Shape, limited, listed
+from muster.api.values.fields import Count, GroupName, RayGroupName, Shape, listed
 
 Operator = Literal["jax", "kuberay", "pytorch", "xgboost", "jobset"]
 OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
@@ -30,10 +31,6 @@ MAX_MEMBERS: Final = 100_000
 HEAD: Final = "head"
 SUBMITTER: Final = "submitter"
 """kuberay's own groups, beside the named ones of Workers; the submitter runs spec.command against the head."""
-
-RayParams = Annotated[
-    dict[Annotated[str, limited(WORD, 63)], Annotated[str, limited(TEXT, 1_024, 0)]], Field(max_length=64)
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ EVERY_SOURCE = (
     Env("RESTARTS", Source.RESTARTS),
     Env("JOB_RESTARTS", Source.JOB_RESTARTS),
     Env("POD_IP", Source.POD_IP),
+    Env("POD_NAME", Source.POD_NAME),
 )
 HOSTILE = [
     'echo "quoted" \\ back',
@@ -127,6 +128,7 @@ def test_every_source_of_the_environment_is_resolved_in_the_given_order() -> Non
         "RESTARTS": "0",
         "JOB_RESTARTS": "0",
         "POD_IP": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}},
+        "POD_NAME": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}},
     }
     assert {env.source for env in EVERY_SOURCE} == set(Source), "a source this test forgot"
 

@@ -158,15 +158,6 @@ def test_ranks_go_on_from_group_to_group() -> None:
     assert run.member(17) == Member("c", 1, 2, 17)
 
 
-def test_what_is_not_run_by_this_release_is_said() -> None:
-    ray = {"Head": {"resources": SMALL}, "Workers": []}
-    with pytest.raises(PlanError) as caught:
-        planned("kuberay", ray)
-    assert str(caught.value) == (
-        "spec.operator: kuberay experiments are not run by this release; it runs jax, pytorch, xgboost, jobset"
-    )
-
-
 # --- the whole plan ----------------------------------------------------------------------------------------------
 
 
@@ -343,7 +334,7 @@ def test_a_types_template_is_merged_over_the_experiments() -> None:
     assert plain.template == {}
 
 
-@pytest.mark.parametrize("operator", REGISTRY)
+@pytest.mark.parametrize("operator", sorted(REGISTRY.keys() - {"kuberay"}))
 def test_the_variables_a_template_cannot_set_are_those_that_are_injected(operator: str) -> None:
     (group,) = planned(operator).groups
     injected = {env.name for env in group.env if not env.name.startswith(ENV_PREFIX)}

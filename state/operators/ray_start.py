@@ -1,0 +1,107 @@
+"""The arguments of ``ray start`` for the head and the workers of a Ray cluster.
+
+The defaults are AIchor's (its KubeRay page): ``--block``, ``--metrics-export-port=8080``, the member's CPUs, GPUs and
+memory, a logical resource with the group's name (100,000 of it, so that actors can be placed by it), and on the head
+the dashboard. ``rayStartParams`` adds to them and overrides them. A value is printed as KubeRay prints it (kuberay
+ray-operator/controllers/ray/common/pod.go, convertParamMap): keys sorted, "true" as a bare flag, "false" as no flag at
+all, except for the flags whose values are these words.
+
+KubeRay has a shell read the arguments, so manifests for it quote a value once more: ``'{"a": 1}'``. A value that is
+one quoted word is unquoted as the shell would. No shell reads what is built here.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from muster.api.manifest.groups import HEAD, Group
+from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_METRICS_PORT, RAY_PORT
+from muster.api.values.quantities import parse_quantity
+
+LOGICAL: Final = 100_000
+"""How much each node has of the logical resource with its group's name."""
+WORDED: Final = frozenset({"log-color", "include-dashboard", "include-log-monitor"})
+"""Flags whose value may be the word true or false."""
+OPEN_FILES: Final = 'ulimit -n "${RAY_START_ULIMIT_OPEN_FILES:-65536}" 2> /dev/null; exec "$@"'
+"""A shell's first line: Ray needs many open files. It is a constant; the arguments reach the program unread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports of a head that others must know."""
+
+    gcs: int = RAY_PORT
+    dashboard: int = RAY_DASHBOARD_PORT
+    agent: int = RAY_AGENT_PORT
+
+    @classmethod
+    def of(cls, head: Group) -> "Ports":
+        """The ports that a head is started with."""
+        params = dict(head.ray_start_params)
+        return cls(
+            int(params.get("port", RAY_PORT)),
+            int(params.get("dashboard-port", RAY_DASHBOARD_PORT)),
+            int(params.get("dashboard-agent-listen-port", RAY_AGENT_PORT)),
+        )
+
+
+def ray_start(group: Group, address: str) -> tuple[str, ...]:
+    """The program and the arguments that start a member of the group; ``address`` is the head's for the workers."""
+    given = {name: _unquoted(value) for name, value in group.ray_start_params}
+    flags = {**_defaults(group, address), **given}
+    return ("ray", "start", *(flag for name in sorted(flags) if (flag := _flag(name, flags[name]))))
+
+
+def in_shell(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The same with the limit of open files raised first."""
+    return ("/bin/sh", "-c", OPEN_FILES, "ray", *argv)
+
+
+def memory_of(group: Group) -> int:
+    """Bytes of memory of one member."""
+    return int(parse_quantity(group.resources.memory_request).value)
+
+
+def _defaults(group: Group, address: str) -> Mapping[str, str]:
+    resources: dict[str, int] = {group.name: LOGICAL}
+    if tpu := group.resources.tpu:
+        resources["TPU"] = tpu.tpu_chips_count
+    flags = {
+        "block": "true",
+        "log-color": "true",
+        "log-style": "pretty",
+        "memory": str(memory_of(group)),
+        "metrics-export-port": str(RAY_METRICS_PORT),
+        "num-cpus": str(ceil(group.resources.cpus)),
+        "resources": json.dumps(resources, separators=(",", ":")),
+    }
+    if group.resources.gpus:
+        flags["num-gpus"] = str(group.resources.gpus)
+    if group.name != HEAD:
+        return {**flags, "address": address}
+    return {
+        **flags,
+        "head": "true",
+        "include-dashboard": "true",
+        "dashboard-host": "0.0.0.0",  # noqa: S104 - the probe and the people outside the pod ask it
+        "dashboard-agent-listen-port": str(RAY_AGENT_PORT),
+    }
+
+
+def _flag(name: str, value: str) -> str:
+    if name not in WORDED and value.lower() in ("true", "false"):
+        return f"--{name}" if value.lower() == "true" else ""
+    return f"--{name}={value}"
+
+
+def _unquoted(value: str) -> str:
+    if value[:1] not in ("'", '"'):
+        return value
+    try:
+        words = shlex.split(value)
+    except ValueError:  # no closing quotation
+        return value
+    return words[0] if len(words) == 1 else value

@@ -1,0 +1,132 @@
+"""Reads the answers of Ray's dashboard: the list of nodes, the version, a job.
+
+Each is decoded into the few fields that are used, with their types; anything else in it is skipped. Sources: Ray 2.60,
+``python/ray/util/state/common.py`` (NodeState), ``dashboard/modules/job/pydantic_models.py`` (JobDetails), and the
+bodies recorded in tests/watchers/probes/ray/bodies.json.
+"""
+
+import ipaddress
+from hashlib import sha256
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from muster.api.values.printable import printable
+
+MAX_NODES = 10_000
+"""What the dashboard lists at most (RAY_MAX_LIMIT_FROM_API_SERVER)."""
+NODES = f"/api/v0/nodes?limit={MAX_NODES}"
+VERSION = "/api/version"
+JOBS = "/api/jobs/"
+GCS_HEALTH = "/api/gcs_healthz"
+AGENT_HEALTH = "/api/healthz"
+
+ALIVE, DEAD = "ALIVE", "DEAD"
+ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
+MAX_TEXT = 300
+
+T = TypeVar("T")
+
+
+class Unreadable(ValueError):
+    """The answer is not what Ray answers."""
+
+
+class Node(NamedTuple):
+    """One Ray node."""
+
+    ip: str
+    alive: bool
+    head: bool
+    group: str
+    why: str
+    """Of a dead node: what Ray says of its end."""
+
+
+class Job(NamedTuple):
+    """A Ray job."""
+
+    status: str
+    message: str
+
+    @property
+    def ended(self) -> bool:
+        """It runs no more."""
+        return self.status in ENDED
+
+
+class _Node(msgspec.Struct):
+    node_ip: str
+    state: str
+    is_head_node: bool = False
+    state_message: str | None = None
+    labels: dict[str, str] | None = None
+
+
+class _Page(msgspec.Struct):
+    result: list[_Node]
+    total: int = 0
+
+
+class _Data(msgspec.Struct):
+    result: _Page
+
+
+class _Nodes(msgspec.Struct):
+    data: _Data
+
+
+class _Version(msgspec.Struct):
+    session_name: str = ""
+
+
+class _Job(msgspec.Struct):
+    status: str
+    message: str | None = None
+
+
+def read_nodes(body: bytes) -> tuple[list[Node], int]:
+    """The nodes, and how many there are in all. Of several nodes with one address, a living one counts.
+
+    Raises ``Unreadable``.
+    """
+    page = _decode(body, _Nodes).data.result
+    found: dict[str, Node] = {}
+    for node in page.result:
+        ip = _address(node.node_ip)
+        alive = node.state == ALIVE
+        if ip and (alive or ip not in found):
+            group = (node.labels or {}).get("ray.io/node-group", "")
+            found[ip] = Node(
+                ip, alive, node.is_head_node, printable(group, 63), printable(node.state_message or "", MAX_TEXT)
+            )
+    return list(found.values()), page.total
+
+
+def read_session(body: bytes) -> int | None:
+    """A number for this life of the GCS, which gives each session a name of its own. Raises ``Unreadable``."""
+    name = _decode(body, _Version).session_name
+    return int.from_bytes(sha256(name.encode()).digest()[:7]) if name else None
+
+
+def read_job(body: bytes) -> Job:
+    """The job. Raises ``Unreadable``."""
+    job = _decode(body, _Job)
+    first = (job.message or "").partition("\n")[0]
+    return Job(printable(job.status, 63), printable(first, MAX_TEXT))
+
+
+def _address(text: str) -> str:
+    """The text if it is an IP address, as Kubernetes writes it; else nothing."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ""
+
+
+def _decode(body: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        shown: Any = printable(str(error), 100)
+        raise Unreadable(f"the answer cannot be read: {shown}") from None

@@ -1,0 +1,181 @@
+"""The prober of one Ray head.
+
+The list of nodes decides: the dashboard reads it from the GCS at each request, so an answer shows that both are at
+work. Where it fails, the health checks of dashboard and head agent say which of the two it is. A TCP connection says
+nothing: the port of a frozen GCS accepts them (measured with Ray 2.60; docs/operators/kuberay.md).
+
+Nodes are known by address. The submitter is no Ray node: it has arrived once the dashboard knows its job.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from urllib.parse import quote
+
+from muster.api.values.printable import printable
+from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
+from muster.watchers.probes.jax.port_check import Address
+from muster.watchers.probes.ray.answers import (
+    AGENT_HEALTH,
+    GCS_HEALTH,
+    JOBS,
+    MAX_NODES,
+    NODES,
+    VERSION,
+    Job,
+    Node,
+    Unreadable,
+    read_job,
+    read_nodes,
+    read_session,
+)
+from muster.watchers.probes.ray.http import Asker, Reply
+
+MAX_TEXT = 1_000
+MAX_ERRORS = 16
+"""Nodes whose end is quoted."""
+BASE_BYTES, BYTES_PER_NODE = 1 << 20, 2_048
+"""Size of the longest list that is read: a node takes about 500 bytes, and Ray keeps 1,000 dead ones."""
+_NO_TOKEN = frozenset({401, 403})
+
+
+class RayProbe:
+    """Asks the head at `address` ("ip:port" of its GCS) which nodes have joined.
+
+    `dashboard` and `agent` are the ports that are asked, `expected` is the number of members, `job` the name of the
+    submitter's job and `submitter` its rank. `deadline` bounds each request, in seconds; a snapshot takes at most twice
+    that. Raises ValueError for an invalid address.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        dashboard: int,
+        agent: int,
+        clock: Callable[[], float],
+        expected: int,
+        job: str = "",
+        submitter: int = -1,
+        token: str = "",
+        deadline: float = 2.0,
+    ) -> None:
+        parsed = Address.parse(address)
+        host = f"[{parsed.host}]" if parsed.v6 else parsed.host
+        most = BASE_BYTES + BYTES_PER_NODE * min(expected, MAX_NODES)
+        self._ask = Asker(host, token=token, deadline=deadline, most=most)
+        self._dashboard, self._agent = dashboard, agent
+        self._clock, self._expected = clock, expected
+        self._job_path, self._job_name, self._submitter = JOBS + quote(job, safe=""), job, submitter
+        self._session: int | None = None
+        self._job: Job | None = None
+
+    async def snapshot(self) -> RollAnswer:
+        """Ask once. Raises nothing, whatever the network or the head does."""
+        started = _monotonic()
+        nodes, version, job = await asyncio.gather(
+            self._ask.get(self._dashboard, NODES),
+            self._ask.get(self._dashboard, VERSION),
+            self._ask.get(self._dashboard, self._job_path),
+        )
+        latency = _monotonic() - started
+        if nodes.status in _NO_TOKEN:
+            return self._without_roll(latency)
+        if not nodes.good:
+            return self._silence(await self._explain(nodes), _monotonic() - started)
+        try:
+            found, total = read_nodes(nodes.body)
+        except Unreadable as error:
+            return self._silence(Reply(0, state=CoordinatorState.OTHER_PROTOCOL, detail=str(error)), latency)
+        self._follow(version, job)
+        if not any(node.head and node.alive for node in found):
+            what = "the dashboard answers, and the head has not joined its own cluster yet"
+            return self._silence(Reply(0, state=CoordinatorState.REFUSED, detail=what), latency)
+        return self._roll(found, total, latency)
+
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
+        """Yield nothing: a dashboard cannot be waited for."""
+        return
+        yield
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._ask.close()
+
+    def _follow(self, version: Reply, job: Reply) -> None:
+        """Take in session and job; where the part of the dashboard that knows them hangs, what it said last counts."""
+        try:
+            session = read_session(version.body) if version.good else None
+            if session is not None and session != self._session:
+                self._session, self._job = session, None
+            if job.good:
+                self._job = read_job(job.body)
+            elif job.status == 404:
+                self._job = None
+        except Unreadable:
+            return
+
+    def _roll(self, nodes: list[Node], total: int, latency: float) -> RollAnswer:
+        identities = [node.ip for node in nodes]
+        states = [RankState.CONNECTED if node.alive else RankState.FAILED for node in nodes]
+        if self._job is not None and self._submitter >= 0:
+            identities.append(of_rank(self._submitter))
+            states.append(RankState.LEFT if self._job.ended else RankState.CONNECTED)
+        dead = [(index, node.why) for index, node in enumerate(nodes) if not node.alive]
+        cut = total > MAX_NODES
+        return RollAnswer(
+            at=self._clock(),
+            coordinator=CoordinatorState.SERVING,
+            latency=latency,
+            detail=self._sentence(nodes),
+            expected=self._expected,
+            states=tuple(states),
+            identities=tuple(identities),
+            partial=f"the dashboard lists {MAX_NODES} of {total} nodes" if cut else "",
+            errors=tuple(RankError(index, 0, why) for index, why in dead[:MAX_ERRORS]),
+            incarnation=self._session,
+            protocol="ray",
+        )
+
+    def _sentence(self, nodes: list[Node]) -> str:
+        alive = sum(node.alive for node in nodes)
+        joined = f"{alive} Ray {'node is' if alive == 1 else 'nodes are'} alive"
+        if self._job is None:
+            return joined
+        return f"{joined}; job {self._job_name} {self._job.status}: {self._job.message}"[:MAX_TEXT]
+
+    def _without_roll(self, latency: float) -> RollAnswer:
+        """The head serves, and does not say who has joined: it wants a token that is not in the pod template."""
+        return RollAnswer(
+            at=self._clock(),
+            coordinator=CoordinatorState.SERVING,
+            latency=latency,
+            states=(RankState.CONNECTED,),
+            partial="Ray wants a token: write RAY_AUTH_TOKEN with its value into the pod template",
+            protocol="ray",
+        )
+
+    async def _explain(self, nodes: Reply) -> Reply:
+        """Why the list of nodes was not had."""
+        if nodes.state is CoordinatorState.REFUSED or nodes.state is CoordinatorState.OTHER_PROTOCOL:
+            return nodes
+        gcs, agent = await asyncio.gather(
+            self._ask.get(self._dashboard, GCS_HEALTH), self._ask.get(self._agent, AGENT_HEALTH)
+        )
+        if agent.good:
+            what = "the GCS is healthy, but the dashboard does not list the nodes"
+        elif gcs.status == 503 or agent.status == 503:
+            what = f"the GCS does not answer: {printable(gcs.body or agent.body, 200)}"
+        elif nodes.status:
+            return Reply(0, state=CoordinatorState.OTHER_PROTOCOL, detail=f"the list of nodes: HTTP {nodes.status}")
+        else:
+            what = nodes.detail
+        return Reply(0, state=CoordinatorState.TIMEOUT, detail=what)
+
+    def _silence(self, reply: Reply, latency: float) -> RollAnswer:
+        return RollAnswer(
+            at=self._clock(), coordinator=reply.state, latency=latency, detail=printable(reply.detail, MAX_TEXT)
+        )
+
+
+def _monotonic() -> float:
+    return asyncio.get_running_loop().time()
