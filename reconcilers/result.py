@@ -26,6 +26,8 @@ class Outcome:
     """Whether a member's pod of that epoch is gone for good; None unless the action was ``ConfirmLoss``."""
     service: bool = False
     """The headless Service exists and is ours."""
+    removed: bool = False
+    """The API server has accepted the deletion of the object of the plan, or it no longer exists."""
     deleted: tuple[Pod, ...] = ()
     """Pods whose deletion the API server has accepted, or that no longer exist."""
     stopped: tuple[Pod, ...] = ()

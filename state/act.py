@@ -3,7 +3,7 @@
 from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
 from muster.state.plan import Engine
-from muster.state.policies import barrier, startup
+from muster.state.policies import barrier, retention, startup
 from muster.state.record import Phase
 
 
@@ -13,7 +13,7 @@ def act(context: Context) -> tuple[Action, ...]:
     if context.plan.engine is Engine.OBSERVE:
         return ()
     if record.finished or record.phase is Phase.SUSPENDED:
-        return tuple(barrier.end(context))
+        return (*barrier.end(context), *retention.expire(context))
     swept: tuple[Action, ...] = tuple(barrier.sweep(context))
     if not barrier.clear(context) or record.phase is Phase.RESTARTING:
         return swept

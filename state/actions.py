@@ -66,7 +66,12 @@ class StopPods:
     why: str
 
 
-Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods | StopPods
+@dataclass(frozen=True, slots=True)
+class DeleteSubject:
+    """Delete the object of the plan: it has finished, and its time is over. What it owns goes with it."""
+
+
+Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods | StopPods | DeleteSubject
 
 
 class ProbeTarget(msgspec.Struct, frozen=True):

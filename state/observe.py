@@ -20,6 +20,7 @@ from muster.state.policies import (
     failure,
     refusal,
     rendezvous,
+    retention,
     success,
     suspension,
 )
@@ -75,6 +76,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
             context = context.with_record(blocked.track(context, blocked.current(context)))
             assembly = _assess(context)
     context = context.with_record(_await_ends(context))
+    context = context.with_record(retention.schedule(context))
     after = summarize(context, assembly)
     write, refresh_at, paid = due(before, after, context.view.writes, now)
     save_at = completion.save_at(context)
@@ -209,7 +211,12 @@ def _wake(context: Context, assembly: Assembly, *others: float | None) -> float 
     record = context.record
     ends = deadline.ends(context.plan, record).values()
     times = [*ends, record.resume_at, disruptions.progress_at(context), assembly.look_again, *others]
-    times += [refusal.retry_at(context), barrier.cut_at(context), barrier.give_up_at(context)]
+    times += [
+        refusal.retry_at(context),
+        barrier.cut_at(context),
+        barrier.give_up_at(context),
+        retention.wake_at(context),
+    ]
     return min((at for at in times if at is not None and at > context.now), default=None)
 
 

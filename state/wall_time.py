@@ -17,6 +17,7 @@ from muster.state.rules import Moment
 TOLERANCE = 1.0
 """Seconds that clocks of two machines may differ without a correction."""
 _RUNNING = tuple(moment.value for moment in Moment if moment is not Moment.FINISHED)
+_AFTER_THE_END = ("ending_at", "delete_at")
 _PHASE = ("phase_at", "broken_at", *_RUNNING)
 
 
@@ -25,7 +26,8 @@ def moved(record: Record, seconds: float) -> Record:
     if not seconds:
         return record
     if record.finished:
-        return replace(record, ending_at=_plus(record.ending_at, seconds))
+        times = {name: _plus(getattr(record, name), seconds) for name in _AFTER_THE_END}
+        return replace(record, **times)
     changes: dict[str, object] = {name: _plus(getattr(record, name), seconds) for name in (*_PHASE, "resume_at")}
     if record.blocked:
         times = {"since": record.blocked.since + seconds, "gone_at": _plus(record.blocked.gone_at, seconds)}
@@ -45,6 +47,8 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
     if (held := record.blocked) and max(held.since, held.gone_at or 0.0) > limit:
         gone_at = None if held.gone_at is None else min(held.gone_at, now)
         changes["blocked"] = replace(held, since=min(held.since, now), gone_at=gone_at)
+    if record.delete_at is not None and plan.ttl is not None and record.delete_at > limit + plan.ttl:
+        changes["delete_at"] = now + plan.ttl
     if record.resume_at is not None:
         ahead = record.phase_at - now if record.phase_at > limit else 0.0
         resume_at = min(record.resume_at - ahead, now + plan.backoff.maximum)

@@ -223,7 +223,7 @@ class Controller:
             return
         for action in decision.actions:
             began = self._clock()
-            outcome = await self._engine.carry_out(action, plan, decision.record, written)
+            outcome = await self._engine.carry_out(action, plan, decision.record, written, version)
             self._outcomes.fold(entry, outcome, decision.record.epoch)
             if outcome.unwanted:
                 return  # the change that stopped it has requeued the experiment
@@ -246,7 +246,7 @@ class Controller:
         """Probe the coordinator that the decision names, and requeue the experiment when the decision is due again."""
         self._probers.aim(plan.uid, decision.probe)
         wait = inf if decision.wake_at is None else decision.wake_at - self._clock()
-        if not decision.record.finished:
+        if not decision.record.finished or decision.wake_at is not None:
             wait = min(wait, RESYNC)
         if wait < inf:
             self._queue.add_in(plan.uid, wait)

@@ -70,5 +70,7 @@ class Outcomes:
         if outcome.lost:
             view.engine.lost = epoch
             self._queue.add(uid)
+        if outcome.removed:
+            view.engine.removed = True
         if outcome.service:
             view.engine.service = True

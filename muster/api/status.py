@@ -264,6 +264,9 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     assembled_at: Annotated[Time | None, Wire("When the roll of this epoch was complete.", name="assembledTime")] = None
     ending_at: Annotated[Time | None, Wire("When the wait for pods that must end began.", name="endingTime")] = None
     finished_at: Annotated[Time | None, Wire("When it succeeded or failed.", name="finishTime")] = None
+    delete_at: Annotated[
+        Time | None, Wire("When the experiment is deleted (spec.ttlAfterFinished).", name="deleteTime")
+    ] = None
     resume_at: Annotated[Time | None, Wire("Earliest start of the next epoch (back-off).", name="resumeTime")] = None
     updated_at: Annotated[Time, Wire("When this status was written.", name="updateTime", summary=True)] = 0.0
     deadline: Annotated[WholeTime | None, Wire("When the total clock (timeout) runs out.")] = None

@@ -17,10 +17,20 @@ from muster.reconcilers.native.confirm import confirm_launch, confirm_loss
 from muster.reconcilers.native.create import create_pods
 from muster.reconcilers.native.delete import delete_pods
 from muster.reconcilers.native.refusals import refusal_of
+from muster.reconcilers.native.remove import delete_subject
 from muster.reconcilers.native.service import ensure_service
 from muster.reconcilers.native.stop import stop_pods
 from muster.reconcilers.result import Outcome
-from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
+from muster.state.actions import (
+    Action,
+    ConfirmLaunch,
+    ConfirmLoss,
+    CreatePods,
+    DeletePods,
+    DeleteSubject,
+    EnsureService,
+    StopPods,
+)
 from muster.state.plan import Member, Plan
 from muster.state.record import Record
 
@@ -38,8 +48,12 @@ class NativeEngine:
         self._creating: dict[str, Callable[[], None]] = {}
         """By uid of the experiment: stops its creates under way."""
 
-    async def carry_out(self, action: Action, plan: Plan, record: Record, written: int = 0) -> Outcome:
+    async def carry_out(
+        self, action: Action, plan: Plan, record: Record, written: int = 0, version: int = 0
+    ) -> Outcome:
         """Carry out one action. ``record`` is the one persisted; ``written`` its resourceVersion if that was just now.
+
+        ``version`` is the resourceVersion that the object had when it was decided on.
 
         What the API server refuses is in the outcome. Raises ``ApiError`` where only the next attempt can show it (the
         connection broke, another write came first); where a part was done, the error is in the outcome instead. Raises
@@ -47,7 +61,7 @@ class NativeEngine:
         requests are too.
         """
         try:
-            return await self._carry_out(action, plan, record, written)
+            return await self._carry_out(action, plan, record, written, version)
         except ApiError as error:
             if refusal := refusal_of(error, "list", "Pod", "", plan):  # every other request has its own
                 return Outcome(refusal=refusal)
@@ -68,7 +82,7 @@ class NativeEngine:
         if outcome.error is not None:
             raise outcome.error
 
-    async def _carry_out(self, action: Action, plan: Plan, record: Record, written: int) -> Outcome:
+    async def _carry_out(self, action: Action, plan: Plan, record: Record, written: int, version: int) -> Outcome:
         match action:
             case ConfirmLaunch() | CreatePods() if action.epoch != record.epoch:
                 raise MusterError(
@@ -98,6 +112,8 @@ class NativeEngine:
                 return await delete_pods(self._calls, action, plan)
             case StopPods():
                 return await stop_pods(self._calls, action, plan)
+            case DeleteSubject():
+                return await delete_subject(self._calls, plan, written or version)
             case _:
                 assert_never(action)
 

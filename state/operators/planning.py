@@ -65,6 +65,7 @@ def plan_of(experiment: Experiment) -> Plan:
         clocks=tuple(_clocks(spec)),
         restart_grace=None if stated else operator.restart_grace,
         longest_grace=max(LONGEST_GRACE, spec.clocks.terminating.after_seconds if spec.clocks.terminating else 0.0),
+        ttl=spec.ttl_seconds,
         suspend=spec.suspend,
         cancel=spec.cancel,
         deleting=experiment.deletion_timestamp is not None,

@@ -81,6 +81,8 @@ class EngineFacts:
     """Pods (by uid) that a live read did not find, with the monotonic second of the first; until they are gone."""
     service: bool = False
     """The headless Service exists."""
+    removed: bool = False
+    """The API server has accepted the deletion of the object of the plan; for good."""
     refusal: Refusal | None = None
     """What the API server refuses, once it counts."""
     refused: Refused | None = None

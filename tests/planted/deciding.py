@@ -14,7 +14,7 @@ from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context, Fail, Restart
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.policies import barrier, deadline, failure, gates
+from muster.state.policies import barrier, deadline, failure, gates, retention
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName
 from muster.state.summary.messages import cause_of
@@ -129,6 +129,27 @@ def gates_between_groups_ignored() -> Swaps:
     """A group does not wait for the groups that it depends on."""
     gate_open = gates.gate_open
     return [swap(gates, "gate_open", lambda context, gate: bool(gate.group) or gate_open(context, gate))]
+
+
+@bug(Hunt("clean", "ttl"), shown_by="before its ttl is over")
+def ttl_from_the_start() -> Swaps:
+    """The ttl of a finished experiment counts from its start."""
+    schedule = retention.schedule
+
+    def early(context: Context) -> Record:
+        record = schedule(context)
+        at = record.started_at
+        if record.delete_at is None or at is None:
+            return record
+        return replace(record, delete_at=at + (context.plan.ttl or 0.0))
+
+    return [swap(retention, "schedule", early)]
+
+
+@bug(Hunt("clean", "ttl-zero"), shown_by="are being stopped")
+def deleted_before_its_end() -> Swaps:
+    """An experiment that is cancelled is deleted at once, with the pods that it is still to stop."""
+    return [swap(retention, "_due", lambda context: context.record.delete_at)]
 
 
 @bug(Hunt("late-list", "unschedulable-restarts"))

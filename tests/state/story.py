@@ -6,7 +6,16 @@ from typing import Any
 
 import msgspec
 
-from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
+from muster.state.actions import (
+    Action,
+    ConfirmLaunch,
+    ConfirmLoss,
+    CreatePods,
+    DeletePods,
+    DeleteSubject,
+    EnsureService,
+    StopPods,
+)
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
 from muster.state.pod import Exit, Pod, PodPhase
@@ -101,6 +110,8 @@ class Story:
                 self.view.mark_stopping(pods)
                 for each in pods:
                     self.end(each.rank, 143, reason="Error")
+            case DeleteSubject():
+                self.view.engine.removed = True
             case DeletePods(pods, _, _):
                 for each in pods:
                     self.gone(each.rank, each.epoch)

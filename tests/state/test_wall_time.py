@@ -34,9 +34,9 @@ def test_a_step_moves_every_running_time(step: float) -> None:
     assert after.blocked == Blocked("Unschedulable", NOW - 5 + step)
 
 
-def test_a_step_moves_nothing_of_what_is_over_but_the_wait_for_its_pods() -> None:
-    ended = record(**TIMES | {"phase": Phase.SUCCEEDED, "finished_at": NOW})
-    assert wall_time.moved(ended, HOUR) == replace(ended, ending_at=NOW - 10 + HOUR)
+def test_a_step_moves_nothing_of_what_is_over_but_the_wait_for_its_pods_and_its_deletion() -> None:
+    ended = record(**TIMES | {"phase": Phase.SUCCEEDED, "finished_at": NOW, "delete_at": NOW + 90})
+    assert wall_time.moved(ended, HOUR) == replace(ended, ending_at=NOW - 10 + HOUR, delete_at=NOW + 90 + HOUR)
 
 
 def test_without_a_step_the_record_is_the_same_object() -> None:

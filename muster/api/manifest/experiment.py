@@ -1,8 +1,8 @@
 """The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec and Muster's own fields.
 
 Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy.backoff``, ``.maxDisruptions``,
-``clocks``, ``successPolicy`` and ``template``. An object read from the API server was checked by its schema, but the
-schema may be older or newer than this program: ``parse_experiment`` checks everything again.
+``clocks``, ``successPolicy``, ``ttlAfterFinished`` and ``template``. An object read from the API server was checked by
+its schema, but the schema may be older or newer than this program: ``parse_experiment`` checks everything again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -123,6 +123,11 @@ class ExperimentSpec(AIchorSpec):
     success_policy: SuccessPolicy | None = Field(
         None, description="Which jobs must succeed; absent: every job. When they have, the rest is stopped."
     )
+    ttl_after_finished: Wait | None = Field(
+        None,
+        description="How long the experiment stays after it has succeeded or failed; then Muster deletes it with its "
+        "pods and their logs. Absent: it stays.",
+    )
     template: Template = Field({}, description="Pod template of every member: see docs/pod-template.md.")
 
     @model_validator(mode="after")
@@ -140,6 +145,11 @@ class ExperimentSpec(AIchorSpec):
                 ],
             )
         return self
+
+    @property
+    def ttl_seconds(self) -> int | None:
+        """Seconds for which the finished experiment stays; None: until somebody deletes it."""
+        return None if self.ttl_after_finished is None else parse_duration(self.ttl_after_finished)
 
     def template_of(self, group: Group) -> dict[str, Any]:
         """The pod template of a group: the type's merged over the experiment's."""

@@ -27,7 +27,16 @@ _WORDS: Final[dict[str, str]] = {
     "boolean": "true or false",
     "object": "mapping",
 }
-_OWN: Final = ("suspend", "cancel", "startup", "restartPolicy", "clocks", "successPolicy", "template")
+_OWN: Final = (
+    "suspend",
+    "cancel",
+    "startup",
+    "restartPolicy",
+    "clocks",
+    "successPolicy",
+    "ttlAfterFinished",
+    "template",
+)
 
 _INTRODUCTION: Final = f"""\
 <!-- Made by `python -m muster.api.schema.reference` from the models in muster/api. Do not edit. -->

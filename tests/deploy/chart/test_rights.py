@@ -6,7 +6,7 @@ from deploy.helm.manifests import MUSTERD, READERS
 from tests.deploy.chart.rights import CLUSTER, grants
 
 RIGHTS = {
-    "experiments.muster.dev": "get list watch",
+    "experiments.muster.dev": "get list watch delete",
     "experiments/status.muster.dev": "update",
     "experiments/finalizers.muster.dev": "update",
     "pods": "get list watch create patch delete",

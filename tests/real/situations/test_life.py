@@ -4,6 +4,7 @@ import pytest
 
 from muster.api.names import LABEL_EPOCH
 from muster.kube.paths import core
+from muster.reconcilers.refs import experiment_path
 from tests.real.site import Site, eventually
 
 pytestmark = pytest.mark.timeout(400)
@@ -82,6 +83,19 @@ async def test_deletion_takes_everything_along(here: Site) -> None:
 
     await eventually(gone)
     here.row.says("pods and Service are gone, by their owner reference")
+
+
+async def test_a_finished_experiment_is_deleted_after_its_ttl(here: Site) -> None:
+    here.row.happens("an experiment of 3 members with ttlAfterFinished 5s succeeds")
+    await here.submit("run", "*: run 2, exit 0", members=3, ttlAfterFinished="5s")
+    await here.says("run", "^Succeeded AllMembersSucceeded")
+    path = experiment_path(here.namespace, "run")
+
+    async def gone() -> bool:
+        return await here.get(path) is None and not await here.pods("run")
+
+    await eventually(gone)
+    here.row.says("it is gone, with its pods and its Service")
 
 
 async def test_a_name_used_again_is_another_experiment(here: Site) -> None:

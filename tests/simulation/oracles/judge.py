@@ -19,6 +19,7 @@ from tests.simulation.oracles.isolation import Course, courses, unmoved
 from tests.simulation.oracles.objects import same_objects
 from tests.simulation.oracles.rest import at_rest, findable, nothing_kept, repeated
 from tests.simulation.oracles.result import Result, summarize
+from tests.simulation.oracles.retention import retained
 from tests.simulation.oracles.stories import told_once
 from tests.simulation.oracles.troubles import troubled
 from tests.simulation.plans.plan import Plan
@@ -55,6 +56,7 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     yield from backed_off(world)
     yield from troubled(world)
     yield from within_budget(world)
+    yield from retained(world)
     like = world.scenario.like
     alone = _alone(like, world.plan.size, world.plan.operator) if like else None
     yield from unmoved(world, clean.courses if clean else {}, alone)

@@ -2,7 +2,7 @@
 
 from tests.simulation.scenarios.incidents import Collected, Ends, Fails, Sidecar
 from tests.simulation.scenarios.operators import RESOURCES
-from tests.simulation.scenarios.scenario import End, Scenario
+from tests.simulation.scenarios.scenario import End, Scenario, UserAction
 
 STAGED = {
     "data": {"count": 2, "resources": RESOURCES},
@@ -49,6 +49,17 @@ SCENARIOS = (
         spec={"successPolicy": {"operator": "Any"}},
         incidents=(Ends(rank=2),),
         run=900.0,
+    ),
+    # The experiment is deleted half a minute after its end, and with it all that it owns.
+    Scenario("ttl", End(""), sizes=(4,), spec={"ttlAfterFinished": "30s"}, core=True),
+    # It is cancelled, and deleted as soon as its programs have ended.
+    Scenario(
+        "ttl-zero",
+        End(""),
+        sizes=(4,),
+        spec={"ttlAfterFinished": "0s"},
+        user_actions=(UserAction(15.0, {"cancel": True}),),
+        run=200.0,
     ),
     # An injected container runs on when main has exited with 0.
     Scenario("sidecar-runs-on", SUCCEEDED, sizes=(4,), incidents=(Sidecar(rank=-1), Sidecar(rank=0))),

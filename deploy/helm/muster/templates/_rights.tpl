@@ -1,8 +1,8 @@
 {{/* Every right that is granted here is used. */}}
 {{- define "muster.experimentRights" -}}
 - apiGroups: [muster.dev]
-  resources: [experiments]
-  verbs: [get, list, watch]
+  resources: [experiments] # delete: finished ones, where spec.ttlAfterFinished says so
+  verbs: [get, list, watch, delete]
 - apiGroups: [muster.dev]
   resources: [experiments/status]
   verbs: [update]
