@@ -16,15 +16,16 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError
+from muster.api.names import KIND
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.error_border import ErrorBorder
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.informers import Informers, Times, in_namespace
+from muster.daemon.informers import Informers, Times
 from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
-from muster.daemon.takeover import stand_by, take_over
+from muster.daemon.takeover import Source, list_latest, stand_by, take_over
 from muster.daemon.tasks import Tasks
 from muster.daemon.wall_clock import TICK, WallClock
 from muster.daemon.web.health import DaemonHealth
@@ -35,7 +36,7 @@ from muster.kube.leaderelection.elector import Elector
 from muster.kube.leaderelection.fence import FencedTransport
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import Terms
-from muster.kube.listwatch.listing import ObjectList, list_all
+from muster.kube.listwatch.listing import ObjectList
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
@@ -46,6 +47,7 @@ from muster.metrics.rights import RightsCollector
 from muster.metrics.watch import WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
 from muster.state.actions import ProbeTarget
+from muster.state.foreign.kinds import SUBJECTS
 from muster.state.plan import Plan
 from muster.state.policies import deadline
 from muster.state.record import Record
@@ -53,6 +55,7 @@ from muster.state.roll import RollAnswer
 from muster.state.rules import ClockName
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.foreign import decoder_of
 
 log = structlog.get_logger()
 
@@ -113,6 +116,7 @@ class Daemon:
             times=Times(monotonic, random, sleep),
             settings=ReflectorSettings(silence=settings.watch_silence),
             advanced=self._advanced,
+            foreign=[kind for kind in SUBJECTS.values() if kind.subject.plural in settings.foreign],
         )
         self.controller = Controller(
             transport=writing,
@@ -169,11 +173,13 @@ class Daemon:
         """Every experiment that has ended because its spec cannot be planned."""
         for entry in self.index:
             if entry.plan is None and entry.record is not None and not entry.unreadable:
-                yield Invalid(entry.seen.namespace, entry.seen.name, entry.record)
+                yield Invalid(entry.seen.namespace, entry.title, entry.record)
 
     def find(self, namespace: str, name: str) -> Subject | None:
-        """The experiment of that name, or None."""
-        entry = self.index.named(namespace, name)
+        """The experiment of that name, or the object of another kind (``jobset/train``); None where there is none."""
+        kind, _, own = name.rpartition("/")
+        known = {each.lower(): each for each in SUBJECTS}
+        entry = self.index.named(namespace, own, known.get(kind, kind) or KIND)
         if entry is None or entry.plan is None or entry.record is None:
             return None
         return Subject(entry.plan, entry.record, entry.view)
@@ -196,7 +202,9 @@ class Daemon:
 
     def watches(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         """One for each kind of object, by the name of its task."""
-        return {f"watch {name}": reflector.run() for name, reflector in self.informers.reflectors.items()}
+        follows: dict[str, Coroutine[Any, Any, None]] = {n: each.run() for n, each in self.informers.reflectors.items()}
+        follows |= {name: each.run() for name, each in self.informers.foreign.items()}
+        return {f"watch {name}": follow for name, follow in follows.items()}
 
     def others(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         """What measures this process and its clock."""
@@ -207,21 +215,13 @@ class Daemon:
         return self.queue.run(self._step, self._step_failed)
 
     async def latest(self) -> ObjectList[ExperimentRecord]:
-        """All Experiments as the API server has them now. Retries until it answers."""
-        path = in_namespace(self.settings.namespace, experiments.PATH)
-        while True:
-            try:
-                return await list_all(
-                    self._writing,
-                    path,
-                    {},
-                    experiments.DECODER,
-                    page_size=500,
-                    timeout=self.settings.renew_deadline,
-                )
-            except ApiError as error:
-                log.warning("experiments cannot be listed, retrying before the first decision", error=str(error))
-            await self._sleep(self.settings.retry_period)
+        """All Experiments, and the foreign objects of the kinds that are served, as the API server has them now.
+
+        Retries until it answers.
+        """
+        sources = [Source(experiments.PATH, experiments.DECODER)]
+        sources += [Source(w.subject.path, decoder_of(w.kind)) for w in self.informers.foreign.values() if w.served]
+        return await list_latest(self._writing, sources, self.settings, self._sleep)
 
     def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
         """Begin to lead, from the ``latest`` records."""

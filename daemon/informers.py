@@ -1,27 +1,35 @@
 """The informers: a reflector and a store for each watched kind, and the resourceVersions they have reached."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
 import structlog
 
+from muster.api.errors import ApiError
 from muster.api.names import KIND, SELECTOR, selector_of
 from muster.daemon.experiments.error_border import ErrorBorder
+from muster.daemon.foreign.watching import ForeignWatch, ends_with_its_kind
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
+from muster.state.foreign.foreign_kind import ForeignKind
 from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.view.view import View
 from muster.watchers import experiments, services
 from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.foreign import decoder_of
 from muster.watchers.pods import decode as pods
 from muster.watchers.services import ServiceRecord
 
 log = structlog.get_logger()
+
+Failed = Callable[[ApiError, float], None]
+"""Called with a failure of a watch and the seconds until it is opened again."""
 
 OURS = {"labelSelector": SELECTOR}
 
@@ -47,8 +55,12 @@ class Informers:
         times: Times,
         settings: ReflectorSettings,
         advanced: Callable[[], None],
+        foreign: Iterable[ForeignKind] = (),
     ) -> None:
-        """``advanced`` is called whenever a cache has advanced. An empty ``namespace`` means every namespace."""
+        """``advanced`` is called whenever a cache has advanced. An empty ``namespace`` means every namespace.
+
+        The kinds of ``foreign`` are watched from when the API server serves them.
+        """
         self._transport = transport
         self._border = border
         self._settings = settings
@@ -60,7 +72,9 @@ class Informers:
         self._pods = Store[Pod](border.pod_changed, self._reached, on_back=border.pods_went_back)
         self._services = Store[ServiceRecord](border.service_changed, self._reached)
 
-        def reflector(path: str, params: dict[str, str], decoder: Any, store: Any) -> Reflector[Any]:
+        def reflector(
+            path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
+        ) -> Reflector[Any]:
             return Reflector(
                 transport,
                 in_namespace(namespace, path),
@@ -71,6 +85,7 @@ class Informers:
                 random=times.random,
                 sleep=times.sleep,
                 report=_report,
+                failed=failed,
                 settings=settings,
             )
 
@@ -79,6 +94,29 @@ class Informers:
             "pods": reflector(pods.PATH, OURS, pods.DECODER, self._pods),
             "services": reflector(services.PATH, OURS, services.DECODER, self._services),
         }
+        """By resource; those of foreign kinds while their kind is served."""
+        self._foreign: dict[str, Store[ExperimentRecord]] = {}
+        """By resource."""
+        self.foreign: dict[str, ForeignWatch] = {}
+        """By resource, whether served or not."""
+        for kind in foreign:
+            subject, decoder = kind.subject, decoder_of(kind)
+            store = self._foreign[subject.plural] = Store[ExperimentRecord](
+                border.experiment_changed,
+                self._reached,
+                experiments.stripped,
+                partial(border.experiments_went_back, subject.kind),
+            )
+            followed = reflector(subject.path, {}, decoder, store, ends_with_its_kind)
+            self.foreign[subject.plural] = ForeignWatch(
+                transport,
+                kind,
+                followed,
+                begun=partial(self.reflectors.__setitem__, subject.plural, followed),
+                ended=partial(self._close, subject.plural),
+                random=times.random,
+                sleep=times.sleep,
+            )
 
     @property
     def synced(self) -> bool:
@@ -115,10 +153,13 @@ class Informers:
         if uid in self._border.damaged:
             self._border.repair(
                 uid,
-                self._experiments.get(uid) is not None,
+                any(store.get(uid) is not None for store in (self._experiments, *self._foreign.values())),
                 [pod for pod in self._pods if pod.owner == uid],
                 [service for service in self._services if service.owner == uid],
             )
+
+    def _close(self, resource: str) -> None:
+        del self.reflectors[resource]
 
     def _reached(self, _version: int) -> None:
         self._advanced()

@@ -15,11 +15,16 @@ from pydantic_settings import (
 
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
+from muster.state.subject import JAXJOB, JOBSET
 
 Seconds = Annotated[float, Field(gt=0)]
 
 _NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 """A DNS subdomain (RFC 1123), as names of Kubernetes objects are."""
+
+
+FOREIGN_KINDS = frozenset(each.plural for each in (JOBSET, JAXJOB))
+"""Resources of the foreign kinds that can be run."""
 
 
 class Settings(BaseSettings):
@@ -97,7 +102,25 @@ class Settings(BaseSettings):
     retry_period: Seconds = Field(
         2.0, description="seconds between two renewals, or two looks at the Lease; at most half of renew-deadline"
     )
+    foreign_kinds: str = Field(
+        "jobsets",
+        pattern=r"^[a-z]+(,[a-z]+)*$",
+        description="foreign kinds to run, separated by commas: jobsets (those with managedBy muster.dev/muster), "
+        "jaxjobs (all that name no other manager); each from when its CRD is served; or none",
+    )
     uvloop: bool = Field(True, description="use uvloop where it is installed")
+
+    @property
+    def foreign(self) -> frozenset[str]:
+        """The resources of the foreign kinds to run."""
+        return frozenset(self.foreign_kinds.split(",")) - {"none"}
+
+    @model_validator(mode="after")
+    def _known_kinds(self) -> Self:
+        if unknown := self.foreign - FOREIGN_KINDS:
+            known = ", ".join(sorted(FOREIGN_KINDS))
+            raise ValueError(f"foreign_kinds: {', '.join(sorted(unknown))} is not one of {known}")
+        return self
 
     @model_validator(mode="after")
     def _lease_times_leave_room(self) -> Self:

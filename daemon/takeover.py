@@ -25,11 +25,59 @@ uid; and where it is older than the record that the other leader wrote, the step
 ``freshness.pods_due`` and ``engine.service`` stay: the first is about the cache, the second is kept by a watch.
 """
 
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+import structlog
+
+from muster.api.errors import ApiError, NotFound
 from muster.daemon.experiments.error_border import ErrorBorder
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kube.listwatch.listing import ObjectList
+from muster.daemon.informers import in_namespace
+from muster.daemon.settings import Settings
+from muster.kube.listwatch.events import Decoder
+from muster.kube.listwatch.listing import ObjectList, list_all
+from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
+from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One kind's list: its path for all namespaces, and its decoder."""
+
+    path: str
+    decoder: Decoder[ExperimentRecord]
+
+
+async def list_latest(
+    transport: Transport, sources: Iterable[Source], settings: Settings, sleep: Callable[[float], Awaitable[object]]
+) -> ObjectList[ExperimentRecord]:
+    """All objects of these kinds as the API server has them now. Retries until it answers.
+
+    A kind that is not served any more has none.
+    """
+    found = ObjectList[ExperimentRecord]({}, 0, [])
+    for source in sources:
+        path = in_namespace(settings.namespace, source.path)
+        while True:
+            try:
+                listed = await list_all(
+                    transport, path, {}, source.decoder, page_size=500, timeout=settings.renew_deadline
+                )
+            except ApiError as error:
+                if isinstance(error, NotFound) and source.path != experiments.PATH:
+                    break
+                log.warning("cannot be listed, retrying before the first decision", path=path, error=str(error))
+                await sleep(settings.retry_period)
+            else:
+                found.objects.update(listed.objects)
+                found.problems.extend(listed.problems)
+                break
+    return found
 
 
 def take_over(

@@ -47,6 +47,7 @@ REFUSALS_BY_NAME = (
     "NamespaceGone",
     "CredentialsRejected",
     "NameTaken",
+    "OtherController",
     "ApiServerBusy",
     "ApiServerSilent",
     "ApiServerErrors",

@@ -151,7 +151,7 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     if facts is None:
         raise ValueError("unreadable")
     plan, record, ready, roll, probe = facts
-    text = _Text(plan.namespace, plan.name)
+    text = _Text(plan.namespace, plan.title)
     text.add_one(rows.INFO, "", f',operator="{quoted(plan.operator)}"', 1.0)
     text.add_set(rows.PHASE, _PHASES[record.phase], len(_PHASES))
     if record.phase is not Phase.SUSPENDED:

@@ -29,7 +29,7 @@ from muster.state.rules import (
     SuccessRule,
     clock_named,
 )
-from muster.state.subject import EXPERIMENT, Names, Subject
+from muster.state.subject import EXPERIMENT, Names, Subject, title
 
 MAX_EPOCH: Final = 10**8
 """No gang was ever restarted so often, and the labels of its pods have nine digits for it."""
@@ -225,8 +225,15 @@ class Plan:
     names: Names = Names.MUSTER
     subdomain: str = ""
     """Name of the headless Service; empty: that of the object."""
+    keep_ended: bool = True
+    """Pods that have ended stay, for their logs, when the experiment is over; else they are all deleted then."""
     rivals: str = ""
     """Label selector by which pods that another controller makes for this object are found; empty: none can be."""
+
+    @property
+    def title(self) -> str:
+        """The name for people, on the page and in metrics; objects of two kinds may have one name."""
+        return title(self.subject.kind, self.name)
 
     @property
     def domain(self) -> str:

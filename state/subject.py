@@ -20,6 +20,11 @@ class Subject:
         return f"/apis/{self.api_version}/{self.plural}"
 
 
+def title(kind: str, name: str) -> str:
+    """The name of an object for people: ``train`` of an Experiment, ``jobset/train`` of another kind."""
+    return name if kind == KIND else f"{kind.lower()}/{name}"
+
+
 EXPERIMENT = Subject()
 JOBSET = Subject("jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets")
 JAXJOB = Subject("kubeflow.org/v1", "JAXJob", "jaxjobs")

@@ -7,7 +7,7 @@ object may hold up to its 1.5 MB are not kept, nor are spec and status once they
 
 import msgspec
 
-from muster.api.names import API_VERSION, PLURAL
+from muster.api.names import API_VERSION, KIND, PLURAL
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection, version_of
 
@@ -19,7 +19,7 @@ CASCADES = ("orphan", "foregroundDeletion")
 
 
 class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
-    """One Experiment."""
+    """One Experiment, or one object of another kind that Muster can run."""
 
     uid: str
     namespace: str
@@ -34,9 +34,17 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     """JSON, ``null`` without a status; empty in a record that is ``stripped``."""
     finalizers: tuple[str, ...] = ()
     """Those of the API server that say what becomes of its pods (``CASCADES``)."""
+    kind: str = KIND
+    """That of a foreign object, whose plan may depend on its ``labels`` and ``annotations`` too (JSON)."""
+    labels: bytes = b""
+    annotations: bytes = b""
+    ours: bool = True
+    """Muster is to run it. A foreign object that is not ours is kept without its spec and status."""
 
 
-class _Metadata(msgspec.Struct, gc=False):
+class Metadata(msgspec.Struct, gc=False):
+    """The part of the metadata that is read."""
+
     uid: str
     name: str
     resourceVersion: str  # noqa: N815 - the wire's names
@@ -46,13 +54,15 @@ class _Metadata(msgspec.Struct, gc=False):
     finalizers: list[str] | None = None
 
 
-class _Document(msgspec.Struct, gc=False):
-    metadata: _Metadata
+class Document(msgspec.Struct, gc=False):
+    """An object as it is on the wire."""
+
+    metadata: Metadata
     spec: msgspec.Raw = msgspec.Raw(b"null")
     status: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def flatten(document: _Document) -> ExperimentRecord:
+def flatten(document: Document) -> ExperimentRecord:
     """The record of an Experiment. Raises ValueError if its metadata cannot be read."""
     metadata = document.metadata
     if not metadata.uid or not metadata.name:
@@ -71,8 +81,8 @@ def flatten(document: _Document) -> ExperimentRecord:
 
 
 def stripped(record: ExperimentRecord) -> ExperimentRecord:
-    """The record without spec and status."""
-    return msgspec.structs.replace(record, spec=b"", status=b"")
+    """The record without spec, status, labels and annotations."""
+    return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"")
 
 
-DECODER: Projection[_Document, ExperimentRecord] = Projection("Experiment", _Document, flatten)
+DECODER: Projection[Document, ExperimentRecord] = Projection("Experiment", Document, flatten)

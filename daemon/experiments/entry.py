@@ -1,10 +1,14 @@
 """An entry of the index: what the daemon knows of one experiment."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from muster.api.names import KIND
 from muster.daemon.experiments.freshness import Freshness
 from muster.state.plan import Plan
 from muster.state.record import Record, StoryLine
+from muster.state.subject import title
 from muster.state.view.membership import Membership
 from muster.state.view.view import View
 from muster.watchers.experiments import ExperimentRecord
@@ -37,6 +41,8 @@ class Entry:
     freshness: Freshness = field(default_factory=Freshness)
     unanswered: list[Unanswered] = field(default_factory=list)
     """Our status writes since ``freshness.version`` whose outcome is unknown."""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """Of a foreign object: its own status as it is persisted, without the record."""
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""
 
@@ -44,6 +50,16 @@ class Entry:
         """The wall clock was set."""
         self.step += seconds
         self.view.clock_stepped(seconds)
+
+    @property
+    def foreign(self) -> bool:
+        """It is of another kind than Experiment."""
+        return self.seen.kind != KIND
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return title(self.seen.kind, self.seen.name)
 
     @property
     def view(self) -> View:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
+from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.pod import Pod
@@ -62,9 +63,9 @@ class ErrorBorder:
         except Exception as error:  # noqa: BLE001
             self._damage("watch", error, old, new)
 
-    def experiments_went_back(self) -> None:
+    def experiments_went_back(self, kind: str = KIND) -> None:
         """See ``ExperimentIndex``; no object is read for it."""
-        self._index.experiments_went_back()
+        self._index.experiments_went_back(kind)
 
     def pods_went_back(self) -> None:
         """See ``ExperimentIndex``; no object is read for it."""

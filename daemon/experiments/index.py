@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import structlog
+from msgspec.structs import replace
 
+from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.reading import Reading, read
+from muster.daemon.foreign.reading import read_foreign
 from muster.state.pod import Pod
 from muster.state.record import Record
 from muster.state.view.membership import Membership
@@ -45,8 +48,9 @@ class ExperimentIndex:
 
     def experiment_changed(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
         """An experiment came, changed or went."""
+        new = new if new is not None and new.ours else None
         if new is None:
-            if old is not None:
+            if old is not None and old.ours:
                 self._forget(old)
             return
         if old is not None and old.namespace != new.namespace:
@@ -58,7 +62,7 @@ class ExperimentIndex:
             entry = self.entries[new.uid] = Entry(seen=new, members=members)
         entry.seen = stripped(new)
         if new.resource_version != entry.freshness.version or entry.plan is None:
-            self._take(entry, read(new, entry.plan))
+            self._take(entry, (read_foreign if entry.foreign else read)(new, entry.plan))
         self.wanted(new.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
@@ -106,14 +110,14 @@ class ExperimentIndex:
         for pod in pods:
             self._pod(pod, None, pod)
 
-    def experiments_went_back(self) -> None:
-        """The list of Experiments that follows is older than the cache: a backup of etcd was restored.
+    def experiments_went_back(self, kind: str = KIND) -> None:
+        """The list of that kind that follows is older than the cache: a backup of etcd was restored.
 
         resourceVersions start again from an earlier number, and may be given again to other states. So nothing may be
         compared with one from before: what the list says replaces what is known here, our own last writes too.
         """
-        log.warning("resourceVersions went back, as after the restoration of a backup", kind="Experiment")
-        for entry in self:
+        log.warning("resourceVersions went back, as after the restoration of a backup", kind=kind)
+        for entry in (each for each in self if each.seen.kind == kind):
             entry.plan = None
             entry.freshness.version = entry.freshness.foreign_version = 0
             entry.unanswered.clear()
@@ -142,9 +146,10 @@ class ExperimentIndex:
         """The entry of that experiment, if it still exists."""
         return self.entries.get(uid)
 
-    def named(self, namespace: str, name: str) -> Entry | None:
-        """The entry of the experiment of that name."""
-        return next((e for e in self if (e.seen.namespace, e.seen.name) == (namespace, name)), None)
+    def named(self, namespace: str, name: str, kind: str = KIND) -> Entry | None:
+        """The entry of the object of that kind and name."""
+        wanted = (namespace, name, kind)
+        return next((e for e in self if (e.seen.namespace, e.seen.name, e.seen.kind) == wanted), None)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries.values())
@@ -163,7 +168,8 @@ class ExperimentIndex:
         if entry.seen.resource_version > entry.freshness.version:
             if _written(entry.record, reading.record):
                 entry.freshness.foreign_version = entry.seen.resource_version
-            entry.record, entry.freshness.version = reading.record, entry.seen.resource_version
+            entry.record, entry.freshness.version = _with_story(entry, reading.record), entry.seen.resource_version
+            entry.own = reading.own
 
     def _pod(self, pod: Pod, old: Pod | None, new: Pod | None) -> None:
         """Replace the record of a pod; ``pod`` is one of its records, with the owner that is meant."""
@@ -215,6 +221,13 @@ class ExperimentIndex:
         self.gone(gone.uid)
         self.entries.pop(gone.uid, None)
         self._drop((gone.namespace, gone.uid))
+
+
+def _with_story(entry: Entry, record: Record | None) -> Record | None:
+    """The record that was read. A foreign object keeps no story: the lines are those that are known here."""
+    if not entry.foreign or record is None or entry.record is None:
+        return record
+    return replace(record, story=entry.record.story)
 
 
 def _names(service: ServiceRecord) -> tuple[str, str, str]:

@@ -4,7 +4,8 @@ An object may hold anything that its schema allows, so what is wrong with it is 
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from muster.api.errors import MusterError
@@ -26,6 +27,8 @@ class Reading:
     problem: str = ""
     unreadable: bool = False
     """The status, rather than the spec, is the problem: nothing may be decided."""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """Of a foreign object: its own status, without the record."""
 
 
 def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:

@@ -16,6 +16,7 @@ from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.foreign.own_status import with_own_status
 from muster.daemon.prober_pool import ProberPool
 from muster.daemon.steps.outcomes import Outcomes
 from muster.daemon.steps.status_writer import StatusWriter
@@ -167,7 +168,7 @@ class Controller:
     def failed(self, uid: str, error: Exception) -> float | None:
         """Log a step that was not finished. The seconds to wait before it is tried again, if the error says."""
         entry = self._index.get(uid)
-        which = {"namespace": entry.seen.namespace, "experiment": entry.seen.name} if entry else {"uid": uid}
+        which = {"namespace": entry.seen.namespace, "experiment": entry.title} if entry else {"uid": uid}
         match error:
             case Conflict():
                 log.info("conflict, retrying", **which, error=str(error))
@@ -183,7 +184,7 @@ class Controller:
         except ApiError as error:
             if self._monotonic() < until and (error.status in (0, 429) or error.status >= 500):
                 raise
-            which = {"namespace": plan.namespace, "experiment": plan.name}
+            which = {"namespace": plan.namespace, "experiment": plan.title}
             log.warning("pods of a deleted experiment left to the garbage collector", **which, error=str(error))
         self._gone.pop(plan.uid, None)
 
@@ -203,6 +204,8 @@ class Controller:
             entry.view.remember(plan, entry.record, now)
             entry.view.mark_created(entry.record.epoch, (), plan.together)
         decision = decide(plan, entry.record, entry.view, now, step=entry.step)
+        if entry.foreign:
+            decision = with_own_status(entry, plan, decision, now)
         self._instruments.decision(self._monotonic() - started)
         return decision
 
@@ -280,7 +283,7 @@ class Controller:
         if entry.freshness.version != version:
             return
         if entry.unreadable or entry.record is not None:
-            log.warning("experiment cannot be read", experiment=seen.name, problem=entry.problem)
+            log.warning("experiment cannot be read", experiment=entry.title, problem=entry.problem)
             return
         record = refuse(seen.generation, entry.problem, self._clock())
         await self._writer.write(entry, record, record.story)

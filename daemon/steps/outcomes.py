@@ -32,7 +32,7 @@ class Outcomes:
         engine.refuse(refusal, action, began, now)
         self._instruments.refused(refusal.reason)
         if before is None or engine.refusal is None or before.reason != engine.refusal.reason:
-            which = {"namespace": entry.seen.namespace, "experiment": entry.seen.name}
+            which = {"namespace": entry.seen.namespace, "experiment": entry.title}
             log.warning("request refused", **which, reason=refusal.reason, problem=refusal.message)
         if engine.refusal != before:
             self._queue.add(entry.seen.uid)

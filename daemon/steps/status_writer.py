@@ -4,19 +4,25 @@ A write whose answer was lost may have been applied. Its Events wait until the w
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import structlog
+from msgspec.structs import replace
 
 from muster.api.errors import ApiError, Conflict, NotFound
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry, Unanswered
+from muster.daemon.foreign.own_status import own_status
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.status import write_status
+from muster.state.foreign.kinds import SUBJECTS
+from muster.state.foreign.record_condition import with_record
 from muster.state.record import Record, StoryLine
 from muster.state.status import to_status
+from muster.state.subject import EXPERIMENT
 from muster.state.wall_time import moved
 
 log = structlog.get_logger()
@@ -43,9 +49,11 @@ class StatusWriter:
         """
         attempt = Unanswered(entry.freshness.version, entry.record, record, story, moved)
         ref = ref_of(entry)
+        own = own_status(entry, record) if entry.foreign else {}
+        status = with_record(own, record) if entry.foreign else to_status(record)
         try:
             async with self._share.of(ref.namespace, ref.uid):
-                version = await write_status(self._transport, ref, to_status(record), attempt.version)
+                version = await write_status(self._transport, ref, status, attempt.version)
         except NotFound:
             raise
         except ApiError as error:
@@ -55,7 +63,7 @@ class StatusWriter:
                 entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
             raise
         if version > entry.freshness.version:  # else the watch has already brought this write, and what followed it
-            entry.record, entry.freshness.version = record, version
+            entry.record, entry.own, entry.freshness.version = record, own, version
         elif entry.freshness.foreign_version == version:
             entry.freshness.foreign_version = 0
         entry.unanswered.clear()  # based on the same version as this one, so they were not carried out
@@ -65,7 +73,8 @@ class StatusWriter:
         """A status write whose answer was lost was applied if the status now reads as that write would have made it."""
         if not entry.unanswered or entry.record is None:
             return
-        done = next((each for each in entry.unanswered if to_status(each.after) == to_status(entry.record)), None)
+        read = _status(entry, entry.record)
+        done = next((each for each in entry.unanswered if _status(entry, each.after) == read), None)
         if done is not None:
             self._record_story(entry, done)
             entry.freshness.foreign_version = 0
@@ -75,21 +84,27 @@ class StatusWriter:
         entry.step -= written.moved
         before = None if written.before is None else moved(written.before, written.moved)
         self._instruments.transition(entry.plan, before, written.after)
-        _log_story(ref_of(entry), written.after, written.story)
+        _log_story(entry, written.after, written.story)
         self._recorder.record(ref_of(entry), written.story)
 
 
 def ref_of(entry: Entry) -> ExperimentRef:
-    """The name of the Experiment in requests, Events and logs."""
-    return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid)
+    """The identity of the object in requests, Events and logs."""
+    subject = SUBJECTS[entry.seen.kind].subject if entry.foreign else EXPERIMENT
+    return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid, subject)
 
 
-def _log_story(ref: ExperimentRef, record: Record, lines: Sequence[StoryLine]) -> None:
+def _status(entry: Entry, record: Record) -> dict[str, Any]:
+    """What of a record is persisted: of a foreign object all but the story."""
+    return to_status(replace(record, story=()) if entry.foreign else record)
+
+
+def _log_story(entry: Entry, record: Record, lines: Sequence[StoryLine]) -> None:
     for line in lines:
         log.info(
             line.message,
-            experiment=ref.name,
-            namespace=ref.namespace,
+            experiment=entry.title,
+            namespace=entry.seen.namespace,
             phase=record.phase.value,
             epoch=line.epoch,
             reason=line.reason,

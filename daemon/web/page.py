@@ -170,7 +170,7 @@ def _links(here: str, json: str, refresh: bool) -> Html:
 
 
 def _address(one: Summary) -> str:
-    return f"/experiments/{quote(one.namespace, safe='')}/{quote(one.name, safe='')}"
+    return f"/experiments/{quote(one.namespace, safe='')}/{quote(one.name)}"
 
 
 def _page(title: str, refresh: bool, *parts: Html) -> str:

@@ -66,7 +66,7 @@ def listing(
     for subject in subjects:
         phases[subject.record.phase.value] += 1
         rank = _urgency(subject.record) if urgent_first else 0
-        key = (rank, subject.plan.namespace, subject.plan.name)
+        key = (rank, subject.plan.namespace, subject.plan.title)
         if key[1:] > start:
             later.append((key, subject))
     shown = nsmallest(limit, later, key=itemgetter(0))
@@ -83,7 +83,9 @@ def _shown(subject: Subject, clocks: ClocksOf, now: float) -> Summary | None:
     try:
         return summary(subject, clocks(subject.plan, subject.record), now)
     except Exception:
-        log.exception("experiment left out of the page", namespace=subject.plan.namespace, experiment=subject.plan.name)
+        log.exception(
+            "experiment left out of the page", namespace=subject.plan.namespace, experiment=subject.plan.title
+        )
         return None
 
 
@@ -135,7 +137,7 @@ def _row(subject: Subject, clocks: Clocks, now: float) -> dict[str, Any]:
     roll = None if record.finished or record.phase is Phase.SUSPENDED else arrivals(plan, record, view)
     return {
         "namespace": _word(plan.namespace),
-        "name": _word(plan.name),
+        "name": _word(plan.title),
         "operator": _word(plan.operator),
         "phase": record.phase.value,
         "since": stamp(record.phase_at),

@@ -13,7 +13,8 @@ pod the kubelet's probes do not come here but to a listener of their own (``heal
                                         (watches, rights, the Lease); says whether this daemon leads
 ``/``                                   the page
 ``/experiments.json``                   a listing; ``?limit=`` (1 to 1000) and ``?after=namespace/name``
-``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document
+``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document; ``jobset/<name>`` for
+                                        an object of another kind
 ======================================  =====================================================================
 """
 
@@ -137,7 +138,8 @@ class HttpServer(Listener):
                 return await self._metrics(request)
             case ["experiments.json"]:
                 return await self._list(reader, request)
-            case ["experiments", namespace, name]:
+            case ["experiments", namespace, *parts] if 1 <= len(parts) <= 2:  # kind and name, where the kind is foreign
+                name = "/".join(parts)
                 await reader.check_experiment(namespace, name.removesuffix(".json"))
                 return self._one(namespace, name, _refresh(request))
             case _:

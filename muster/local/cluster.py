@@ -1,6 +1,7 @@
 """A Kubernetes cluster in one process.
 
-It consists of the API server, a node agent that runs pods as local processes, and the CRD of Experiment. Clients reach
+It consists of the API server, a node agent that runs pods as local processes, and the CRDs of Experiment and
+of the foreign kinds that Muster runs. Clients reach
 the API server over TLS and with a token: client-go sends no token without TLS, and a cluster that runs commands must
 not be open to other users of the machine. The node agent, in the same process, is such a client.
 
@@ -22,6 +23,7 @@ from muster.api.schema.crd import custom_resource_definition
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.certificate import make_certificate
+from muster.local.foreign_crds import foreign_crds
 from muster.local.home import Announcement, Home
 from muster.local.kubeconfig import write_kubeconfig
 from muster.local.node import AgentError, Isolation, NodeAgent
@@ -72,9 +74,9 @@ class Cluster:
         api = ApiServer(None if self._memory_only else self._home.database, token=token)
         self._parts.push_async_callback(api.stop)
         url = await self._start_api(api, token)
-        crd = custom_resource_definition()
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
-        api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
+        for crd in (custom_resource_definition(), *foreign_crds()):
+            api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
         isolation = await self._start_node(api)
         announcement = Announcement(
             pid=os.getpid(),

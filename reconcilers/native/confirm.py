@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from muster.api.errors import NotFound
-from muster.api.names import LABEL_EPOCH, LABEL_RANK, selector_of
+from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID, selector_of
 from muster.api.values.printable import small_number
 from muster.api.values.rank_ranges import from_ranges
 from muster.kube.metadata import Metadata, read
@@ -32,6 +32,7 @@ from muster.state.plan import Plan
 from muster.state.pod import PodPhase
 from muster.state.record import Record
 from muster.state.subject import EXPERIMENT
+from muster.state.view.engine_facts import Refusal
 
 NAMED = 8
 """How many of the pods that prevent a launch are named."""
@@ -80,6 +81,8 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
     owner = written or await _owner(calls, action, plan)
     if not owner:
         return Outcome(confirmed=False)
+    if plan.rivals and (rival := await _rival(calls, plan)):
+        return Outcome(confirmed=False, refusal=_other_controller(plan, rival))
     version, present = 0, done(plan, record)
     blocking: list[str] = []
     async for page in pages(calls, plan):
@@ -105,6 +108,28 @@ async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
     what = f"GET {path}"
     owner = read(answer, _Experiment, what) if plan.subject == EXPERIMENT else read(answer, _Foreign, what)
     return owner.metadata.version if owner.wants(plan, action.epoch) else 0
+
+
+async def _rival(calls: Calls, plan: Plan) -> str:
+    """The name of a pod that another controller has made for the plan's object; empty if there is none."""
+    path = core(plan.namespace, "pods")
+    page = read(await calls.do("GET", path, params={"labelSelector": plan.rivals}), _Pods, f"GET {path}")
+    for pod in page.items or ():
+        owner = pod.metadata.controller
+        if owner is not None and owner.uid == plan.uid and LABEL_UID not in (pod.metadata.labels or {}):
+            return pod.metadata.name
+    return ""
+
+
+def _other_controller(plan: Plan, rival: str) -> Refusal:
+    subject = plan.subject
+    return Refusal(
+        "OtherController",
+        f"Pod {plan.namespace}/{rival} of this {subject.kind} was made by another controller, so Muster makes none "
+        f"beside it. Only one of them may run {subject.kind} objects: take {subject.plural} out of musterd's setting "
+        f"foreign-kinds, or start the other controller without that kind and delete its pods.",
+        final=False,
+    )
 
 
 async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Record) -> Outcome:

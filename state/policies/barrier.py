@@ -55,6 +55,9 @@ def end(context: Context) -> list[StopPods | DeletePods]:
     At the end of an experiment a program of its last epoch is stopped and its pod kept, for the log of a rank that
     hung says why. Deleted are pods without a program, pods that do not stop in time, and all pods of a suspension.
     """
+    if context.record.finished and not context.plan.keep_ended:
+        everything = (pod for tally in context.view.epochs.values() for pod in tally.members.values())
+        return [*_delete(context, tuple(pod for pod in everything if not pod.terminating), None, "the plan keeps none")]
     alive = tuple(pod for tally in context.view.epochs.values() for pod in tally.alive.values() if not pod.terminating)
     stopped = tuple(pod for pod in alive if _stoppable(context, pod))
     asked = tuple(pod for pod in stopped if pod.uid not in context.view.engine.stopping)

@@ -91,7 +91,7 @@ class FakeApi:
         metadata["name"] = path.rsplit("/", 1)[1]
         metadata["uid"] = old["metadata"]["uid"] if old else metadata.get("uid") or self._uid()
         metadata.setdefault("creationTimestamp", self.now())
-        if path.split("/")[-2] == "experiments":
+        if path.split("/")[-2] in ("experiments", "jobsets", "jaxjobs"):
             before = old["metadata"].get("generation", 1) if old else 0
             metadata["generation"] = before + (old is None or old.get("spec") != obj.get("spec"))
         kept = self._keep("MODIFIED" if old else "ADDED", path, {**obj, "metadata": metadata})

@@ -23,6 +23,8 @@ KINDS = {
     "events": "Event",
     "experiments": "Experiment",
     "leases": "Lease",
+    "jobsets": "JobSet",
+    "jaxjobs": "JAXJob",
 }
 
 

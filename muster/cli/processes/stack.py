@@ -23,6 +23,8 @@ from muster.local.home import Announcement, DaemonNote, Home, Occupied
 START_SECONDS = 60.0
 ASK_AGAIN = 0.1
 HOST = "127.0.0.1"
+FOREIGN = ("--foreign-kinds", "jobsets,jaxjobs")
+"""On a local cluster no other controller is there to run them."""
 
 
 class Stack:
@@ -100,7 +102,7 @@ class Stack:
         began = time.monotonic()
         port = free_port()
         self.daemon_url = f"http://{HOST}:{port}"
-        options = ("--kubeconfig", self.cluster.kubeconfig, "--http-host", HOST, "--http-port", str(port))
+        options = ("--kubeconfig", self.cluster.kubeconfig, "--http-host", HOST, "--http-port", str(port), *FOREIGN)
         daemon = await Child.start("daemon", module("muster.daemon.main", *options), self.home.daemon_log)
         self._children.append(daemon)
         await self._until_ready(daemon)

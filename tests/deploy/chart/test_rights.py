@@ -1,14 +1,19 @@
 """What the default installation lets musterd do: these rights and no others. `make real` shows that each is used."""
 
+import pytest
 import yaml
 
 from deploy.helm.manifests import MUSTERD, READERS
+from tests.deploy.chart.conftest import Rendered
 from tests.deploy.chart.rights import CLUSTER, grants
 
 RIGHTS = {
     "experiments.muster.dev": "get list watch delete",
     "experiments/status.muster.dev": "update",
     "experiments/finalizers.muster.dev": "update",
+    "jobsets.jobset.x-k8s.io": "get list watch",
+    "jobsets/status.jobset.x-k8s.io": "update",
+    "jobsets/finalizers.jobset.x-k8s.io": "update",
     "pods": "get list watch create patch delete",
     "services": "get list watch create",
     "events": "create",
@@ -46,3 +51,18 @@ def test_people_may_not_write_the_status() -> None:
     roles = [each for each in yaml.safe_load_all(READERS.read_text(encoding="utf-8")) if each]
     named = {resource for each in roles for rule in each["rules"] for resource in rule.get("resources", ())}
     assert named == {"experiments"}
+
+
+@pytest.mark.parametrize(("kinds", "expected"), [
+    ("none", set()),
+    ("jobsets", {("jobset.x-k8s.io", "jobsets")}),
+    ("jobsets,jaxjobs", {("jobset.x-k8s.io", "jobsets"), ("kubeflow.org", "jaxjobs")}),
+])  # fmt: skip
+def test_rights_for_a_foreign_kind_are_there_only_where_it_is_run(
+    rendered: Rendered, kinds: str, expected: set[tuple[str, str]]
+) -> None:
+    objects = rendered("--set-json", f'settings={{"foreignKinds": "{kinds}"}}')
+    foreign = [(group, resource, verb) for _, (group, resource, verb), _ in grants(objects, "musterd")
+               if group in ("jobset.x-k8s.io", "kubeflow.org")]  # fmt: skip
+    assert {(group, resource.partition("/")[0]) for group, resource, _ in foreign} == expected
+    assert len(foreign) == 5 * len(expected)

@@ -33,6 +33,7 @@ OTHER: dict[str, Any] = {
     "lease_duration": 60,
     "renew_deadline": 12,
     "retry_period": 0.5,
+    "foreign_kinds": "jaxjobs,jobsets",
     "uvloop": False,
 }
 """A value of each setting that is neither its default nor the chart's."""

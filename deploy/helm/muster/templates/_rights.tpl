@@ -9,6 +9,20 @@
 - apiGroups: [muster.dev]
   resources: [experiments/finalizers] # blockOwnerDeletion on pods, where OwnerReferencesPermissionEnforcement is on
   verbs: [update]
+{{- $groups := dict "jobsets" "jobset.x-k8s.io" "jaxjobs" "kubeflow.org" }}
+{{- range $kind := splitList "," (include "muster.foreignKinds" .) }}
+{{- if ne $kind "none" }}
+- apiGroups: [{{ get $groups $kind }}]
+  resources: [{{ $kind }}]
+  verbs: [get, list, watch]
+- apiGroups: [{{ get $groups $kind }}]
+  resources: [{{ $kind }}/status]
+  verbs: [update]
+- apiGroups: [{{ get $groups $kind }}]
+  resources: [{{ $kind }}/finalizers]
+  verbs: [update]
+{{- end }}
+{{- end }}
 - apiGroups: [""]
   resources: [pods] # patch: stops pods whose logs are kept (activeDeadlineSeconds)
   verbs: [get, list, watch, create, patch, delete]
@@ -18,6 +32,11 @@
 - apiGroups: [""]
   resources: [events]
   verbs: [create]
+{{- end }}
+
+{{/* The foreign kinds that musterd runs, separated by commas: settings.foreignKinds, or musterd's default. */}}
+{{- define "muster.foreignKinds" -}}
+{{- if kindIs "invalid" .Values.settings.foreignKinds -}}jobsets{{- else -}}{{ .Values.settings.foreignKinds }}{{- end -}}
 {{- end }}
 
 {{- define "muster.reviewRights" -}}

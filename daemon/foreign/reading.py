@@ -1,0 +1,38 @@
+"""Reads a foreign object: its plan, the record in its condition, and its own status as it is persisted."""
+
+import json
+from typing import Any
+
+from muster.api.errors import MusterError
+from muster.api.manifest.yaml_reader import MAX_BYTES
+from muster.daemon.experiments.reading import Reading
+from muster.state.foreign.kinds import SUBJECTS
+from muster.state.foreign.record_condition import from_object, without_record
+from muster.state.plan import Plan
+from muster.state.record import Record
+from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.foreign import object_of
+
+
+def read_foreign(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
+    """Read a foreign object. Never raises ``MusterError``: what is wrong with one object stays with it."""
+    kind = SUBJECTS[seen.kind]
+    try:
+        status = json.loads(seen.status)
+        record: Record | None = from_object(status)
+    except (ValueError, RecursionError) as error:
+        return Reading(None, None, f"the status is not readable: {error}", unreadable=True)
+    except MusterError as error:
+        return Reading(None, None, str(error), unreadable=True)
+    own: dict[str, Any] = without_record(status)
+    if known is not None and (known.generation, known.deleting) == (seen.generation, seen.deleting):
+        return Reading(known, record, own=own)
+    if len(seen.spec) > MAX_BYTES:
+        problem = f"spec: it is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
+        return Reading(None, record, problem, own=own)
+    try:
+        return Reading(kind.plan_of(object_of(seen, kind)), record, own=own)
+    except MusterError as error:
+        return Reading(None, record, str(error), own=own)
+    except (ValueError, RecursionError) as error:
+        return Reading(None, record, f"spec: not readable: {error}", own=own)

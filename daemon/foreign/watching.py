@@ -1,0 +1,94 @@
+"""The watch of a foreign kind, which begins when the API server serves the kind.
+
+A CRD may be installed long after the daemon was started. Until its kind is served, discovery is asked again with a
+growing delay. When it is not served any more, the watch ends and the daemon waits again.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any
+
+import structlog
+
+from muster.api.errors import ApiError, NotFound
+from muster.kube.backoff import Backoff
+from muster.kube.listwatch.reflector import Reflector
+from muster.kube.transport import Transport
+from muster.state.foreign.foreign_kind import ForeignKind
+
+log = structlog.get_logger()
+
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 60.0
+"""Seconds between two looks at discovery: a new CRD is found within a minute."""
+
+
+class NotServed(Exception):
+    """The API server does not serve the kind."""
+
+
+def ends_with_its_kind(error: ApiError, _wait: float) -> None:
+    """Ends the run of a reflector whose kind is not served: its ``failed`` callback."""
+    if isinstance(error, NotFound):
+        raise NotServed
+
+
+class ForeignWatch:
+    """Follows one foreign kind for ever.
+
+    ``begun`` is called when the kind is served, ``ended`` when it is not any more.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        kind: ForeignKind,
+        reflector: Reflector[Any],
+        *,
+        begun: Callable[[], None],
+        ended: Callable[[], None],
+        random: Random,
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> None:
+        self.kind = kind
+        self.subject = kind.subject
+        self.served = False
+        self._transport = transport
+        self._reflector = reflector
+        self._begun = begun
+        self._ended = ended
+        self._sleep = sleep
+        self._backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, random)
+
+    async def run(self) -> None:
+        """Wait for the kind, watch it, and wait again when it is gone."""
+        while True:
+            await self._until_served()
+            log.info("kind is served, watching it", kind=self.subject.kind)
+            self.served = True
+            self._begun()
+            try:
+                await self._reflector.run()
+            except NotServed:
+                log.warning("kind is not served any more", kind=self.subject.kind)
+            finally:
+                self.served = False
+                self._ended()
+
+    async def _until_served(self) -> None:
+        self._backoff.reset()
+        while not await self._served():
+            await self._sleep(self._backoff.delay())
+
+    async def _served(self) -> bool:
+        """Whether discovery lists the kind. An API server that cannot be asked is asked again."""
+        try:
+            answer = await self._transport.request("GET", f"/apis/{self.subject.api_version}")
+            document = json.loads(answer.body)
+            resources = document.get("resources") if isinstance(document, dict) else None
+        except (ApiError, ValueError, RecursionError):
+            return False
+        if not isinstance(resources, list):
+            return False
+        return any(isinstance(each, dict) and each.get("name") == self.subject.plural for each in resources)

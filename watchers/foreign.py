@@ -1,0 +1,73 @@
+"""Objects of foreign kinds, as the same records that Experiments are.
+
+An object that Muster is not to run (another controller manages it, or it ended before Muster came) is a record without
+spec and status: it is never decided upon, and costs little.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from muster.kube.listwatch.decoder import Projection
+from muster.state.foreign.foreign_kind import ForeignKind
+from muster.state.foreign.record_condition import TYPE
+from muster.watchers import experiments
+from muster.watchers.experiments import ExperimentRecord
+
+_RECORD = json.dumps(TYPE).encode()
+
+
+class _Metadata(experiments.Metadata, gc=False):
+    labels: msgspec.Raw = msgspec.Raw(b"null")
+    annotations: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Document(msgspec.Struct, gc=False):
+    metadata: _Metadata
+    spec: msgspec.Raw = msgspec.Raw(b"null")
+    status: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def decoder_of(kind: ForeignKind) -> Projection[_Document, ExperimentRecord]:
+    """The decoder of one foreign kind."""
+
+    def flatten(document: _Document) -> ExperimentRecord:
+        metadata = document.metadata
+        plain = experiments.Document(metadata, document.spec, document.status)
+        record = replace(
+            experiments.flatten(plain),
+            kind=kind.subject.kind,
+            labels=bytes(metadata.labels),
+            annotations=bytes(metadata.annotations),
+        )
+        return record if _ours(kind, record) else replace(experiments.stripped(record), ours=False)
+
+    return Projection(kind.subject.kind, _Document, flatten)
+
+
+def object_of(record: ExperimentRecord, kind: ForeignKind) -> dict[str, Any]:
+    """The object as its kind reads it. Raises ValueError or RecursionError where its JSON cannot be read."""
+    metadata: dict[str, Any] = {
+        "uid": record.uid,
+        "name": record.name,
+        "namespace": record.namespace,
+        "generation": record.generation,
+        "labels": json.loads(record.labels or b"null") or {},
+        "annotations": json.loads(record.annotations or b"null") or {},
+        "finalizers": list(record.finalizers),
+    }
+    if record.deleting:
+        metadata["deletionTimestamp"] = "set"  # a plan says only whether there is one
+    subject = kind.subject
+    spec = json.loads(record.spec)
+    return {"apiVersion": subject.api_version, "kind": subject.kind, "metadata": metadata, "spec": spec}
+
+
+def _ours(kind: ForeignKind, record: ExperimentRecord) -> bool:
+    try:
+        begun = _RECORD in record.status
+        return kind.ours(object_of(record, kind)) and (begun or not kind.over(json.loads(record.status)))
+    except (ValueError, RecursionError, TypeError, AttributeError):
+        return False  # only an object that says it is ours is
