@@ -7,6 +7,8 @@ clock                   runs from                                until
 ``pending``             the epoch's launch                       every member has a node
 ``starting``            every member has a node                  the first process of the epoch runs
 ``assembly``            the first process of the epoch runs      the roll is complete
+``run``                 the roll is complete                     the experiment finished, or the epoch ended
+``progress``            the last sign of progress of the epoch   the same; each sign begins it anew
 ``terminating``         pods that must go are asked to           they are gone
 ======================  =======================================  ==========================================
 
@@ -41,6 +43,20 @@ CLOCKS = (
         after=600.0,
     ),
     ClockRule(ClockName.ASSEMBLY, Moment.ASSEMBLING, Moment.ASSEMBLED, "AssemblyDeadlineExceeded", "{roll}"),
+    ClockRule(
+        ClockName.RUN,
+        Moment.ASSEMBLED,
+        Moment.FINISHED,
+        "RunDeadlineExceeded",
+        "the gang was assembled and {done} of {size} members ended",
+    ),
+    ClockRule(
+        ClockName.PROGRESS,
+        Moment.PROGRESSED,
+        Moment.FINISHED,
+        "ProgressDeadlineExceeded",
+        "no sign of progress, {done} of {size} members have ended, none of them",
+    ),
     ClockRule(
         ClockName.TERMINATING,
         Moment.ENDING,

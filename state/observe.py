@@ -18,6 +18,7 @@ from muster.state.policies import (
     deadline,
     disruptions,
     failure,
+    progress,
     refusal,
     rendezvous,
     retention,
@@ -166,6 +167,7 @@ def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
         assembled_at=None,
         resume_at=None,
         roll=None,
+        progressed_at=None,
         completed="",
     )
 
@@ -190,6 +192,7 @@ def _progress(context: Context, assembly: Assembly) -> Record:
         record = enter(record, Phase.ASSEMBLING, now, assembling_at=now)
     if record.phase is Phase.ASSEMBLING and assembly.complete:
         record = enter(record, Phase.RUNNING, now, assembled_at=now, broken_at=None)
+    record = progress.note(context.with_record(record))
     progressed = disruptions.progress_at(context.with_record(record))
     if progressed is not None and now >= progressed:
         record = replace(record, consecutive_disruptions=0)

@@ -146,6 +146,8 @@ class ClockName(StrEnum):
     PENDING = "pending"
     STARTING = "starting"
     ASSEMBLY = "assembly"
+    RUN = "run"
+    PROGRESS = "progress"
     TERMINATING = "terminating"
 
 
@@ -165,6 +167,7 @@ class Moment(StrEnum):
     SCHEDULED = "scheduled_at"
     ASSEMBLING = "assembling_at"
     ASSEMBLED = "assembled_at"
+    PROGRESSED = "progressed_at"
     ENDING = "ending_at"
     FINISHED = "finished_at"
 

@@ -262,6 +262,12 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         None
     )
     assembled_at: Annotated[Time | None, Wire("When the roll of this epoch was complete.", name="assembledTime")] = None
+    progressed_at: Annotated[
+        Time | None,
+        Wire(
+            "Last sign of progress in this epoch, where spec.clocks.progress is set.", name="progressTime", summary=True
+        ),
+    ] = None
     ending_at: Annotated[Time | None, Wire("When the wait for pods that must end began.", name="endingTime")] = None
     finished_at: Annotated[Time | None, Wire("When it succeeded or failed.", name="finishTime")] = None
     delete_at: Annotated[

@@ -105,6 +105,7 @@ def _roll(context: Context) -> str:
 
 PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
     "scheduled": lambda context: context.tally.scheduled,
+    "done": lambda context: context.tally.succeeded,
     "size": lambda context: context.plan.size,
     "idle": of_idle,
     "roll": _roll,

@@ -71,6 +71,8 @@ class ReadOnlyView(Protocol):
     def probe_result_of(self, epoch: int) -> ProbeResult | None: ...
     @property
     def unsaved_since(self) -> float | None: ...
+    @property
+    def done_at(self) -> float | None: ...
 
 
 @dataclass(slots=True)
@@ -85,6 +87,10 @@ class View:
     """The oldest epoch whose ranks stay done when their pods are gone."""
     unsaved_since: float | None = None
     """Since when a rank of the record's epoch is done and the record does not say so, in wall seconds."""
+    done_at: float | None = None
+    """When a further rank of the record's epoch was seen to be done, in wall seconds; None where none was yet."""
+    _done: tuple[int, int] = (-1, 0)
+    """The epoch that ``done_at`` is of, and how many ranks were done then."""
     _remembered: tuple[int, str, bool] | None = None
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
@@ -134,6 +140,12 @@ class View:
             self.unsaved_since = None
         elif self.unsaved_since is None or self.unsaved_since > now:
             self.unsaved_since = now
+        epoch, known = self._done
+        if epoch != record.epoch:  # what the record holds is no news
+            known, self.done_at = len(tally.done) - len(tally.unsaved), None
+        if len(tally.done) > known:
+            self.done_at = now
+        self._done = record.epoch, len(tally.done)
 
     def mark_created(self, epoch: int, ranks: Iterable[int], together: int) -> None:
         """Pods of these ranks exist beside those that are seen: with ``together`` of them the epoch is launched."""
@@ -196,6 +208,8 @@ class View:
         self.writes.clock_stepped(seconds)
         if self.unsaved_since is not None:
             self.unsaved_since += seconds
+        if self.done_at is not None:
+            self.done_at += seconds
         if self.probe is not None:
             answer = replace(self.probe.answer, at=self.probe.answer.at + seconds)
             times = {name: getattr(self.probe, name) for name in ("since", "silent_at", "back_at")}

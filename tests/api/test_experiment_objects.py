@@ -67,7 +67,7 @@ def test_a_valid_object_is_read() -> None:
         ("spec.types", {"workers": 1}, "spec.types.workers: unknown field, did you mean worker?"),
         ("spec.command", "a\x00b", "spec.command: 'a\\x00b' is not text without control characters"),
         ("spec.command", "a\ud800", "cannot be used"),
-        ("spec.clocks", {"run": {"after": "1h"}}, "spec.clocks.run: unknown field"),
+        ("spec.clocks", {"runs": {"after": "1h"}}, "spec.clocks.runs: unknown field"),
         ("spec.restartPolicy", {"backoff": {"initial": "1h", "max": "1m"}}, "initial (1h) is longer than max (1m)"),
         ("spec.restart_policy", {}, "spec.restart_policy: unknown field, did you mean restartPolicy?"),
         ("metadata", [], "metadata: a mapping is expected"),

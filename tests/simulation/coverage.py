@@ -9,7 +9,14 @@ import sys
 from collections.abc import Iterator
 
 ACTORS: dict[str, tuple[str, ...]] = {
-    "program that runs, or is still starting": ("happy", "side-by-side", "coordinator-first", "total-passes"),
+    "program that runs, or is still starting": (
+        "happy",
+        "side-by-side",
+        "coordinator-first",
+        "total-passes",
+        "run-passes",
+    ),
+    "gang that gets on no more": ("progress-stops",),
     "program that fails, or a gang that aborts": (
         "member-fails",
         "coordinator-fails",

@@ -19,7 +19,7 @@ RUN = plan(clocks={ClockName.TOTAL: Clock(4 * HOUR, ClockAction.FAIL)}, backoff=
 TIMES: dict[str, Any] = {
     "phase_at": NOW, "started_at": NOW - 60, "epoch_at": NOW - 50, "scheduled_at": NOW - 40,
     "assembling_at": NOW - 30, "assembled_at": NOW - 20, "ending_at": NOW - 10, "resume_at": NOW + 5,
-    "broken_at": NOW - 15,
+    "broken_at": NOW - 15, "progressed_at": NOW - 12,
     "blocked": Blocked("Unschedulable", NOW - 5),
 }  # fmt: skip
 

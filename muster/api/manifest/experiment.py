@@ -100,6 +100,13 @@ class Clocks(Shape):
         "absent.",
     )
     assembly: Clock | None = Field(None, description="From the first process of an epoch until no rank is missing.")
+    run: Clock | None = Field(
+        None, description="For an epoch to finish, from the moment no rank is missing; each epoch anew."
+    )
+    progress: Clock | None = Field(
+        None,
+        description="From one sign of progress to the next: the gang is assembled, a member ends with exit code 0.",
+    )
     terminating: Clock | None = Field(
         None,
         description="For old pods to end. Restart deletes by force those that do not: safe only on dead nodes.",

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from tests.simulation.scenarios.incidents import NeverArrives, Unschedulable
+from tests.simulation.scenarios.incidents import Ends, NeverArrives, Unschedulable
 from tests.simulation.scenarios.operators import PROBED, TOGETHER
 from tests.simulation.scenarios.scenario import End, Scenario, Trouble
 
@@ -46,6 +46,26 @@ SCENARIOS = (
         spec={"timeout": "5m"},
         run=10_000.0,
         settle_within=370.0,
+    ),
+    # An epoch runs for longer than it may: the clock counts from its assembly.
+    Scenario(
+        "run-passes",
+        End("Failed", "RunDeadlineExceeded", clock=120.0, since="assembledTime"),
+        sizes=(1, 4),
+        spec={"clocks": {"run": {"after": "2m", "action": "Fail"}}},
+        run=10_000.0,
+        settle_within=190.0,
+    ),
+    # Members end one after another and then no more: the clock counts from the last end.
+    Scenario(
+        "progress-stops",
+        End("Failed", "ProgressDeadlineExceeded"),
+        sizes=(4,),
+        operators=TOGETHER,
+        spec={"clocks": {"progress": {"after": "1m", "action": "Fail"}}},
+        incidents=(Ends(rank=1, after=30.0), Ends(rank=2, after=50.0)),
+        run=10_000.0,
+        settle_within=190.0,
     ),
     # The run ends a second before its deadline, while a live read for another clock may be under way.
     Scenario(

@@ -14,7 +14,7 @@ from muster.state.view.engine_facts import LiveRead
 from tests.builders import NOW, Clock, answer, clock_rules, plan, pod, record, view, view_of
 from tests.state.story import Story
 
-TOTAL, PENDING, STARTING, ASSEMBLY, TERMINATING = ClockName
+TOTAL, PENDING, STARTING, ASSEMBLY, RUN, PROGRESS, TERMINATING = ClockName
 FAIL, RESTART, ALERT = ClockAction
 ALL = {TOTAL: Clock(100, FAIL), PENDING: Clock(10, ALERT), ASSEMBLY: Clock(20, ALERT), TERMINATING: Clock(30, ALERT)}
 

@@ -1,0 +1,24 @@
+"""Progress: the last sign that a gang gets on, for the clock ``progress``.
+
+Signs that Muster sees without help of the program: the gang was assembled, and a member ended with exit code 0. A
+program that works for hours between two ends shows none of them, so the clock runs only where the spec asks for it
+(ADR 0047). The time is kept in the record where that clock runs, and is written along with other news: a gang whose
+members end one after another costs no write of its own. It is the instant at which Muster saw the end: clocks of nodes
+may be set otherwise.
+"""
+
+from msgspec.structs import replace
+
+from muster.state.context import Context
+from muster.state.record import Phase, Record
+from muster.state.rules import ClockName
+
+
+def note(context: Context) -> Record:
+    """The record with the last sign of progress of an assembled gang."""
+    record = context.record
+    if record.phase is not Phase.RUNNING or context.plan.clock(ClockName.PROGRESS) is None:
+        return record
+    signs = (record.assembled_at, record.progressed_at, context.view.done_at)
+    last = max((at for at in signs if at is not None), default=None)
+    return record if last == record.progressed_at else replace(record, progressed_at=last)
