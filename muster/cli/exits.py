@@ -13,6 +13,8 @@ INVALID = 2
 """The manifest cannot be used, or the command line is wrong."""
 DEADLINE = 3
 """A clock of the experiment ran out, or ``muster wait`` did."""
+LOSSY = 4
+"""`muster convert --strict`: the Experiment lacks something that the manifest states."""
 INTERRUPTED = 130
 
 _OUTCOMES = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Deadline": DEADLINE}

@@ -18,6 +18,7 @@ from muster.cli.terminal.colours import plain, say
 VERBS = {
     "init": "muster.cli.commands.init:init",
     "lint": "muster.cli.commands.lint:lint",
+    "convert": "muster.cli.commands.convert:convert",
     "render": "muster.cli.commands.render:render",
     "run": "muster.cli.commands.run:run",
     "submit": "muster.cli.commands.submit:submit",

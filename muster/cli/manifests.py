@@ -5,9 +5,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from muster.api.convert.load import load_any
 from muster.api.manifest.error_text import position
 from muster.api.manifest.experiment import Experiment
-from muster.api.manifest.load import Loaded, load_manifest
+from muster.api.manifest.load import Loaded
 from muster.api.manifest.problems import ManifestError, Problem
 from muster.api.manifest.yaml_reader import MAX_BYTES, read_yaml
 from muster.cli.terminal.colours import say
@@ -63,7 +64,7 @@ class Manifest:
 def read_manifest(file: str) -> Manifest:
     """Read ``file`` (``-`` is standard input). Raises ``ManifestError`` with all of its problems."""
     text, name = read_text(file)
-    return Manifest(name, text, load_manifest(text, filename=name))
+    return Manifest(name, text, load_any(text, filename=name))
 
 
 def read_text(file: str) -> tuple[str, str]:

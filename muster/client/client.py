@@ -17,8 +17,9 @@ from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from muster.api.convert.load import load_any
 from muster.api.errors import AlreadyExists, ApiError, Conflict
-from muster.api.manifest.load import AICHOR, Loaded, experiment_object, load_manifest
+from muster.api.manifest.load import AICHOR, Loaded, experiment_object
 from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
 from muster.client.cluster_choice import connect
 from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first, readable
@@ -114,7 +115,7 @@ class Client:
         if isinstance(manifest, Path):
             filename = filename or str(manifest)
             manifest = await asyncio.to_thread(manifest.read_text, "utf-8", "surrogateescape")
-        loaded = load_manifest(manifest, filename=filename or "<manifest>") if isinstance(manifest, str) else manifest
+        loaded = load_any(manifest, filename=filename or "<manifest>") if isinstance(manifest, str) else manifest
         space = namespace or loaded.namespace or self.namespace
         fixed = name or (loaded.name if loaded.kind != AICHOR else None)
         for attempt in range(ATTEMPTS):

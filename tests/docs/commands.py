@@ -29,6 +29,7 @@ OTHERS: Final = frozenset(
         "git",
         "kill",
         "sleep",
+        "tee",
     }
 )
 """Programs whose arguments are not checked here; those of muster are in test_commands_parse.py."""

@@ -5,6 +5,7 @@ Accepts an AIchorManifest (0.2.1 to 0.2.3, older spellings included) or an Exper
 ``ManifestError`` with all of its problems, each with file, line, column, field and hint.
 """
 
+from collections.abc import Iterable
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -82,6 +83,8 @@ class Loaded:
     labels: Dict[str, str]
     annotations: Dict[str, str]
     warnings: tuple[Problem, ...]
+    notes: tuple[Problem, ...] = ()
+    """What is in order, and worth knowing."""
 
 
 def load_manifest(text: str, *, filename: str = "<manifest>") -> Loaded:
@@ -89,7 +92,12 @@ def load_manifest(text: str, *, filename: str = "<manifest>") -> Loaded:
     node, problems = read_yaml(text, filename=filename)
     if node is None:
         raise ManifestError(bounded(problems))
-    return _Loading(node, filename, problems).load()
+    return load_node(node, problems, filename=filename)
+
+
+def load_node(node: Node, problems: Iterable[Problem] = (), *, filename: str = "<manifest>") -> Loaded:
+    """The manifest in a tree that was read with these problems. Raises ``ManifestError``."""
+    return _Loading(node, filename, [*problems]).load()
 
 
 def experiment_object(loaded: Loaded, *, name: str, namespace: str) -> dict[str, Any]:

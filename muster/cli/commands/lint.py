@@ -55,7 +55,7 @@ def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str]]:
         return [("error", problem) for problem in error.problems], []
     warnings = [("warning", problem) for problem in manifest.loaded.warnings]
     try:
-        return warnings, list(notes_on(manifest))
+        return warnings, [*map(str, manifest.loaded.notes), *notes_on(manifest)]
     except ManifestError as error:
         return [*warnings, *(("error", problem) for problem in error.problems)], []
 

@@ -1,0 +1,64 @@
+"""``muster convert``: an Experiment on standard output, and what it lacks beside it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Call
+
+CORPUS = Path(__file__).parents[1] / "api" / "convert" / "corpus"
+JOBSET = CORPUS / "jobset-leader-and-workers.yaml"
+
+
+def test_the_experiment_is_data_and_what_is_lost_is_said_twice(call: Call) -> None:
+    result = call("convert", JOBSET)
+    assert result.exit_code == 0
+    assert yaml.safe_load(result.stdout)["kind"] == "Experiment"
+    heading = [line for line in result.stdout.splitlines() if line.startswith("#")]
+    assert heading[0] == f"# Made by muster convert from the JobSet in {JOBSET}."
+    (line,) = [line for line in heading if "spec.coordinator" in line]
+    assert line.startswith("#   30:3: spec.coordinator: the operator jobset has no coordinator")
+    assert f"lost: {JOBSET}:30:3: spec.coordinator: not carried over: " in result.stderr
+    assert "    command: |" not in result.stdout
+    assert "  command: |" in result.stdout
+
+
+def test_json_is_the_same_experiment(call: Call) -> None:
+    as_json, as_yaml = call("convert", JOBSET, "-o", "json"), call("convert", JOBSET)
+    assert json.loads(as_json.stdout) == yaml.safe_load(as_yaml.stdout)
+
+
+@pytest.mark.parametrize(("name", "code"), [("jobset-leader-and-workers", 4), ("jobset-one-group", 0)])
+def test_strict_has_an_exit_status_of_its_own_for_what_is_lost(call: Call, name: str, code: int) -> None:
+    assert call("convert", CORPUS / f"{name}.yaml").exit_code == 0
+    result = call("convert", "--strict", CORPUS / f"{name}.yaml")
+    assert (result.exit_code, bool(result.stdout)) == (code, True)
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_is_printed_can_be_read_by_the_other_verbs(call: Call, path: Path) -> None:
+    printed = call("convert", path).stdout
+    result = call("lint", "-", input=printed)
+    assert (result.exit_code, "in order" in result.stderr) == (0, True), result.output
+    assert call("submit", "-", "--dry-run", input=printed).exit_code == 0
+
+
+def test_a_manifest_that_cannot_become_an_experiment_is_an_error(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n")
+    result = call("convert", file)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{file}:2:7: kind: 'Job' cannot be converted" in result.stderr
+
+
+def test_the_other_verbs_take_every_kind(call: Call) -> None:
+    lint = call("lint", CORPUS / "jaxjob.yaml", JOBSET)
+    assert lint.exit_code == 0, lint.output
+    assert "warning: spec.coordinator: not carried over" in lint.stdout
+    assert "a JAXJob is run as an Experiment" in lint.stderr
+    rendered = call("render", CORPUS / "jaxjob.yaml")
+    objects = [each["kind"] for each in yaml.safe_load_all(rendered.stdout)]
+    assert objects == ["Experiment", "Service", "Pod", "Pod", "Pod"]
+    assert call("submit", CORPUS / "rayjob.yaml", "--dry-run", "-o", "yaml").exit_code == 0
