@@ -117,6 +117,7 @@ class Daemon:
             settings=ReflectorSettings(silence=settings.watch_silence),
             advanced=self._advanced,
             foreign=[kind for kind in SUBJECTS.values() if kind.subject.plural in settings.foreign],
+            kueue=settings.kueue,
         )
         self.controller = Controller(
             transport=writing,
@@ -140,9 +141,7 @@ class Daemon:
                 invalid=lambda: self.invalid() if self.leading else (),
             )
         )
-        self.instruments.registry.register(
-            WatchCollector(lambda: self.informers.reflectors.items(), monotonic, self.index.foreign_pods)
-        )
+        self.instruments.registry.register(WatchCollector(self.informers.watched, monotonic, self.index.foreign_pods))
         self.instruments.registry.register(RightsCollector(self.denials.lasting))
         if self.elector is not None:
             self.instruments.registry.register(LeadershipCollector(self.elector))

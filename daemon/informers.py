@@ -1,6 +1,6 @@
 """The informers: a reflector and a store for each watched kind, and the resourceVersions they have reached."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -8,8 +8,8 @@ from typing import Any
 
 import structlog
 
-from muster.api.errors import ApiError
-from muster.api.names import KIND, SELECTOR, selector_of
+from muster.api.errors import ApiError, Forbidden, NotFound
+from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.daemon.experiments.error_border import ErrorBorder
 from muster.daemon.foreign.watching import ForeignWatch, ends_with_its_kind
 from muster.kube.listwatch.listing import list_all
@@ -20,7 +20,8 @@ from muster.state.foreign.foreign_kind import ForeignKind
 from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.view.view import View
-from muster.watchers import experiments, services
+from muster.state.workload import Workload
+from muster.watchers import experiments, services, workloads
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.foreign import decoder_of
 from muster.watchers.pods import decode as pods
@@ -30,6 +31,15 @@ log = structlog.get_logger()
 
 Failed = Callable[[ApiError, float], None]
 """Called with a failure of a watch and the seconds until it is opened again."""
+
+NOT_SERVED = (
+    f"the API server has no Workloads ({workloads.API_VERSION}): install Kueue 0.15 or later, or remove the label "
+    f"{QUEUE_LABEL} from the experiment"
+)
+DISABLED = (
+    f"musterd runs without --kueue, and the experiment has the label {QUEUE_LABEL}: set kueue.enabled in the chart, or "
+    "remove the label"
+)
 
 OURS = {"labelSelector": SELECTOR}
 
@@ -56,10 +66,12 @@ class Informers:
         settings: ReflectorSettings,
         advanced: Callable[[], None],
         foreign: Iterable[ForeignKind] = (),
+        kueue: bool = False,
     ) -> None:
         """``advanced`` is called whenever a cache has advanced. An empty ``namespace`` means every namespace.
 
-        The kinds of ``foreign`` are watched from when the API server serves them.
+        The kinds of ``foreign`` are watched from when the API server serves them. ``kueue``: so are the Workloads of
+        Experiments.
         """
         self._transport = transport
         self._border = border
@@ -71,6 +83,9 @@ class Informers:
         )
         self._pods = Store[Pod](border.pod_changed, self._reached, on_back=border.pods_went_back)
         self._services = Store[ServiceRecord](border.service_changed, self._reached)
+        self._workloads = Store[Workload](border.workload_changed, self._workloads_reached)
+        self._unserved: str = "" if kueue else DISABLED
+        """Why the kind Workload cannot be read; empty while it can, or while that is not known."""
 
         def reflector(
             path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
@@ -117,11 +132,38 @@ class Informers:
                 random=times.random,
                 sleep=times.sleep,
             )
+        if kueue:
+            self.reflectors["workloads"] = reflector(
+                workloads.PATH, OURS, workloads.DECODER, self._workloads, self._workloads_failed
+            )
 
     @property
     def synced(self) -> bool:
         """The first full list of every kind has arrived. The daemon decides nothing before that."""
         return self._experiments.synced and self._pods.synced and self._services.synced
+
+    @property
+    def workloads_known(self) -> bool:
+        """The first full list of Workloads has arrived, or there is none to wait for: ``queue_problem`` says why."""
+        return self._workloads.synced or bool(self._unserved)
+
+    @property
+    def queue_problem(self) -> str:
+        """Why no Workload can be seen or made, in words for an experiment that has a queue; empty while they can."""
+        return self._unserved
+
+    @property
+    def workloads_version(self) -> int:
+        """The resourceVersion the cache of Workloads has reached."""
+        return self._workloads.version
+
+    def watched(self) -> Iterator[tuple[str, Reflector[Any]]]:
+        """The watches that are to be open, by the kind's plural."""
+        return ((name, each) for name, each in self.reflectors.items() if not self.optional(name))
+
+    def optional(self, name: str) -> bool:
+        """That watch is not open because the API server does not have the kind, which only some experiments need."""
+        return name == "workloads" and bool(self._unserved)
 
     @property
     def pods_version(self) -> int:
@@ -156,12 +198,27 @@ class Informers:
                 any(store.get(uid) is not None for store in (self._experiments, *self._foreign.values())),
                 [pod for pod in self._pods if pod.owner == uid],
                 [service for service in self._services if service.owner == uid],
+                [workload for workload in self._workloads if workload.owner == uid],
             )
 
     def _close(self, resource: str) -> None:
         del self.reflectors[resource]
 
     def _reached(self, _version: int) -> None:
+        self._advanced()
+
+    def _workloads_reached(self, _version: int) -> None:
+        self._unserved = ""
+        self._advanced()
+
+    def _workloads_failed(self, error: ApiError, _wait: float) -> None:
+        """The kind is not there, or may not be read: that is said on the experiments that have a queue."""
+        if isinstance(error, NotFound):
+            self._unserved = NOT_SERVED
+        elif isinstance(error, Forbidden):
+            self._unserved = f"musterd may not read the Workloads of Kueue: {error.message}"
+        else:
+            return
         self._advanced()
 
 

@@ -66,6 +66,9 @@ class Settings(BaseSettings):
         le=65535,
         description="its port: /livez and /readyz apart from all other readers; without one http-port alone has them",
     )
+    kueue: bool = Field(
+        False, description="queue Experiments that have the label kueue.x-k8s.io/queue-name with Kueue (v1beta2)"
+    )
     log_format: Literal["auto", "json", "pretty"] = Field(
         "auto", description="auto is pretty on a terminal and JSON elsewhere"
     )

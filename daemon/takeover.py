@@ -94,6 +94,8 @@ def take_over(
             border.experiment_changed(seen, now)
         queue.forget(seen.uid)
         queue.add(seen.uid)
+    for uid in index.orphaned():
+        queue.add(uid)
     for uid in border.damaged:
         queue.add(uid)
 

@@ -25,7 +25,7 @@ from muster.state.restart_reasons import by_reason
 from muster.state.roll import CoordinatorState
 from muster.state.rules import ClockName
 from muster.state.summary.missing import MissingCause
-from muster.state.transitions import spent
+from muster.state.transitions import queued, spent
 from muster.state.view.probe_result import ProbeResult
 
 Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
@@ -180,6 +180,8 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     wall, productive = spent(record, now)
     text.add(rows.WALL, wall)
     text.add(rows.PRODUCTIVE, productive)
+    if record.queued_ms is not None or record.phase is Phase.QUEUED:
+        text.add(rows.QUEUED, queued(record, now))
     return text
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from muster.api.errors import ApiError
 from muster.state.pod import Pod
 from muster.state.view.engine_facts import Refusal
+from muster.state.workload import Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,12 @@ class Outcome:
     """All pods of the epoch that run together exist already: the daemon created them before it was restarted."""
     lost: bool | None = None
     """Whether a member's pod of that epoch is gone for good; None unless the action was ``ConfirmLoss``."""
+    workloads: int = 0
+    """The highest resourceVersion of a Workload among the answers: the same, for the cache of Workloads."""
+    placement: Placement | None = None
+    """Where the pods of the epoch go; None unless the action was ``ReadAdmission`` and the Workload is admitted."""
+    ahead: bool = False
+    """The live API is ahead of the caches, which will show why nothing was done."""
     service: bool = False
     """The headless Service exists and is ours."""
     removed: bool = False

@@ -3,7 +3,7 @@
 from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
 from muster.state.plan import Engine
-from muster.state.policies import barrier, retention, startup
+from muster.state.policies import barrier, queue, quota, retention, startup
 from muster.state.record import Phase
 
 
@@ -13,12 +13,16 @@ def act(context: Context) -> tuple[Action, ...]:
     if context.plan.engine is Engine.OBSERVE:
         return ()
     if record.finished or record.phase is Phase.SUSPENDED:
-        return (*barrier.end(context), *retention.expire(context))
+        return (*barrier.end(context), *quota.close(context), *retention.expire(context))
     swept: tuple[Action, ...] = tuple(barrier.sweep(context))
+    if record.phase is Phase.QUEUED:
+        return (*swept, *quota.ask(context))
     if not barrier.clear(context) or record.phase is Phase.RESTARTING:
-        return swept
+        return (*swept, *quota.report(context))
     gone = tuple(sorted(tally.gone)) if context.plan.sequential else ()  # of the others no rank is made again
     missing = gone or tally.pods < context.plan.together
     if context.launched and missing and context.view.engine.lost != record.epoch:
         return (*swept, ConfirmLoss(record.epoch, gone))
-    return (*swept, *startup.launch(context))
+    if not queue.admits(context):
+        return (*swept, *quota.report(context))
+    return (*swept, *startup.launch(context), *quota.report(context))

@@ -11,6 +11,7 @@ import msgspec
 from muster.state.plan import Member
 from muster.state.pod import Pod
 from muster.state.pod_spec import Port
+from muster.state.workload import PodSetPlacement, Workload, WorkloadCondition
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class CreatePods:
 
     epoch: int
     members: tuple[Member, ...]
+    placement: tuple[PodSetPlacement, ...] = ()
+    """What the flavors of a queue ask of the pods of each group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,54 @@ class DeleteSubject:
     """Delete the object of the plan: it has finished, and its time is over. What it owns goes with it."""
 
 
-Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods | StopPods | DeleteSubject
+@dataclass(frozen=True, slots=True)
+class EnsureWorkload:
+    """The Workload by which Kueue knows the experiment."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAdmission:
+    """Ask the live API whether the Workload is admitted, and where its flavors put the pods of this epoch."""
+
+    epoch: int
+    workload: Workload
+
+
+@dataclass(frozen=True, slots=True)
+class PatchWorkloadStatus:
+    """Replace the conditions of the Workload, under the resourceVersion they were decided on."""
+
+    workload: Workload
+    conditions: tuple[WorkloadCondition, ...]
+    release: bool = False
+    """Give the quota back: remove the admission."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveWorkload:
+    """Put a Workload that holds no quota into another queue."""
+
+    workload: Workload
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteWorkload:
+    """Delete the Workload, by uid. It keeps its quota until it is released."""
+
+    workload: Workload
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseWorkload:
+    """Remove Muster's finalizer from the Workload: no pod of the experiment runs any more."""
+
+    workload: Workload
+
+
+QueueAction = EnsureWorkload | ReadAdmission | PatchWorkloadStatus | MoveWorkload | DeleteWorkload | ReleaseWorkload
+"""What follows for the Workload of an experiment that has a queue."""
+Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods | StopPods | DeleteSubject | QueueAction
 
 
 class ProbeTarget(msgspec.Struct, frozen=True):

@@ -83,6 +83,13 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
+class Requeue:
+    """The queue has taken the quota back: this epoch is over, and the next one waits for its admission."""
+
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
 class Suspend:
     """Delete the gang and keep the experiment."""
 
@@ -104,4 +111,4 @@ class Wait:
     until: float
 
 
-Verdict = Succeed | Fail | Restart | Suspend | Resume | ReadFirst | Wait
+Verdict = Succeed | Fail | Restart | Requeue | Suspend | Resume | ReadFirst | Wait

@@ -46,8 +46,8 @@ from muster.state.act import act
 from muster.state.actions import Action, DeletePods, ProbeTarget
 from muster.state.context import Context
 from muster.state.observe import observe
-from muster.state.plan import Plan
-from muster.state.policies import deletion, refusal
+from muster.state.plan import Engine, Plan
+from muster.state.policies import deletion, quota, refusal
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.view.view import ReadOnlyView
 from muster.state.wall_time import moved, not_in_the_future
@@ -90,7 +90,8 @@ def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, *,
     current = not_in_the_future(plan, moved(record, step), now) if record else _first(plan, now)
     context = Context(plan, current, view, now)
     if plan.deleting:
-        return Decision(context.record, write=False, actions=deletion.clear_away(context))
+        cleared: tuple[Action, ...] = (*deletion.clear_away(context), *quota.leave(context))
+        return Decision(context.record, write=False, actions=cleared)
     seen = observe(context, record)
     if seen is None:
         return Decision(context.record, write=False, read_first=True)
@@ -114,4 +115,6 @@ def _first(plan: Plan, now: float) -> Record:
     base = Record(generation=plan.generation, phase=Phase.PENDING, phase_at=now)
     if plan.suspend:
         return replace(base, phase=Phase.SUSPENDED)
+    if plan.queue is not None and plan.engine is Engine.NATIVE:
+        return replace(base, phase=Phase.QUEUED, started_at=now)
     return replace(base, started_at=now, epoch_at=now)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from muster.state import restart_reasons
 from muster.state.actions import ProbeTarget
-from muster.state.context import Context, Fail, ReadFirst, Restart, Resume, Succeed, Suspend, Verdict, Wait
+from muster.state.context import Context, Fail, ReadFirst, Requeue, Restart, Resume, Succeed, Suspend, Verdict, Wait
 from muster.state.plan import Role
 from muster.state.policies import (
     barrier,
@@ -19,6 +19,7 @@ from muster.state.policies import (
     disruptions,
     failure,
     progress,
+    queue,
     refusal,
     rendezvous,
     retention,
@@ -108,14 +109,16 @@ def _judge(context: Context) -> Verdict | None:
         return wish
     if suspended:
         return None
+    if evicted := queue.judge(context):
+        return evicted
     if over := deadline.judge(context):
         return over
-    if context.record.phase is not Phase.RESTARTING and (broken := failure.judge(context)):
+    if context.record.phase not in (Phase.RESTARTING, Phase.QUEUED) and (broken := failure.judge(context)):
         return broken
     return refusal.judge(context)
 
 
-def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resume) -> Record:
+def _apply(context: Context, verdict: Succeed | Fail | Restart | Requeue | Suspend | Resume) -> Record:
     """The record after a verdict."""
     record, now = context.record, context.now
     match verdict:
@@ -146,10 +149,22 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Suspend | Resum
                 resume_at=now + wait,
                 broken_at=now if record.broken_at is None else record.broken_at,
             )
+        case Requeue(cause):
+            if record.phase is Phase.RESTARTING:  # the epoch has not begun: nothing is disrupted
+                return enter(record, Phase.QUEUED, now)
+            return replace(
+                _next_epoch(record, Phase.QUEUED, now),
+                disruptions=record.disruptions + 1,
+                restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
+                cause=cause,
+                broken_at=now if record.broken_at is None else record.broken_at,
+            )
         case Suspend():
             stopped = _next_epoch(record, Phase.SUSPENDED, now)
             return replace(stopped, started_at=None, consecutive_disruptions=0, broken_at=None)
         case Resume():
+            if queue.applies(context):
+                return enter(record, Phase.QUEUED, now, started_at=now)
             # Until the barrier is clear nothing can start: the clock over nodes waits for it.
             return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now if barrier.clear(context) else None)
 
@@ -180,7 +195,8 @@ def _assess(context: Context) -> Assembly:
 def _progress(context: Context, assembly: Assembly) -> Record:
     """Move the record forward: scheduled, assembling, running, or pending again after a restart."""
     record, tally, now = context.record, context.tally, context.now
-    if record.phase is Phase.RESTARTING and barrier.clear(context) and now >= (record.resume_at or 0.0):
+    due = barrier.clear(context) and now >= (record.resume_at or 0.0)
+    if record.phase in (Phase.RESTARTING, Phase.QUEUED) and due and queue.admits(context):
         return enter(record, Phase.PENDING, now, epoch_at=now, resume_at=None)
     if not record.gathering:
         return record

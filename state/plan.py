@@ -169,6 +169,21 @@ class Coordinator:
 
 
 @dataclass(frozen=True, slots=True)
+class Queue:
+    """The queue whose admission the pods wait for: a LocalQueue of Kueue."""
+
+    name: str
+    priority_class: str = ""
+    """The WorkloadPriorityClass; empty: priority 0."""
+    workload: str = ""
+    """Name of the Workload: another one where the podSets are others."""
+
+
+MAX_POD_SETS: Final = 18
+"""The most podSets of a Workload (kueue: apis/kueue/v1beta2, WorkloadSpec)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything that is wanted of one experiment, for every epoch of its life. ``limit`` counts gang restarts."""
 
@@ -229,6 +244,7 @@ class Plan:
     """Pods that have ended stay, for their logs, when the experiment is over; else they are all deleted then."""
     rivals: str = ""
     """Label selector by which pods that another controller makes for this object are found; empty: none can be."""
+    queue: Queue | None = None
 
     @property
     def title(self) -> str:

@@ -16,14 +16,23 @@ from muster.state.record import Phase, Record
 TRANSITIONS: dict[Phase | None, dict[Phase, str]] = {
     None: {
         Phase.PENDING: "created",
+        Phase.QUEUED: "created with a queue label",
         Phase.SUSPENDED: "created with spec.suspend",
     },
+    Phase.QUEUED: {
+        Phase.PENDING: "the queue admits it, and no pod of an older epoch may run",
+        Phase.SUSPENDED: "spec.suspend",
+        Phase.SUCCEEDED: "the edited spec asks for no members",
+        Phase.FAILED: "a deadline, a final refusal, or spec.cancel",
+    },
     Phase.SUSPENDED: {
+        Phase.QUEUED: "spec.suspend is false again, and it has a queue",
         Phase.PENDING: "spec.suspend is false again; the next epoch starts",
         Phase.FAILED: "spec.cancel",
     },
     Phase.PENDING: {
         Phase.ASSEMBLING: "the first process runs",
+        Phase.QUEUED: "the queue takes the quota back; the next epoch waits for it",
         Phase.RESTARTING: "a member failed, was lost, or a clock with action Restart ran out",
         Phase.SUSPENDED: "spec.suspend",
         Phase.SUCCEEDED: "the success rule holds",
@@ -31,12 +40,14 @@ TRANSITIONS: dict[Phase | None, dict[Phase, str]] = {
     },
     Phase.ASSEMBLING: {
         Phase.RUNNING: "the roll is complete",
+        Phase.QUEUED: "as from Pending",
         Phase.RESTARTING: "as from Pending",
         Phase.SUSPENDED: "spec.suspend",
         Phase.SUCCEEDED: "the success rule holds",
         Phase.FAILED: "as from Pending",
     },
     Phase.RUNNING: {
+        Phase.QUEUED: "as from Pending",
         Phase.RESTARTING: "as from Pending",
         Phase.SUSPENDED: "spec.suspend",
         Phase.SUCCEEDED: "the success rule holds",
@@ -44,6 +55,7 @@ TRANSITIONS: dict[Phase | None, dict[Phase, str]] = {
     },
     Phase.RESTARTING: {
         Phase.PENDING: "no pod of the old epoch may run, and the back-off is over; the next epoch starts",
+        Phase.QUEUED: "as from Pending",
         Phase.SUSPENDED: "spec.suspend",
         Phase.SUCCEEDED: "the edited spec asks for no members",
         Phase.FAILED: "a deadline, a final refusal, or spec.cancel",
@@ -64,6 +76,8 @@ def enter(record: Record, phase: Phase, now: float, **changes: Any) -> Record:
         raise IllegalTransition(f"phase {phase} cannot follow phase {record.phase}; please report this as a bug")
     wall, productive = (ceil(1000 * seconds) for seconds in _here(record, now))
     times = {"wall_ms": record.wall_ms + wall, "productive_ms": record.productive_ms + productive}
+    if record.phase is Phase.QUEUED:
+        times |= {"queued_ms": (record.queued_ms or 0) + wall}
     return replace(record, phase=phase, phase_at=now, **times, **changes)
 
 
@@ -76,6 +90,12 @@ def spent(record: Record, now: float) -> tuple[float, float]:
     """
     wall, productive = _here(record, now)
     return record.wall_ms / 1000 + wall, record.productive_ms / 1000 + productive
+
+
+def queued(record: Record, now: float) -> float:
+    """Wall seconds for which it has waited for the admission of a queue."""
+    here = _here(record, now)[0] if record.phase is Phase.QUEUED else 0.0
+    return (record.queued_ms or 0) / 1000 + here
 
 
 def _here(record: Record, now: float) -> tuple[float, float]:

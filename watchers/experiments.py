@@ -7,7 +7,8 @@ object may hold up to its 1.5 MB are not kept, nor are spec and status once they
 
 import msgspec
 
-from muster.api.names import API_VERSION, KIND, PLURAL
+from muster.api.names import API_VERSION, KIND, PLURAL, PRIORITY_LABEL, QUEUE_LABEL
+from muster.api.values.printable import word
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection, version_of
 
@@ -40,6 +41,10 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     annotations: bytes = b""
     ours: bool = True
     """Muster is to run it. A foreign object that is not ours is kept without its spec and status."""
+    queue: str = ""
+    """The queue that its label names."""
+    priority_class: str = ""
+    """The WorkloadPriorityClass that its label names."""
 
 
 class Metadata(msgspec.Struct, gc=False):
@@ -62,6 +67,14 @@ class Document(msgspec.Struct, gc=False):
     status: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class _Labelled(Metadata, gc=False):
+    labels: dict[str, str] | None = None
+
+
+class _Document(Document, gc=False):
+    metadata: _Labelled
+
+
 def flatten(document: Document) -> ExperimentRecord:
     """The record of an Experiment. Raises ValueError if its metadata cannot be read."""
     metadata = document.metadata
@@ -80,9 +93,17 @@ def flatten(document: Document) -> ExperimentRecord:
     )
 
 
+def _flatten(document: _Document) -> ExperimentRecord:
+    """The same, with what its labels say."""
+    labels = document.metadata.labels or {}
+    queue, priority_class = word(labels.get(QUEUE_LABEL)), word(labels.get(PRIORITY_LABEL))
+    record = flatten(document)
+    return msgspec.structs.replace(record, queue=queue, priority_class=priority_class) if queue else record
+
+
 def stripped(record: ExperimentRecord) -> ExperimentRecord:
     """The record without spec, status, labels and annotations."""
     return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"")
 
 
-DECODER: Projection[Document, ExperimentRecord] = Projection("Experiment", Document, flatten)
+DECODER: Projection[_Document, ExperimentRecord] = Projection("Experiment", _Document, _flatten)

@@ -15,6 +15,7 @@ from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.pod import Pod
+from muster.state.workload import Workload
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.services import ServiceRecord
 
@@ -63,6 +64,13 @@ class ErrorBorder:
         except Exception as error:  # noqa: BLE001
             self._damage("watch", error, old, new)
 
+    def workload_changed(self, old: Workload | None, new: Workload | None) -> None:
+        """See ``ExperimentIndex``."""
+        try:
+            self._index.workload_changed(old, new)
+        except Exception as error:  # noqa: BLE001
+            self._damage("watch", error, old, new)
+
     def experiments_went_back(self, kind: str = KIND) -> None:
         """See ``ExperimentIndex``; no object is read for it."""
         self._index.experiments_went_back(kind)
@@ -78,16 +86,27 @@ class ErrorBorder:
         except Exception as error:  # noqa: BLE001
             self._damage("clock", error, entry.seen)
 
-    def repair(self, uid: str, known: bool, pods: Iterable[Pod], services: Iterable[ServiceRecord]) -> None:
-        """Rebuild a damaged experiment from what the caches have: whether it exists, its pods and its Services.
+    def repair(
+        self,
+        uid: str,
+        known: bool,
+        pods: Iterable[Pod],
+        services: Iterable[ServiceRecord],
+        workloads: Iterable[Workload] = (),
+    ) -> None:
+        """Rebuild a damaged experiment from what the caches have: whether it exists, its pods, Services and Workloads.
 
         Raises what that raises; the experiment stays damaged then.
         """
-        self._index.rebuild(uid, known=known, unread=self.damaged[uid], pods=pods, services=services)
+        self._index.rebuild(
+            uid, known=known, unread=self.damaged[uid], pods=pods, services=services, workloads=workloads
+        )
         del self.damaged[uid]
         log.info("experiment rebuilt from the caches", uid=uid)
 
-    def _damage(self, place: str, error: Exception, *objects: ExperimentRecord | Pod | ServiceRecord | None) -> None:
+    def _damage(
+        self, place: str, error: Exception, *objects: ExperimentRecord | Pod | ServiceRecord | Workload | None
+    ) -> None:
         """Mark the experiments that these objects belong to."""
         self._count(place)
         for obj in objects:

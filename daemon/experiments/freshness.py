@@ -30,16 +30,25 @@ class Freshness:
     """Of the record as it is known here: our last status write, or the newest that the watch brought."""
     pods_due: int = 0
     """Of our newest write to a pod."""
+    workloads_due: int = 0
+    """Of our newest write to a Workload."""
     foreign_version: int = 0
     """Of a record that this daemon did not write; 0 when the latest record is its own."""
 
-    def ready(self, *, seen: int, pods: int, live_read: LiveRead | None) -> Readiness:
-        """What may be done with an Experiment cached at ``seen`` and a pod cache that has reached ``pods``."""
-        if seen < self.version or pods < self.pods_due:
+    def ready(self, *, seen: int, pods: int, live_read: LiveRead | None, workloads: int = 0) -> Readiness:
+        """What may be done with an Experiment cached at ``seen`` and a pod cache that has reached ``pods``.
+
+        ``workloads`` is how far the cache of Workloads has come.
+        """
+        if seen < self.version or pods < self.pods_due or workloads < self.workloads_due:
             return Readiness.WAIT
         if max(pods, live_read.version if live_read else 0) < self.foreign_version:
             return Readiness.READ_PODS
         return Readiness.DECIDE
+
+    def wrote_workload(self, version: int) -> None:
+        """A write to a Workload was answered with that resourceVersion (0: none was written)."""
+        self.workloads_due = max(self.workloads_due, version)
 
     def wrote_pods(self, version: int) -> None:
         """A write to a pod was answered with that resourceVersion (0: none was written)."""

@@ -20,6 +20,7 @@ from muster.daemon.foreign.reading import read_foreign
 from muster.state.pod import Pod
 from muster.state.record import Record
 from muster.state.view.membership import Membership
+from muster.state.workload import Workload
 from muster.watchers.experiments import ExperimentRecord, stripped
 from muster.watchers.services import ServiceRecord
 
@@ -81,6 +82,27 @@ class ExperimentIndex:
         if new is not None:
             self._service(new, there=True)
 
+    def workload_changed(self, old: Workload | None, new: Workload | None) -> None:
+        """A Workload came, changed or went. One that changes hands is gone for its first owner."""
+        if old is not None and (new is None or (new.owner, new.namespace) != (old.owner, old.namespace)):
+            self._workload(old, there=False)
+        if new is not None:
+            self._workload(new, there=True)
+
+    def orphans(self, uid: str) -> list[Workload]:
+        """Workloads of an Experiment that is gone and runs no pod, which are being deleted and wait for Muster."""
+        if uid in self.entries:
+            return []
+        found: list[Workload] = []
+        for (_, owner), members in self.members.items():
+            if owner == uid and members.view.workloads and not members.working:
+                found += [each for each in members.view.workloads.values() if each.deleting and each.held]
+        return found
+
+    def orphaned(self) -> set[str]:
+        """The uids of Experiments that are gone and have Workloads."""
+        return {owner for (_, owner), each in self.members.items() if owner not in self.entries and each.view.workloads}
+
     def rebuild(
         self,
         uid: str,
@@ -89,6 +111,7 @@ class ExperimentIndex:
         unread: ExperimentRecord | None,
         pods: Iterable[Pod],
         services: Iterable[ServiceRecord],
+        workloads: Iterable[Workload] = (),
     ) -> None:
         """Forget the pods and Services of that owner and take them in anew, after an exception in one of the above.
 
@@ -107,6 +130,8 @@ class ExperimentIndex:
             self.experiment_changed(None, unread)
         for service in services:
             self._service(service, there=True)
+        for workload in workloads:
+            self._workload(workload, there=True)
         for pod in pods:
             self._pod(pod, None, pod)
 
@@ -177,7 +202,7 @@ class ExperimentIndex:
             return
         key = (pod.namespace, pod.owner)
         members = self._members(key)
-        if members.change(old, new):
+        if members.change(old, new) or (members.view.workloads and self._owner(key) is None):
             self._touched(key)
         elif members.empty:
             self._drop(key)
@@ -195,12 +220,28 @@ class ExperimentIndex:
                 entry.view.engine.confirmed = -1
         self._touched(key)
 
+    def _workload(self, workload: Workload, *, there: bool) -> None:
+        if not workload.owner:
+            return
+        key = (workload.namespace, workload.owner)
+        members = self._members(key)
+        if there:
+            members.view.workloads[workload.uid] = workload
+        else:
+            members.view.workloads.pop(workload.uid, None)
+        self._touched(key)
+
     def _touched(self, key: Key) -> None:
-        """Requeue the owning experiment; drop what is known of its pods if there is none and no pod is left."""
+        """Requeue the owning experiment; drop what is known of its pods if there is none and no pod is left.
+
+        A Workload that waits for Muster is let go by a step, too, where its Experiment is gone.
+        """
         if self._owner(key) is not None:
             self.wanted(key[1])
-        else:
-            self._drop(key)
+            return
+        self._drop(key)
+        if key in self.members and self.orphans(key[1]):
+            self.wanted(key[1])
 
     def _owner(self, key: Key) -> Entry | None:
         """The entry of the Experiment of that uid, if it is in that namespace."""

@@ -5,12 +5,14 @@ An object may hold anything that its schema allows, so what is wrong with it is 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.yaml_reader import MAX_BYTES
+from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
+from muster.reconcilers.render.workload import workload_name
 from muster.state.operators.planning import plan_of
 from muster.state.plan import Plan
 from muster.state.record import Record
@@ -44,7 +46,12 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
         return Reading(None, None, f"the status is not readable: {error}", unreadable=True)
     except MusterError as error:
         return Reading(None, None, str(error), unreadable=True)
-    if known is not None and (known.generation, known.deleting) == (seen.generation, seen.deleting):
+    if known is not None and (known.generation, known.deleting, *_queue(known)) == (
+        seen.generation,
+        seen.deleting,
+        seen.queue,
+        seen.priority_class if seen.queue else "",
+    ):
         return Reading(known, record)
     if len(seen.spec) > MAX_BYTES:
         size = f"the spec is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
@@ -54,14 +61,28 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
     except (ValueError, RecursionError) as error:
         return Reading(None, record, f"spec: not readable: {error}")
     try:
-        return Reading(plan_of(parse_experiment(document)), record)
+        return Reading(_with_workload(plan_of(parse_experiment(document))), record)
     except MusterError as error:
         return Reading(None, record, str(error))
+
+
+def _queue(plan: Plan) -> tuple[str, str]:
+    """What the labels said: a change of labels is no generation of the spec."""
+    return (plan.queue.name, plan.queue.priority_class) if plan.queue else ("", "")
+
+
+def _with_workload(plan: Plan) -> Plan:
+    """The plan with the name of its Workload, which holds a hash of the rendered pods."""
+    if plan.queue is None:
+        return plan
+    return replace(plan, queue=replace(plan.queue, workload=workload_name(plan)))
 
 
 def _document(seen: ExperimentRecord) -> dict[str, Any]:
     metadata = {"uid": seen.uid, "name": seen.name, "namespace": seen.namespace, "generation": seen.generation}
     metadata |= {"resourceVersion": str(seen.resource_version)}
+    if seen.queue:
+        metadata["labels"] = {QUEUE_LABEL: seen.queue, PRIORITY_LABEL: seen.priority_class}
     if seen.deleting:
         metadata["deletionTimestamp"] = "set"  # the plan says only whether there is one
         metadata["finalizers"] = list(seen.finalizers)

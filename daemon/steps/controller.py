@@ -29,11 +29,13 @@ from muster.reconcilers.native.refusals import refusal_of
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Engine, Plan
+from muster.state.policies import queue
 from muster.state.policies.refusal import READ_PODS
 from muster.state.roll import RollAnswer
 from muster.state.summary.invalid_spec import refuse
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.view import View
+from muster.state.workload import Workload
 
 log = structlog.get_logger()
 
@@ -51,6 +53,21 @@ class Informers(Protocol):
     @property
     def synced(self) -> bool:
         """Whether every cache has had its first list."""
+        ...
+
+    @property
+    def workloads_known(self) -> bool:
+        """Whether the cache of Workloads has had its first list, or there is none to wait for."""
+        ...
+
+    @property
+    def workloads_version(self) -> int:
+        """The newest resourceVersion that the cache of Workloads contains."""
+        ...
+
+    @property
+    def queue_problem(self) -> str:
+        """Why no Workload can be seen or made; empty while they can."""
         ...
 
     @property
@@ -108,7 +125,7 @@ class Controller:
         """
         entry = self._index.get(uid)
         if entry is None:
-            return self._collect(*self._gone[uid]) if uid in self._gone else None
+            return self._collect(*self._gone[uid]) if uid in self._gone else self._release(uid)
         self._gone.pop(uid, None)  # it is back: the watch was opened on a server that is behind
         if self._readiness(entry) is Readiness.WAIT:
             self._waiting.add(uid)
@@ -133,7 +150,7 @@ class Controller:
         """Something of that experiment has changed: requeue it. Creates that are not wanted any more are stopped."""
         if self._engine.creating(uid):
             entry = self._index.get(uid)
-            if entry is not None and entry.plan is not None and not entry.plan.wanted:
+            if entry is not None and entry.plan is not None and not _wanted(entry, entry.plan):
                 self._engine.stop_creating(uid)
         self._queue.add(uid)
 
@@ -188,18 +205,35 @@ class Controller:
             log.warning("pods of a deleted experiment left to the garbage collector", **which, error=str(error))
         self._gone.pop(plan.uid, None)
 
-    def _readiness(self, entry: Entry) -> Readiness:
+    def _release(self, uid: str) -> Coroutine[Any, Any, None] | None:
+        """Let the Workloads go that outlived their Experiment, once no pod of it runs."""
         if not self._informers.synced:
+            self._waiting.add(uid)
+            return None
+        found = self._index.orphans(uid)
+        return self._let_go(found) if found else None
+
+    async def _let_go(self, workloads: list[Workload]) -> None:
+        for workload in workloads:
+            await self._engine.release(workload)
+
+    def _readiness(self, entry: Entry) -> Readiness:
+        if not self._informers.synced or (_queued(entry) and not self._informers.workloads_known):
             return Readiness.WAIT
+        if self._informers.queue_problem:
+            entry.freshness.workloads_due = 0  # no watch will bring it
         return entry.freshness.ready(
             seen=entry.seen.resource_version,
             pods=self._informers.pods_version,
+            workloads=self._informers.workloads_version,
             live_read=entry.view.engine.live_read,
         )
 
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
         now = self._clock()  # which may find that it was set, and change the entry
+        if _queued(entry):
+            entry.view.queue_problem = self._informers.queue_problem
         if entry.record is not None:
             entry.view.remember(plan, entry.record, now)
             entry.view.mark_created(entry.record.epoch, (), plan.together)
@@ -296,3 +330,13 @@ class Controller:
         except NotFound:
             return False  # deleted meanwhile; the watch will report it
         return True
+
+
+def _queued(entry: Entry) -> bool:
+    """The experiment has a queue."""
+    return entry.plan is not None and (entry.plan.queue is not None or bool(entry.view.workloads))
+
+
+def _wanted(entry: Entry, plan: Plan) -> bool:
+    """Its pods are to be created: it is neither cancelled, suspended nor deleted, and a queue still admits it."""
+    return plan.wanted and queue.admitted(plan, entry.view)

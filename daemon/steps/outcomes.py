@@ -74,3 +74,9 @@ class Outcomes:
             view.engine.removed = True
         if outcome.service:
             view.engine.service = True
+        entry.freshness.wrote_workload(outcome.workloads)
+        if outcome.placement is not None:
+            view.engine.placement = outcome.placement
+            self._queue.add(uid)
+        if outcome.ahead:
+            self._queue.add_in(uid, 1.0)

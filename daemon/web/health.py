@@ -71,6 +71,8 @@ class DaemonHealth:
         if self._elector is not None and not self._elector.leading and self._elector.problem:
             problems["lease"] = f"cannot be read or renewed: {self._elector.problem}"
         for name, reflector in self._caches.reflectors.items():
+            if self._caches.optional(name):
+                continue
             if problem := self._watch(reflector):
                 problems[f"watch {name}"] = problem
         return problems

@@ -1,9 +1,10 @@
 """Colors and words of states, the same on all dashboards."""
 
-from deploy.grafana.parts import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW
+from deploy.grafana.parts import BLUE, CYAN, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW
 
 PHASES = {
     "Suspended": GREY,
+    "Queued": CYAN,
     "Pending": YELLOW,
     "Assembling": ORANGE,
     "Running": GREEN,

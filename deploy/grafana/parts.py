@@ -11,6 +11,7 @@ from grafana_foundation_sdk.models import dashboard as model
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 GREEN, YELLOW, ORANGE, RED, BLUE, PURPLE, GREY = "green", "yellow", "orange", "red", "blue", "purple", "gray"
+CYAN = "light-blue"
 
 Steps = Sequence[tuple[float | None, str]]
 """Thresholds: each value at which a color begins. The first is None, for what is below the second."""

@@ -39,11 +39,10 @@ def quantiles(histogram: str, window: str, selector: str = "") -> Mapping[str, s
     }
 
 
-def goodput(selector: str, window: str, by: str = "") -> str:
-    """The share of the wall time in which all ranks were there and running."""
+def goodput(selector: str, window: str, by: str = "", kind: str = "productive") -> str:
+    """The share of the wall time in which all ranks were there and running, or of another part of it."""
     group = f" by ({by})" if by else ""
     productive, wall = (
-        f"sum{group} (rate(muster_experiment_{kind}_seconds_total{{{selector}}}[{window}]))"
-        for kind in ("productive", "wall")
+        f"sum{group} (rate(muster_experiment_{each}_seconds_total{{{selector}}}[{window}]))" for each in (kind, "wall")
     )
     return f"{productive} / {wall}"

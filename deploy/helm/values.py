@@ -16,6 +16,7 @@ LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 NOT_IN_THE_CHART = {
     "kubeconfig": "in a cluster musterd is its service account, and has the rights that the chart grants to it",
     "context": "goes with kubeconfig",
+    "kueue": "kueue.enabled sets it, and grants the rights that go with it",
 }
 """Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""
 
@@ -78,6 +79,16 @@ class Rbac(Strict):
     )
     metrics_readers: list[MetricsReader] = Field(
         [], description="service accounts that may scrape /metrics: Prometheus' `{namespace, serviceAccount}`"
+    )
+
+
+class Kueue(Strict):
+    """Experiments in the queues of Kueue."""
+
+    enabled: bool = Field(
+        False,
+        description="queue Experiments that have the label kueue.x-k8s.io/queue-name, and grant the rights for that; "
+        "Kueue may be installed later",
     )
 
 
@@ -213,6 +224,7 @@ class Values(Strict):
         MusterdSettings(), description="the settings of `musterd --help`; null leaves a setting to the program"
     )
     crds: Crds = Field(Crds(), description="the custom resource definition")
+    kueue: Kueue = Field(Kueue(), description="Experiments in the queues of Kueue")
     rbac: Rbac = Field(Rbac(), description="roles and bindings")
     service_account: ServiceAccount = Field(ServiceAccount(), description="the identity of musterd")
     service: Service = Field(Service(), description="the Service of the roll-call page and the metrics")

@@ -133,6 +133,14 @@ PRODUCTIVE = Metric(
     ONE,
     "seconds",
 )
+QUEUED = Metric(
+    "muster_experiment_queued_seconds_total",
+    Type.COUNTER,
+    "The part of muster_experiment_wall_seconds_total in which it waited for the admission of a queue (phase Queued). "
+    "Absent for an experiment that was never queued.",
+    ONE,
+    "seconds",
+)
 UNREPORTED = Metric(
     "muster_experiments_unreported",
     Type.GAUGE,
@@ -163,5 +171,6 @@ ROWS = (
     RESTARTS,
     WALL,
     PRODUCTIVE,
+    QUEUED,
 )
 """Those with labels that name the experiment."""

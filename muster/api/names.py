@@ -43,6 +43,15 @@ def selector_of(uid: str) -> str:
 ANNOTATION_COMMAND_SOURCE = "muster.dev/manifest"
 """Where an Experiment came from: the manifest's file name, for people."""
 
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""Label of an Experiment: the LocalQueue it waits in. Kueue's own owner check reads it, too."""
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+"""Label of an Experiment: the WorkloadPriorityClass of its Workload."""
+JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
+"""Label of a Workload: the uid of the job that it stands for, as Kueue's own integrations write it."""
+FINALIZER_QUOTA = "muster.dev/quota"
+"""Finalizer of a Workload: it keeps its quota until no pod of the experiment runs any more."""
+
 CONTAINER = "main"
 """The member's own container: its exit is the member's result. A pod template may add others."""
 

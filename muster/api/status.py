@@ -51,6 +51,7 @@ class Phase(StrEnum):
     """The phases of an Experiment; the conditions say more."""
 
     SUSPENDED = "Suspended"
+    QUEUED = "Queued"
     PENDING = "Pending"
     ASSEMBLING = "Assembling"
     RUNNING = "Running"
@@ -187,7 +188,10 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     phase: Annotated[
         str,
         member_of(Phase),
-        Wire("Summary of the conditions: Suspended, Pending, Assembling, Running, Restarting, Succeeded or Failed."),
+        Wire(
+            "Summary of the conditions: Suspended, Queued, Pending, Assembling, Running, Restarting, Succeeded or "
+            "Failed."
+        ),
     ] = ""
     phase_at: Annotated[Time, Wire("When this phase began.", name="phaseTime", summary=True)] = 0.0
     reason: Annotated[Reason, Wire("Reason of this phase, in one word.", summary=True)] = ""
@@ -286,6 +290,10 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     productive_ms: Annotated[
         Counter, Wire("The part of that in which the gang was assembled and ran.", name="productiveMilliseconds")
     ] = 0
+    queued_ms: Annotated[
+        Counter | None,
+        Wire("The part of that in which it waited for the admission of a queue.", name="queuedMilliseconds"),
+    ] = None
     roll: Annotated[RollCall | None, Wire("The last roll call.", summary=True)] = None
     blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None

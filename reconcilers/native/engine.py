@@ -20,6 +20,8 @@ from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.native.remove import delete_subject
 from muster.reconcilers.native.service import ensure_service
 from muster.reconcilers.native.stop import stop_pods
+from muster.reconcilers.queue.workload import carry_out_for_queue, let_go
+from muster.reconcilers.render.placement import placed
 from muster.reconcilers.result import Outcome
 from muster.state.actions import (
     Action,
@@ -28,11 +30,18 @@ from muster.state.actions import (
     CreatePods,
     DeletePods,
     DeleteSubject,
+    DeleteWorkload,
     EnsureService,
+    EnsureWorkload,
+    MoveWorkload,
+    PatchWorkloadStatus,
+    ReadAdmission,
+    ReleaseWorkload,
     StopPods,
 )
 from muster.state.plan import Member, Plan
 from muster.state.record import Record
+from muster.state.workload import Workload
 
 
 class NativeEngine:
@@ -82,6 +91,10 @@ class NativeEngine:
         if outcome.error is not None:
             raise outcome.error
 
+    async def release(self, workload: Workload) -> None:
+        """Remove Muster's finalizer from a Workload whose Experiment is gone. Raises ``ApiError``."""
+        await let_go(self._calls, workload)
+
     async def _carry_out(self, action: Action, plan: Plan, record: Record, written: int, version: int) -> Outcome:
         match action:
             case ConfirmLaunch() | CreatePods() if action.epoch != record.epoch:
@@ -107,13 +120,23 @@ class NativeEngine:
             case CreatePods():
                 batch = Batch[Member]()
                 with self._stopped_by(plan, batch.stop):
-                    return await create_pods(self._calls, action, plan, batch)
+                    return await create_pods(self._calls, action, placed(plan, action.placement), batch)
             case DeletePods():
                 return await delete_pods(self._calls, action, plan)
             case StopPods():
                 return await stop_pods(self._calls, action, plan)
             case DeleteSubject():
                 return await delete_subject(self._calls, plan, written or version)
+            case (
+                EnsureWorkload()
+                | ReadAdmission()
+                | PatchWorkloadStatus()
+                | MoveWorkload()
+                | DeleteWorkload()
+                | ReleaseWorkload()
+            ):
+                async with self._calls.slots(plan):
+                    return await carry_out_for_queue(self._calls, action, plan)
             case _:
                 assert_never(action)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
 from muster.api.manifest.gates import DependsOn
+from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
 from muster.state.clocks import CLOCKS
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
@@ -13,7 +14,7 @@ from muster.state.operators.kuberay import KUBERAY
 from muster.state.operators.master import PYTORCH, XGBOOST
 from muster.state.operators.operator import Operator
 from muster.state.operators.pod_specs import pod_spec_of
-from muster.state.plan import LONGEST_GRACE, Coordinator, Group, Plan, Role
+from muster.state.plan import LONGEST_GRACE, MAX_POD_SETS, Coordinator, Group, Plan, Queue, Role
 from muster.state.pod_spec import Env, Port, Source
 from muster.state.rules import Backoff, ClockAction, ClockName, ClockRule, Gate, GateCondition, Quantifier, SuccessRule
 
@@ -71,8 +72,23 @@ def plan_of(experiment: Experiment) -> Plan:
         deleting=experiment.deletion_timestamp is not None,
         orphans=ORPHAN in experiment.finalizers,
         foreground=FOREGROUND in experiment.finalizers,
+        queue=_queue(experiment),
     )
     return operator.finish(experiment, plan) if operator.finish else plan
+
+
+def _queue(experiment: Experiment) -> Queue | None:
+    """The queue that the label of the Experiment names."""
+    name = experiment.labels.get(QUEUE_LABEL, "")
+    if not name:
+        return None
+    if len(experiment.spec.groups) > MAX_POD_SETS:
+        count = len(experiment.spec.groups)
+        raise PlanError(
+            f"spec.types: a queued experiment has at most {MAX_POD_SETS} types, because a Workload has no "
+            f"more podSets, and this one has {count}; merge types, or remove the label {QUEUE_LABEL}"
+        )
+    return Queue(name, experiment.labels.get(PRIORITY_LABEL, ""))
 
 
 def _identity(experiment: Experiment) -> tuple[Env, ...]:

@@ -1,7 +1,8 @@
 """Deadlines: what happens when a clock of the plan has run out. ``state.clocks`` has the table of clocks.
 
 Each deadline is computed from a persisted time and never from a timer's memory. A suspended or finished experiment has
-no running clock, nor has one whose pods are queued by scheduling gates, except those whose row says ``while_idle``.
+no running clock, nor has one whose pods are queued by scheduling gates, except those whose row says ``while_idle``. An
+experiment in the phase Queued has the total clock, too.
 
 A clock ends something because something has *not* happened, and a late cache looks just like that: it may hide the last
 node, or the success. So a clock that has run out acts only on what the live API has said since.
@@ -24,7 +25,9 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
     return {
         clock.name: begin + clock.after
         for clock in plan.clocks
-        if (clock.while_idle or not idle) and (begin := _running_since(clock, record)) is not None
+        if (clock.while_idle or not idle)
+        and (record.phase is not Phase.QUEUED or clock.while_idle or clock.name is ClockName.TOTAL)
+        and (begin := _running_since(clock, record)) is not None
     }
 
 

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.plan import Completeness, Coordinator
-from muster.state.policies import blocked, culprit, disruptions
+from muster.state.policies import blocked, culprit, disruptions, queue
 from muster.state.policies.blocked import Obstacle
 from muster.state.policies.deadline import alerts
 from muster.state.record import ConditionType, Phase
@@ -67,7 +67,11 @@ def assess(context: Context) -> Assembly:
 
 def at_rest(context: Context) -> Assembly:
     """The gang is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
-    return _until_evidence(context, _with_alerts(context, Assembly(False, False, 0, (), "", None, None)))
+    gathered = Assembly(False, False, 0, (), "", None, None)
+    if context.record.phase is Phase.QUEUED:
+        said = queue.waiting(context)
+        gathered = replace(gathered, message=said.message, stuck=said.stuck, look_again=said.look_again)
+    return _until_evidence(context, _with_alerts(context, gathered))
 
 
 def _by_readiness(context: Context) -> Assembly:

@@ -15,7 +15,7 @@ from itertools import filterfalse, islice
 from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
 from muster.state.context import Context
 from muster.state.plan import Member
-from muster.state.policies import gates
+from muster.state.policies import gates, queue
 
 WAVE = 256
 
@@ -31,12 +31,14 @@ def launch(context: Context) -> list[Action]:
         return [ConfirmLaunch(epoch)]
     if there:
         return actions
+    if (admission := queue.read_admission(context)) is not None:
+        return [*actions, admission]
     absent = _startable(context, _absent(context))
     if plan.sequential:
         absent = _in_turn(context, absent)
     places = max(0, plan.together - context.tally.working)
     if wave := tuple(islice(absent, min(WAVE, places))):
-        actions.append(CreatePods(epoch, wave))
+        actions.append(CreatePods(epoch, wave, queue.placement(context)))
     return actions
 
 

@@ -33,11 +33,15 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
     if before is None:
         if after.phase is Phase.SUSPENDED:
             yield "Suspended", "created suspended", False
+        elif after.phase is Phase.QUEUED:
+            yield "Queued", f"{after.size} members wait for the admission of a queue", False
         else:
             yield "Started", f"starting {after.size} members", False
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
         kind = "disruption, not counted" if after.cause.disruption else f"restart {after.restarts}"
         yield "GangRestart", f"epoch {before.epoch} ended, {kind}: {sentence(after.cause)}", True
+    elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.QUEUED:
+        yield "Evicted", f"epoch {before.epoch} ended, disruption, not counted: {sentence(after.cause)}", True
     elif before.phase is not after.phase and not after.finished:
         yield from _phase(before, after)
     if after.finished and (before is None or not before.finished):
@@ -49,6 +53,10 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
 def _phase(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
     if after.phase is Phase.SUSPENDED:
         yield "Suspended", "deleting the pods of the gang", False
+    elif after.phase is Phase.QUEUED and before.phase is Phase.RESTARTING:
+        yield "Queued", f"the queue took the quota back; epoch {after.epoch} waits for it", True
+    elif before.phase is Phase.QUEUED:
+        yield "Admitted", f"the queue has admitted it; epoch {after.epoch} begins", False
     elif before.phase is Phase.SUSPENDED:
         yield "Resumed", f"epoch {after.epoch} begins", False
     elif before.phase is Phase.RESTARTING:

@@ -30,6 +30,7 @@ class MissingCause(StrEnum):
     LOST = "Lost"
     """It had a pod in this epoch, and the pod is gone."""
     QUEUED = "Queued"
+    """A queue has not admitted the experiment, or a scheduling gate is on its pod."""
     UNSCHEDULABLE = "Unschedulable"
     SCHEDULING = "Scheduling"
     IMAGE_PULL = "ImagePull"
@@ -83,6 +84,8 @@ def by_cause(plan: Plan, record: Record, view: ReadOnlyView, missing: int) -> Ma
 def _without_pods(plan: Plan, record: Record, view: ReadOnlyView, absent: int) -> Mapping[MissingCause, int]:
     if view.engine.refusal is not None:
         return {MissingCause.REFUSED: absent}
+    if record.phase is Phase.QUEUED:
+        return {MissingCause.QUEUED: absent}
     context = Context(plan, record, view, 0.0)
     if record.phase is Phase.RESTARTING or not barrier.clear(context):
         return {MissingCause.HELD_BACK: absent}

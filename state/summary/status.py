@@ -93,6 +93,9 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         return reason, "; ".join(filter(None, (message, assembly.message)))
     if record.phase is Phase.SUSPENDED:
         return "Suspended", "suspended by spec.suspend; set it to false to go on"
+    if record.phase is Phase.QUEUED:
+        ending = "" if barrier.clear(context) else f"; waiting for {of_lingering(context)} to end"
+        return "Queued", f"{assembly.message}{ending}"
     if not barrier.clear(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to end{_after(record)}"
     if record.phase is Phase.RESTARTING:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from muster.state.pod import Pod
+from muster.state.workload import Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ class EngineFacts:
     refused: Refused | None = None
     """The same with its times, from the first attempt on."""
 
+    placement: Placement | None = None
+    """Where the pods of an epoch go, by the admission of the queue."""
     answered: bool = False
     """The API server has accepted, or refused, what this leadership asked for: no refusal of before is open."""
 
@@ -107,7 +110,7 @@ class EngineFacts:
         ``launched`` and ``deleting`` hold for every leader, and ``service`` is kept by a watch.
         """
         self.confirmed = self.lost = -1
-        self.live_read = None
+        self.live_read = self.placement = None
         self.answered = False
         self.accept()
 

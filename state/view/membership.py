@@ -39,7 +39,17 @@ class Membership:
     @property
     def empty(self) -> bool:
         """Nothing of that owner exists."""
-        return not (self.others or self.services or any(tally.members for tally in self.view.epochs.values()))
+        return not (
+            self.others
+            or self.services
+            or self.view.workloads
+            or any(tally.members for tally in self.view.epochs.values())
+        )
+
+    @property
+    def working(self) -> bool:
+        """A pod that names the owner may still run, member or not."""
+        return any(pod.live for pod in self.others.values()) or any(pod.live for pod in self.view.pods())
 
     @property
     def foreign(self) -> int:

@@ -20,6 +20,7 @@ from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refus
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.view.write_budget import WriteBudget
+from muster.state.workload import Placement, Workload
 
 LAST_STATE_PATIENCE = 10.0
 """Seconds for which a pod that is gone stays in the view, until the watch brings its last state."""
@@ -48,6 +49,8 @@ class ReadOnlyFacts(Protocol):
     def refused(self) -> Refused | None: ...
     @property
     def stopping(self) -> Set[str]: ...
+    @property
+    def placement(self) -> Placement | None: ...
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool: ...
 
 
@@ -73,6 +76,10 @@ class ReadOnlyView(Protocol):
     def unsaved_since(self) -> float | None: ...
     @property
     def done_at(self) -> float | None: ...
+    @property
+    def workloads(self) -> Mapping[str, Workload]: ...
+    @property
+    def queue_problem(self) -> str: ...
 
 
 @dataclass(slots=True)
@@ -91,6 +98,10 @@ class View:
     """When a further rank of the record's epoch was seen to be done, in wall seconds; None where none was yet."""
     _done: tuple[int, int] = (-1, 0)
     """The epoch that ``done_at`` is of, and how many ranks were done then."""
+    workloads: dict[str, Workload] = field(default_factory=dict)
+    """The Workloads of Kueue that the experiment controls, by uid."""
+    queue_problem: str = ""
+    """Why no Workload can be seen or made now; empty while they can."""
     _remembered: tuple[int, str, bool] | None = None
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:

@@ -64,6 +64,8 @@ class FakeApi:
         self.gate.set()
         self.listeners: list[Callable[[Change], None]] = []
         """Called synchronously for every change."""
+        self.unserved: set[str] = set()
+        """Plurals of kinds whose custom resource definition is not installed."""
         self._arrival = asyncio.Event()
         self._clock = clock
         self._nodes = nodes
@@ -91,7 +93,7 @@ class FakeApi:
         metadata["name"] = path.rsplit("/", 1)[1]
         metadata["uid"] = old["metadata"]["uid"] if old else metadata.get("uid") or self._uid()
         metadata.setdefault("creationTimestamp", self.now())
-        if path.split("/")[-2] in ("experiments", "jobsets", "jaxjobs"):
+        if path.split("/")[-2] in ("experiments", "jobsets", "jaxjobs", "workloads"):
             before = old["metadata"].get("generation", 1) if old else 0
             metadata["generation"] = before + (old is None or old.get("spec") != obj.get("spec"))
         kept = self._keep("MODIFIED" if old else "ADDED", path, {**obj, "metadata": metadata})
@@ -160,6 +162,7 @@ class FakeApi:
         try:
             await asyncio.sleep(0)
             await self.gate.wait()
+            self._served(path)
             fault = self._fault(asked)
             if fault and not fault.after:
                 raise fault.error
@@ -181,6 +184,7 @@ class FakeApi:
         self, path: str, *, params: Mapping[str, str], silence: float, courier: Courier | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """A watch; ``courier`` decides when each change is delivered."""
+        self._served(path)
         stream = self.watches.stream(path, params, silence, _selector(params), courier or Prompt())
         async with aclosing(stream) as lines:  # type: ignore[type-var]
             yield lines
@@ -224,10 +228,13 @@ class FakeApi:
         return self.put(path, {**asked.body, "status": old.get("status")})
 
     def _merge(self, asked: Request) -> Object:
-        """A merge patch of metadata and spec, to their second level."""
-        old = self._find(asked.path)
+        """A merge patch (RFC 7386). That of a status changes nothing else, and the other way round."""
+        path = asked.path.removesuffix("/status")
+        old = self._find(path)
         _check(asked.body.get("metadata", {}), old["metadata"])
-        return self.put(asked.path, {**old, "spec": {**old["spec"], **asked.body["spec"]}})
+        patch = {name: value for name, value in asked.body.items() if (name == "status") == (asked.path != path)}
+        merged = merge_patch(old, patch)
+        return old if merged == old else self.put(path, merged)
 
     def _delete(self, asked: Request) -> Object:
         found, options = self._find(asked.path), asked.body or {}
@@ -267,9 +274,26 @@ class FakeApi:
                 return fault
         return None
 
+    def _served(self, path: str) -> None:
+        if self.unserved and self.unserved & set(path.split("/")):
+            raise NotFound("the server could not find the requested resource", status=404, reason="NotFound")
+
     def _uid(self) -> str:
         self._uids += 1
         return f"00000000-0000-4000-8000-{self._uids:012}"
+
+
+def merge_patch(old: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    new = dict(old) if isinstance(old, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            new.pop(key, None)
+        else:
+            new[key] = merge_patch(new.get(key), value)
+    return new
 
 
 def _unattended(pod: Object) -> bool:

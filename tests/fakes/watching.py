@@ -25,6 +25,9 @@ KINDS = {
     "leases": "Lease",
     "jobsets": "JobSet",
     "jaxjobs": "JAXJob",
+    "workloads": "Workload",
+    "resourceflavors": "ResourceFlavor",
+    "workloadpriorityclasses": "WorkloadPriorityClass",
 }
 
 

@@ -77,8 +77,9 @@ def everything() -> Instruments:
     clocks = {ClockName.TOTAL: Clock(600, ClockAction.FAIL)}
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "", 1, NOW)
     now = record(phase=Phase.ASSEMBLING, started_at=NOW, conditions=(stuck,))
+    queued = Subject(plan(name="later"), record(phase=Phase.QUEUED), view())
     subject = Subject(plan(clocks=clocks), now, view(pod(), heard=answer(*[RankState.ARRIVED] * 3, RankState.MISSING)))
-    instruments.registry.register(ExperimentCollector(lambda: [subject], lambda: NOW, ends))
+    instruments.registry.register(ExperimentCollector(lambda: [subject, queued], lambda: NOW, ends))
     instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW, lambda: {"identity": 1}))
     instruments.registry.register(LeadershipCollector(Leader()))
     instruments.registry.register(RightsCollector(lambda: [(("create", "pods"), "no")]))

@@ -98,6 +98,13 @@ def test_before_the_first_probe_no_member_has_arrived_and_the_coordinator_has_no
     assert not (absent | {"stuck_since_timestamp_seconds"}) & names(found)
 
 
+def test_queued_seconds_go_on_while_queued_and_are_absent_without_a_queue() -> None:
+    name = "muster_experiment_queued_seconds_total"
+    now = record(phase=Phase.QUEUED, phase_at=NOW - 30, queued_ms=60_000)
+    assert value(scrape([Subject(plan(), now, view())]), name, ONE) == 90
+    assert not any(key[0] == name for key in scrape([Subject(plan(), record(), view())]))
+
+
 def test_wall_and_productive_seconds_go_on_between_writes_and_leave_a_clock_step_out() -> None:
     now = record(phase=Phase.RUNNING, phase_at=NOW - 30, wall_ms=60_000, productive_ms=10_000)
     found = scrape([Subject(plan(), now, view())])
@@ -261,7 +268,7 @@ def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
     found = scrape(subjects, cap=20_000)
     each = [key for key in found if any(name == "experiment" for name, _ in key[1])]
     assert 19_000 < len(each) <= 20_000
-    assert len(found) - len(each) <= 33 * 7 + 3
+    assert len(found) - len(each) <= 33 * 8 + 3
     assert sum(count for (name, _), count in found.items() if name == "muster_experiments") == 100_000
     reported = len({labels for name, labels in each if name == "muster_experiment_epoch"})
     assert value(found, "muster_experiments_unreported", {"reason": "cap"}) == 100_000 - reported

@@ -40,6 +40,7 @@ RECORDS = st.builds(
     started_at=st.none() | TIMES, epoch_at=st.none() | TIMES,
     scheduled_at=st.none() | TIMES, assembling_at=st.none() | TIMES, assembled_at=st.none() | TIMES,
     ending_at=st.none() | TIMES, broken_at=st.none() | TIMES, wall_ms=COUNTS, productive_ms=COUNTS,
+    queued_ms=st.none() | COUNTS,
     delete_at=st.none() | TIMES, progressed_at=st.none() | TIMES,
     resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
     deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
@@ -65,6 +66,7 @@ FULL = Record(
     generation=3, phase=Phase.RESTARTING, phase_at=11.0, reason="BackingOff", message="soon", epoch=2, restarts=1,
     disruptions=1, consecutive_disruptions=1, completed="0-1,3", started_at=1.5, epoch_at=2.0, scheduled_at=3.0,
     assembling_at=4.0, assembled_at=5.0, ending_at=6.0, broken_at=6.5, wall_ms=9_500, productive_ms=1_000,
+    queued_ms=250,
     blocked=Blocked("ImagePullBackOff", 3.5, 4.5), attempts=(Attempts("0-1", 2, 6.25), Attempts("3", 1)), ignored="2",
     job_restarts=(JobRestarts("0", 2, 1, 3),), gang_restarts=2, rule_uses=(RuleUse("oom", 1),), restarted_at=(5.25,),
     without_progress=1, node_failures=(NodeFailures("node-a", 2),),
@@ -120,6 +122,7 @@ WIRE: dict[str, Any] = {
     "brokenTime": "1970-01-01T00:00:06.500000Z",
     "wallMilliseconds": 9_500,
     "productiveMilliseconds": 1_000,
+    "queuedMilliseconds": 250,
     "deadline": "1970-01-01T00:00:10Z",
     "roll": {"expected": 4, "arrived": 3, "missing": [2]},
     "cause": {

@@ -2,7 +2,7 @@
 
 from deploy.grafana.board import Row
 from deploy.grafana.panels import listing, series
-from deploy.grafana.parts import BLUE, GREEN, ORANGE, RED, TIME_LEFT, Column, Head, Query, page, runbook
+from deploy.grafana.parts import BLUE, CYAN, GREEN, ORANGE, RED, TIME_LEFT, Column, Head, Query, page, runbook
 from deploy.grafana.promql import ONE, goodput
 
 COURSE = Row(
@@ -61,13 +61,14 @@ COURSE = Row(
             Head(
                 number=32,
                 title="Goodput",
-                description="Share of the ten minutes before each point in which all ranks were there and running.",
+                description="Share of the ten minutes before each point in which all ranks were there and running, and "
+                "in which the experiment waited for the admission of a queue.",
                 width=4,
             ),
-            [Query(goodput(ONE, "10m"), "goodput")],
+            [Query(goodput(ONE, "10m"), "goodput"), Query(goodput(ONE, "10m", kind="queued"), "queued")],
             "percentunit",
             top=1,
-            colors={"goodput": GREEN},
+            colors={"goodput": GREEN, "queued": CYAN},
         ),
         series(
             Head(

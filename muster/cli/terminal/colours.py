@@ -23,6 +23,7 @@ PHASE_COLOURS = {
     "Restarting": BUSY,
     "Assembling": BUSY,
     "Pending": BUSY,
+    "Queued": DIM,
     "Suspended": DIM,
 }
 

@@ -36,6 +36,9 @@ class Caches:
     """Pods are known as of ``pods_version``. Looks past them are answered at ``version``."""
 
     synced = True
+    workloads_known = True
+    workloads_version = 0
+    queue_problem = ""
 
     def __init__(self, version: int, pods_version: int = 1_000) -> None:
         self.version = version

@@ -8,6 +8,9 @@
 - --{{ $flag }}={{ $value }}
 {{- end }}
 {{- end }}
+{{- if .Values.kueue.enabled }}
+- --kueue
+{{- end }}
 {{- if .Values.service.create }}
 - --http-names={{ include "muster.hostNames" . }}
 {{- else if .Values.settings.httpNames }}

@@ -39,6 +39,23 @@
 {{- if kindIs "invalid" .Values.settings.foreignKinds -}}jobsets{{- else -}}{{ .Values.settings.foreignKinds }}{{- end -}}
 {{- end }}
 
+{{/* Of the namespaces that musterd looks after, with kueue.enabled. */}}
+{{- define "muster.queueRights" -}}
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads/status] # gives quota back; Kueue's own roles let nobody write it
+  verbs: [patch]
+{{- end }}
+
+{{/* Objects of the cluster, with kueue.enabled. */}}
+{{- define "muster.flavorRights" -}}
+- apiGroups: [kueue.x-k8s.io]
+  resources: [resourceflavors, workloadpriorityclasses]
+  verbs: [get]
+{{- end }}
+
 {{- define "muster.reviewRights" -}}
 - apiGroups: [authentication.k8s.io] # whose token a reader of the page or of the metrics sends
   resources: [tokenreviews]

@@ -10,6 +10,7 @@ COLORS = {
     "orange": "#e16f24",
     "red": "#cf222e",
     "blue": "#316dca",
+    "light-blue": "#6cb6ff",
     "purple": "#8250df",
     "gray": "#8c959f",
     "transparent": "none",

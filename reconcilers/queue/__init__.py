@@ -1,0 +1,1 @@
+"""What is written to the Workload of Kueue by which an experiment waits for quota."""

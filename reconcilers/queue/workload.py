@@ -1,0 +1,158 @@
+"""Carries out the actions on a Workload: create, patch, delete. Each may be carried out twice."""
+
+import contextlib
+from collections.abc import Mapping
+from typing import assert_never
+
+import msgspec
+
+from muster.api.errors import AlreadyExists, ApiError, NotFound
+from muster.api.names import LABEL_UID
+from muster.kube.metadata import Object, read
+from muster.kube.paths import custom
+from muster.kube.resources import MERGE_PATCH
+from muster.reconcilers.native.adoption import as_sent, name_taken
+from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.native.delete import delete_options
+from muster.reconcilers.native.refusals import refusal_of, rejected
+from muster.reconcilers.queue.admission import read_admission
+from muster.reconcilers.render.encode import Unrenderable, to_json
+from muster.reconcilers.render.workload import (
+    API_VERSION,
+    queue_patch,
+    release_patch,
+    render_workload,
+    status_patch,
+)
+from muster.reconcilers.result import Outcome
+from muster.state.actions import (
+    DeleteWorkload,
+    EnsureWorkload,
+    MoveWorkload,
+    PatchWorkloadStatus,
+    QueueAction,
+    ReadAdmission,
+    ReleaseWorkload,
+)
+from muster.state.plan import Plan
+from muster.state.view.engine_facts import Refusal
+from muster.state.workload import Workload
+
+KIND = "Workload"
+
+
+class _Class(msgspec.Struct, frozen=True, gc=False):
+    value: int = 0
+
+
+async def carry_out_for_queue(calls: Calls, action: QueueAction, plan: Plan) -> Outcome:
+    """Carry out one action; hold a slot meanwhile. Raises ``ApiError`` where only the next attempt can help."""
+    match action:
+        case EnsureWorkload():
+            return await _ensure(calls, plan)
+        case ReadAdmission():
+            return await read_admission(calls, action, plan)
+        case PatchWorkloadStatus(workload):
+            return await _patch(calls, plan, workload, status_patch(action), "/status")
+        case MoveWorkload(workload, queue):
+            return await _patch(calls, plan, workload, queue_patch(workload, queue))
+        case ReleaseWorkload(workload):
+            return await _patch(calls, plan, workload, release_patch(workload))
+        case DeleteWorkload(workload):
+            return await _delete(calls, plan, workload)
+        case _:
+            assert_never(action)
+
+
+async def let_go(calls: Calls, workload: Workload) -> None:
+    """Remove Muster's finalizer from a Workload whose Experiment is gone. Raises ``ApiError``."""
+    path = custom(API_VERSION, workload.namespace, "workloads", workload.name)
+    with contextlib.suppress(NotFound):
+        await calls.do("PATCH", path, body=msgspec.json.encode(release_patch(workload)), content_type=MERGE_PATCH)
+
+
+async def _ensure(calls: Calls, plan: Plan) -> Outcome:
+    """Create the Workload, or find it."""
+    name = plan.queue.workload if plan.queue else ""
+    path = custom(API_VERSION, plan.namespace, "workloads")
+    try:
+        priority = await _priority(calls, plan)
+        body = to_json(render_workload(plan, priority), f"the Workload of experiment {plan.namespace}/{plan.name}")
+    except Unrenderable as error:
+        return Outcome(refusal=rejected(error, KIND))
+    except NotFound:
+        wanted = plan.queue.priority_class if plan.queue else ""
+        return Outcome(
+            refusal=Refusal(
+                "PriorityClassMissing",
+                f"The cluster has no WorkloadPriorityClass {wanted!r}, which the label of the Experiment names. Create "
+                "it, or name another. Muster tries again.",
+                final=False,
+            )
+        )
+    except ApiError as error:
+        if refusal := refusal_of(error, "get", "WorkloadPriorityClass", name, plan):
+            return Outcome(refusal=refusal)
+        raise
+    try:
+        answer = await calls.do("POST", path, body=body)
+    except AlreadyExists:
+        return await _recognise(calls, plan, name)
+    except ApiError as error:
+        if refusal := refusal_of(error, "create", KIND, name, plan):
+            return Outcome(refusal=refusal)
+        raise
+    made = read(answer, Object, f"POST {path}").metadata
+    found = as_sent(KIND, made, plan, {LABEL_UID: plan.uid})
+    return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(workloads=found)
+
+
+async def _priority(calls: Calls, plan: Plan) -> int | None:
+    """The value of the WorkloadPriorityClass; None where none is named."""
+    if plan.queue is None or not plan.queue.priority_class:
+        return None
+    path = f"/apis/{API_VERSION}/workloadpriorityclasses/{plan.queue.priority_class}"
+    return read(await calls.do("GET", path), _Class, f"GET {path}").value
+
+
+async def _recognise(calls: Calls, plan: Plan, name: str) -> Outcome:
+    """The outcome where a Workload of that name exists already."""
+    path = custom(API_VERSION, plan.namespace, "workloads", name)
+    try:
+        found = read(await calls.do("GET", path), Object, f"GET {path}").metadata
+    except NotFound:
+        return Outcome(ahead=True)
+    owner = found.controller
+    if owner is None or owner.uid != plan.uid:
+        return Outcome(refusal=name_taken(KIND, found, plan))
+    ours = as_sent(KIND, found, plan, {LABEL_UID: plan.uid})
+    return Outcome(refusal=ours) if isinstance(ours, Refusal) else Outcome(workloads=ours)
+
+
+async def _patch(
+    calls: Calls, plan: Plan, workload: Workload, patch: Mapping[str, object], subresource: str = ""
+) -> Outcome:
+    """Patch the Workload. Raises ``Conflict`` when it has changed since: the caches will show how."""
+    path = custom(API_VERSION, plan.namespace, "workloads", workload.name) + subresource
+    try:
+        answer = await calls.do("PATCH", path, body=msgspec.json.encode(patch), content_type=MERGE_PATCH)
+    except NotFound:
+        return Outcome(ahead=True)
+    except ApiError as error:
+        if refusal := refusal_of(error, "patch", KIND, workload.name, plan):
+            return Outcome(refusal=refusal)
+        raise
+    return Outcome(workloads=read(answer, Object, f"PATCH {path}").metadata.version)
+
+
+async def _delete(calls: Calls, plan: Plan, workload: Workload) -> Outcome:
+    path = custom(API_VERSION, plan.namespace, "workloads", workload.name)
+    try:
+        answer = await calls.do("DELETE", path, body=delete_options(workload.uid, None))
+    except NotFound:
+        return Outcome(ahead=True)
+    except ApiError as error:
+        if refusal := refusal_of(error, "delete", KIND, workload.name, plan):
+            return Outcome(refusal=refusal)
+        raise
+    return Outcome(workloads=read(answer, Object, f"DELETE {path}").metadata.version)

@@ -1,0 +1,175 @@
+"""Queue: pods only while Kueue has admitted the experiment's Workload.
+
+An Experiment with the label ``kueue.x-k8s.io/queue-name`` has one Workload for all its epochs. Kueue says by the
+Workload's conditions whether its pods may run (``state.workload``):
+
+- not admitted: phase Queued, no pod, no clock but the total, and Kueue's own words in the message;
+- admitted: the gang is launched. A gang restart inside an admitted Workload keeps quota and place;
+- evicted (preempted, deactivated, PodsReady timeout, queue stopped): the epoch is over. That is a disruption: it is
+  charged neither to the restart budget nor to ``maxDisruptions``, because the queue itself paces what follows;
+- the Workload is gone, inactive or not admitted any more while pods live: the quota is lost already. The same verdict.
+
+What a person must mend is Stuck: a request that no quota of the queue can ever hold, a queue that does not exist, a
+Workload that was deactivated, a Workload that Kueue does not take up, an API of Kueue that is not there.
+
+The label is followed while the experiment has no Workload. One that has a Workload stays queued until that is gone:
+removing the label must not be a way around the quota. So an experiment leaves its queue through a suspension, which
+deletes the Workload.
+"""
+
+from typing import NamedTuple
+
+from muster.api.names import QUEUE_LABEL
+from muster.api.values.printable import MESSAGE, clean
+from muster.state.actions import ReadAdmission
+from muster.state.context import Context, Requeue
+from muster.state.plan import Engine, Plan
+from muster.state.record import Cause, Phase
+from muster.state.view.view import ReadOnlyView
+from muster.state.workload import ADMITTED, FINISHED, QUOTA_RESERVED, REQUEUED, PodSetPlacement, Workload
+
+SILENCE = 60.0
+"""Seconds within which Kueue takes a Workload up; it takes some 15 ms."""
+UNAVAILABLE = "QueueUnavailable"
+"""Reason: no Workload can be seen or made."""
+SILENT = "QueueSilent"
+"""Reason: Kueue has not taken the Workload up."""
+HOPELESS = frozenset(("ExceedsMaxQuota", "Misconfigured", "Inadmissible"))
+"""Reasons of a false QuotaReserved that last until a person changes the spec or the queue. Older releases of Kueue say
+Inadmissible for all of them (kueue: apis/kueue/v1beta2/workload_types.go)."""
+DEACTIVATED = "Deactivated"
+"""Beginning of the reasons of a Workload with ``spec.active: false``: DeactivatedDueToRequeuingLimitExceeded and others
+follow. Kueue never makes it active again by itself."""
+
+
+class Waiting(NamedTuple):
+    """Why an experiment is queued."""
+
+    message: str
+    stuck: tuple[str, str] | None = None
+    """Reason and message."""
+    look_again: float | None = None
+    """When the answer changes by the mere passing of time."""
+
+
+def applies(context: Context) -> bool:
+    """The experiment waits for a queue's admission."""
+    return context.plan.engine is Engine.NATIVE and (context.plan.queue is not None or bool(context.view.workloads))
+
+
+def workload_of(plan: Plan, view: ReadOnlyView) -> Workload | None:
+    """The Workload that decides: the newest one for the podSets of this plan."""
+    wanted = plan.queue.workload if plan.queue else ""
+    found = [each for each in view.workloads.values() if not wanted or each.name == wanted]
+    return max(found, key=lambda each: (not each.deleting, each.created, each.uid), default=None)
+
+
+def admitted(plan: Plan, view: ReadOnlyView) -> bool:
+    """Pods of the plan may run: it has no queue, or its Workload is admitted."""
+    if plan.engine is Engine.OBSERVE or (plan.queue is None and not view.workloads):
+        return True
+    workload = workload_of(plan, view)
+    return workload is not None and workload.admitted and not view.queue_problem
+
+
+def admits(context: Context) -> bool:
+    """Pods of the experiment may be created."""
+    return admitted(context.plan, context.view)
+
+
+def judge(context: Context) -> Requeue | None:
+    """End the epoch where the quota is lost.
+
+    A gang at work goes on while Kueue's API cannot be seen: nothing says that its quota was taken back.
+    """
+    if context.record.phase is Phase.QUEUED or admits(context):
+        return None
+    if context.view.queue_problem and context.tally.pods:
+        return None
+    reason, message = _lost(context)
+    return Requeue(Cause(context.record.epoch, reason, message, context.now, disruption=True))
+
+
+def waiting(context: Context) -> Waiting:
+    """Why the experiment is queued, in Kueue's words."""
+    if context.view.queue_problem:
+        return _stuck(UNAVAILABLE, context.view.queue_problem)
+    workload = workload_of(context.plan, context.view)
+    if workload is None or workload.deleting or workload.has(FINISHED):
+        return Waiting("queued: its Workload is about to be made")
+    where = f"queued in {workload.queue}"
+    reserved = workload.condition(QUOTA_RESERVED)
+    if (eviction := workload.eviction) and workload.reserved:
+        return Waiting(f"evicted from {workload.queue}, {eviction.reason}: {_said(eviction.message)}")
+    if workload.admitted:
+        return Waiting(f"admitted by {workload.queue}")
+    if reserved is None:
+        return _silent(context, workload)
+    if reserved.true:
+        checks = workload.condition(ADMITTED)
+        return Waiting(f"{where}: quota is reserved, {_said(checks.message) if checks else 'admission follows'}")
+    message = f"{where}: {_said(reserved.message)}"
+    requeued = workload.condition(REQUEUED)
+    if requeued is not None and not requeued.true:
+        message = f"{message}; not in the queue again yet ({requeued.reason})"
+    if reserved.reason in HOPELESS or reserved.reason.startswith(DEACTIVATED):
+        return _stuck(reserved.reason, message)
+    return Waiting(message)
+
+
+def read_admission(context: Context) -> ReadAdmission | None:
+    """What must be asked before the first pod of this epoch is created."""
+    workload = workload_of(context.plan, context.view) if applies(context) else None
+    if workload is None:
+        return None
+    known = context.view.engine.placement
+    if known is not None and (known.epoch, known.workload) == (context.record.epoch, workload.uid):
+        return None
+    return ReadAdmission(context.record.epoch, workload)
+
+
+def placement(context: Context) -> tuple[PodSetPlacement, ...]:
+    """What the flavors of the admission ask of the pods of this epoch."""
+    known = context.view.engine.placement if applies(context) else None
+    return known.groups if known is not None and known.epoch == context.record.epoch else ()
+
+
+def _lost(context: Context) -> tuple[str, str]:
+    """Why the Workload gives no quota any more."""
+    if context.view.queue_problem:
+        return UNAVAILABLE, context.view.queue_problem
+    workload = workload_of(context.plan, context.view)
+    if workload is None:
+        if context.view.workloads:
+            return "WorkloadOutdated", "the spec asks for other pods than its Workload has quota for"
+        if context.record.epoch_at is not None and not context.tally.pods:
+            return "NotAdmitted", f"it has the label {QUEUE_LABEL}, and no queue has admitted it"
+        return "WorkloadDeleted", "its Workload is gone, and the quota with it"
+    if eviction := workload.eviction:
+        return eviction.reason, _said(eviction.message)
+    if workload.deleting:
+        return "WorkloadDeleted", f"its Workload {workload.name} is being deleted"
+    if not workload.active:
+        return DEACTIVATED, f"its Workload {workload.name} was deactivated (spec.active)"
+    if workload.has(FINISHED):
+        return "WorkloadFinished", f"its Workload {workload.name} was finished by others"
+    condition = workload.condition(ADMITTED)
+    return "AdmissionLost", _said(condition.message) if condition else f"its Workload {workload.name} is not admitted"
+
+
+def _silent(context: Context, workload: Workload) -> Waiting:
+    """Kueue writes conditions within milliseconds: a Workload without any is one that it does not see."""
+    due = max(workload.created, context.record.phase_at) + SILENCE
+    message = f"queued in {workload.queue}: Kueue has not taken up its Workload {workload.name} yet"
+    if context.now < due:
+        return Waiting(message, look_again=due)
+    return _stuck(SILENT, f"{message}, for more than {SILENCE:g} s; see whether Kueue's controller runs")
+
+
+def _stuck(reason: str, message: str) -> Waiting:
+    return Waiting(message, (reason, message))
+
+
+def _said(message: str) -> str:
+    """What Kueue says, on one line of bounded length."""
+    return clean(message, MESSAGE)

@@ -1,0 +1,113 @@
+"""A Workload of Kueue as the decision sees it: flat, immutable (kueue.x-k8s.io/v1beta2).
+
+Muster makes one Workload for each Experiment that names a queue. Kueue admits it and takes the quota back by its
+conditions; Muster answers by conditions of the same list. So all of them are kept, as Kueue wrote them.
+"""
+
+import msgspec
+
+from muster.api.names import FINALIZER_QUOTA
+
+ADMITTED, EVICTED, FINISHED = "Admitted", "Evicted", "Finished"
+PODS_READY, QUOTA_RESERVED, REQUEUED = "PodsReady", "QuotaReserved", "Requeued"
+"""Types of conditions (kueue: apis/kueue/v1beta2/workload_types.go)."""
+
+
+class WorkloadCondition(msgspec.Struct, frozen=True, gc=False):
+    """One condition (meta/v1 Condition). ``since`` is the RFC 3339 time of its last flip."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: str
+    generation: int = 0
+
+    @property
+    def true(self) -> bool:
+        """The status is True."""
+        return self.status == "True"
+
+
+class Assignment(msgspec.Struct, frozen=True, gc=False):
+    """The flavors that Kueue assigned to one podSet: the names of ResourceFlavors, each once."""
+
+    pod_set: str
+    flavors: tuple[str, ...]
+
+
+class Workload(msgspec.Struct, frozen=True, gc=False):
+    """One Workload. ``owner`` is the uid of the Experiment that controls it."""
+
+    uid: str
+    name: str
+    namespace: str
+    owner: str
+    resource_version: int
+    generation: int
+    queue: str
+    active: bool
+    deleting: bool
+    """A deletionTimestamp is set."""
+    finalizers: tuple[str, ...] = ()
+    conditions: tuple[WorkloadCondition, ...] = ()
+    assignments: tuple[Assignment, ...] = ()
+    created: float = 0.0
+    """Wall second of its creation, 0 where it is unknown."""
+
+    @property
+    def held(self) -> bool:
+        """Muster's finalizer is on it: it keeps its quota until that is removed."""
+        return FINALIZER_QUOTA in self.finalizers
+
+    def condition(self, kind: str) -> WorkloadCondition | None:
+        """The condition of that type, or None."""
+        return next((each for each in self.conditions if each.type == kind), None)
+
+    def has(self, kind: str) -> bool:
+        """The condition of that type is True."""
+        condition = self.condition(kind)
+        return condition is not None and condition.true
+
+    @property
+    def reserved(self) -> bool:
+        """Kueue holds quota for it."""
+        return self.has(QUOTA_RESERVED)
+
+    @property
+    def admitted(self) -> bool:
+        """Its pods may run: admitted, not evicted, active, not finished, and not being deleted."""
+        usable = self.active and not self.deleting
+        return usable and self.has(ADMITTED) and not self.has(EVICTED) and not self.has(FINISHED)
+
+    @property
+    def eviction(self) -> WorkloadCondition | None:
+        """The true condition Evicted, or None."""
+        return next((each for each in self.conditions if each.type == EVICTED and each.true), None)
+
+
+class Toleration(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """core/v1 Toleration as a ResourceFlavor has it."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    seconds: int | None = msgspec.field(name="tolerationSeconds", default=None)
+
+
+class PodSetPlacement(msgspec.Struct, frozen=True):
+    """What the pods of one group get because of the flavors that were assigned."""
+
+    group: str
+    node_selector: tuple[tuple[str, str], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """Where the pods of one epoch go, by the admission that the live API showed before its launch."""
+
+    epoch: int
+    workload: str
+    """uid of the Workload."""
+    groups: tuple[PodSetPlacement, ...] = ()

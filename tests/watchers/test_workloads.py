@@ -1,0 +1,62 @@
+"""Workloads of Kueue as records."""
+
+from typing import Any
+
+import pytest
+
+from muster.watchers.workloads import DECODER
+from tests.fakes.apiserver import event
+
+
+def workload(**changes: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {
+            "uid": "w1", "name": "own", "namespace": "kq", "resourceVersion": "7", "generation": 2,
+            "creationTimestamp": "2026-11-22T00:55:18Z", "finalizers": ["muster.dev/quota"],
+            "ownerReferences": [{"uid": "p1"}, {"uid": "e1", "controller": True}],
+        },
+        "spec": {"queueName": "q", "active": True},
+    } | changes  # fmt: skip
+
+
+def test_a_workload_is_flat_and_holds_its_conditions_as_kueue_wrote_them() -> None:
+    long = "x" * 2000
+    condition = {
+        "type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota", "message": long,
+        "lastTransitionTime": "2026-11-22T00:55:18Z", "observedGeneration": 2,
+    }  # fmt: skip
+    assigned = {"name": "worker", "flavors": {"cpu": "a", "memory": "a", "gpu": "b"}, "count": 4}
+    status = {"conditions": [condition], "admission": {"podSetAssignments": [assigned]}}
+    got = DECODER.event(event("ADDED", workload(status=status))).obj
+    assert got is not None
+    assert (got.uid, got.name, got.owner, got.queue, got.active, got.held, got.deleting) == (
+        "w1", "own", "e1", "q", True, True, False
+    )  # fmt: skip
+    assert got.conditions[0].message == long, "a patch sends it back as it was"
+    assert got.assignments[0].flavors == ("a", "b")
+    assert not got.reserved
+    assert got.created > 0
+
+
+@pytest.mark.parametrize("bare", [{"spec": None}, {"spec": {}}, {"spec": {"active": None}, "status": None}])
+def test_what_is_absent_is_as_kueue_reads_it(bare: dict[str, Any]) -> None:
+    got = DECODER.event(event("ADDED", workload(**bare))).obj
+    assert got is not None
+    assert got.active
+    assert not got.admitted
+
+
+def test_an_inactive_workload_is_not_admitted_whatever_its_conditions_say() -> None:
+    true = [{"type": kind, "status": "True"} for kind in ("QuotaReserved", "Admitted")]
+    for spec, admitted in (({"active": True}, True), ({"active": False}, False)):
+        got = DECODER.event(event("ADDED", workload(spec=spec, status={"conditions": true}))).obj
+        assert got is not None
+        assert got.admitted is admitted
+
+
+@pytest.mark.parametrize("wrong", [{"uid": ""}, {"name": ""}, {"resourceVersion": "x"}])
+def test_a_workload_without_metadata_is_a_problem_and_not_an_error(wrong: dict[str, Any]) -> None:
+    obj = workload()
+    assert DECODER.event(event("ADDED", {**obj, "metadata": {**obj["metadata"], **wrong}})).problem
