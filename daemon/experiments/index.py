@@ -59,7 +59,7 @@ class ExperimentIndex:
         entry = self.entries.get(new.uid)
         if entry is None:
             members = self._members((new.namespace, new.uid))
-            members.view.engine.service = new.name in members.services
+            members.view.engine.service = False
             entry = self.entries[new.uid] = Entry(seen=new, members=members)
         entry.seen = stripped(new)
         if new.resource_version != entry.freshness.version or entry.plan is None:
@@ -184,11 +184,15 @@ class ExperimentIndex:
 
     def _take(self, entry: Entry, reading: Reading) -> None:
         """Take over the object, except a status that is older than our own last write."""
+        first = entry.plan is None
         if reading.plan is not None or reading.unreadable:
             entry.plan = reading.plan  # None for an unreadable status: a decision without its record would start over
         if entry.plan is not None:
             entry.members.follow(entry.plan)
-            entry.view.engine.service = entry.plan.domain in entry.members.services
+            if (
+                first and entry.plan.domain in entry.members.services
+            ):  # later the watch, or the create's answer, says it
+                entry.view.engine.service = True
         entry.problem, entry.unreadable = reading.problem, reading.unreadable
         if entry.seen.resource_version > entry.freshness.version:
             if _written(entry.record, reading.record):

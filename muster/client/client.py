@@ -20,7 +20,7 @@ from pathlib import Path
 from muster.api.convert.load import load_any
 from muster.api.errors import AlreadyExists, ApiError, Conflict
 from muster.api.manifest.load import AICHOR, Loaded, experiment_object
-from muster.api.names import ANNOTATION_COMMAND_SOURCE, KIND
+from muster.api.names import ANNOTATION_COMMAND_SOURCE
 from muster.client.cluster_choice import connect
 from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first, readable
 from muster.client.follow import FollowedLog
@@ -30,6 +30,7 @@ from muster.client.logs import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members
 from muster.client.names import name_for
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
+from muster.client.subjects import collection_path, ours, parse, refuse_to_cancel, subject_of
 from muster.client.until import Until
 from muster.client.waiting import wait
 from muster.kube.connection import Connection
@@ -143,11 +144,13 @@ class Client:
         with known_kind(name, space):
             return snapshot_of(await self.resources.get(experiments_path(space, name)))
 
-    async def list(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
-        """The experiments of one namespace, or of all that may be read."""
-        path = experiments_path(None if everywhere else namespace or self.namespace)
-        with known_kind():
-            return [snapshot_of(obj) for obj in await self.resources.list(path)]
+    async def list(
+        self, *, namespace: str | None = None, everywhere: bool = False, kind: str = ""
+    ) -> Sequence[Snapshot]:
+        """The experiments of one namespace, or of all that may be read; or the objects of another ``kind``."""
+        path = collection_path(None if everywhere else namespace or self.namespace, subject_of(kind))
+        with known_kind(f"{kind}/"):
+            return [snapshot_of(obj) for obj in await self.resources.list(path) if ours(obj)]
 
     async def watch(
         self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False
@@ -156,13 +159,15 @@ class Client:
 
         It never ends by itself; a watch that breaks is opened again.
         """
-        path = experiments_path(None if everywhere else namespace or self.namespace)
-        params = {"fieldSelector": f"metadata.name={name}"} if name else {}
+        subject, own = parse(name or "")
+        path = collection_path(None if everywhere else namespace or self.namespace, subject)
+        params = {"fieldSelector": f"metadata.name={own}"} if own else {}
         with known_kind():
             stream = changes(self.resources.transport, path, params, retrying=self._retrying)
             async with contextlib.aclosing(stream):
                 async for change in stream:
-                    yield ExperimentChange(change.kind, snapshot_of(change.object))
+                    if own or ours(change.object):
+                        yield ExperimentChange(change.kind, snapshot_of(change.object))
 
     async def wait(
         self, name: str, until: str | Until = "Finished", *, timeout: float | None = None, namespace: str | None = None
@@ -258,6 +263,7 @@ class Client:
     async def cancel(self, name: str, *, namespace: str | None = None) -> Snapshot:
         """Cancel an experiment: it fails as cancelled, its pods get their grace period. It can be repeated."""
         space = namespace or self.namespace
+        refuse_to_cancel(name)
         for _ in range(ATTEMPTS):
             seen = await self.get(name, namespace=space)
             if seen.finished:
@@ -285,7 +291,7 @@ class Client:
             await self.resources.delete(experiments_path(space, name), options or None)
 
     async def _events(self, experiment: Snapshot) -> Sequence[EventSummary]:
-        chosen = {"fieldSelector": f"involvedObject.kind={KIND},involvedObject.uid={experiment.uid}"}
+        chosen = {"fieldSelector": f"involvedObject.kind={experiment.subject.kind},involvedObject.uid={experiment.uid}"}
         events = await self.resources.list(core(experiment.namespace, "events"), chosen)
         return list(oldest_first(event_summary(event) for event in events))
 

@@ -40,3 +40,7 @@ class Vanished(MusterError):
 
 class WaitTimeout(MusterError):
     """The condition did not hold in time."""
+
+
+class CannotCancel(MusterError):
+    """The object is of a kind that has no field for it."""

@@ -14,7 +14,8 @@ from muster.client.loglines import LogLine, LogNote, LogStart
 from muster.client.logs import GangLog, Noted, line_of
 from muster.client.member import Member, member_of, members_of
 from muster.client.podlog import PodLog
-from muster.client.snapshot import Snapshot, experiments_path, snapshot_of
+from muster.client.snapshot import Snapshot, snapshot_of
+from muster.client.subjects import collection_path
 from muster.kube.listwatch.changes import changes
 from muster.kube.paths import core
 
@@ -110,8 +111,10 @@ class FollowedLog:
 
     async def _end(self) -> None:
         """End the log once the experiment has finished and the last line of every pod was delivered."""
-        chosen = {"fieldSelector": f"metadata.name={self._seen.name}"}
-        stream = changes(self._log.resources.transport, experiments_path(self._seen.namespace), chosen)
+        chosen = {"fieldSelector": f"metadata.name={self._seen.own_name}"}
+        stream = changes(
+            self._log.resources.transport, collection_path(self._seen.namespace, self._seen.subject), chosen
+        )
         try:
             async with contextlib.aclosing(stream):
                 async for change in stream:

@@ -5,18 +5,21 @@ read counts as empty; its object can still be shown, listed and cancelled.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from muster.api.errors import NotFound
-from muster.api.names import API_VERSION, PLURAL
+from muster.api.names import KIND
 from muster.api.status import Condition, ExperimentStatus
 from muster.api.wire.kinds import WireError
 from muster.client.errors import NoSuchExperiment, NotInstalled
+from muster.client.subjects import collection_path, object_path, parse
 from muster.kube.listwatch.informer import Kind
-from muster.kube.paths import custom
 from muster.kube.unstructured import Json, mapping, moment, text
+from muster.state.foreign.record_condition import from_object
+from muster.state.status import StatusError
+from muster.state.subject import EXPERIMENT, Subject, title
 
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
 
@@ -28,7 +31,7 @@ DELETING = "Deleting"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One experiment at one moment."""
+    """One experiment at one moment. The ``name`` of an object of another kind begins with it: ``jobset/train``."""
 
     namespace: str
     name: str
@@ -39,6 +42,16 @@ class Snapshot:
     """Wall seconds since 1970."""
     status: ExperimentStatus
     raw: Json
+
+    @property
+    def subject(self) -> Subject:
+        """The kind of the object."""
+        return parse(self.name)[0]
+
+    @property
+    def own_name(self) -> str:
+        """Its name among the objects of its kind."""
+        return parse(self.name)[1]
 
     @property
     def phase(self) -> str:
@@ -108,23 +121,24 @@ class ExperimentChange:
 
 
 def experiments_path(namespace: str | None, name: str | None = None) -> str:
-    """The experiments of a namespace, of all namespaces (None), or the one called ``name``."""
-    return custom(API_VERSION, namespace, PLURAL, name)
+    """The experiments of a namespace, of all namespaces (None), or the object called ``name`` (``jobset/train``)."""
+    return collection_path(namespace) if name is None else object_path(namespace or "", name)
 
 
 def snapshot_of(obj: Json) -> Snapshot:
-    """The snapshot of an Experiment object."""
-    meta = mapping(obj.get("metadata"))
-    try:
-        status = ExperimentStatus.from_object(mapping(obj.get("status")))
-    except WireError:
-        status = ExperimentStatus.from_object(None)
+    """The snapshot of an Experiment, or of an object of another kind that Muster runs."""
+    meta, kind = mapping(obj.get("metadata")), text(obj, "kind") or KIND
+    foreign = kind != KIND
+    status = ExperimentStatus.from_object(None)
+    with suppress(WireError, StatusError):
+        raw = mapping(obj.get("status"))
+        status = (from_object(raw) or status) if foreign else ExperimentStatus.from_object(raw)
     return Snapshot(
         namespace=text(meta, "namespace"),
-        name=text(meta, "name"),
+        name=title(kind, text(meta, "name")),
         uid=text(meta, "uid"),
         version=text(meta, "resourceVersion"),
-        operator=text(mapping(obj.get("spec")), "operator"),
+        operator=kind if foreign else text(mapping(obj.get("spec")), "operator"),
         created=moment(meta.get("creationTimestamp")),
         status=status,
         raw=obj,
@@ -137,11 +151,17 @@ def known_kind(name: str = "", space: str = "") -> Iterator[None]:
     try:
         yield
     except NotFound as error:
-        if name and name in error.message:
+        subject, own = parse(name)
+        what, listed = (
+            ("experiment", "") if subject == EXPERIMENT else (subject.kind, f" --kind {subject.kind.lower()}")
+        )
+        if own and own in error.message:
             raise NoSuchExperiment(
-                f"experiment {space}/{name} does not exist; `muster get -A` lists those that do"
+                f"{what} {space}/{own} does not exist; `muster list -A{listed}` lists those that do"
             ) from error
         if "could not find the requested resource" in error.message or "page not found" in error.message:
+            if subject != EXPERIMENT:
+                raise NotInstalled(f"this cluster does not know {what} objects: its CRD is not installed") from error
             raise NotInstalled(
                 "this cluster does not know experiments: install Muster first (kubectl apply -f deploy/crds/), "
                 "or choose another cluster with --context"

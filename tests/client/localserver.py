@@ -15,6 +15,7 @@ from muster.api.names import API_VERSION, LABEL_EXPERIMENT, LABEL_UID
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.apiserver.errors import ApiError
+from muster.local.foreign_crds import foreign_crds
 from muster.local.kubeconfig import write_kubeconfig
 
 TOKEN = "for tests"
@@ -150,9 +151,9 @@ class LocalServer:
         self._api = ApiServer(None, token=TOKEN)
         self._api.pod_logs = self.logs = Logs()
         self.url = await self._api.start()
-        crd = custom_resource_definition()
         kinds = self._api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
-        self._api.store.create(kinds, "", crd)
+        for crd in (custom_resource_definition(), *foreign_crds()):
+            self._api.store.create(kinds, "", crd)
         write_kubeconfig(self.kubeconfig, url=self.url, token=TOKEN)
 
     async def _stop(self) -> None:
@@ -160,7 +161,11 @@ class LocalServer:
 
     def uninstall(self) -> None:
         """Remove the kind Experiment."""
-        self.drop("apiextensions.k8s.io/v1", "customresourcedefinitions", "", "experiments.muster.dev")
+        self.remove_kind("experiments.muster.dev")
+
+    def remove_kind(self, crd: str) -> None:
+        """Remove a CRD."""
+        self.drop("apiextensions.k8s.io/v1", "customresourcedefinitions", "", crd)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.freshness import Freshness, Readiness
 from muster.daemon.experiments.index import ExperimentIndex
@@ -92,7 +93,7 @@ def read_dated_by_its_answer() -> Swaps:
 def found_by_name_alone() -> Swaps:
     """The roll-call page looks an experiment up by its name, whatever the namespace."""
 
-    def named(self: ExperimentIndex, namespace: str, name: str) -> Entry | None:
+    def named(self: ExperimentIndex, namespace: str, name: str, kind: str = KIND) -> Entry | None:
         return next((entry for entry in self if entry.seen.name == name), None)
 
     return [swap(ExperimentIndex, "named", named)]

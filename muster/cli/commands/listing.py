@@ -46,33 +46,43 @@ def phase_option(phases: Sequence[str], text: str) -> Callable[[F], F]:
 @click.command(
     "list",
     epilog="\b\nExamples:\n  muster list\n  muster list --phase Running --phase Restarting\n  muster list -A -w\n"
-    "  muster list --phase Failed -o name\n",
+    "  muster list --phase Failed -o name\n  muster list --kind jaxjob\n",
 )
+@click.option("--kind", default="", help="Objects of another kind that Muster runs: jobset, jaxjob.")
 @listing_options
 @output_option("name")
 @cluster_options
 def list_experiments(
-    chosen: ClusterChoice, watch: bool, everywhere: bool, phases: Collection[str], output: str | None
+    chosen: ClusterChoice, kind: str, watch: bool, everywhere: bool, phases: Collection[str], output: str | None
 ) -> None:
     """List experiments. `muster get` without a NAME is the same command.
+
+    With --kind it lists the JobSets or JAXJobs that Muster runs. Their names, such as jobset/train, are understood by
+    the other commands, too.
 
     With --watch and --phase, an experiment that leaves the phase is printed once more, with its new phase. A watch
     ends with Ctrl-C (exit status 130) or with an error (1).
     """
-    run_list(chosen, watch=watch, everywhere=everywhere, phases=phases, output=output)
+    run_list(chosen, watch=watch, everywhere=everywhere, phases=phases, output=output, kind=kind)
 
 
 def run_list(
-    chosen: ClusterChoice, *, watch: bool, everywhere: bool, phases: Collection[str], output: str | None
+    chosen: ClusterChoice,
+    *,
+    watch: bool,
+    everywhere: bool,
+    phases: Collection[str],
+    output: str | None,
+    kind: str = "",
 ) -> None:
     """Print the experiments of a namespace or of all, once or at every change."""
 
     async def run() -> None:
         async with chosen.client() as client:
             if watch:
-                await watch_experiments(client, chosen, None, everywhere, phases, output)
+                await watch_experiments(client, chosen, f"{kind}/" if kind else None, everywhere, phases, output)
                 return
-            listed = client.list(namespace=chosen.namespace, everywhere=everywhere)
+            listed = client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
             found = await patient(listed, "listing experiments")
             _print([seen for seen in found if in_phase(seen, phases)], everywhere, phases, output)
 

@@ -1,0 +1,65 @@
+"""Objects of other kinds that Muster runs, on the command line: by kind and name."""
+
+import json
+from typing import Any
+
+import pytest
+
+from muster.state.foreign.record_condition import with_record
+from muster.state.record import Phase, Record
+from muster.state.subject import JAXJOB, JOBSET
+from tests.cli.conftest import Call
+from tests.client.localserver import LocalServer
+
+JOB: dict[str, Any] = {
+    "apiVersion": JAXJOB.api_version,
+    "kind": JAXJOB.kind,
+    "metadata": {"name": "train"},
+    "spec": {"jaxReplicaSpecs": {"Worker": {"template": {"spec": {"containers": [{"name": "jax", "image": "x"}]}}}}},
+}
+RECORD = Record(generation=1, phase=Phase.RUNNING, message="all 2 ranks have arrived", ready=2, size=2, restarts=1)
+
+
+@pytest.fixture
+def job(server: LocalServer) -> str:
+    """A JAXJob that runs, beside a JobSet that another controller has."""
+    server.put(JAXJOB.api_version, JAXJOB.plural, "default", JOB)
+    status = with_record({"conditions": []}, RECORD)
+    server.put(JAXJOB.api_version, JAXJOB.plural, "default", {**JOB, "status": status}, "status")
+    other = {"apiVersion": JOBSET.api_version, "kind": JOBSET.kind, "metadata": {"name": "theirs"}, "spec": {}}
+    server.put(JOBSET.api_version, JOBSET.plural, "default", other)
+    return "jaxjob/train"
+
+
+def test_get_and_explain_show_it_by_kind(call: Call, server: LocalServer, job: str) -> None:
+    shown = call("get", job)
+    assert shown.exit_code == 0
+    assert "default/jaxjob/train  Running  JAXJob, epoch 0, 1 restart, 2/2 ready" in shown.stdout
+    assert "all 2 ranks have arrived" in shown.stdout
+    assert "default/jaxjob/train" in call("explain", "jaxjobs/train").stdout
+    assert json.loads(call("get", job, "-o", "json").stdout)["kind"] == "JAXJob"
+
+
+def test_list_shows_those_that_muster_runs(call: Call, server: LocalServer, job: str) -> None:
+    assert call("list", "--kind", "jaxjob", "-o", "name").stdout == "jaxjob/train\n"
+    assert "jaxjob/train" not in call("list").stdout
+    theirs = call("list", "--kind", "jobset")
+    assert (theirs.exit_code, theirs.stdout) == (0, "")
+
+
+def test_delete_deletes_it_by_kind(call: Call, server: LocalServer, job: str) -> None:
+    assert call("delete", job, "--yes").exit_code == 0
+    gone = call("get", job)
+    assert gone.exit_code == 1
+    assert "JAXJob default/train does not exist; `muster list -A --kind jaxjob`" in gone.stderr
+
+
+def test_what_cannot_be_done_says_what_can(call: Call, server: LocalServer, job: str) -> None:
+    cancelled = call("cancel", job)
+    assert cancelled.exit_code == 1
+    assert "suspend or delete it" in cancelled.stderr
+    unknown = call("get", "rayjob/train")
+    assert unknown.exit_code == 1
+    assert "the kinds are experiment, jobset, jaxjob" in unknown.stderr
+    server.remove_kind("jaxjobs.kubeflow.org")
+    assert "does not know JAXJob objects: its CRD is not installed" in call("get", job).stderr
