@@ -19,6 +19,8 @@ class Outcome:
     """
     confirmed: bool | None = None
     """Whether an epoch may be launched; None unless the action was ``ConfirmLaunch``."""
+    attempts: tuple[tuple[int, int], ...] = ()
+    """(rank, attempt) of the members that may run again, if it is confirmed."""
     owner: int = 0
     """The Experiment's resourceVersion then; the confirmation is void for a launch decided on an older one."""
     launched: bool = False
@@ -31,6 +33,8 @@ class Outcome:
     """Where the pods of the epoch go; None unless the action was ``ReadAdmission`` and the Workload is admitted."""
     ahead: bool = False
     """The live API is ahead of the caches, which will show why nothing was done."""
+    lost_attempts: tuple[tuple[int, int], ...] = ()
+    """(rank, attempt) of the members whose pod of that attempt is gone for good, of those that were asked for."""
     service: bool = False
     """The headless Service exists and is ours."""
     removed: bool = False

@@ -3,7 +3,7 @@
 from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
 from muster.state.plan import Engine
-from muster.state.policies import barrier, queue, quota, retention, startup
+from muster.state.policies import barrier, failure, queue, quota, retention, startup
 from muster.state.record import Phase
 
 
@@ -14,11 +14,16 @@ def act(context: Context) -> tuple[Action, ...]:
         return ()
     if record.finished or record.phase is Phase.SUSPENDED:
         return (*barrier.end(context), *quota.close(context), *retention.expire(context))
+    if not context.settled:
+        return ()  # the next decision sees which pods are of an older attempt
     swept: tuple[Action, ...] = tuple(barrier.sweep(context))
     if record.phase is Phase.QUEUED:
         return (*swept, *quota.ask(context))
     if not barrier.clear(context) or record.phase is Phase.RESTARTING:
         return (*swept, *quota.report(context))
+    if context.plan.piecewise:
+        started = startup.launch(context) if queue.admits(context) else ()
+        return (*swept, *_confirm_losses(context), *started, *quota.report(context))
     gone = tuple(sorted(tally.gone)) if context.plan.sequential else ()  # of the others no rank is made again
     missing = gone or tally.pods < context.plan.together
     if context.launched and missing and context.view.engine.lost != record.epoch:
@@ -26,3 +31,20 @@ def act(context: Context) -> tuple[Action, ...]:
     if not queue.admits(context):
         return (*swept, *quota.report(context))
     return (*swept, *startup.launch(context), *quota.report(context))
+
+
+def _confirm_losses(context: Context) -> tuple[Action, ...]:
+    """Ask for the pods that are missing of a gang whose members run again one by one.
+
+    Those are pods that were seen to go, and pods that this process has never seen, of groups whose members are lost to
+    the whole gang. Of other groups the latter are created: a pod of their name does not exist.
+    """
+    record, tally, known = context.record, context.tally, context.view.engine.lost_attempts
+    missing = set(tally.gone)
+    for group in context.plan.groups if context.launched else ():
+        if tally.of_group(group.name).pods < group.size == group.at_a_time and not failure.mends(context, group):
+            ranks = range(group.first_rank, group.first_rank + group.size)
+            missing.update(rank for rank in ranks if rank not in tally.members and rank not in tally.collected)
+    attempts = ((rank, tally.attempts.get(rank, 0)) for rank in sorted(missing))
+    asked = tuple(each for each in attempts if (record.epoch, *each) not in known)
+    return (ConfirmLoss(record.epoch, attempts=asked),) if asked else ()

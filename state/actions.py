@@ -20,9 +20,12 @@ class ConfirmLaunch:
 
     One GET of the owner and one consistent LIST of its pods: a cache may be late, and a launch on late facts runs
     two epochs at once. The engine leaves out what a status write of the same step has shown already.
+
+    With ``attempts`` (rank, attempt) it is asked in the same way before these members run again in their epoch.
     """
 
     epoch: int
+    attempts: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class ConfirmLoss:
     epoch: int
     ranks: tuple[int, ...] = ()
     """The ranks whose pods seem to be gone; empty: any of a gang whose members all run together."""
+    attempts: tuple[tuple[int, int], ...] = ()
+    """Instead of ``ranks``, where members run again one by one: (rank, attempt) of the pods that seem to be gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ class CreatePods:
     members: tuple[Member, ...]
     placement: tuple[PodSetPlacement, ...] = ()
     """What the flavors of a queue ask of the pods of each group."""
+    attempts: tuple[tuple[int, int], ...] = ()
+    """(rank, attempt) of those whose attempt is not 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import msgspec
 
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.record import Cause, Record
+from muster.state.record import Cause, Record, attempts_of
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.tally import Tally
 from muster.state.view.view import ReadOnlyView
@@ -40,8 +40,22 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def lingering(self) -> list[Pod]:
-        """Pods of other epochs that may still run: nothing of this epoch may start beside them."""
-        return [pod for tally in self.view.others(self.record.epoch) for pod in tally.alive.values()]
+        """Pods of other epochs and attempts that may still run: their successors may not start beside them."""
+        others = [pod for tally in self.view.others(self.record.epoch) for pod in tally.alive.values()]
+        older = [pod for pod in self.tally.previous.values() if pod.live]
+        if not self.settled:
+            members, attempts = self.tally.members, attempts_of(self.record.attempts).items()
+            older += [pod for rank, attempt in attempts if (pod := members.get(rank)) and pod.attempt != attempt]
+        return [*others, *(pod for pod in older if pod.live)]
+
+    @property
+    def settled(self) -> bool:
+        """The tally counts the attempts of this record. Not so in the decision that begins new ones."""
+        tally, record = self.tally, self.record
+        if tally.lives == (record.attempts, record.ignored):
+            return True
+        same = attempts_of(record.attempts) == tally.attempts  # the times may have been moved with the wall clock
+        return same and record.ignored == tally.lives[1]
 
     @property
     def launched(self) -> bool:
@@ -76,10 +90,21 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """This epoch is over; the gang starts again. ``counted`` restarts use the restart budget."""
+    """This epoch is over; the gang starts again. ``counted`` restarts use the restart budget.
+
+    ``rule`` names the failure rule if it has a limit.
+    """
 
     cause: Cause
     counted: bool
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Members or jobs run again, or are given up, and the epoch goes on: ``record`` says which."""
+
+    record: Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,4 +136,4 @@ class Wait:
     until: float
 
 
-Verdict = Succeed | Fail | Restart | Requeue | Suspend | Resume | ReadFirst | Wait
+Verdict = Succeed | Fail | Restart | Repair | Requeue | Suspend | Resume | ReadFirst | Wait

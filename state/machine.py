@@ -23,9 +23,10 @@ The order of a step, which the daemon keeps
     next decision, because every action is derived from record and view again and is safe to repeat.
 
 Invariants
-    I1  Epochs only grow. A new epoch is persisted before the first pod of the old one is deleted for its sake.
-    I2  A verdict is reached only from pods of the record's own epoch. What older epochs still do changes nothing
-        but the barrier.
+    I1  Epochs only grow, and so do the attempts of a rank within an epoch. A new one is persisted before the first pod
+        of the old one is deleted for its sake.
+    I2  A verdict is reached only from pods of the record's own epoch and attempts. What older ones still do changes
+        nothing but the barrier.
     I3  Nothing of an epoch is created while a pod of another epoch may run (barrier), nor before the live API has
         confirmed it.
     I4  One epoch ends at most once, so one failure, however many pods it takes down, is one restart.
@@ -47,6 +48,7 @@ from muster.state.actions import Action, DeletePods, ProbeTarget
 from muster.state.context import Context
 from muster.state.observe import observe
 from muster.state.plan import Engine, Plan
+from muster.state.pod import Pod
 from muster.state.policies import deletion, quota, refusal
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.view.view import ReadOnlyView
@@ -73,13 +75,17 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def deletes_newer_pods(self) -> bool:
-        """Whether pods of a newer epoch than the record's are deleted.
+        """Whether pods of a newer epoch or attempt than the record's are deleted.
 
         Such a record may be stale. Writing it under its resourceVersion first shows that it is not, because a stale one
         conflicts.
         """
         deletions = (action for action in self.actions if isinstance(action, DeletePods))
-        return any(pod.epoch > self.record.epoch for action in deletions for pod in action.pods)
+        return any(self._newer(pod) for action in deletions for pod in action.pods)
+
+    def _newer(self, pod: Pod) -> bool:
+        of_epoch = pod.epoch == self.record.epoch
+        return pod.epoch > self.record.epoch or (of_epoch and pod.attempt > self.record.attempt_of(pod.rank))
 
 
 def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, *, step: float = 0.0) -> Decision:
@@ -96,11 +102,12 @@ def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, *,
     if seen is None:
         return Decision(context.record, write=False, read_first=True)
     actions, held = refusal.hold(seen.context, () if seen.read_first else act(seen.context))
+    again = seen.context.record.gathering and not seen.context.settled
     return Decision(
         record=seen.record,
         write=seen.write,
         actions=actions,
-        wake_at=seen.wake_at,
+        wake_at=now if again else seen.wake_at,
         story=seen.story,
         probe=seen.probe,
         read_first=seen.read_first,

@@ -9,11 +9,25 @@ from msgspec.structs import replace
 
 from muster.state import restart_reasons
 from muster.state.actions import ProbeTarget
-from muster.state.context import Context, Fail, ReadFirst, Requeue, Restart, Resume, Succeed, Suspend, Verdict, Wait
+from muster.state.context import (
+    Context,
+    Fail,
+    ReadFirst,
+    Repair,
+    Requeue,
+    Restart,
+    Resume,
+    Succeed,
+    Suspend,
+    Verdict,
+    Wait,
+)
 from muster.state.plan import Role
 from muster.state.policies import (
+    backoff,
     barrier,
     blocked,
+    budget,
     completion,
     deadline,
     disruptions,
@@ -22,6 +36,7 @@ from muster.state.policies import (
     queue,
     refusal,
     rendezvous,
+    repair,
     retention,
     success,
     suspension,
@@ -118,7 +133,7 @@ def _judge(context: Context) -> Verdict | None:
     return refusal.judge(context)
 
 
-def _apply(context: Context, verdict: Succeed | Fail | Restart | Requeue | Suspend | Resume) -> Record:
+def _apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue | Suspend | Resume) -> Record:
     """The record after a verdict."""
     record, now = context.record, context.now
     match verdict:
@@ -136,12 +151,16 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Requeue | Suspe
             return enter(
                 record, Phase.FAILED, now, finished_at=now, reason=reason, message=message, cause=cause or record.cause
             )
-        case Restart(cause, counted):
-            restarts, row = record.restarts + counted, record.consecutive_disruptions + (not counted)
-            wait = context.plan.backoff.delay(restarts) if counted else disruptions.pause(context.plan, row)
+        case Repair(repaired):
+            return repaired
+        case Restart(cause, counted, rule):
+            plan, record = context.plan, budget.charged(context.plan, record, counted=counted, rule=rule, now=now)
+            row = record.consecutive_disruptions + (not counted)
+            number = budget.used(plan, record, now) if counted else row
+            wait = (backoff.counted if counted else backoff.disrupted)(plan, number, record.epoch + 1)
             return replace(
                 _next_epoch(record, Phase.RESTARTING, now),
-                restarts=restarts,
+                gang_restarts=record.gang_restarts + 1,
                 disruptions=record.disruptions + cause.disruption,
                 consecutive_disruptions=row,
                 restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
@@ -184,6 +203,9 @@ def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
         roll=None,
         progressed_at=None,
         completed="",
+        attempts=(),
+        ignored="",
+        job_restarts=repair.without_failures(record.job_restarts),
     )
 
 
@@ -219,7 +241,7 @@ def _await_ends(context: Context) -> Record:
     """Start the terminating clock where pods that must go are there, and stop it where they are gone."""
     record = context.record
     over = record.finished or record.phase is Phase.SUSPENDED
-    waiting = not barrier.clear(context) or (over and bool(context.tally.alive))
+    waiting = bool(context.lingering) or (over and bool(context.tally.alive))
     if waiting == (record.ending_at is not None):
         return record
     return replace(record, ending_at=context.now if waiting else None)
@@ -232,6 +254,7 @@ def _wake(context: Context, assembly: Assembly, *others: float | None) -> float 
     times = [*ends, record.resume_at, disruptions.progress_at(context), assembly.look_again, *others]
     times += [
         refusal.retry_at(context),
+        repair.resume_at(context),
         barrier.cut_at(context),
         barrier.give_up_at(context),
         retention.wake_at(context),

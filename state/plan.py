@@ -32,7 +32,7 @@ from muster.state.rules import (
 from muster.state.subject import EXPERIMENT, Names, Subject, title
 
 MAX_EPOCH: Final = 10**8
-"""No gang was ever restarted so often, and the labels of its pods have nine digits for it."""
+"""No gang was ever restarted so often, and the labels of its pods have nine digits for it. So have attempts."""
 
 
 DASHBOARD: Final = "dashboard"
@@ -276,6 +276,11 @@ class Plan:
         """Some group runs fewer members at a time than it has."""
         return self.together < self.size
 
+    @property
+    def piecewise(self) -> bool:
+        """Some failure concerns a member or a job, and leaves the rest of the gang at work."""
+        return any(rule.action.partial for rule in self.failures)
+
     def clock(self, name: ClockName) -> ClockRule | None:
         """The rule of that clock, or None where it does not run."""
         return clock_named(self.clocks, name)
@@ -311,10 +316,10 @@ class Plan:
         suffix = name_suffix(self.uid, epoch, attempt)
         return self.names.pod(self.name, member.group, member.job, member.pod, suffix)
 
-    def named(self, name: str, rank: int, epoch: int) -> Member | None:
-        """The member with that rank if ``name`` is the name of its pod in that epoch, else None."""
-        member = self.member(rank) if 0 <= epoch <= MAX_EPOCH else None
-        return member if member is not None and name == self.pod_name(member, epoch) else None
+    def named(self, name: str, rank: int, epoch: int, attempt: int = 0) -> Member | None:
+        """The member with that rank if ``name`` is the name of its pod in that epoch and attempt, else None."""
+        member = self.member(rank) if 0 <= epoch <= MAX_EPOCH and 0 <= attempt <= MAX_EPOCH else None
+        return member if member is not None and name == self.pod_name(member, epoch, attempt) else None
 
     def hostname(self, member: Member, epoch: int) -> str:
         """The member's host name in that epoch, inside the subdomain of the plan.

@@ -14,6 +14,7 @@ class Source(StrEnum):
     LITERAL = "literal"
     RANK = "rank"
     EPOCH = "epoch"
+    ATTEMPT = "attempt"
     JOB_INDEX = "job-index"
     POD_INDEX = "pod-index"
     JOB_GLOBAL_INDEX = "job-global-index"

@@ -6,6 +6,7 @@ Every field is declared in ``muster.api.status``; here is what decisions ask of 
 from collections.abc import Mapping
 from functools import lru_cache
 
+from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.status import (
     STORY_LINES,
     Attempts,
@@ -23,7 +24,6 @@ from muster.api.status import (
     StoryLine,
 )
 from muster.api.values.rank_ranges import from_ranges
-from muster.api.wire.kinds import MAX_COUNTER
 from muster.api.wire.structs import facts_of
 
 __all__ = [
@@ -52,7 +52,7 @@ _facts = facts_of(ExperimentStatus)
 @lru_cache(maxsize=64)
 def attempts_of(attempts: tuple[Attempts, ...]) -> Mapping[int, int]:
     """The attempt of each rank that has one other than 0."""
-    return {rank: each.attempt for each in attempts for rank in from_ranges(each.ranks, MAX_COUNTER)}
+    return {rank: each.attempt for each in attempts for rank in from_ranges(each.ranks, MAX_MEMBERS)}
 
 
 class Record(ExperimentStatus, frozen=True, gc=False, kw_only=True):

@@ -32,7 +32,18 @@ def moved(record: Record, seconds: float) -> Record:
     if record.blocked:
         times = {"since": record.blocked.since + seconds, "gone_at": _plus(record.blocked.gone_at, seconds)}
         changes["blocked"] = replace(record.blocked, **times)
+    changes |= _restarts_moved(record, seconds)
     return replace(record, **changes)
+
+
+def _restarts_moved(record: Record, seconds: float) -> dict[str, object]:
+    """The times of restarts: of the budget's window, and at which members run again."""
+    changes: dict[str, object] = {}
+    if record.restarted_at:
+        changes["restarted_at"] = tuple(at + seconds for at in record.restarted_at)
+    if record.attempts:
+        changes["attempts"] = tuple(replace(each, resume_at=_plus(each.resume_at, seconds)) for each in record.attempts)
+    return changes
 
 
 def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
@@ -54,6 +65,13 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
         resume_at = min(record.resume_at - ahead, now + plan.backoff.maximum)
         if resume_at != record.resume_at:
             changes["resume_at"] = resume_at
+    latest = now + plan.backoff.maximum
+    if any((each.resume_at or 0.0) > latest for each in record.attempts):
+        changes["attempts"] = tuple(
+            each if (each.resume_at or 0.0) <= latest else replace(each, resume_at=latest) for each in record.attempts
+        )
+    if any(at > limit for at in record.restarted_at):
+        changes["restarted_at"] = tuple(min(at, now) for at in record.restarted_at)
     return replace(record, **changes) if changes else record
 
 

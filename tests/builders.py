@@ -74,10 +74,10 @@ def record(**overrides: Any) -> Record:
 
 def pod(rank: int = 0, **overrides: Any) -> Pod:
     """The running, ready pod of one member of `plan`."""
-    epoch = overrides.get("epoch", 0)
+    epoch, attempt = overrides.get("epoch", 0), overrides.get("attempt", 0)
     usual: dict[str, Any] = {
-        "uid": f"pod-{rank}-{epoch}",
-        "name": pod_name("run", "worker", 0, rank, name_suffix("uid-1", epoch)),
+        "uid": f"pod-{rank}-{epoch}" + (f"-{attempt}" if attempt else ""),
+        "name": pod_name("run", "worker", 0, rank, name_suffix("uid-1", epoch, attempt)),
         "namespace": "team",
         "resource_version": 1,
         "owner": "uid-1",

@@ -64,6 +64,7 @@ class Outcomes:
                 view.engine.launched = epoch
             if outcome.confirmed and outcome.owner <= entry.freshness.version:
                 view.engine.confirmed = epoch
+                view.engine.confirmed_attempts.update((epoch, *each) for each in outcome.attempts)
                 self._queue.add(uid)
             else:
                 self._queue.add_in(uid, 1.0)
@@ -72,6 +73,9 @@ class Outcomes:
             self._queue.add(uid)
         if outcome.removed:
             view.engine.removed = True
+        if outcome.lost_attempts:
+            view.engine.lost_attempts.update((epoch, *each) for each in outcome.lost_attempts)
+            self._queue.add(uid)
         if outcome.service:
             view.engine.service = True
         entry.freshness.wrote_workload(outcome.workloads)

@@ -5,6 +5,7 @@ hide pods that still run.
 
 - ConfirmLaunch: before the first member of an epoch is created, one GET of the Experiment and one consistent LIST of
   its pods. A launch on stale facts would run two epochs at once. A status write of the same step stands for the GET.
+  Members that run again within their epoch are asked for in the same way: no pod of another attempt of theirs may run.
 - ConfirmLoss: before a gang is restarted because a member's pod is gone, one LIST counts the pods of the epoch. Ended
   pods count as present: they ended, they were not lost. So do ranks that are done, whether they have a pod or not.
 
@@ -12,13 +13,13 @@ The LIST has no resourceVersion, so the API server answers from its consistent s
 Concepts", semantics for get and list), page by page.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import msgspec
 
 from muster.api.errors import NotFound
-from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID, selector_of
+from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_RANK, LABEL_UID, selector_of
 from muster.api.values.printable import small_number
 from muster.api.values.rank_ranges import from_ranges
 from muster.kube.metadata import Metadata, read
@@ -83,19 +84,25 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
         return Outcome(confirmed=False)
     if plan.rivals and (rival := await _rival(calls, plan)):
         return Outcome(confirmed=False, refusal=_other_controller(plan, rival))
-    version, present = 0, done(plan, record)
+    version, present, again = 0, done(plan, record), dict(action.attempts)
     blocking: list[str] = []
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
         present |= {pod.rank for pod in page if pod.epoch == action.epoch}
-        blocking += [pod.metadata.name for pod in page if pod.live and pod.epoch != action.epoch]
+        blocking += [pod.metadata.name for pod in page if pod.live and _precedes(pod, action.epoch, again)]
     return Outcome(
         version=version,
         confirmed=not blocking,
+        attempts=action.attempts,
         owner=owner,
         launched=len(present) >= plan.together,
         blocking=tuple(blocking[:NAMED]),
     )
+
+
+def _precedes(pod: "LivePod", epoch: int, again: Mapping[int, int]) -> bool:
+    """Whether the pod is of another epoch, or of another attempt of a member that is to run again."""
+    return pod.epoch != epoch or pod.attempt != again.get(pod.rank, pod.attempt)
 
 
 async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
@@ -138,9 +145,14 @@ async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Re
     Without ranks: whether the epoch has fewer pods than members that run together.
     """
     version, present = 0, done(plan, record)
+    lives: set[tuple[int, int]] = set()
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
         present |= {pod.rank for pod in page if pod.epoch == action.epoch}
+        if action.attempts:
+            lives |= {(pod.rank, pod.attempt) for pod in page if pod.epoch == action.epoch}
+    if action.attempts:
+        return Outcome(version=version, lost_attempts=tuple(each for each in action.attempts if each not in lives))
     lost = not present.issuperset(action.ranks) if action.ranks else len(present) < plan.together
     return Outcome(version=version, lost=lost)
 
@@ -174,6 +186,12 @@ class LivePod(msgspec.Struct, frozen=True, gc=False):
         """The rank that the pod is labelled with; -1 for nonsense."""
         return small_number((self.metadata.labels or {}).get(LABEL_RANK))
 
+    @property
+    def attempt(self) -> int:
+        """The attempt that the pod is labelled with; -1 for nonsense."""
+        said = (self.metadata.labels or {}).get(LABEL_ATTEMPT)
+        return small_number(said) if said else 0
+
     def member_of(self, plan: Plan) -> bool:
         """Whether the pod is controlled by the plan's Experiment, and named as one of its members.
 
@@ -181,7 +199,7 @@ class LivePod(msgspec.Struct, frozen=True, gc=False):
         """
         owner = self.metadata.controller
         ours = owner is not None and owner.uid == plan.uid
-        return ours and plan.named(self.metadata.name, self.rank, self.epoch) is not None
+        return ours and plan.named(self.metadata.name, self.rank, self.epoch, self.attempt) is not None
 
     @property
     def live(self) -> bool:

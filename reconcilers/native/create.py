@@ -28,11 +28,14 @@ async def create_pods(calls: Calls, action: CreatePods, plan: Plan, batch: Batch
     path = core(plan.namespace, "pods")
     strict = {g.name: STRICT if g.template else None for g in plan.groups}
 
+    attempts = dict(action.attempts)
+
     async def create(member: Member) -> int | Refusal:
-        name = plan.pod_name(member, action.epoch)
-        labels = identity(plan, member, action.epoch)
+        attempt = attempts.get(member.rank, 0)
+        name = plan.pod_name(member, action.epoch, attempt)
+        labels = identity(plan, member, action.epoch, attempt)
         try:
-            body = templates[member.group].render(member)
+            body = templates[member.group].render(member, attempt)
             answer = await calls.create(plan, "pods", body, strict[member.group])
         except AlreadyExists:
             return await recognise(calls, plan, "Pod", name, labels)

@@ -24,6 +24,7 @@ class Place:
     job: Cell
     pod: Cell
     rank: Cell
+    attempt: Cell
     global_job: Cell
     """The job's index among the jobs of all groups."""
     label_job: Cell
@@ -61,6 +62,8 @@ def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object
             value = place.rank
         case Source.EPOCH:
             value = str(epoch)
+        case Source.ATTEMPT:
+            value = place.attempt
         case Source.JOB_INDEX:
             value = place.job
         case Source.POD_INDEX:

@@ -51,12 +51,12 @@ from muster.state.plan import Group, Member, Plan
 from muster.state.pod_spec import Toleration
 
 
-def render_pod(plan: Plan, member: Member, epoch: int) -> dict[str, Any]:
-    """The pod of one member in one epoch. Raises ValueError for a member that the plan does not have."""
+def render_pod(plan: Plan, member: Member, epoch: int, attempt: int = 0) -> dict[str, Any]:
+    """The pod of one member in one epoch and attempt. Raises ValueError for a member that the plan does not have."""
     group = plan.group_of(member.rank)
     if group is None or group.name != member.group:
         raise ValueError(f"experiment {plan.namespace}/{plan.name} has no member {member}")
-    return _pod(plan, group, epoch, _place(plan, group, member, epoch), _apart(plan, group, member.rank))
+    return _pod(plan, group, epoch, _place(plan, group, member, epoch, attempt), _apart(plan, group, member.rank))
 
 
 class PodTemplate:
@@ -73,11 +73,11 @@ class PodTemplate:
         what = f"the pod of group {group.name!r} of experiment {plan.namespace}/{plan.name}"
         self._cuts = {apart: _Cut(to_json(_pod(plan, group, epoch, slots, apart), what)) for apart in _kinds(group)}
 
-    def render(self, member: Member) -> bytes:
+    def render(self, member: Member, attempt: int = 0) -> bytes:
         """The JSON of one member's pod. Raises ValueError for a member of another group."""
         if member.group != self._group.name:
             raise ValueError(f"member {member} is not of group {self._group.name!r}")
-        place = _place(self._plan, self._group, member, self._epoch)
+        place = _place(self._plan, self._group, member, self._epoch, attempt)
         cut = self._cuts[_apart(self._plan, self._group, member.rank)]
         pieces = cut.pieces.copy()
         for index, slot in cut.fillings:
@@ -95,7 +95,7 @@ class _Cut:
         self.fillings = [(index, self.pieces[index].decode()) for index in range(1, len(self.pieces), 2)]
 
 
-def identity(plan: Plan, member: Member, epoch: int) -> dict[str, str]:
+def identity(plan: Plan, member: Member, epoch: int, attempt: int = 0) -> dict[str, str]:
     """The labels by which a member's pod is selected and recognised, by the SDK (which has a name) too."""
     return {
         LABEL_UID: plan.uid,
@@ -105,13 +105,15 @@ def identity(plan: Plan, member: Member, epoch: int) -> dict[str, str]:
         LABEL_POD: str(member.pod),
         LABEL_RANK: str(member.rank),
         LABEL_EPOCH: str(epoch),
+        LABEL_ATTEMPT: str(attempt),
     }
 
 
-def _place(plan: Plan, group: Group, member: Member, epoch: int) -> Place:
+def _place(plan: Plan, group: Group, member: Member, epoch: int, attempt: int) -> Place:
     job = plan.job_name(group.name, member.job)
     return Place(
-        name=plan.pod_name(member, epoch),
+        name=plan.pod_name(member, epoch, attempt),
+        attempt=str(attempt),
         hostname=plan.hostname(member, epoch),
         job=str(member.job),
         pod=str(member.pod),
@@ -142,7 +144,7 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place, apart: bool) -> dic
         LABEL_POD: place.pod,
         LABEL_RANK: place.rank,
         LABEL_EPOCH: str(epoch),
-        LABEL_ATTEMPT: "0",  # only whole gangs restart: a job has one attempt per epoch
+        LABEL_ATTEMPT: place.attempt,
         LABEL_ROLE: group.role.value,
     }
     if group.whole:

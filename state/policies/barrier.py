@@ -7,8 +7,12 @@ A pod that was deleted by others has a grace period of its own, which may be an 
 eviction, ``kubectl delete --grace-period``). The plan states for how long a restart waits for it (``longest_grace``);
 then the rest is cut to a second. That is no deletion by force: the kubelet still kills the pod and reports it.
 
+Within an epoch the same holds for each rank: its next attempt begins when no pod of an older one may run.
+
 Pods that have ended do no harm. The one that caused the last restart is kept for its logs; the others are deleted.
 """
+
+from collections.abc import Iterator
 
 from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context
@@ -30,23 +34,17 @@ def clear(context: Context) -> bool:
 
 
 def sweep(context: Context) -> list[DeletePods]:
-    """Delete the pods of other epochs, except those that are terminating and the pod of the last cause."""
+    """Delete the pods of other epochs and attempts, but not the terminating ones and the pod of the last cause."""
     kept = context.record.cause.uid if context.record.cause else ""
-    others = context.view.others(context.record.epoch)
-    alive = tuple(pod for tally in others for pod in tally.alive.values() if not pod.terminating)
-    ended = tuple(
-        pod
-        for tally in others
-        for pod in tally.members.values()
-        if not pod.live and not pod.terminating and pod.uid != kept
-    )
+    alive = tuple(pod for pod in context.lingering if not pod.terminating)
+    ended = tuple(pod for pod in _superseded(context) if not pod.live and not pod.terminating and pod.uid != kept)
     forced = _forced(context)
     if forced:
         living = _delete(context, forced, 0, "their terminating clock has run out, and its action is Restart")
     else:
-        living = _delete(context, alive, context.plan.restart_grace, "they belong to an older epoch")
+        living = _delete(context, alive, context.plan.restart_grace, "they belong to an older epoch or attempt")
         living += _delete(context, _overdue(context), CUT_GRACE, "their grace period is longer than a restart waits")
-    return [*living, *_delete(context, ended, 0, "they have ended and belong to an older epoch")]
+    return [*living, *_delete(context, ended, 0, "they have ended and belong to an older epoch or attempt")]
 
 
 def end(context: Context) -> list[StopPods | DeletePods]:
@@ -76,7 +74,10 @@ def give_up_at(context: Context) -> float | None:
 
 def _stoppable(context: Context, pod: Pod) -> bool:
     """A program of the last epoch, whose kubelet can still be expected to stop it."""
-    if not context.record.finished or not pod.started or pod.epoch != context.record.epoch:
+    record = context.record
+    if not record.finished or not pod.started or pod.epoch != record.epoch:
+        return False
+    if pod.attempt != record.attempt_of(pod.rank):
         return False
     at = give_up_at(context)
     return at is None or context.now < at
@@ -96,6 +97,14 @@ def _overdue(context: Context) -> tuple[Pod, ...]:
     if at is None or context.now < at:
         return ()
     return tuple(pod for pod in context.lingering if pod.terminating and pod.delete_by > context.now + CUT_GRACE)
+
+
+def _superseded(context: Context) -> Iterator[Pod]:
+    """The pods of other epochs, and of other attempts of this one."""
+    for tally in context.view.others(context.record.epoch):
+        yield from tally.members.values()
+        yield from tally.previous.values()
+    yield from context.tally.previous.values()
 
 
 def _delete(context: Context, pods: tuple[Pod, ...], grace: int | None, why: str) -> list[DeletePods]:

@@ -14,6 +14,7 @@ write comes before every action of the step. No finalizer holds the pods meanwhi
 from muster.api.values.rank_ranges import to_ranges
 from muster.api.wire.kinds import MAX_RANGES
 from muster.state.context import Context
+from muster.state.record import attempts_of
 
 SAVE_PAUSE = 120.0
 """Seconds after a rank succeeded before the status is written for that alone.
@@ -37,5 +38,11 @@ def save_at(context: Context) -> float | None:
 
 def completed(context: Context) -> str:
     """The ranks of the record's epoch that are done, as the record holds them."""
-    tally = context.tally
-    return to_ranges(sorted(tally.done), MAX_RANGES) if tally.unsaved else context.record.completed
+    tally, record = context.tally, context.record
+    if not tally.unsaved:
+        return record.completed
+    if context.settled:
+        return to_ranges(sorted(tally.done), MAX_RANGES)
+    begun = attempts_of(record.attempts)  # ranks that begin another attempt in this decision are not done in it
+    here = (rank for rank in sorted(tally.done) if begun.get(rank, 0) == tally.attempts.get(rank, 0))
+    return to_ranges(here, MAX_RANGES)

@@ -10,7 +10,7 @@ node, or the success. So a clock that has run out acts only on what the live API
 
 from collections.abc import Callable
 
-from muster.state.context import Context, Fail, ReadFirst, Restart
+from muster.state.context import Context, Fail, ReadFirst, Repair, Restart
 from muster.state.plan import Plan
 from muster.state.policies import blocked
 from muster.state.policies.failure import spend
@@ -43,7 +43,7 @@ def passed(context: Context) -> list[ClockRule]:
     return [clock for clock in context.plan.clocks if clock.name in over and over[clock.name] <= context.now]
 
 
-def judge(context: Context) -> Restart | Fail | ReadFirst | None:
+def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | None:
     """Do what the first passed clock asks. Clocks that only alert are shown by the rendezvous policy."""
     clock = next((clock for clock in passed(context) if not _alerts_only(clock)), None)
     if clock is None:

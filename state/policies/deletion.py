@@ -20,7 +20,7 @@ def clear_away(context: Context) -> tuple[DeletePods, ...]:
     pods = tuple(
         pod
         for tally in context.view.epochs.values()
-        for pod in (tally.alive | {each.uid: each for each in tally.members.values()}).values()
+        for pod in (*tally.members.values(), *tally.previous.values())
         if (pod.live or plan.foreground) and not pod.terminating and not engine.delete_accepted(pod, None)
     )
     return (DeletePods(pods, None, "the Experiment is being deleted"),) if pods else ()

@@ -49,11 +49,6 @@ def exhausted(plan: Plan, record: Record) -> bool:
     return plan.max_disruptions is not None and record.consecutive_disruptions >= plan.max_disruptions
 
 
-def pause(plan: Plan, row: int) -> float:
-    """Seconds to wait after the ``row``-th disruption in a row: none after the first, then the plan's back-off."""
-    return plan.backoff.delay(row - 1) if row > 1 else 0.0
-
-
 def loop(context: Context) -> tuple[str, str] | None:
     """Reason and message of Stuck while the gang is disrupted again and again."""
     record = context.record

@@ -11,21 +11,29 @@
   seen while a member's pod is deleted or missing, the missing pod is the cause: a daemon that was away while a member
   was preempted finds its pod gone, and with it the condition that it was a disruption. Else the cause is the rank that
   they or the coordinator name, if they name one within a few seconds.
+- The first rule that matches the cause says what follows. Where that concerns a member or a job, each of the other
+  failures is judged in the same decision (``state.policies.repair``), and one that concerns the gang goes first.
 """
 
-from muster.state.context import Context, Fail, ReadFirst, Restart, Wait
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from muster.state.context import Context, Fail, ReadFirst, Repair, Restart, Wait
+from muster.state.plan import Group
 from muster.state.pod import Pod
-from muster.state.policies import culprit, disruptions
-from muster.state.record import Cause
+from muster.state.policies import budget, culprit, disruptions, ignored
+from muster.state.policies.repair import Repairs, job_index, jobs_of
+from muster.state.record import Cause, JobRestarts
 from muster.state.rules import FailureAction, FailureRule
 from muster.state.summary.messages import cause_of, sentence
 
 
-def judge(context: Context) -> Restart | Fail | ReadFirst | Wait | None:
-    """Restart or fail because of the first failing member, if one failed."""
+def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | Wait | None:
+    """Restart, repair or fail because of the first failing member, if one failed."""
     cause = first_cause(context)
     if cause is None:
-        return None
+        return ignored.judge(context)
     if unsure(context, cause):
         return ReadFirst()
     until = culprit.awaited_until(context, cause)
@@ -36,8 +44,10 @@ def unsure(context: Context, cause: Cause) -> bool:
     """The failure would be charged, and the pods have not been read past the cache since it was first seen."""
     if cause.disruption:
         return False
-    read = context.view.engine.live_read
-    return read is None or read.version < min(pod.resource_version for pod in context.tally.failed.values())
+    failed, read = context.tally.failed, context.view.engine.live_read
+    if context.plan.piecewise and cause.uid in failed:  # another member may have failed, and been read, long before
+        return read is None or read.version < failed[cause.uid].resource_version
+    return read is None or read.version < min(pod.resource_version for pod in failed.values())
 
 
 def first_cause(context: Context) -> Cause | None:
@@ -56,52 +66,137 @@ def first_cause(context: Context) -> Cause | None:
         return cause_of(pod, epoch, context.now)
     candidates = (*tally.leaving.values(), *tally.failed.values())
     if pod := min(candidates, key=lambda pod: (not pod.terminating, order(pod)), default=None):  # deleted pods first
-        if not pod.terminating and context.launched and tally.pods < context.plan.together:
+        if not pod.terminating and _incomplete(context):
             return _gone(context)
         return (not pod.terminating and culprit.cause(context)) or cause_of(pod, epoch, context.now)
     return _gone(context)
 
 
+def _incomplete(context: Context) -> bool:
+    """A pod of a gang whose members all run together is missing, and nothing brings it back in this epoch."""
+    return not context.plan.piecewise and context.launched and context.tally.pods < context.plan.together
+
+
 def _gone(context: Context) -> Cause | None:
     """A member's pod that is gone, once the live API has confirmed it (see ``ConfirmLoss``)."""
+    if context.plan.piecewise:
+        return next(_lost(context), None)
     if not context.launched or context.view.engine.lost != context.record.epoch:
         return None
     return Cause(context.record.epoch, "PodDeleted", "a member's pod is gone", context.now, disruption=True)
 
 
-def spend(context: Context, cause: Cause) -> Restart | Fail:
+def _lost(context: Context) -> Iterator[Cause]:
+    """Of a gang whose members run again one by one: each member whose pod is gone for sure."""
+    tally, record = context.tally, context.record
+    for epoch, rank, attempt in sorted(context.view.engine.lost_attempts):
+        member = context.plan.member(rank)
+        if epoch != record.epoch or member is None or attempt != tally.attempts.get(rank, 0):
+            continue
+        if rank not in tally.members and rank not in tally.collected:
+            yield gone_cause(context, rank, member.group)
+
+
+def gone_cause(context: Context, rank: int, group: str) -> Cause:
+    """The failure of a member whose pod was removed, nobody saw why."""
+    epoch, now = context.record.epoch, context.now
+    return Cause(epoch, "PodDeleted", "the member's pod is gone", now, group=group, rank=rank, disruption=True)
+
+
+def _others(context: Context, first: Cause) -> Iterator[Cause]:
+    """Every other failure of the epoch that may be charged now."""
+    tally, read = context.tally, context.view.engine.live_read
+    version = read.version if read else 0
+    seen = {first.uid}
+    disrupted = [pod for pod in tally.disrupted.values() if pod.terminating or pod.failed]
+    for pod in (*disrupted, *tally.failed.values(), *tally.leaving.values()):
+        if pod.uid in seen:
+            continue
+        seen.add(pod.uid)
+        cause = cause_of(pod, context.record.epoch, context.now)
+        if cause.disruption or pod.resource_version <= version:
+            yield cause
+    yield from _lost(context)
+
+
+def spend(context: Context, cause: Cause) -> Restart | Repair | Fail:
     """What the plan's rules say of that cause. A counted restart needs one unit of the budget.
 
-    One that is not counted needs the row of disruptions to be shorter than the plan allows.
+    A gang restart that is not counted needs the row of disruptions to be shorter than the plan allows.
     """
-    rule = _rule_for(context, cause)
-    if rule.action is FailureAction.FAIL_EXPERIMENT:
-        return Fail("FailureRule", f"a failure rule ends the experiment; {sentence(cause)}", cause)
-    if not rule.counted:
-        if disruptions.exhausted(context.plan, context.record):
-            allowed = f"no more than {context.plan.max_disruptions} disruptions in a row are allowed"
-            return Fail("MaxDisruptionsExceeded", f"{allowed}; {sentence(cause)}", cause)
-        return Restart(cause, counted=False)
-    if context.record.restarts < context.plan.limit:
-        return Restart(cause, counted=True)
-    return Fail("BackoffLimitExceeded", f"{_used(context.plan.limit)}; {sentence(cause)}", cause)
+    rule, counts_as = rule_for(context, cause, jobs_of(context.record.job_restarts))
+    if not rule.action.partial or cause.rank < 0:
+        return _end_epoch(context, rule, counts_as)
+    repairs = Repairs(context)
+    if refused := repairs.add(rule, counts_as):
+        return refused
+    for other in _others(context, cause):
+        its_rule, its_cause = rule_for(context, other, repairs.jobs)
+        if not its_rule.action.partial:
+            return _end_epoch(context, its_rule, its_cause)
+        if refused := repairs.add(its_rule, its_cause):
+            return refused
+    record = repairs.record(counts_as)
+    return _end_epoch(context, rule, counts_as) if record is None else Repair(record)
 
 
-def _rule_for(context: Context, cause: Cause) -> FailureRule:
-    """The first matching rule; without one, a counted restart of the gang."""
+def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts]) -> tuple[FailureRule, Cause]:
+    """The first matching rule, and the cause as it counts for it; without one, a counted restart of the gang.
+
+    A rule that was applied to the members of a job as often as it may be is passed over.
+    """
     for rule in context.plan.failures:
-        if rule.matches(
+        if not rule.matches(
             disruption=cause.disruption,
             group=cause.group,
             exit_code=cause.exit_code,
             reason=cause.reason,
             message=cause.message,
         ):
-            return rule
-    return FailureRule(FailureAction.RESTART_GANG)
+            continue
+        if rule.per_job is None or _failures(context, cause, jobs) < rule.per_job:
+            return rule, cause
+        if rule.becomes is not None:
+            cause = _becoming(context, rule, cause)
+    return FailureRule(FailureAction.RESTART_GANG), cause
 
 
-def _used(limit: int) -> str:
-    if not limit:
-        return "no restarts allowed"
-    return "the one restart is used" if limit == 1 else f"all {limit} restarts are used"
+def mends(context: Context, group: Group) -> bool:
+    """Whether a member of that group whose pod is lost concerns only itself or its job."""
+    lost = gone_cause(context, group.first_rank, group.name)
+    rule, _ = rule_for(context, lost, jobs_of(context.record.job_restarts))
+    return rule.action.partial
+
+
+def _failures(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts]) -> int:
+    job = job_index(context, cause.rank)
+    held = jobs.get(job) if job is not None else None
+    return held.failures if held else 0
+
+
+def _becoming(context: Context, rule: FailureRule, cause: Cause) -> Cause:
+    """The cause as it counts for the rules after one that is used up."""
+    assert rule.becomes is not None
+    names = {"namespace": context.plan.namespace, "pod": cause.pod, "container": cause.container}
+    names |= {"exit_code": str(cause.exit_code), "message": cause.message}
+    message = rule.becomes.message
+    for name, value in names.items():
+        message = message.replace(f"{{{name}}}", value)
+    return replace(cause, reason=rule.becomes.reason, message=message)
+
+
+def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | Fail:
+    """A restart of the gang, if it is allowed, else the end of the experiment."""
+    plan, record = context.plan, context.record
+    if refused := budget.refused(plan, record, rule, cause):
+        return refused
+    if rule.action is FailureAction.FAIL_EXPERIMENT:
+        which = f"failure rule {rule.name}" if rule.name else "a failure rule"
+        return Fail("FailureRule", f"{which} ends the experiment; {sentence(cause)}", cause)
+    name = budget.limited(plan, rule)
+    if not rule.counted:
+        if disruptions.exhausted(plan, record):
+            allowed = f"no more than {plan.max_disruptions} disruptions in a row are allowed"
+            return Fail("MaxDisruptionsExceeded", f"{allowed}; {sentence(cause)}", cause)
+        return Restart(cause, counted=False, rule=name)
+    return budget.spent(plan, record, cause, context.now) or Restart(cause, counted=True, rule=name)

@@ -4,6 +4,9 @@ A member is created when every gate of its group is open (``state.policies.gates
 waits for a gate on the coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout
 on a closed port.
 
+Where members run again one by one (``state.policies.repair``), a member that is missing after the launch is created in
+its current attempt: when no older pod of its rank may run, its back-off is over, and the live API has confirmed that.
+
 Before the first create of an epoch the live API is asked once (``ConfirmLaunch``). Pods are created in waves, so that
 a failure in the middle of a very large gang is acted upon before the rest of it exists.
 """
@@ -15,7 +18,7 @@ from itertools import filterfalse, islice
 from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
 from muster.state.context import Context
 from muster.state.plan import Member
-from muster.state.policies import gates, queue
+from muster.state.policies import failure, gates, queue, repair
 
 WAVE = 256
 
@@ -24,7 +27,8 @@ def launch(context: Context) -> list[Action]:
     """What must be created, or confirmed before anything is."""
     plan, epoch, facts = context.plan, context.record.epoch, context.view.engine
     actions: list[Action] = [EnsureService()] if plan.service and not facts.service else []
-    there = context.tally.pods >= plan.size or (context.launched and not plan.sequential)
+    together = not (plan.sequential or plan.piecewise)
+    there = context.tally.pods >= plan.size or (context.launched and together)
     if there and not actions:
         return []
     if facts.confirmed != epoch:
@@ -34,11 +38,18 @@ def launch(context: Context) -> list[Action]:
     if (admission := queue.read_admission(context)) is not None:
         return [*actions, admission]
     absent = _startable(context, _absent(context))
+    if plan.piecewise:
+        absent = _living(context, absent)
     if plan.sequential:
         absent = _in_turn(context, absent)
     places = max(0, plan.together - context.tally.working)
-    if wave := tuple(islice(absent, min(WAVE, places))):
-        actions.append(CreatePods(epoch, wave, queue.placement(context)))
+    wave = tuple(islice(absent, min(WAVE, places)))
+    current = context.tally.attempts
+    attempts = tuple((member.rank, current[member.rank]) for member in wave if member.rank in current)
+    if asked := tuple(each for each in attempts if (epoch, *each) not in facts.confirmed_attempts):
+        return [*actions, ConfirmLaunch(epoch, asked)]
+    if wave:
+        actions.append(CreatePods(epoch, wave, queue.placement(context), attempts))
     return actions
 
 
@@ -76,6 +87,17 @@ def _startable(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
     for member in absent:
         shut = waiting.get(member.group, ())
         if not shut or (member.rank == coordinator and not any(gate.group for gate in shut)):
+            yield member
+
+
+def _living(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
+    """Of the absent members those that may be created in their current attempt."""
+    waiting = repair.held_back(context) | context.tally.gone  # whether one of these is lost is asked first
+    launched = context.launched
+    together = {group.name for group in context.plan.groups if launched and group.size == group.at_a_time}
+    lost = {group.name for group in context.plan.groups if group.name in together and not failure.mends(context, group)}
+    for member in absent:
+        if member.rank not in waiting and member.group not in lost:
             yield member
 
 

@@ -6,9 +6,11 @@ cannot occur twice for one turn. Each line becomes a Kubernetes Event after the 
 
 from collections.abc import Iterator
 
-from muster.state.record import STORY_LINES, ConditionType, Phase, Record, StoryLine
+from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.state.record import STORY_LINES, ConditionType, Phase, Record, StoryLine, attempts_of
 from muster.state.summary.conditions import NO_COORDINATOR
-from muster.state.summary.messages import sentence
+from muster.state.summary.messages import NAMED_RANGES, sentence
 
 KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: how a run started explains how it ends."""
@@ -44,6 +46,8 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
         yield "Evicted", f"epoch {before.epoch} ended, disruption, not counted: {sentence(after.cause)}", True
     elif before.phase is not after.phase and not after.finished:
         yield from _phase(before, after)
+    if before is not None and before.epoch == after.epoch and not after.finished:
+        yield from _repairs(before, after)
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED
     elif not after.finished:
@@ -65,6 +69,30 @@ def _phase(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
         yield "Assembling", "the first process runs", False
     elif after.phase is Phase.RUNNING:
         yield "Running", after.message, False
+
+
+def _repairs(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
+    """Members that run again, or are given up, while the epoch goes on."""
+    if after.cause is None or (before.attempts, before.ignored) == (after.attempts, after.ignored):
+        return
+    old, new = attempts_of(before.attempts), attempts_of(after.attempts)
+    again = sorted(rank for rank, attempt in new.items() if attempt != old.get(rank, 0))
+    if again:
+        kind = "JobRestart" if _job_restarts(before) != _job_restarts(after) else "MemberRestart"
+        run = "runs" if len(again) == 1 else "run"
+        yield kind, f"{_ranks(again)} {run} again (attempt {new[again[0]]}): {sentence(after.cause)}", True
+    given_up = set(from_ranges(after.ignored, MAX_MEMBERS)) - set(from_ranges(before.ignored, MAX_MEMBERS))
+    if given_up:
+        is_are = "is" if len(given_up) == 1 else "are"
+        yield "MemberIgnored", f"{_ranks(sorted(given_up))} {is_are} not run again: {sentence(after.cause)}", True
+
+
+def _ranks(ranks: list[int]) -> str:
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {to_ranges(ranks, NAMED_RANGES)}"
+
+
+def _job_restarts(record: Record) -> int:
+    return sum(each.restarts * sum(1 for _ in from_ranges(each.jobs, MAX_MEMBERS)) for each in record.job_restarts)
 
 
 def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:

@@ -72,6 +72,10 @@ class EngineFacts:
     """The epoch whose pods all existed at once: a pod that is missing afterwards was lost."""
     lost: int = -1
     """The epoch of which the live API has confirmed that a member's pod is gone."""
+    confirmed_attempts: set[tuple[int, int, int]] = field(default_factory=set)
+    """(epoch, rank, attempt) of the members whose next life the live API has confirmed."""
+    lost_attempts: set[tuple[int, int, int]] = field(default_factory=set)
+    """The same of the members whose pod the live API has confirmed to be gone."""
     live_read: LiveRead | None = None
     """The last read past the cache."""
     deleting: dict[str, float] = field(default_factory=dict)
@@ -111,6 +115,8 @@ class EngineFacts:
         """
         self.confirmed = self.lost = -1
         self.live_read = self.placement = None
+        self.confirmed_attempts.clear()
+        self.lost_attempts.clear()
         self.answered = False
         self.accept()
 

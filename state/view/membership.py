@@ -4,7 +4,7 @@ Users who may create pods in any namespace write their labels and owner referenc
 check that an owner exists in the pod's namespace, and the uid of an Experiment is no secret. So a pod counts only if it
 is what the plan makes of that member: its namespace is the experiment's and its controller is the experiment (views are
 keyed by both), rank, group, job and index are those of one member, and its name is the one of that member in that
-epoch. A namespace holds one pod of a name, so each rank has one pod in an epoch.
+epoch and attempt. A namespace holds one pod of a name, so each rank has one pod in an attempt.
 
 Pods that are not members are held apart: they are never counted, probed, awaited or deleted. Pods that arrive before
 their Experiment are held in the same way until there is a plan to judge them by.
@@ -39,12 +39,7 @@ class Membership:
     @property
     def empty(self) -> bool:
         """Nothing of that owner exists."""
-        return not (
-            self.others
-            or self.services
-            or self.view.workloads
-            or any(tally.members for tally in self.view.epochs.values())
-        )
+        return not (self.others or self.services or self.view.workloads or any(True for _ in self.view.pods()))
 
     @property
     def working(self) -> bool:
@@ -95,14 +90,15 @@ class Membership:
     def _admits(self, pod: Pod) -> bool:
         if self._plan is None:
             return False
-        member = self._plan.named(pod.name, pod.rank, pod.epoch)
+        member = self._plan.named(pod.name, pod.rank, pod.epoch, pod.attempt)
         return member is not None and (member.group, member.job, member.pod) == (pod.group, pod.job, pod.index)
 
 
-def _place(pod: Pod) -> tuple[int, int, str, int, int]:
-    return pod.rank, pod.epoch, pod.group, pod.job, pod.index
+def _place(pod: Pod) -> tuple[int, int, int, str, int, int]:
+    return pod.rank, pod.epoch, pod.attempt, pod.group, pod.job, pod.index
 
 
 def _in_place_of(old: Pod, new: Pod) -> Pod:
     """The newer record with the older one's place."""
-    return replace(new, rank=old.rank, epoch=old.epoch, group=old.group, job=old.job, index=old.index)
+    place = {"rank": old.rank, "epoch": old.epoch, "attempt": old.attempt}
+    return replace(new, **place, group=old.group, job=old.job, index=old.index)

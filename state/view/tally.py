@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muster.state.pod import PATIENT, SCHEDULING_GATED, Pod
+from muster.state.record import Attempts
 from muster.state.roll import RankState
 from muster.state.view.stage import STAGES, Stage, stage_of
 
@@ -42,9 +43,10 @@ NO_PODS = Counts()
 class Tally(Counts):
     """The pods of one epoch. ``members`` is keyed by rank; the other dicts of pods are keyed by uid.
 
-    A rank has one pod, the last that was counted in: another one of its name cannot exist beside it.
+    A rank has one pod, that of its current attempt: another one of its name cannot exist beside it. Pods of other
+    attempts are held in ``previous``, and in ``alive`` while they may run, and are not counted.
     A rank that is done stays done, whatever becomes of its pod. Once the pod is removed, the counts go on as if a pod
-    that has succeeded were there.
+    that has succeeded were there. A rank that is given up counts in the same way, but not as succeeded.
     """
 
     members: dict[int, Pod] = field(default_factory=dict)
@@ -78,6 +80,14 @@ class Tally(Counts):
     """Of those, ranks whose pod is gone or going, so that only this process knows."""
     gone: set[int] = field(default_factory=set)
     """Ranks that are not done, whose pod had a node and was removed. A pod that never had one has run nothing."""
+    previous: dict[str, Pod] = field(default_factory=dict)
+    """Pods of other attempts than the current one of their rank."""
+    lives: tuple[tuple[Attempts, ...], str] = ((), "")
+    """What the record says of attempts, and of ranks that are given up; the next two are made from it."""
+    attempts: Mapping[int, int] = field(default_factory=dict)
+    """The current attempt of each rank that has one other than 0."""
+    ignored: frozenset[int] = frozenset()
+    """Ranks that have failed and are given up."""
     roll: tuple[RankState, ...] = ()
     """Where each rank stands, as the coordinator said last."""
     absent: list[int] = field(default_factory=lambda: [0] * STAGES)
@@ -94,6 +104,9 @@ class Tally(Counts):
     def add(self, pod: Pod) -> None:
         """Count a pod in."""
         rank = pod.rank
+        if (pod.attempt or self.attempts) and pod.attempt != self.attempts.get(rank, 0):
+            self._put_aside(pod)
+            return
         if (before := self.members.get(rank)) is not None:
             self.remove(before)
         elif rank in self.collected:
@@ -101,7 +114,7 @@ class Tally(Counts):
         self.members[rank] = pod
         self.gone.discard(rank)
         done = rank in self.done
-        if not done and pod.succeeded:
+        if not done and pod.succeeded and rank not in self.ignored:
             done = True
             self.done.add(rank)
             self.unsaved.add(rank)
@@ -117,6 +130,8 @@ class Tally(Counts):
         """Count a pod out, by the very record that was counted in."""
         member = self.members.get(pod.rank)
         if member is None or member.uid != pod.uid:
+            if self.previous.pop(pod.uid, None) is not None:
+                self.alive.pop(pod.uid, None)
             return
         del self.members[pod.rank]
         done = pod.rank in self.done
@@ -139,7 +154,7 @@ class Tally(Counts):
             if (pod := self.members.get(rank)) is not None:
                 self.absent[stage_of(pod, rank in self.done)] += 1 if old else -1
             elif rank in self.collected:
-                self.absent[Stage.ENDED] += 1 if old else -1
+                self.absent[Stage.ENDED if rank in self.done else Stage.CRASHED] += 1 if old else -1
         self.roll = roll
 
     def _arrived(self, rank: int) -> bool:
@@ -148,12 +163,46 @@ class Tally(Counts):
     def collect(self, pod: Pod) -> None:
         """The pod, which was counted out, is gone for good: if its rank is done, go on counting the rank."""
         rank = pod.rank
-        if rank in self.members or rank in self.collected:
+        if rank in self.members or rank in self.collected or pod.attempt != self.attempts.get(rank, 0):
             return
-        if rank in self.done:
+        if rank in self.done or rank in self.ignored:
             self._collect(rank, pod.group, pod.job)
         elif pod.scheduled:
             self.gone.add(rank)
+
+    def live_again(self, attempts: Mapping[int, int]) -> None:
+        """The record says which attempt each rank is in: what was known of its earlier ones does not count any more."""
+        before, self.attempts = self.attempts, attempts
+        changed = {rank for rank in attempts.keys() | before.keys() if attempts.get(rank, 0) != before.get(rank, 0)}
+        aside = [pod for pod in self.previous.values() if pod.rank in changed]
+        for rank in changed:
+            if (member := self.members.get(rank)) is not None:
+                self.remove(member)
+                aside.append(member)
+            elif rank in self.collected:
+                self._count_collected(rank, -1)
+            for known in (self.done, self.unsaved, self.fading, self.gone):
+                known.discard(rank)
+        for pod in aside:
+            self.remove(pod)
+            self.add(pod)
+
+    def give_up(self, places: Mapping[int, tuple[str, int]]) -> None:
+        """The record says that these ranks, each with its group and job, have failed and are not run again."""
+        changed = self.ignored ^ places.keys()
+        members = [self.members[rank] for rank in changed if rank in self.members]
+        collected = [rank for rank in changed if rank in self.collected]
+        for pod in members:
+            self.remove(pod)
+        for rank in collected:
+            self._count_collected(rank, -1)
+        self.ignored = frozenset(places)
+        self.gone -= places.keys()
+        for pod in members:
+            self.add(pod)
+        for rank in changed & places.keys():
+            if rank not in self.members and rank not in self.collected:
+                self._collect(rank, *places[rank])
 
     def remember(self, saved: Mapping[int, tuple[str, int]]) -> None:
         """The record says that these ranks are done; each with its group and job."""
@@ -182,6 +231,8 @@ class Tally(Counts):
         """Replace a pod's record by a newer one with the same content in every place that holds it."""
         if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
             self.members[pod.rank] = pod
+        elif pod.uid in self.previous:
+            self.previous[pod.uid] = pod
         waiting = self.idle, self.held, self.unplaced, self.gated
         for held in (self.alive, self.failed, self.leaving, self.disrupted, self.cut_off, *waiting):
             if pod.uid in held:
@@ -194,14 +245,14 @@ class Tally(Counts):
             self.fading.add(rank)
 
     def _count_collected(self, rank: int, step: int) -> None:
-        """Count a rank without a pod as a pod that had a node, ran and succeeded."""
+        """Count a rank without a pod as a pod that had a node, ran and succeeded, or was given up."""
         group, job = self.collected[rank] if step > 0 else self.collected.pop(rank)
-        self._shift(group, job, step, (False, True, True, False, True))
+        self._shift(group, job, step, (False, True, True, False, rank in self.done))
         if not self._arrived(rank):
-            self.absent[Stage.ENDED] += step
+            self.absent[Stage.ENDED if rank in self.done else Stage.CRASHED] += step
 
     def _count(self, pod: Pod, step: int, done: bool) -> None:
-        working = pod.live and not done
+        working = pod.live and not done and pod.rank not in self.ignored
         flags = working, pod.scheduled, pod.started, pod.ready and working and not pod.terminating, done
         self._shift(pod.group, pod.job, step, flags)
 
@@ -222,6 +273,8 @@ class Tally(Counts):
     def _notable(self, pod: Pod, done: bool) -> list[dict[str, Pod]]:
         """Where the pod is held besides ``members``. It runs twice per watch event, so it asks the pod once."""
         held = [self.alive] if pod.live else []
+        if pod.rank in self.ignored:
+            return held
         if done:
             if pod.exit and pod.exit.finished_at > self.ended_at:
                 self.ended_at = pod.exit.finished_at
@@ -240,6 +293,13 @@ class Tally(Counts):
         if pod.disruption:
             held.append(self.disrupted)
         return held
+
+    def _put_aside(self, pod: Pod) -> None:
+        self.previous[pod.uid] = pod
+        if pod.live:
+            self.alive[pod.uid] = pod
+        else:
+            self.alive.pop(pod.uid, None)
 
     def _waiting_place(self, pod: Pod) -> dict[str, Pod]:
         if pod.scheduled:

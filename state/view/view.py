@@ -14,7 +14,7 @@ from msgspec import structs
 from muster.api.values.rank_ranges import from_ranges
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.record import Record
+from muster.state.record import Record, attempts_of
 from muster.state.roll import RollAnswer
 from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
 from muster.state.view.probe_result import ProbeResult, probe_result
@@ -35,6 +35,10 @@ class ReadOnlyFacts(Protocol):
     def launched(self) -> int: ...
     @property
     def lost(self) -> int: ...
+    @property
+    def confirmed_attempts(self) -> Set[tuple[int, int, int]]: ...
+    @property
+    def lost_attempts(self) -> Set[tuple[int, int, int]]: ...
     @property
     def live_read(self) -> LiveRead | None: ...
     @property
@@ -102,7 +106,7 @@ class View:
     """The Workloads of Kueue that the experiment controls, by uid."""
     queue_problem: str = ""
     """Why no Workload can be seen or made now; empty while they can."""
-    _remembered: tuple[int, str, bool] | None = None
+    _remembered: tuple[object, ...] | None = None
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
         """Replace one pod's record (None: was not there, or is gone). True if a tracked field changed."""
@@ -117,10 +121,12 @@ class View:
                 self.engine.absent.pop(old.uid, None)
                 if old.epoch >= self.oldest:
                     tally.collect(old)
-            if not tally.pods and (new is None or new.epoch != old.epoch):
+            if self._empty(old.epoch, tally) and (new is None or new.epoch != old.epoch):
                 del self.epochs[old.epoch]
         if new is not None:
             self._tally(new.epoch).add(new)
+            if self.engine.lost_attempts:
+                self.engine.lost_attempts.discard((new.epoch, new.rank, new.attempt))
         return True
 
     def clear(self) -> None:
@@ -133,19 +139,25 @@ class View:
 
         Ranks of older epochs, and of a finished experiment, are forgotten when their pods are gone.
         """
-        facts = record.epoch, record.completed, record.finished
+        facts = record.epoch, record.completed, record.finished, record.attempts, record.ignored
         if facts != self._remembered:
             self._remembered = facts
             self.oldest = record.epoch + record.finished
             for epoch in [epoch for epoch in self.epochs if epoch < self.oldest]:
                 self.epochs[epoch].forget_collected()
-                if not self.epochs[epoch].pods:
+                if self._empty(epoch, self.epochs[epoch]):
                     del self.epochs[epoch]
-            if not record.finished:
-                members = map(plan.member, from_ranges(record.completed, plan.size))
-                saved = {member.rank: (member.group, member.job) for member in members if member}
-                if saved or record.epoch in self.epochs:
-                    self._tally(record.epoch).remember(saved)
+            saved = _places(plan, record.completed)
+            wanted = not record.finished and (saved or record.attempts or record.ignored)
+            if wanted or record.epoch in self.epochs:
+                tally = self._tally(record.epoch)
+                lives = record.attempts, record.ignored
+                if lives != tally.lives:
+                    tally.lives = lives
+                    tally.live_again(attempts_of(record.attempts))
+                    tally.give_up(_places(plan, record.ignored))
+                if not record.finished:
+                    tally.remember(saved)
         tally = self.of(record.epoch)
         if not tally.unsaved:
             self.unsaved_since = None
@@ -179,14 +191,18 @@ class View:
         A live list may be ahead of the watch, and says only that the pod is gone: not that it succeeded, nor that it
         was evicted. ``now`` is in monotonic seconds.
         """
-        if pod.epoch < self.oldest or not pod.scheduled or pod.rank in self.of(pod.epoch).done or not self._holds(pod):
+        tally = self.of(pod.epoch)
+        if pod.epoch < self.oldest or not pod.scheduled or pod.rank in tally.done or not self._holds(pod):
+            return False
+        if pod.uid in tally.previous:
             return False
         return now - self.engine.absent.setdefault(pod.uid, now) < LAST_STATE_PATIENCE
 
     def pods(self) -> Iterator[Pod]:
-        """The pods of all epochs."""
+        """The pods of all epochs and attempts."""
         for tally in self.epochs.values():
             yield from tally.members.values()
+            yield from tally.previous.values()
 
     def _tally(self, epoch: int) -> Tally:
         tally = self.epochs.get(epoch)
@@ -233,5 +249,16 @@ class View:
 
     def _holds(self, pod: Pod) -> bool:
         """The pod has not been seen to go."""
-        held = self.of(pod.epoch).members.get(pod.rank)
-        return held is not None and held.uid == pod.uid
+        tally = self.of(pod.epoch)
+        held = tally.members.get(pod.rank)
+        return (held is not None and held.uid == pod.uid) or pod.uid in tally.previous
+
+    def _empty(self, epoch: int, tally: Tally) -> bool:
+        """Nothing is there to be counted, nor is it the record's epoch and holds what the record says."""
+        return not (tally.pods or tally.previous or (epoch >= self.oldest and any(tally.lives)))
+
+
+def _places(plan: Plan, ranges: str) -> dict[int, tuple[str, int]]:
+    """Group and job of each of these ranks."""
+    members = map(plan.member, from_ranges(ranges, plan.size)) if ranges else ()
+    return {member.rank: (member.group, member.job) for member in members if member}

@@ -11,7 +11,7 @@ from muster.daemon.steps import controller as controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.state import machine
 from muster.state.actions import DeletePods, StopPods
-from muster.state.context import Context, Fail, Restart
+from muster.state.context import Context, Fail, Repair, Restart
 from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.policies import barrier, deadline, failure, gates, retention
@@ -58,7 +58,7 @@ def failures_by_edge() -> Swaps:
         if new is not None and new.failed and not (old is not None and old.failed):
             edges.setdefault(id(self), (self, []))[1].append(new)
 
-    def counting(case: Context) -> Restart | Fail | None:
+    def counting(case: Context) -> Restart | Repair | Fail | None:
         verdict = judge(case)
         if isinstance(verdict, Restart) and verdict.cause.disruption:
             return verdict

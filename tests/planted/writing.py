@@ -35,8 +35,8 @@ def random_names() -> Swaps:
     """
     place, calls = pods._place, dict[str, int]()
 
-    def anywhere(plan: Plan, group: Group, member: Member, epoch: int) -> Place:
-        known = place(plan, group, member, epoch)
+    def anywhere(plan: Plan, group: Group, member: Member, epoch: int, attempt: int) -> Place:
+        known = place(plan, group, member, epoch, attempt)
         name = str(known.name)
         count = calls[name] = calls.get(name, -1) + 1
         return replace(known, name=f"{name}{count}") if count else known

@@ -42,6 +42,9 @@ class Story:
         self.writes = 0
         self.told: list[str] = []
         self.pods: dict[tuple[int, int], Pod] = {}
+        """By epoch and rank: pods of attempt 0."""
+        self.again: dict[tuple[int, int, int], Pod] = {}
+        """By epoch, rank and attempt: pods of later attempts."""
         self.last: Decision | None = None
 
     @property
@@ -67,6 +70,9 @@ class Story:
             self.record = decision.record
             self.told += [line.reason for line in decision.story]
             self._remember()
+            if decision.wake_at == self.now:  # attempts begin with the record: what follows is decided once it is there
+                assert decision.actions == ()
+                return self.look()
             again = decide(self.plan, self.record, self.view, self.now)
             assert not again.write, (decision.record, again.record)
             assert again.actions == decision.actions
@@ -93,18 +99,22 @@ class Story:
     def do(self, action: Action) -> None:
         """The world obeys at once; deleted pods are gone unless they ignore it."""
         match action:
-            case ConfirmLaunch(epoch):
+            case ConfirmLaunch(epoch, attempts):
                 self.view.engine.confirmed = epoch
+                self.view.engine.confirmed_attempts.update((epoch, *each) for each in attempts)
+            case ConfirmLoss(epoch, _, attempts) if attempts:
+                self.view.engine.lost_attempts.update((epoch, *each) for each in attempts)
             case ConfirmLoss(epoch):
                 self.view.engine.lost = epoch
             case EnsureService():
                 self.view.engine.service = True
-            case CreatePods(epoch, members):
+            case CreatePods(epoch, members, attempts=attempts):
                 for member in members:
+                    attempt = dict(attempts).get(member.rank, 0)
                     self.set(
-                        member.rank, epoch, name=self.plan.pod_name(member, epoch), group=member.group, job=member.job,
-                        index=member.pod, phase=PodPhase.PENDING, ready=False, scheduled=False, started=False, node="",
-                        ip="",
+                        member.rank, epoch, attempt=attempt, name=self.plan.pod_name(member, epoch, attempt),
+                        group=member.group, job=member.job, index=member.pod, phase=PodPhase.PENDING, ready=False,
+                        scheduled=False, started=False, node="", ip="",
                     )  # fmt: skip
             case StopPods(pods, _):
                 self.view.mark_stopping(pods)
@@ -114,22 +124,28 @@ class Story:
                 self.view.engine.removed = True
             case DeletePods(pods, _, _):
                 for each in pods:
-                    self.gone(each.rank, each.epoch)
+                    self.gone(each.rank, each.epoch, each.attempt)
 
     def set(self, rank: int, epoch: int | None = None, **changes: Any) -> Pod:
         """A pod changes (or comes)."""
         epoch = self.kept.epoch if epoch is None else epoch
-        old = self.pods.get((epoch, rank))
+        attempt = changes.setdefault("attempt", self.kept.attempt_of(rank) if epoch == self.kept.epoch else 0)
+        old = self.again.get((epoch, rank, attempt)) if attempt else self.pods.get((epoch, rank))
         self.version += 1
         changes["resource_version"] = self.version
         new = msgspec.structs.replace(old, **changes) if old else pod(rank, epoch=epoch, **changes)
         self.view.change(old, new)
-        self.pods[epoch, rank] = new
+        if attempt:
+            self.again[epoch, rank, attempt] = new
+        else:
+            self.pods[epoch, rank] = new
         return new
 
-    def gone(self, rank: int, epoch: int | None = None) -> None:
+    def gone(self, rank: int, epoch: int | None = None, attempt: int | None = None) -> None:
         """A pod is removed."""
-        old = self.pods.pop((self.kept.epoch if epoch is None else epoch, rank))
+        attempt = self.kept.attempt_of(rank) if attempt is None else attempt
+        epoch = self.kept.epoch if epoch is None else epoch
+        old = self.again.pop((epoch, rank, attempt)) if attempt else self.pods.pop((epoch, rank))
         self.view.change(old, None)
 
     def schedule(self, *ranks: int) -> None:

@@ -331,12 +331,12 @@ def test_it_runs_while_pods_that_must_go_are_there(seen: View, facts: dict[str, 
 
 def test_beside_old_pods_nothing_is_created_whatever_is_missing() -> None:
     old = pod(0, epoch=1)
-    assert look(view(old), epoch=2).actions == (DeletePods((old,), 2, "they belong to an older epoch"),)
+    assert look(view(old), epoch=2).actions == (DeletePods((old,), 2, "they belong to an older epoch or attempt"),)
 
 
 def test_what_ended_is_swept_while_the_next_epoch_is_launched() -> None:
     dead = pod(0, epoch=1, phase=PodPhase.FAILED)
-    swept = DeletePods((dead,), 0, "they have ended and belong to an older epoch")
+    swept = DeletePods((dead,), 0, "they have ended and belong to an older epoch or attempt")
     assert look(view(dead), epoch=2).actions == (swept, ConfirmLaunch(2))
     assert look(view(dead), epoch=2, phase=Phase.RESTARTING, resume_at=NOW + 500).actions == (swept,)
     assert look(view(dead), epoch=2, scheduled_at=NOW).actions == (swept, ConfirmLoss(2))

@@ -33,8 +33,8 @@ def test_only_live_pods_of_other_epochs_stand_in_the_way() -> None:
 def test_what_is_left_of_other_epochs_is_deleted_and_this_one_is_not_touched() -> None:
     running, dead = pod(0, epoch=1), ended(1)
     assert barrier.sweep(case(running, dead, pod(0, epoch=2), ended(3, epoch=2))) == [
-        DeletePods((running,), 2, "they belong to an older epoch"),
-        DeletePods((dead,), 0, "they have ended and belong to an older epoch"),
+        DeletePods((running,), 2, "they belong to an older epoch or attempt"),
+        DeletePods((dead,), 0, "they have ended and belong to an older epoch or attempt"),
     ]
 
 
@@ -46,7 +46,7 @@ def test_the_pod_of_the_cause_is_kept_for_its_logs() -> None:
     kept, other = ended(1), ended(2)
     cause = Cause(1, "Error", "", NOW, uid=kept.uid)
     assert barrier.sweep(case(kept, other, cause=cause)) == [
-        DeletePods((other,), 0, "they have ended and belong to an older epoch")
+        DeletePods((other,), 0, "they have ended and belong to an older epoch or attempt")
     ]
 
 
@@ -93,7 +93,9 @@ def test_what_the_api_server_has_promised_to_delete_is_not_asked_for_again() -> 
     seen = case(dead, running)
     view_of(seen).mark_deleting((dead,), 0)
     view_of(seen).mark_deleting((running,), 30)
-    assert barrier.sweep(seen) == [DeletePods((running,), 2, "they belong to an older epoch")], "sooner is another wish"
+    assert barrier.sweep(seen) == [DeletePods((running,), 2, "they belong to an older epoch or attempt")], (
+        "sooner is another wish"
+    )
     view_of(seen).mark_deleting((running,), 2)
     assert barrier.sweep(seen) == []
     assert barrier.end(seen) == []

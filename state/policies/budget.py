@@ -1,0 +1,76 @@
+"""Budget: how often the experiment may be restarted, and how often a failure rule with a limit may apply.
+
+A counted restart, of the gang or of a job or member, uses one unit of ``restartPolicy.backoffLimit``. With a ``window``
+only the restarts of the last ``window`` seconds count. A rule with a ``limit`` applies so many times in the life of the
+experiment, whatever the budget has left; then the failure ends the experiment, and the message names the rule.
+"""
+
+from msgspec.structs import replace
+
+from muster.state.context import Fail
+from muster.state.plan import Plan
+from muster.state.record import Cause, Record, RuleUse
+from muster.state.rules import FailureRule
+from muster.state.summary.messages import sentence
+
+LIMIT_REASON = "FailureRuleLimitExceeded"
+
+
+def refused(plan: Plan, record: Record, rule: FailureRule, cause: Cause) -> Fail | None:
+    """Why the rule may not apply once more, if it may not."""
+    name = limited(plan, rule)
+    if rule.limit is not None and uses(record, name) >= rule.limit:
+        often = "may not apply" if not rule.limit else f"has applied {_times(rule.limit)}, as often as its limit allows"
+        return Fail(LIMIT_REASON, f"failure rule {name} {often}; {sentence(cause)}", cause)
+    return None
+
+
+def spent(plan: Plan, record: Record, cause: Cause, now: float) -> Fail | None:
+    """The end of the experiment where no counted restart is left."""
+    if used(plan, record, now) < plan.limit:
+        return None
+    return Fail("BackoffLimitExceeded", f"{_used(plan)}; {sentence(cause)}", cause)
+
+
+def used(plan: Plan, record: Record, now: float) -> int:
+    """The counted restarts that count now."""
+    return record.restarts if plan.window is None else len(_in_window(plan, record, now))
+
+
+def charged(plan: Plan, record: Record, *, counted: bool, rule: str, now: float) -> Record:
+    """The record after one more restart. ``rule`` names the failure rule, if that has a limit."""
+    if rule:
+        rest = tuple(each for each in record.rule_uses if each.name != rule)
+        record = replace(record, rule_uses=(*rest, RuleUse(rule, uses(record, rule) + 1)))
+    if counted:
+        record = replace(record, restarts=record.restarts + 1)
+        if plan.window is not None:
+            record = replace(record, restarted_at=(*_in_window(plan, record, now), now))
+    return record
+
+
+def limited(plan: Plan, rule: FailureRule) -> str:
+    """The name under which the uses of a rule with a limit are counted; empty for one without."""
+    if rule.limit is None:
+        return ""
+    return rule.name or f"{plan.failures.index(rule) + 1}"
+
+
+def uses(record: Record, name: str) -> int:
+    """How often the rule of that name was applied."""
+    return next((each.used for each in record.rule_uses if each.name == name), 0)
+
+
+def _in_window(plan: Plan, record: Record, now: float) -> tuple[float, ...]:
+    return tuple(at for at in record.restarted_at if plan.window is None or at > now - plan.window)
+
+
+def _used(plan: Plan) -> str:
+    within = f" of {plan.window:g} s" if plan.window is not None else ""
+    if not plan.limit:
+        return "no restarts allowed"
+    return f"the one restart{within} is used" if plan.limit == 1 else f"all {plan.limit} restarts{within} are used"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

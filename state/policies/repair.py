@@ -1,0 +1,186 @@
+"""Repair: a member, or a job, runs again while the epoch goes on, or is given up.
+
+Where a failure rule says RestartMember, the member's rank begins its next attempt; RestartJob does so for every rank of
+its job, those that have succeeded too; Ignore gives the rank up for the rest of the epoch. The record holds the attempt
+of each rank, and it is persisted before a pod of the older attempt is deleted. The next pod is created when no pod of
+an older attempt of its rank may run any more, when its back-off is over, and when the live API has confirmed that
+(``state.policies.startup``). A burst of failures is one write of the status.
+
+A failure that takes the whole gang down goes before all that concern a part of it. A member waits for its next attempt
+as the gang would for its next epoch: longer each time, unless it had worked for ``PROGRESS`` seconds.
+
+A repair that the record cannot hold (its lists are bounded) is a restart of the gang.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
+from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.api.wire.kinds import MAX_RANGES
+from muster.state import restart_reasons
+from muster.state.context import Context, Fail
+from muster.state.plan import Group, Plan
+from muster.state.policies import backoff, budget, completion
+from muster.state.policies.disruptions import PROGRESS
+from muster.state.record import Attempts, Cause, JobRestarts, Record
+from muster.state.rules import FailureAction, FailureRule
+
+
+class Repairs:
+    """The repairs of one decision, one failure after the other."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._totals = context.record
+        self._begun: dict[int, tuple[int, float | None]] = {}
+        """Attempt and earliest start of the ranks that begin a new attempt now."""
+        self._ignored: set[int] = set()
+        self.jobs: dict[int, JobRestarts] = dict(jobs_of(context.record.job_restarts))
+
+    def add(self, rule: FailureRule, cause: Cause) -> Fail | None:
+        """Do what the rule says of a failed member; why that may not be done, if it may not."""
+        plan, now, rank = self._context.plan, self._context.now, cause.rank
+        group = plan.group_of(rank)
+        if group is None or rank in self._begun or rank in self._ignored:
+            return None  # its job runs again already
+        if refused := budget.refused(plan, self._totals, rule, cause):
+            return refused
+        restarts = rule.action is not FailureAction.IGNORE
+        if restarts and rule.counted and (over := budget.spent(plan, self._totals, cause, now)):
+            return over
+        name = budget.limited(plan, rule)
+        self._totals = budget.charged(plan, self._totals, counted=restarts and rule.counted, rule=name, now=now)
+        if restarts:
+            self._totals = replace(
+                self._totals,
+                disruptions=self._totals.disruptions + cause.disruption,
+                restart_reasons=restart_reasons.counted(self._totals.restart_reasons, cause.reason),
+            )
+        self._begin(rule, cause, group)
+        return None
+
+    def record(self, cause: Cause) -> Record | None:
+        """The record after these repairs, the first of which was for that cause; None where it cannot hold them."""
+        before = self._context.record
+        lives = {**_lives(before.attempts), **self._begun}
+        if len(set(lives.values())) > MAX_ATTEMPTS:  # what lies in the past tells only how long a member has worked
+            now = self._context.now
+            lives = {rank: (attempt, at if at and at > now else None) for rank, (attempt, at) in lives.items()}
+        ignored = set(from_ranges(before.ignored, MAX_MEMBERS)) - self._begun.keys() | self._ignored
+        done = from_ranges(completion.completed(self._context), MAX_MEMBERS)
+        attempts, jobs = _attempts(lives), _jobs(self.jobs)
+        length = sum(len(each.ranks) for each in attempts) + sum(len(each.jobs) for each in jobs)
+        if len(attempts) > MAX_ATTEMPTS or len(jobs) > MAX_JOB_COUNTS or length > MAX_RANGES:
+            return None
+        return replace(
+            self._totals,
+            attempts=attempts,
+            ignored=to_ranges(sorted(ignored)),
+            completed=to_ranges([rank for rank in done if rank not in self._begun], MAX_RANGES),
+            job_restarts=jobs,
+            cause=cause,
+        )
+
+    def _begin(self, rule: FailureRule, cause: Cause, group: Group) -> None:
+        rank = cause.rank
+        first = (rank - group.first_rank) // group.completions * group.completions + group.first_rank
+        job = group.first_job + (rank - group.first_rank) // group.completions
+        counts = self.jobs.get(job, JobRestarts(""))
+        if rule.action is FailureAction.IGNORE:
+            self._ignored.add(rank)
+        elif rule.action is FailureAction.RESTART_MEMBER:
+            self._begin_again((rank,), cause)
+            if rule.per_job is not None:
+                self.jobs[job] = replace(counts, failures=counts.failures + 1)
+        else:
+            self._begin_again(range(first, first + group.completions), cause)
+            self._ignored.difference_update(range(first, first + group.completions))
+            charged = counts.counted + rule.counted
+            self.jobs[job] = replace(counts, restarts=counts.restarts + 1, counted=charged, failures=0)
+
+    def _begin_again(self, ranks: Iterable[int], cause: Cause) -> None:
+        """One attempt for all of them, the next one of each."""
+        record = self._context.record
+        lives = _lives(record.attempts)
+        attempt = 1 + max(lives.get(rank, (0, None))[0] for rank in ranks)
+        began = lives[cause.rank][1] if cause.rank in lives else record.epoch_at
+        worked = began is None or cause.at - began >= PROGRESS
+        wait = backoff.disrupted if cause.disruption else backoff.counted
+        seconds = wait(self._context.plan, 1 if worked else attempt, record.epoch, attempt)
+        for rank in ranks:
+            self._begun[rank] = attempt, self._context.now + seconds
+
+
+def resume_at(context: Context) -> float | None:
+    """When the next of the members that wait for their back-off may run again."""
+    times = (each.resume_at for each in context.record.attempts)
+    return min((at for at in times if at is not None and at > context.now), default=None)
+
+
+def held_back(context: Context) -> frozenset[int]:
+    """The ranks whose next pod may not be created yet: of their back-off, or because an older pod may still run.
+
+    Where jobs run again as a whole, no member of a job starts beside one of its earlier life.
+    """
+    waiting = {
+        rank
+        for each in context.record.attempts
+        if each.resume_at is not None and each.resume_at > context.now
+        for rank in from_ranges(each.ranks, context.plan.size)
+    }
+    whole = {group.name: group for group in context.plan.groups if _by_job(context.plan, group)}
+    for pod in context.tally.previous.values():
+        if pod.live and (group := whole.get(pod.group)):
+            first = group.first_rank + pod.job * group.completions
+            waiting.update(range(first, first + group.completions))
+        elif pod.live:
+            waiting.add(pod.rank)
+    return frozenset(waiting)
+
+
+def _by_job(plan: Plan, group: Group) -> bool:
+    jobs = (rule for rule in plan.failures if rule.action is FailureAction.RESTART_JOB)
+    return any(not rule.groups or group.name in rule.groups for rule in jobs)
+
+
+@lru_cache(maxsize=64)
+def jobs_of(counts: tuple[JobRestarts, ...]) -> Mapping[int, JobRestarts]:
+    """The counts of each job, by its index among the jobs of all groups."""
+    return {job: each for each in counts for job in from_ranges(each.jobs, MAX_MEMBERS)}
+
+
+def job_index(context: Context, rank: int) -> int | None:
+    """The index of that rank's job among the jobs of all groups."""
+    group = context.plan.group_of(rank)
+    return None if group is None else group.first_job + (rank - group.first_rank) // group.completions
+
+
+def without_failures(counts: tuple[JobRestarts, ...]) -> tuple[JobRestarts, ...]:
+    """The counts at the start of a new life of every job."""
+    return _jobs({job: replace(each, failures=0) for job, each in jobs_of(counts).items()}) if counts else counts
+
+
+@lru_cache(maxsize=64)
+def _lives(attempts: tuple[Attempts, ...]) -> Mapping[int, tuple[int, float | None]]:
+    return {rank: (each.attempt, each.resume_at) for each in attempts for rank in from_ranges(each.ranks, MAX_MEMBERS)}
+
+
+def _attempts(lives: Mapping[int, tuple[int, float | None]]) -> tuple[Attempts, ...]:
+    alike: defaultdict[tuple[int, float | None], list[int]] = defaultdict(list)
+    for rank in sorted(lives):
+        alike[lives[rank]].append(rank)
+    return tuple(Attempts(to_ranges(ranks), attempt, at) for (attempt, at), ranks in alike.items())
+
+
+def _jobs(counts: Mapping[int, JobRestarts]) -> tuple[JobRestarts, ...]:
+    alike: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for job in sorted(counts):
+        held = counts[job]
+        if held.restarts or held.failures:
+            alike[held.restarts, held.counted, held.failures].append(job)
+    return tuple(JobRestarts(to_ranges(jobs), *key) for key, jobs in alike.items())

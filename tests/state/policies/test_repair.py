@@ -1,0 +1,294 @@
+"""Repair: a member, or a job, runs again while the epoch goes on."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from muster.state.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
+from muster.state.plan import Group, Plan, ProbeKind
+from muster.state.pod import PodPhase
+from muster.state.pod_spec import PodSpec
+from muster.state.record import Attempts, JobRestarts, Phase
+from muster.state.rules import Backoff, Escalation, FailureAction, FailureRule
+from tests.builders import plan
+from tests.state.story import Story
+
+MEMBER = FailureRule(FailureAction.RESTART_MEMBER)
+JOB = FailureRule(FailureAction.RESTART_JOB)
+LOST = FailureRule(FailureAction.RESTART_MEMBER, disruption=True, counted=False)
+
+
+def story(*rules: FailureRule, groups: tuple[Group, ...] = (), **changes: Any) -> Story:
+    """A gang that runs, with these rules. Without groups: two jobs of two members each, called ``worker``."""
+    members = groups or (Group("worker", 2, 2, PodSpec("image", "run"), 0),)
+    wanted: Plan = plan(
+        probe=ProbeKind.NONE, survivor_exits=frozenset(), survivor_text="", culprits=(), failures=rules, **changes
+    )
+    told = Story(replace(wanted, groups=members))
+    told.launch()
+    told.start()
+    told.look(1)
+    assert told.kept.phase is Phase.RUNNING
+    return told
+
+
+def settle(told: Story) -> list[Action]:
+    """Do what the decisions ask; what that was."""
+    done: list[Action] = []
+    for _ in range(20):
+        actions = told.look()
+        if not actions:
+            return done
+        for action in actions:
+            told.do(action)
+        done += actions
+    raise AssertionError("the decisions do not come to an end")
+
+
+def created(actions: list[Action]) -> list[tuple[int, int]]:
+    """Rank and attempt of each pod that was created."""
+    waves = [each for each in actions if isinstance(each, CreatePods)]
+    return [(member.rank, dict(wave.attempts).get(member.rank, 0)) for wave in waves for member in wave.members]
+
+
+def test_a_failed_member_runs_again_and_the_gang_goes_on() -> None:
+    told = story(MEMBER)
+    told.end(1, 3)
+    assert told.look() == ()  # the pod of the cause is kept, and the back-off runs
+    assert (told.kept.epoch, told.kept.phase, told.kept.restarts) == (0, Phase.RUNNING, 1)
+    assert told.kept.attempts == (Attempts("1", 1, told.now + 5),)
+    assert told.last is not None
+    assert told.last.wake_at == told.now + 5
+    assert "MemberRestart" in told.told
+    told.now += 5
+    assert created(settle(told)) == [(1, 1)]
+    told.start(1)
+    assert told.look(1) == ()
+    assert (told.kept.epoch, told.kept.phase, told.kept.cause and told.kept.cause.rank) == (0, Phase.RUNNING, 1)
+
+
+def test_the_next_attempt_is_confirmed_by_the_live_api_before_it_is_created() -> None:
+    told = story(MEMBER, backoff=Backoff(0))
+    told.end(1, 3)
+    (asked,) = told.look()
+    assert asked == ConfirmLaunch(0, ((1, 1),))
+    told.do(asked)
+    assert created(list(told.look())) == [(1, 1)]
+
+
+def test_the_next_attempt_waits_until_the_older_pod_is_gone() -> None:
+    told = story(LOST)
+    told.set(1, terminating=True, delete_by=told.now + 30)
+    assert told.look() == ()
+    assert told.kept.attempts == (Attempts("1", 1, told.now),)
+    assert (told.kept.restarts, told.kept.disruptions) == (0, 1)
+    assert told.look(20) == ()
+    told.gone(1, attempt=0)
+    assert created(settle(told)) == [(1, 1)]
+
+
+def test_the_failure_of_an_older_attempt_is_not_counted_again() -> None:
+    told = story(LOST)
+    told.set(1, terminating=True, delete_by=told.now + 30)
+    told.look()
+    told.set(1, attempt=0, phase=PodPhase.FAILED)
+    settle(told)
+    assert (told.kept.attempts[0].attempt, told.kept.disruptions) == (1, 1)
+
+
+def test_a_burst_of_failures_is_one_write() -> None:
+    told = story(MEMBER)
+    for rank in (0, 1, 3):
+        told.end(rank, 3)
+    writes = told.writes
+    told.look()
+    assert told.writes == writes + 1
+    assert told.kept.attempts == (Attempts("0-1,3", 1, told.now + 5),)
+    assert told.kept.restarts == 3
+
+
+def test_a_member_that_fails_again_waits_longer() -> None:
+    told = story(MEMBER)
+    for attempt, wait in ((1, 5), (2, 10), (3, 20)):
+        told.end(1, 3)
+        told.look()
+        assert told.kept.attempts == (Attempts("1", attempt, told.now + wait),)
+        told.now += wait
+        assert created(settle(told)) == [(1, attempt)]
+        told.start(1)
+        told.look(1)
+
+
+def test_a_member_that_worked_for_long_waits_as_after_its_first_failure() -> None:
+    told = story(MEMBER)
+    told.end(1, 3)
+    told.look()
+    told.now += 5
+    settle(told)
+    told.start(1)
+    told.look(400)
+    told.end(1, 3)
+    told.look()
+    assert told.kept.attempts == (Attempts("1", 2, told.now + 5),)
+
+
+def test_counted_repairs_use_the_budget() -> None:
+    told = story(MEMBER, limit=1)
+    told.end(1, 3)
+    told.end(2, 3)
+    told.look()
+    assert (told.kept.phase, told.kept.reason) == (Phase.FAILED, "BackoffLimitExceeded")
+
+
+def test_a_failure_that_takes_the_gang_down_goes_first() -> None:
+    told = story(FailureRule(FailureAction.RESTART_GANG, exit_codes=(7,)), MEMBER)
+    told.end(1, 3)
+    told.end(2, 7, at=told.now + 1)
+    told.look()
+    assert (told.kept.epoch, told.kept.phase, told.kept.attempts, told.kept.restarts) == (1, Phase.RESTARTING, (), 1)
+    assert told.kept.cause is not None
+    assert told.kept.cause.rank == 2
+
+
+def test_a_gang_restart_begins_every_rank_anew() -> None:
+    told = story(FailureRule(FailureAction.RESTART_GANG, exit_codes=(7,)), MEMBER, backoff=Backoff(0))
+    told.end(1, 3)
+    settle(told)
+    told.start(1)
+    told.end(2, 7)
+    told.look()
+    assert (told.kept.epoch, told.kept.attempts, told.kept.gang_restarts) == (1, (), 1)
+    assert created(settle(told)) == [(0, 0), (1, 0), (2, 0), (3, 0)]
+
+
+def test_a_member_that_is_gone_runs_again() -> None:
+    told = story(LOST)
+    told.gone(2)
+    assert told.look() == (ConfirmLoss(0, attempts=((2, 0),)),)
+    told.do(ConfirmLoss(0, attempts=((2, 0),)))
+    assert created(settle(told)) == [(2, 1)]
+    assert (told.kept.epoch, told.kept.disruptions) == (0, 1)
+
+
+def test_a_gone_member_of_a_group_that_is_lost_to_the_gang_ends_the_epoch() -> None:
+    groups = (Group("head", 1, 1, PodSpec("i", "c"), 0), Group("worker", 1, 3, PodSpec("i", "c"), 1, first_job=1))
+    told = story(replace(LOST, groups=("worker",)), groups=groups)
+    told.gone(0)
+    told.do(told.look()[0])
+    told.look()
+    assert (told.kept.epoch, told.kept.phase) == (1, Phase.RESTARTING)
+
+
+def test_a_daemon_that_did_not_see_a_member_go_creates_it_again() -> None:
+    told = story(LOST)
+    told.gone(2)
+    fresh = Story(told.plan, now=told.now)
+    fresh.record = told.record
+    fresh.pods = dict(told.pods)
+    for each in told.pods.values():
+        fresh.view.change(None, each)
+    assert created(settle(fresh)) == [(2, 0)]
+
+
+def test_a_restarted_job_runs_all_of_its_members_again_and_no_other() -> None:
+    told = story(JOB, backoff=Backoff(0))
+    told.end(3, 0)
+    told.look(1)
+    told.end(2, 3)
+    done = settle(told)
+    assert created(done) == [(2, 1), (3, 1)]
+    assert told.kept.attempts[0].ranks == "2-3"
+    assert told.kept.job_restarts == (JobRestarts("1", 1, 1),)
+    assert "JobRestart" in told.told
+    assert [pod.rank for each in done if isinstance(each, DeletePods) for pod in each.pods] == [3]
+
+
+def test_a_rank_that_is_done_is_done_no_more_when_its_job_runs_again() -> None:
+    told = story(JOB, backoff=Backoff(0))
+    told.end(3, 0)
+    told.look(200)
+    assert told.kept.completed == "3"
+    told.end(2, 3)
+    settle(told)
+    assert (told.kept.completed, told.view.of(0).done) == ("", set())
+    told.start(2, 3)
+    for rank in range(4):
+        told.end(rank)
+    told.look(1)
+    assert told.kept.phase is Phase.SUCCEEDED
+
+
+def test_the_members_of_a_running_job_are_deleted_before_they_run_again() -> None:
+    told = story(JOB, backoff=Backoff(0))
+    told.end(2, 3)
+    (deletion,) = told.look()
+    assert isinstance(deletion, DeletePods)
+    assert [(pod.rank, pod.attempt) for pod in deletion.pods] == [(3, 0)]
+    told.do(deletion)
+    assert created(settle(told)) == [(2, 1), (3, 1)]
+
+
+def test_an_uncounted_job_restart_uses_no_budget() -> None:
+    told = story(replace(JOB, counted=False), limit=0, backoff=Backoff(0))
+    told.end(2, 3)
+    settle(told)
+    assert (told.kept.restarts, told.kept.job_restarts) == (0, (JobRestarts("1", 1, 0),))
+
+
+def test_a_rule_that_a_job_has_used_up_is_passed_over() -> None:
+    exceeded = FailureRule(FailureAction.FAIL_EXPERIMENT, reasons=("BackoffLimitExceeded",), name="give-up")
+    told = story(
+        replace(MEMBER, per_job=2, counted=False, becomes=Escalation("BackoffLimitExceeded")),
+        exceeded,
+        backoff=Backoff(0),
+    )
+    for rank in (2, 3, 0):
+        told.end(rank, 3)
+        settle(told)
+        told.start(rank)
+        told.look(1)
+    assert told.kept.job_restarts == (JobRestarts("0", failures=1), JobRestarts("1", failures=2))
+    told.end(2, 3)
+    told.look()
+    assert (told.kept.phase, told.kept.reason) == (Phase.FAILED, "FailureRule")
+    assert "give-up" in told.kept.message
+
+
+def test_a_rule_has_a_limit_of_its_own() -> None:
+    told = story(replace(MEMBER, limit=2, counted=False, name="flaky"), backoff=Backoff(0))
+    for _ in range(2):
+        told.end(1, 3)
+        settle(told)
+        told.start(1)
+    told.end(1, 3)
+    told.look()
+    assert (told.kept.phase, told.kept.reason) == (Phase.FAILED, "FailureRuleLimitExceeded")
+    assert "failure rule flaky has applied 2 times" in told.kept.message
+
+
+def test_a_pod_of_a_newer_attempt_than_the_records_is_deleted_after_the_record_has_proved_itself() -> None:
+    told = story(LOST)
+    told.set(1, attempt=3, uid="newer", name="newer")
+    (deletion,) = told.look()
+    assert isinstance(deletion, DeletePods)
+    assert [pod.uid for pod in deletion.pods] == ["newer"]
+    assert told.last is not None
+    assert told.last.deletes_newer_pods
+
+
+@pytest.mark.parametrize("seen_before", [True, False])
+def test_a_daemon_that_takes_over_finds_the_same_attempts(seen_before: bool) -> None:
+    told = story(LOST)
+    told.set(1, terminating=True, delete_by=told.now + 30)
+    told.look()
+    told.gone(1, attempt=0)
+    settle(told)
+    fresh = Story(told.plan, now=told.now)
+    if not seen_before:
+        fresh.view.remember(told.plan, told.kept, told.now)
+    for each in (*told.pods.values(), *told.again.values()):
+        fresh.view.change(None, each)
+    fresh.view.remember(told.plan, told.kept, told.now)
+    assert fresh.view.of(0).pods == 4
+    assert not fresh.view.of(0).previous
