@@ -18,6 +18,7 @@ from muster.state.plan import AGENT, DASHBOARD, ProbeKind
 from muster.state.roll import RollAnswer
 from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.ray import RayProbe
+from muster.watchers.probes.torch import TorchProbe
 
 log = structlog.get_logger()
 
@@ -138,6 +139,7 @@ def _ray_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
 FACTORIES: dict[ProbeKind, Factory] = {
     ProbeKind.JAX: lambda target, clock: JaxProbe(target.address, clock=clock, expected=target.expected),
     ProbeKind.RAY: _ray_probe,
+    ProbeKind.TORCH: lambda target, clock: TorchProbe(target.address, clock=clock, expected=target.expected),
 }
 """How each kind of coordinator is asked; a kind that is not here is never asked (``ProbeKind.NONE``)."""
 

@@ -50,6 +50,7 @@ class ProbeKind(StrEnum):
     NONE = "none"
     JAX = "jax"
     RAY = "ray"
+    TORCH = "torch"
 
     @property
     def passive(self) -> bool:
@@ -166,6 +167,8 @@ class Coordinator:
     """Further ports of the coordinator, which its probe asks: ``dashboard`` is that of its web page."""
     token: str = field(default="", repr=False)
     """What its probe must show; empty: nothing."""
+    may_close: bool = False
+    """Its port may close before its program ends: once the rendezvous has passed, a refused port is no alarm."""
 
 
 @dataclass(frozen=True, slots=True)

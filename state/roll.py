@@ -35,6 +35,11 @@ class CoordinatorState(StrEnum):
         """Whether the coordinator answered."""
         return self is CoordinatorState.SERVING
 
+    @property
+    def refused(self) -> bool:
+        """Whether nothing listens at the port."""
+        return self is CoordinatorState.REFUSED
+
 
 class RankState(StrEnum):
     """Where one rank stands, as the coordinator sees it."""
@@ -86,12 +91,15 @@ class RollAnswer:
     """
     partial: str = ""
     """Why ``states`` covers the coordinator only, in words for a person; empty when it covers every member."""
+    joined: int | None = None
+    """How many members have registered, where the coordinator counts them without naming them."""
     errors: tuple[RankError, ...] = ()
     """The failed ranks' errors, different texts first, capped; `failed` is complete."""
     incarnation: int | None = None
     """Identity of this life of the coordinator. Protocols before jaxlib 0.10 have none."""
     protocol: str = ""
-    """"v2", "v1-watch", "v1-job", "v1-task0" (JAX generations), or "" when nothing was understood."""
+    """"v2", "v1-watch", "v1-job", "v1-task0" (JAX generations), "tcpstore-v1", "tcpstore-v2" (PyTorch), or "" when
+    nothing was understood."""
     preempted: bool = False
     """A member received a preemption notice in this life of the coordinator, as far as the probe was asked to look."""
 

@@ -73,8 +73,18 @@ INJECTED_ENV = {
             "JAX_COORDINATOR_BIND_ADDRESS",
         )
     ),
-    "pytorch": frozenset(("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")),
-    "xgboost": frozenset(("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")),
+    "pytorch": frozenset(
+        (
+            *("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK"),
+            *("PET_MASTER_ADDR", "PET_MASTER_PORT", "PET_NNODES", "PET_NODE_RANK", "PET_NPROC_PER_NODE"),
+        )
+    ),
+    "xgboost": frozenset(
+        (
+            *("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK"),
+            *("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_NUM_WORKER", "DMLC_TASK_ID"),
+        )
+    ),
     "kuberay": frozenset(
         (
             "FQ_RAY_IP",

@@ -11,9 +11,10 @@ from muster.state.clocks import CLOCKS
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
 from muster.state.operators.kuberay import KUBERAY
-from muster.state.operators.master import PYTORCH, XGBOOST
 from muster.state.operators.operator import Operator
 from muster.state.operators.pod_specs import pod_spec_of
+from muster.state.operators.pytorch import PYTORCH
+from muster.state.operators.xgboost import XGBOOST
 from muster.state.plan import LONGEST_GRACE, MAX_POD_SETS, Coordinator, Group, Plan, Queue, Role
 from muster.state.pod_spec import Env, Port, Source
 from muster.state.rules import Backoff, ClockAction, ClockName, ClockRule, Gate, GateCondition, Quantifier, SuccessRule

@@ -138,8 +138,7 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     total = probe.answer.expected if probe.answer.expected is not None else size
     complete = probe.passed if coordinator.complete is Completeness.PASSED else probe.arrived >= size
     missing = size - probe.arrived
-    patience = coordinator.quiet if coordinator.arrivals is None else coordinator.arrivals
-    due = probe.since + max(patience, 1.5 * probe.gap)  # ranks that come slowly are not stuck at each pause
+    due = _quiet_at(coordinator, probe)
     quiet, stuck = context.now >= due, None
     message = f"{share(probe.arrived, size) if not quiet else f'{probe.arrived}/{size}'} ranks arrived"
     if not complete and missing > 0 and (quiet or size <= EXACT):
@@ -163,6 +162,8 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
 
 def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
     """The coordinator reports only itself: the other members have arrived when their pods are ready."""
+    if probe.answer.joined is not None:
+        return _by_count(context, coordinator, probe)
     others = _by_readiness(context)
     lost, look_again = _silence(context, coordinator, probe)
     return Assembly(
@@ -176,12 +177,35 @@ def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeRes
     )
 
 
+def _quiet_at(coordinator: Coordinator, probe: ProbeResult) -> float:
+    """When the roll has been quiet for too long. Ranks that come slowly are not stuck at each pause."""
+    patience = coordinator.quiet if coordinator.arrivals is None else coordinator.arrivals
+    return probe.since + max(patience, 1.5 * probe.gap)
+
+
+def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
+    """The coordinator counts the members and does not name them."""
+    size, arrived = context.plan.size, probe.arrived
+    complete = arrived >= size
+    message = f"{share(arrived, size)} ranks arrived; {probe.answer.partial}"
+    if not complete and size <= EXACT and (pod := next(iter(context.tally.idle.values()), None)):
+        message += f"; rank {pod.rank} ({pod.name}, {why_idle(pod)})"
+    due = _quiet_at(coordinator, probe)
+    stuck, look_again = _silence(context, coordinator, probe)
+    if stuck is None and not complete and probe.serving:
+        if context.now >= due:
+            stuck = (RANKS_MISSING, message)
+        else:
+            look_again = min((at for at in (look_again, due) if at is not None), default=None)
+    return Assembly(complete, probe.present(context.now), arrived, (), message, stuck, look_again)
+
+
 def _silence(
     context: Context, coordinator: Coordinator, probe: ProbeResult
 ) -> tuple[tuple[str, str] | None, float | None]:
     """What is stuck about a coordinator that does not answer, or not for long, and when that may change."""
     turns_at = probe.turns_at(context.now)
-    if probe.leaving:
+    if probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused):
         return None, turns_at
     if probe.hold and not probe.present(context.now):
         what = f"the coordinator comes and goes: it counts as serving once it has answered for {probe.hold:g} s"

@@ -90,7 +90,7 @@ def probe_result(
     same = earlier is not None and _roll_of(earlier.answer) == _roll_of(answer)
     again = earlier is not None and earlier.answer.incarnation == answer.incarnation
     silent_at, losses, back_at = _steadiness(answer, earlier)
-    arrived = len(answer.arrived)
+    arrived = max(len(answer.arrived), answer.joined or 0)
     grown = earlier is not None and arrived > earlier.arrived
     return ProbeResult(
         epoch=epoch,
@@ -123,7 +123,7 @@ def _steadiness(answer: RollAnswer, earlier: ProbeResult | None) -> tuple[float 
 
 
 def _roll_of(answer: RollAnswer) -> tuple[object, ...]:
-    return answer.coordinator, answer.states, answer.incarnation
+    return answer.coordinator, answer.states, answer.joined, answer.incarnation
 
 
 def _with_silence(heard: RollAnswer, silence: RollAnswer) -> RollAnswer:

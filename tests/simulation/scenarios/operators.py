@@ -52,7 +52,7 @@ OPERATORS = {
     each.name: each
     for each in (
         JAX,
-        Operator("pytorch", "pytorch", _workers, "MASTER_ADDR"),
+        Operator("pytorch", "pytorch", _workers, "MASTER_ADDR", probed=True),
         Operator("xgboost", "xgboost", _workers, "MASTER_ADDR", survivor_exit=255, survivors_known=False),
         Operator("jobset", "jobset", _jobs),
         Operator("jobset-sequential", "jobset", _completions, sequential=True),

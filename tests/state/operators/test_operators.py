@@ -45,6 +45,23 @@ IDENTITY = (
 )
 
 
+FRAMEWORK = {
+    "pytorch": (
+        Env("PET_MASTER_ADDR", Source.COORDINATOR_HOST),
+        Env("PET_MASTER_PORT", LITERAL, "23456"),
+        Env("PET_NNODES", LITERAL, "4"),
+        Env("PET_NODE_RANK", Source.RANK),
+        Env("PET_NPROC_PER_NODE", LITERAL, "1"),
+    ),
+    "xgboost": (
+        Env("DMLC_TRACKER_URI", Source.COORDINATOR_HOST),
+        Env("DMLC_TRACKER_PORT", LITERAL, "9999"),
+        Env("DMLC_NUM_WORKER", LITERAL, "4"),
+        Env("DMLC_TASK_ID", Source.RANK),
+    ),
+}
+
+
 def planned(operator: str = "jax", types: Any = None, deleted: bool = False, **spec: Any) -> Plan:
     metadata = {"uid": "uid-1", "name": "run", "namespace": "team", "generation": 3, "resourceVersion": "7"}
     if deleted:
@@ -111,8 +128,23 @@ def test_pytorch_and_xgboost_meet_at_the_master(operator: str, port: int) -> Non
             Env("MASTER_PORT", LITERAL, str(port)),
             Env("WORLD_SIZE", LITERAL, "4"),
             Env("RANK", Source.RANK),
+            *FRAMEWORK[operator],
         )
-    assert run.coordinator == Coordinator(0, port, ProbeKind.NONE)
+    probe = {"pytorch": ProbeKind.TORCH, "xgboost": ProbeKind.NONE}[operator]
+    assert run.coordinator == Coordinator(0, port, probe, may_close=operator == "pytorch")
+
+
+def test_torchrun_starts_a_process_for_each_gpu_of_a_pod() -> None:
+    gpus = {"accelerators": {"gpu": {"count": 8, "type": "gpu"}}}
+    (group,) = planned("pytorch", {"worker": {"count": 2, "resources": SMALL | gpus}}).groups
+    wanted = {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "8", "WORLD_SIZE": "2"}
+    assert wanted.items() <= literals(group).items()
+
+
+def test_a_single_pytorch_process_waits_for_no_other() -> None:
+    run = planned("pytorch", types={"worker": {"count": 1, "resources": SMALL}})
+    assert run.coordinator is not None
+    assert run.coordinator.probe is ProbeKind.NONE
 
 
 def test_a_jobset_is_groups_of_jobs_of_pods_that_meet_nowhere() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context, Fail, ReadFirst, Restart, Wait
-from muster.state.operators.master import PYTORCH
+from muster.state.operators.pytorch import PYTORCH
 from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.policies import culprit, failure
 from muster.state.record import Cause

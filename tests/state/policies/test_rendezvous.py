@@ -1,11 +1,12 @@
 """Rendezvous: who has arrived, who is missing, and when nothing moves any more."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from muster.state.context import Context
-from muster.state.plan import Group, Plan, ProbeKind
+from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
 from muster.state.pod_spec import PodSpec
 from muster.state.policies import rendezvous
@@ -176,6 +177,62 @@ def test_a_coordinator_with_a_partial_roll_can_become_unreachable() -> None:
     left = view(*gang(), heard=answer(LEFT, expected=1, partial=PARTIAL))
     left.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
     assert assess(left, after=60) == Assembly(True, False, 4, (), full, None, None)
+
+
+COUNTED = "the coordinator does not name its members"
+
+
+def counted(joined: int) -> RollAnswer:
+    return RollAnswer(at=NOW, coordinator=CoordinatorState.SERVING, states=(ARRIVED,), partial=COUNTED, joined=joined)
+
+
+def test_members_that_are_counted_and_not_named_are_waited_for() -> None:
+    three = f"3/4 ranks arrived; {COUNTED}"
+    assert assess(view(*gang(), heard=counted(3))) == Assembly(False, True, 3, (), three, None, NOW + QUIET)
+    late = assess(view(*gang(), heard=counted(3)), after=QUIET)
+    assert (late.complete, late.stuck) == (False, ("RanksMissing", three))
+    full = assess(view(*gang(), heard=counted(4)), after=QUIET)
+    assert (full.complete, full.arrived, full.stuck) == (True, 4, None)
+
+
+def test_a_member_that_joins_ends_the_quiet_of_a_counted_gang() -> None:
+    seen = view(*gang(), heard=counted(2))
+    seen.observe_probe(replace(counted(3), at=NOW + 5), 0)
+    assert assess(seen, after=QUIET).stuck is None
+    assert assess(seen, after=5 + 1.5 * QUIET).stuck is not None
+
+
+def test_of_a_counted_gang_a_pod_that_does_not_run_is_named() -> None:
+    idle = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating")
+    here = assess(view(idle, *gang(2), heard=counted(3)))
+    assert here.message == f"3/4 ranks arrived; {COUNTED}; rank 2 ({idle.name}, Pending: ContainerCreating)"
+
+
+def test_a_silent_coordinator_of_a_counted_gang_becomes_unreachable() -> None:
+    seen = view(*gang(), heard=counted(3))
+    seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT), 0)
+    stuck = assess(seen, after=7).stuck
+    assert stuck is not None
+    assert stuck[0] == "CoordinatorUnreachable"
+
+
+@pytest.mark.parametrize(
+    ("may_close", "states", "state", "stuck"),
+    [
+        (True, (CONNECTED,) * 4, CoordinatorState.REFUSED, False),
+        (True, (CONNECTED,) * 4, CoordinatorState.TIMEOUT, True),
+        (True, (ARRIVED,) * 3 + (MISSING,), CoordinatorState.REFUSED, True),
+        (False, (CONNECTED,) * 4, CoordinatorState.REFUSED, True),
+    ],
+)
+def test_a_port_that_may_close_after_the_rendezvous_is_no_alarm(
+    may_close: bool, states: tuple[RankState, ...], state: CoordinatorState, stuck: bool
+) -> None:
+    run = plan(coordinator=Coordinator(0, 1234, ProbeKind.TORCH, may_close=may_close))
+    seen = view(*gang(), heard=answer(*states))
+    seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=state), 0)
+    here = assess(seen, run=run, after=60)
+    assert (here.coordinator_ready, here.stuck is not None) == (False, stuck)
 
 
 def test_a_coordinator_that_fell_silent_is_stuck_after_a_while() -> None:

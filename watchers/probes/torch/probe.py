@@ -1,0 +1,126 @@
+"""The prober of the TCPStore at ``MASTER_ADDR``.
+
+Every process that creates the store adds one to the key ``init/``, and rank 0 waits until all have (pytorch
+torch/csrc/distributed/c10d/TCPStore.cpp, waitForWorkers). That counts the processes and names none. Who is there is
+named where each rank leaves a key of its own while it waits for the others: gloo's addresses, and the agents of
+torchrun. Where the names do not explain the count (NCCL connects later), the answer has the count alone.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+
+from muster.api.values.printable import printable
+from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.watchers.probes.jax.port_check import Address
+from muster.watchers.probes.torch.queries import Dialect
+from muster.watchers.probes.torch.store import NoStore, Store, connected
+
+COUNT_KEY = "init/"
+RANK_KEYS = (
+    "/default_pg/0//cpu//0/{}",  # gloo, from PyTorch 2.2 on
+    "/default_pg/0//cpu//0/rank_{}",  # the same, 2.1
+    "/default_pg/0/0/rank_{}",  # the same, 1.13 and 2.0
+    "/none/torchelastic/role_info/{}",  # torchrun with static rendezvous, 2.15
+    "/none/torchelastic/role_info{}",  # the same, 1.13
+)
+"""The keys that name rank r; measured with 1.13, 2.0 to 2.3 and 2.15."""
+MOST_NAMED = 4096
+"""Ranks of the largest gang that is asked for by name: a key each, and once a second while it assembles."""
+MAX_TEXT = 1000
+
+
+class TorchProbe:
+    """Asks one TCPStore. Keeps no connection between two snapshots, and changes nothing in the store."""
+
+    def __init__(self, address: str, *, clock: Callable[[], float], expected: int, deadline: float = 2.0) -> None:
+        """``expected`` is the number of processes that create the store: pods, whatever torchrun starts in them."""
+        self._address = Address.parse(address)
+        self._clock = clock
+        self._expected = expected
+        self._deadline = deadline
+        self._dialect: Dialect | None = None
+        self._keys: tuple[str, ...] = RANK_KEYS
+
+    async def snapshot(self) -> RollAnswer:
+        """Ask once. Raises nothing, whatever the network or the store does."""
+        started = _monotonic()
+        try:
+            async with connected(self._address, self._deadline, self._dialect) as store:
+                answer = await self._ask(store, started)
+                self._dialect = store.dialect
+        except NoStore as error:
+            self._dialect = None
+            port = error.port
+            return self._answer(started, port.state, printable(port.detail, MAX_TEXT))
+        return answer
+
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
+        """Nothing: a store reports no changes without a query that waits."""
+        return
+        yield
+
+    async def close(self) -> None:
+        """No connection is kept."""
+
+    async def _ask(self, store: Store, started: float) -> RollAnswer:
+        count, size = await store.number(COUNT_KEY), self._expected
+        states: tuple[RankState, ...] = (RankState.ARRIVED,)  # the store is a part of rank 0
+        partial, joined = "", count
+        if count is None and store.keys:
+            partial = "the store at MASTER_ADDR does not count its processes"
+        elif count is not None and count >= size:
+            states, joined = (RankState.CONNECTED,) * size, None
+        else:
+            named = await self._named(store) | {0}
+            if len(named) >= (count or 1):
+                states = tuple(RankState.ARRIVED if rank in named else RankState.MISSING for rank in range(size))
+                joined = None
+            else:
+                partial = "the store at MASTER_ADDR counts its processes and does not name them"
+        said = f"{size if count is not None and count >= size else count or 1}/{size} processes have joined"
+        return self._answer(
+            started,
+            CoordinatorState.SERVING,
+            said,
+            states=states,
+            partial=partial,
+            joined=joined,
+            protocol=str(store.dialect),
+        )
+
+    async def _named(self, store: Store) -> set[int]:
+        """The ranks whose own keys are there."""
+        ranks = range(1, self._expected) if self._expected <= MOST_NAMED else range(0)
+        for pattern in self._keys:
+            there = await store.has([pattern.format(rank) for rank in ranks])
+            named = {rank for rank, found in zip(ranks, there, strict=True) if found}
+            if named:
+                self._keys = (pattern,)
+                return named
+        return set()
+
+    def _answer(
+        self,
+        started: float,
+        state: CoordinatorState,
+        detail: str,
+        *,
+        states: tuple[RankState, ...] = (),
+        partial: str = "",
+        joined: int | None = None,
+        protocol: str = "",
+    ) -> RollAnswer:
+        return RollAnswer(
+            at=self._clock(),
+            coordinator=state,
+            latency=_monotonic() - started,
+            detail=detail,
+            states=states,
+            partial=partial,
+            joined=joined,
+            protocol=protocol,
+        )
+
+
+def _monotonic() -> float:
+    return asyncio.get_running_loop().time()
