@@ -1,22 +1,28 @@
 """Manifests on the command line: read from a file or from standard input, checked, and turned into objects."""
 
+import os
 import random
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from muster.api.convert.load import load_any
+from muster.api.convert.load import load_any_node
 from muster.api.manifest.error_text import position
 from muster.api.manifest.experiment import Experiment
+from muster.api.manifest.lighten import Share, lighten
 from muster.api.manifest.load import Loaded
-from muster.api.manifest.problems import ManifestError, Problem
-from muster.api.manifest.yaml_reader import MAX_BYTES, read_yaml
+from muster.api.manifest.overrides import override
+from muster.api.manifest.problems import ManifestError, Problem, bounded
+from muster.api.manifest.yaml_reader import MAX_BYTES, Node, read_yaml
 from muster.cli.terminal.colours import say
 from muster.client.names import name_for
 from muster.state.operators.planning import PlanError, plan_of
 from muster.state.plan import Plan
 
 STDIN = "<stdin>"
+PART = 0.9
+"""The part of this machine's CPUs and memory that the members of an experiment get together."""
 PLACEHOLDER_UID = "00000000-0000-4000-8000-000000000000"
 """Stands for the uid that only the API server can assign."""
 
@@ -28,6 +34,8 @@ class Manifest:
     file: str
     text: str
     loaded: Loaded
+    changes: tuple[str, ...] = ()
+    """What was dropped from it or cut, a sentence each."""
 
     def plan(self, *, name: str, namespace: str = "default", uid: str = PLACEHOLDER_UID) -> Plan:
         """The plan of the experiment.
@@ -61,10 +69,37 @@ class Manifest:
         return Problem(self.file, line, column, field, message)
 
 
-def read_manifest(file: str) -> Manifest:
-    """Read ``file`` (``-`` is standard input). Raises ``ManifestError`` with all of its problems."""
+def read_manifest(file: str, assignments: Sequence[str] = (), *, light: bool = False) -> Manifest:
+    """Read ``file`` (``-`` is standard input). Raises ``ManifestError`` with all of its problems.
+
+    ``assignments`` (``PATH=VALUE``) change it before it is checked; a ``light`` one is cut to fit on this machine.
+    """
     text, name = read_text(file)
-    return Manifest(name, text, load_any(text, filename=name))
+    node, problems = _tree(text, name, assignments)
+    manifest = Manifest(name, text, load_any_node(node, problems, filename=name))
+    if not light:
+        return manifest
+    node, problems = _tree(text, name, assignments)
+    changes = lighten(node, share_of(manifest.plan(name="light").size))
+    return Manifest(name, text, load_any_node(node, problems, filename=name), tuple(changes))
+
+
+def _tree(text: str, name: str, assignments: Sequence[str]) -> tuple[Node, list[Problem]]:
+    node, problems = read_yaml(text, filename=name)
+    if node is None:
+        raise ManifestError(bounded(problems))
+    for assignment in assignments:
+        override(node, assignment)
+    return node, problems
+
+
+def share_of(members: int) -> Share:
+    """What each of so many members gets of this machine."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return Share(
+        cpus=max(1, int((os.cpu_count() or 1) * PART * 1000 / max(members, 1))) / 1000,
+        memory=max(1, int(memory * PART / max(members, 1) / 10**6)) / 1000,
+    )
 
 
 def read_text(file: str) -> tuple[str, str]:

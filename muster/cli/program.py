@@ -1,8 +1,8 @@
 """A program without a manifest: ``muster run -n 4 -- python train.py`` is a jax experiment of four equal workers."""
 
-import os
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import PurePath
 
 import click
@@ -13,26 +13,20 @@ from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.manifest.problems import ManifestError
 from muster.api.naming import check_name, slug
+from muster.cli.manifests import share_of
 
 IMAGE = "local"
 """Any name does: the local cluster pulls no image."""
-SHARE = 0.9
-"""The part of this machine's CPUs and memory that the workers get together."""
 
 
 def program_manifest(words: Sequence[str], *, workers: int, restarts: int) -> Loaded:
     """The experiment that runs ``words`` in ``workers`` members. Raises ``ManifestError`` for words it cannot hold."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    resources = {
-        "cpus": max(1, int((os.cpu_count() or 1) * SHARE * 1000 / workers)) / 1000,
-        "memory": max(1, int(memory * SHARE / workers / 10**6)) / 1000,
-    }
     spec = {
         "operator": "jax",
         "image": IMAGE,
         "command": shell_line(words),
         "restartPolicy": {"backoffLimit": restarts},
-        "types": {"worker": {"count": workers, "resources": resources}},
+        "types": {"worker": {"count": workers, "resources": asdict(share_of(workers))}},
     }
     try:
         read = ExperimentSpec.read(spec)

@@ -19,8 +19,8 @@ def test_the_experiment_is_data_and_what_is_lost_is_said_twice(call: Call) -> No
     heading = [line for line in result.stdout.splitlines() if line.startswith("#")]
     assert heading[0] == f"# Made by muster convert from the JobSet in {JOBSET}."
     (line,) = [line for line in heading if "spec.coordinator" in line]
-    assert line.startswith("#   30:3: spec.coordinator: the operator jobset has no coordinator")
-    assert f"lost: {JOBSET}:30:3: spec.coordinator: not carried over: " in result.stderr
+    assert line.startswith("#   24:3: spec.coordinator: the operator jobset has no coordinator")
+    assert f"lost: {JOBSET}:24:3: spec.coordinator: not carried over: " in result.stderr
     assert "    command: |" not in result.stdout
     assert "  command: |" in result.stdout
 
@@ -62,3 +62,12 @@ def test_the_other_verbs_take_every_kind(call: Call) -> None:
     objects = [each["kind"] for each in yaml.safe_load_all(rendered.stdout)]
     assert objects == ["Experiment", "Service", "Pod", "Pod", "Pod"]
     assert call("submit", CORPUS / "rayjob.yaml", "--dry-run", "-o", "yaml").exit_code == 0
+
+
+def test_a_change_on_the_command_line_is_refused_before_anything_is_started(call: Call) -> None:
+    result = call("run", JOBSET, "--set", "spec.replicatedJobs.worker.replicas=1")
+    assert result.exit_code == 2
+    assert "spec.replicatedJobs.worker: no element has this name, did you mean workers?" in result.stderr
+    for option in (("--set", "types.worker.count=1"), ("--ignore-resources",)):
+        result = call("run", *option, "-n", "2", "--", "true")
+        assert (result.exit_code, "PROGRAM has none" in result.stderr) == (2, True)

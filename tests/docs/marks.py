@@ -28,6 +28,7 @@ RUN_BY: Final[dict[tuple[str, str], str]] = {
     ("guide.md", "muster submit manifest.yaml --wait"): "tests/docs/test_researcher_page.py",
     ("guide.md", "muster list --phase Succeeded"): "tests/cli/test_delete_and_prune.py",
     ("guide.md", "muster logs train"): "tests/cli/test_verbs_on_a_cluster.py",
+    ("other-kinds.md", "note: spec.types"): LOCAL,
     ("pod-template.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
     ("policies.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
 }

@@ -75,6 +75,11 @@ def explain(
     return problems
 
 
+def known_fields(model: type[BaseModel], operator: object, loc: Loc) -> list[str]:
+    """The fields that the model has at ``loc``; empty where any name may stand."""
+    return list(_Models(model, operator).fields(loc))
+
+
 def position(node: Node | None, loc: Loc, *, key: bool = False) -> tuple[int, int]:
     """Line and column of the value (or the key) at ``loc``, or of its nearest parent; 0, 0 without a tree."""
     if node is None:
@@ -196,7 +201,7 @@ class _Models:
     def right_name(self, loc: Loc) -> str:
         """The hint for the unknown field at ``loc``."""
         name = str(loc[-1])
-        known = list(self._fields(loc[:-1]))
+        known = list(self.fields(loc[:-1]))
         close = nearest(name, known)
         if close:
             return f"did you mean {close}?"
@@ -207,11 +212,12 @@ class _Models:
     def what_it_is(self, loc: Loc) -> str:
         """The hint for the missing field at ``loc``."""
         name = str(loc[-1])
-        field = self._fields(loc[:-1]).get(name)
+        field = self.fields(loc[:-1]).get(name)
         meaning = field.description if field else None
         return f"write {name}: {meaning[0].lower()}{meaning[1:].rstrip('.')}" if meaning else f"write {name}"
 
-    def _fields(self, loc: Loc) -> dict[str, FieldInfo]:
+    def fields(self, loc: Loc) -> dict[str, FieldInfo]:
+        """The fields at ``loc``, by their names on the wire."""
         annotation: Any = self.model
         for part in loc:
             annotation = self._inner(self._bare(annotation), part)

@@ -26,6 +26,7 @@ from muster.state.plan import Plan
     cls=ProgramCommand,
     epilog="\b\nExamples:\n  muster run -n 4 -- python train.py --steps 200\n  muster run manifest.yaml\n"
     "  muster run manifest.yaml --env XLA_FLAGS=--xla_dump_to=/tmp/dump --env-file secrets.env\n"
+    "  muster run manifest.yaml --set types.worker.count=2 --ignore-resources\n"
     "  muster run manifest.yaml --keep\n  muster run - < manifest.yaml\n",
 )
 @click.argument("file", required=False, metavar="FILE | -n N -- PROGRAM [ARGUMENT]...")
@@ -39,6 +40,18 @@ from muster.state.plan import Plan
     multiple=True,
     help="Set the variables in a file of lines NAME=VALUE; may be given often.",
 )
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Change a field of FILE, such as types.worker.count=2; may be given often.",
+)
+@click.option(
+    "--ignore-resources",
+    is_flag=True,
+    help="Drop accelerators, selectors and tolerations of FILE, and cut CPUs and memory to fit on this machine.",
+)
 @click.option("--name", default=None, help="Name of the experiment; made from the manifest or the program by default.")
 @click.option("--keep", is_flag=True, help="Keep the state directory: logs, objects, the daemon's log.")
 @click.pass_context
@@ -49,8 +62,10 @@ def run(
     restarts: int | None,
     assigned: tuple[tuple[str, str], ...],
     files: tuple[Path, ...],
+    assignments: tuple[str, ...],
     name: str | None,
     keep: bool,
+    ignore_resources: bool,
 ) -> None:
     """Run an experiment on this machine, show it live, and exit with its outcome.
 
@@ -67,11 +82,13 @@ def run(
     Exit status: 0 succeeded, 1 failed, 2 invalid manifest, 3 ended by a deadline, 130 interrupted.
     """
     words = program_words(ctx)
-    manifest = _experiment(file, words, workers, restarts)
+    manifest = _experiment(file, words, workers, restarts, assignments, light=ignore_resources)
     loaded = manifest.loaded
     name = name or name_for(loaded, manifest.file)
     plan = manifest.plan(name=name, namespace=loaded.namespace or "default")
     print_warnings(loaded.warnings)
+    for line in (*map(str, loaded.notes), *manifest.changes):
+        say(f"note: {plain(line)}")
     environment = run_environment(os.environ, read_env_files(files) | dict(assigned), plan)
     if words and environment.program(words[0]) is None:
         raise click.UsageError(f"there is no program {words[0]!r} here or on PATH, or it is not executable")
@@ -116,7 +133,15 @@ async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, 
         return INTERRUPTED if interrupts.count else status_of(last)
 
 
-def _experiment(file: str | None, words: list[str] | None, workers: int | None, restarts: int | None) -> Manifest:
+def _experiment(
+    file: str | None,
+    words: list[str] | None,
+    workers: int | None,
+    restarts: int | None,
+    assignments: tuple[str, ...],
+    *,
+    light: bool,
+) -> Manifest:
     """What to run: a manifest, or a program after ``--``."""
     if words is not None:
         if file is not None:
@@ -125,6 +150,8 @@ def _experiment(file: str | None, words: list[str] | None, workers: int | None, 
             raise click.UsageError("no program after --; write for instance: muster run -n 4 -- python train.py")
         if workers is None:
             raise click.UsageError("say how many workers run the program: muster run -n 4 -- ...")
+        if assignments or light:
+            raise click.UsageError("--set and --ignore-resources change a manifest; PROGRAM has none")
         return Manifest("", "", program_manifest(words, workers=workers, restarts=restarts or 0))
     if workers is not None or restarts is not None:
         raise click.UsageError("-n and --restarts go with a program after --; a manifest states both itself")
@@ -132,4 +159,4 @@ def _experiment(file: str | None, words: list[str] | None, workers: int | None, 
         raise click.UsageError(
             "no FILE, and no program: muster run manifest.yaml, or muster run -n 4 -- python train.py"
         )
-    return read_manifest(file)
+    return read_manifest(file, assignments, light=light)

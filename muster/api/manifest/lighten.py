@@ -1,0 +1,130 @@
+"""``--ignore-resources``: a manifest of a large cluster, made to fit on one machine.
+
+What only the nodes of that cluster have is dropped: accelerators, node selectors, affinity, tolerations, priorities,
+network devices. CPUs and memory are cut to a share of this machine. Each change is one sentence with its field.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from muster.api.manifest.error_text import Loc
+from muster.api.manifest.problems import path, quoted
+from muster.api.manifest.yaml_reader import Entry, Mapping, Node, Scalar, Sequence, plain
+from muster.api.manifest.yaml_tree import tree_of
+from muster.api.values.quantities import QuantityError, parse_quantity
+
+TYPE_FIELDS: Final = ("accelerators", "extraSelectors", "extraTolerations", "rdma", "shmSizeGB")
+"""Of ``resources`` of a type."""
+POD_FIELDS: Final = (
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "topologySpreadConstraints",
+    "priorityClassName",
+    "runtimeClassName",
+    "schedulerName",
+    "nodeName",
+    "resourceClaims",
+)
+"""Of a pod."""
+_MARKS: Final = frozenset(("cpus", "ramRatio", "memory", *TYPE_FIELDS))
+_GB: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one member may ask for."""
+
+    cpus: float
+    memory: float
+    """GB."""
+
+
+def lighten(root: Node, share: Share) -> list[str]:
+    """Change the tree; what was dropped or cut, a sentence each."""
+    return list(_walk(root, (), share))
+
+
+def _walk(node: Node, loc: Loc, share: Share) -> Iterator[str]:
+    if isinstance(node, Sequence):
+        for place, item in enumerate(node.items):
+            yield from _walk(item, (*loc, place), share)
+    if not isinstance(node, Mapping):
+        return
+    if loc[-1:] == ("resources",) and not {"requests", "limits"} & set(node.entries) and _MARKS & set(node.entries):
+        yield from _type(node, loc, share)
+        return
+    if loc[-1:] in (("resources",), ("resourcesPerNode",)):
+        yield from _container(node, loc, share)
+        return
+    if "containers" in node.entries or loc[-2:] == ("template", "spec"):
+        yield from _dropped(node, loc, POD_FIELDS)
+    for key, entry in list(node.entries.items()):
+        if key != "status":
+            yield from _walk(entry.node, (*loc, key), share)
+
+
+def _type(node: Mapping, loc: Loc, share: Share) -> Iterator[str]:
+    """``resources`` of a type."""
+    yield from _dropped(node, loc, TYPE_FIELDS)
+    given = plain(node)
+    cpus, ratio, memory = given.get("cpus", 1), given.get("ramRatio"), given.get("memory")
+    if not isinstance(cpus, int | float) or isinstance(cpus, bool):
+        return  # it is refused when it is loaded
+    if isinstance(ratio, int | float) and not isinstance(ratio, bool):
+        memory = cpus * ratio
+    if cpus > share.cpus:
+        node.entries["cpus"] = Entry(0, 0, tree_of(share.cpus))
+        yield f"{path((*loc, 'cpus'))}: {share.cpus:g} in place of {cpus:g}"
+        if ratio is not None and isinstance(memory, int | float):
+            del node.entries["ramRatio"]
+            node.entries["memory"] = Entry(0, 0, tree_of(float(memory)))
+    if isinstance(memory, int | float) and memory > share.memory:
+        node.entries.pop("ramRatio", None)
+        node.entries["memory"] = Entry(0, 0, tree_of(share.memory))
+        yield f"{path((*loc, 'memory'))}: {share.memory:g} GB in place of {memory:g}"
+
+
+def _container(node: Mapping, loc: Loc, share: Share) -> Iterator[str]:
+    """``resources`` of a container: CPU and memory are cut, every other one is a device of a node."""
+    yield from _dropped(node, loc, ("claims",))
+    for kind in ("requests", "limits"):
+        entry = node.entries.get(kind)
+        if entry is None or not isinstance(entry.node, Mapping):
+            continue
+        place = (*loc, kind)
+        yield from _dropped(entry.node, place, [key for key in entry.node.entries if key not in ("cpu", "memory")])
+        for key, most in (("cpu", Decimal(str(share.cpus))), ("memory", Decimal(str(share.memory)) * _GB)):
+            stated = entry.node.entries.get(key)
+            if stated is None or not isinstance(stated.node, Scalar):
+                continue
+            try:
+                over = parse_quantity(stated.node.raw).value > most
+            except QuantityError:
+                continue  # it is refused when it is loaded
+            if over:
+                cut = str(most if key == "cpu" else int(most))
+                entry.node.entries[key] = Entry(0, 0, tree_of(cut))
+                yield f"{path((*place, key))}: {cut} in place of {stated.node.raw}"
+
+
+def _dropped(node: Mapping, loc: Loc, keys: Iterator[str] | tuple[str, ...] | list[str]) -> Iterator[str]:
+    for key in keys:
+        entry = node.entries.get(key)
+        if entry is not None:
+            del node.entries[key]
+            if value := plain(entry.node):
+                yield f"{path((*loc, key))}: dropped{_shown(value)}"
+
+
+def _shown(value: object) -> str:
+    """A short form of what is dropped."""
+    if isinstance(value, dict):
+        stated = {key: inner for key, inner in value.items() if inner is not None}
+        words = [f"{key}: {inner}" for key, inner in stated.items() if not isinstance(inner, dict | list)]
+        nested = [str(key) for key, inner in stated.items() if isinstance(inner, dict | list)]
+        text = ", ".join([*words, *nested])[:60]
+        return f" ({text})" if text.isprintable() else ""
+    return f" ({len(value)})" if isinstance(value, list) else f" ({quoted(value)})"

@@ -1,0 +1,90 @@
+"""``--ignore-resources``: what one machine does not have is dropped, the rest is cut, and each change is a sentence."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.api.convert.load import load_any_node
+from muster.api.manifest.lighten import Share, lighten
+from muster.api.manifest.yaml_reader import plain, read_yaml
+
+SHARE = Share(cpus=0.5, memory=2.0)
+CORPORA = [Path(__file__).parent / "corpus" / "valid", Path(__file__).parent / "convert" / "corpus"]
+FILES = sorted(path for folder in CORPORA for path in folder.glob("*.yaml"))
+
+
+def light(text: str) -> tuple[Any, list[str]]:
+    node, problems = read_yaml(text, filename="m.yaml")
+    assert node is not None
+    assert not problems
+    changes = lighten(node, SHARE)
+    return plain(node), changes
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.parent.name}/{path.stem}")
+def test_every_member_fits_and_what_is_left_can_be_loaded(path: Path) -> None:
+    node, _ = read_yaml(path.read_text(), filename=path.name)
+    assert node is not None
+    lighten(node, SHARE)
+    for group in load_any_node(node, filename=path.name).spec.groups:
+        resources = group.resources
+        assert resources.cpus <= max(SHARE.cpus, 1.0)  # (1 where a container of another kind states none)
+        assert (resources.gpus, resources.tpu, resources.rdma) == (0, None, None)
+        assert not resources.extra_selectors
+        assert not resources.extra_tolerations
+
+
+def test_each_change_names_its_field_and_both_values() -> None:
+    text = """
+spec:
+  types:
+    worker:
+      resources:
+        cpus: 12
+        ramRatio: 4
+        accelerators: {gpu: {count: 8, product: H100}, tpu: null}
+        extraTolerations: [{operator: Exists}]
+        shmSizeGB: 0
+      template: {spec: {priorityClassName: high, containers: []}}
+"""
+    found, changes = light(text)
+    assert found["spec"]["types"]["worker"] == {
+        "resources": {"cpus": 0.5, "memory": 2.0},
+        "template": {"spec": {"containers": []}},
+    }
+    where = "spec.types.worker.resources"
+    assert changes == [
+        f"{where}.accelerators: dropped (gpu)",
+        f"{where}.extraTolerations: dropped (1)",
+        f"{where}.cpus: 0.5 in place of 12",
+        f"{where}.memory: 2 GB in place of 48",
+        "spec.types.worker.template.spec.priorityClassName: dropped ('high')",
+    ]
+
+
+def test_what_fits_stays_as_it_is() -> None:
+    text = "spec: {types: {worker: {resources: {cpus: 0.25, ramRatio: 2}}}}"
+    assert light(text) == (yaml.safe_load(text), [])
+
+
+def test_containers_of_other_kinds_are_cut_in_their_own_units() -> None:
+    text = """
+spec:
+  template:
+    spec:
+      nodeSelector: {gpu: a100}
+      containers:
+        - name: main
+          resources:
+            requests: {cpu: 4, memory: 16Gi, example.org/fpga: 1}
+            limits: {cpu: 100m, memory: 1Gi, nvidia.com/gpu: 1}
+"""
+    found, changes = light(text)
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    assert container["resources"] == {
+        "requests": {"cpu": "0.5", "memory": "2000000000"},
+        "limits": {"cpu": "100m", "memory": "1Gi"},
+    }
+    assert len(changes) == 5
