@@ -31,6 +31,7 @@ from muster.state.policies import (
     completion,
     deadline,
     disruptions,
+    edits,
     failure,
     progress,
     queue,
@@ -94,6 +95,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
             assembly = _assess(context)
     context = context.with_record(_await_ends(context))
     context = context.with_record(retention.schedule(context))
+    context = context.with_record(edits.track(context))
     after = summarize(context, assembly)
     write, refresh_at, paid = due(before, after, context.view.writes, now)
     save_at = completion.save_at(context)
@@ -202,6 +204,7 @@ def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
         resume_at=None,
         roll=None,
         progressed_at=None,
+        shape="",
         completed="",
         attempts=(),
         ignored="",

@@ -224,6 +224,8 @@ class Plan:
     """Seconds of grace for the pods of a broken gang; None: the grace of each pod."""
     longest_grace: float = LONGEST_GRACE
     """Seconds for which a restart waits for pods whose grace period is longer."""
+    shape: str = ""
+    """Digests of what cannot change (``muster.api.manifest.edits``); empty: nobody compares them."""
     ttl: float | None = None
     """Seconds after its end for which the object stays; None: until somebody deletes it."""
     suspend: bool = False

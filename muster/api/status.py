@@ -274,6 +274,13 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     ] = None
     ending_at: Annotated[Time | None, Wire("When the wait for pods that must end began.", name="endingTime")] = None
     finished_at: Annotated[Time | None, Wire("When it succeeded or failed.", name="finishTime")] = None
+    shape: Annotated[
+        Message,
+        Wire("Digests of the fields of the spec that this epoch was begun with and that cannot change.", summary=True),
+    ] = ""
+    pending_edits: Annotated[
+        Message, Wire("Fields that were edited although they cannot change: pods that run do not follow.")
+    ] = ""
     delete_at: Annotated[
         Time | None, Wire("When the experiment is deleted (spec.ttlAfterFinished).", name="deleteTime")
     ] = None

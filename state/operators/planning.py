@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from muster.api.errors import MusterError
+from muster.api.manifest.edits import shape_of
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
 from muster.api.manifest.gates import DependsOn
 from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
@@ -67,6 +68,7 @@ def plan_of(experiment: Experiment) -> Plan:
         clocks=tuple(_clocks(spec)),
         restart_grace=None if stated else operator.restart_grace,
         longest_grace=max(LONGEST_GRACE, spec.clocks.terminating.after_seconds if spec.clocks.terminating else 0.0),
+        shape=shape_of(spec),
         ttl=spec.ttl_seconds,
         suspend=spec.suspend,
         cancel=spec.cancel,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.state.policies import edits
 from muster.state.record import STORY_LINES, ConditionType, Phase, Record, StoryLine, attempts_of
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.summary.messages import NAMED_RANGES, sentence
@@ -48,6 +49,8 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
         yield from _phase(before, after)
     if before is not None and before.epoch == after.epoch and not after.finished:
         yield from _repairs(before, after)
+    if after.pending_edits and (before is None or before.pending_edits != after.pending_edits):
+        yield "EditPending", edits.sentence(after), True
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED
     elif not after.finished:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.state.context import Context
-from muster.state.policies import barrier, blocked, gates
+from muster.state.policies import barrier, blocked, edits, gates
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
@@ -58,6 +58,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     reason, message = record.reason, record.message
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
+        message = "; ".join(filter(None, (message, edits.sentence(record))))
     return replace(
         record,
         generation=plan.generation,

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from muster.api.manifest import yaml_reader as text
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
+from muster.api.manifest.edits import EDITS
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.groups import MAX_MEMBERS, OPERATORS, JaxTypes, JobSetType, MasterTypes, RayTypes
 from muster.api.manifest.load import ManifestMetadata
@@ -109,6 +110,7 @@ def manifest_reference() -> str:
         *(_section(f"spec.types: {title}", prefix, _shallow(model)) for title, prefix, model in types),
         _section("resources of every type", "resources", structural(Resources)),
         _OLDER,
+        _edits(),
         _section("status", "status", structural(ExperimentStatus), "Written by Muster, read by you."),
     ]
     return "\n".join(part.strip("\n") + "\n" for part in parts)
@@ -119,6 +121,21 @@ def _only_experiments() -> str:
         f"Only in `kind: {KIND}`, except `restartPolicy.backoffLimit`, which an AIchorManifest may have too. "
         "A clock that is absent does not run."
     )
+
+
+def _edits() -> str:
+    """What an edit of each field does while the experiment runs."""
+    lines = [
+        "\n## Edits while it runs\n",
+        "| field | an edit is | because |",
+        "|---|---|---|",
+        *(f"| `spec.{name}` | {field.edit} | {field.about} |" for name, field in EDITS.items()),
+        "",
+        "Refused edits are an error of `kubectl apply`. Where the kind of an older release lets one through, pods that",
+        "run keep what they were made of; pods that are created from then on follow the edit, at the latest those of",
+        "the next epoch. Meanwhile `status.message` and an Event `EditPending` name the field.",
+    ]
+    return "\n".join(lines)
 
 
 def _without(schema: Schema, name: str) -> Schema:

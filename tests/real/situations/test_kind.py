@@ -33,6 +33,12 @@ CHANGES: dict[str, Break] = {
     "image cannot change": spec(image="other:1"),
     "command cannot change": spec(command="other"),
     "types cannot change": worker(count=3),
+    "rayVersion cannot change": spec(rayVersion="2.40.0"),
+    "tensorboard cannot change": spec(tensorboard={"enabled": True}),
+    "storage cannot change": spec(storage={"attachExistingPVCs": [{"name": "data", "mountPoint": "/data"}]}),
+    "debug cannot change": spec(debug={"vscode": {"enabled": True}}),
+    "securityContext cannot change": spec(securityContext={"ptrace": True}),
+    "gracefulTermination cannot change": spec(gracefulTermination={"terminationGracePeriodSeconds": 5}),
     "template cannot change": spec(template={"metadata": {"labels": {"team": "other"}}}),
 }
 """What breaks each transition rule: the change of an object that is there."""

@@ -203,7 +203,7 @@ def test_a_plain_spec_is_a_plain_plan() -> None:
         limit=run.limit, backoff=Backoff(5.0, 300.0, 2.0),
         clocks=clock_rules({
             ClockName.STARTING: Clock(600.0, ClockAction.ALERT), ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT),
-        }), restart_grace=2, suspend=False, cancel=False, deleting=False, engine=Engine.NATIVE,
+        }), restart_grace=2, shape=run.shape, suspend=False, cancel=False, deleting=False, engine=Engine.NATIVE,
     )  # fmt: skip
     pod = group.pod
     assert (pod.image, pod.command) == ("example.org/train:1", "python train.py")

@@ -1,0 +1,34 @@
+"""Edits of what a gang is made of, which the API server let through.
+
+The CRD refuses them (``muster.api.manifest.edits``). The kind of an older release does not know every rule. Pods that
+run are never restarted for an edit: those that are created from then on follow it, at the latest those of the next
+epoch, and until then the status and an Event say which fields they are. The record holds digests of the fields with
+which its epoch was begun; while no pod may be there they follow the spec.
+"""
+
+from msgspec.structs import replace
+
+from muster.api.manifest.edits import changed
+from muster.state.context import Context
+from muster.state.record import Phase, Record
+
+_WITHOUT_PODS = (Phase.SUSPENDED, Phase.QUEUED, Phase.RESTARTING)
+
+
+def track(context: Context) -> Record:
+    """The record with the shape of its epoch, and the fields that were edited since."""
+    record, shape = context.record, context.plan.shape
+    if record.finished or not shape:
+        return record
+    kept = shape if not record.shape or record.phase in _WITHOUT_PODS else record.shape
+    pending = ", ".join(f"spec.{name}" for name in changed(kept, shape))
+    if (kept, pending) == (record.shape, record.pending_edits):
+        return record
+    return replace(record, shape=kept, pending_edits=pending)
+
+
+def sentence(record: Record) -> str:
+    """What is said of edits that the pods do not follow; empty without one."""
+    if not record.pending_edits:
+        return ""
+    return f"the edit of {record.pending_edits} holds for pods that are created from now on, and not for those that run"

@@ -1,0 +1,71 @@
+"""Edits of what pods are made of: said until the next epoch, and never a reason to restart."""
+
+from dataclasses import replace
+
+from msgspec.structs import replace as edit
+
+from muster.state.plan import Plan
+from muster.state.record import Phase
+from tests.builders import plan
+from tests.state.story import Story
+
+MADE, EDITED = "image=1,storage=1,debug=1", "image=1,storage=2,debug=2"
+SAID = "the edit of spec.storage, spec.debug holds for pods that are created from now on, and not for those that run"
+
+
+def shaped(shape: str = MADE) -> Plan:
+    return plan(size=2, shape=shape)
+
+
+def running() -> Story:
+    story = Story(shaped())
+    story.assemble()
+    assert (story.kept.shape, story.kept.pending_edits) == (MADE, "")
+    return story
+
+
+def test_an_edit_of_a_running_gang_is_said_and_changes_nothing() -> None:
+    story = running()
+    story.plan = replace(shaped(EDITED), generation=2)
+    assert story.look(1) == ()
+    assert (story.kept.phase, story.kept.epoch, story.kept.shape) == (Phase.RUNNING, 0, MADE)
+    assert story.kept.pending_edits == "spec.storage, spec.debug"
+    assert story.kept.message.endswith(SAID)
+    assert story.told[-1] == "EditPending"
+    writes = story.writes
+    story.look(30)
+    assert story.writes == writes
+
+
+def test_the_next_epoch_follows_it() -> None:
+    story = running()
+    story.plan = replace(shaped(EDITED), generation=2)
+    story.look(1)
+    story.end(1, 1)
+    story.look()
+    assert (story.kept.phase, story.kept.shape, story.kept.pending_edits) == (Phase.RESTARTING, EDITED, "")
+
+
+def test_an_edit_that_is_taken_back_is_not_said_any_more() -> None:
+    story = running()
+    story.plan = replace(shaped(EDITED), generation=2)
+    story.look(1)
+    story.plan = replace(shaped(), generation=3)
+    story.look(1)
+    assert story.kept.pending_edits == ""
+    assert SAID not in story.kept.message
+
+
+def test_an_edit_of_a_suspended_experiment_is_followed_when_it_is_resumed() -> None:
+    story = Story(replace(shaped(), suspend=True))
+    story.look()
+    story.plan = replace(shaped(EDITED), suspend=True, generation=2)
+    story.look(1)
+    assert (story.kept.shape, story.kept.pending_edits) == (EDITED, "")
+
+
+def test_a_record_of_an_older_release_takes_the_shape_of_the_spec_without_a_word() -> None:
+    story = running()
+    story.record = edit(story.kept, shape="")
+    story.look(1)
+    assert story.kept.pending_edits == ""
