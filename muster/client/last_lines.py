@@ -10,6 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from muster.api.errors import ApiError, Forbidden
+from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, printable
 from muster.client.loglines import LogStart
 from muster.client.logs import AT_ONCE
@@ -77,7 +78,7 @@ async def _last_line(
     resources: ResourceClient, namespace: str, member: Member, before: float | None, *, allowed: bool = True
 ) -> LastLine:
     count = 1 if before is None else PARTING
-    log = PodLog(resources, namespace, member.pod)
+    log = PodLog(resources, namespace, member.pod, container=member.container or CONTAINER)
     try:
         async with asyncio.timeout(PATIENCE), aclosing(log.read(LogStart(count, None, count * LONGEST))) as lines:
             read = [(moment(stamp), text) async for stamp, text in lines]

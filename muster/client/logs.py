@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.api.errors import ApiError, Forbidden, Invalid, NotFound
+from muster.api.names import CONTAINER
 from muster.api.values.rank_ranges import from_ranges
 from muster.client.errors import LogsGone, NoSuchRank
 from muster.client.loglines import Lines, LogLine, LogNote, LogStart, merged
@@ -115,7 +116,7 @@ class GangLog:
 
     def log_of(self, member: Member) -> PodLog:
         """The log of a member's pod."""
-        return PodLog(self.resources, self.seen.namespace, member.pod)
+        return PodLog(self.resources, self.seen.namespace, member.pod, container=member.container or CONTAINER)
 
     def merge(self, sources: Collection[tuple[Member, PodLog]], *, restarted: Collection[int] = ()) -> Lines:
         """The logs until now by time. Of a rank in ``restarted`` it is the log of its container's previous run."""

@@ -40,11 +40,12 @@ class PodLog:
     namespace: str
     pod: str
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    container: str = CONTAINER
     _point: "_ResumePoint" = field(default_factory=lambda: _ResumePoint())
 
     async def read(self, start: LogStart, *, previous: bool = False) -> AsyncGenerator[Stamped, None]:
         """What was written until now. Raises ``NotFound`` or ``Invalid`` where there is no such log."""
-        params = {"container": CONTAINER, "timestamps": "true", **start.params()}
+        params = {"container": self.container, "timestamps": "true", **start.params()}
         if previous:
             params["previous"] = "true"
         async with self.resources.transport.lines(self._path, params=params, silence=SILENCE) as lines:
@@ -58,7 +59,7 @@ class PodLog:
         backoff = Backoff(RESUME_PAUSE, LONGEST_PAUSE, SystemRandom())
         over = False  # checked before a stream is opened: nothing is written after the end
         while True:
-            params = {"container": CONTAINER, "follow": "true", "timestamps": "true", **self._point.resume(start)}
+            params = {"container": self.container, "follow": "true", "timestamps": "true", **self._point.resume(start)}
             broken = False
             try:
                 async with self.resources.transport.lines(self._path, params=params, silence=math.inf) as lines:

@@ -78,6 +78,7 @@ def plan_of_jaxjob(job: JAXJob) -> Plan:
         clocks=_clocks(job),
         restart_grace=RESTART_GRACE if "terminationGracePeriodSeconds" not in job.template["spec"] else None,
         suspend=bool(policy.suspend),
+        ttl=None if policy.ttl_seconds_after_finished is None else float(policy.ttl_seconds_after_finished),
         keep_ended=policy.clean_pod_policy != "All",
         deleting=job.deleting,
         orphans=ORPHAN in job.finalizers,

@@ -185,6 +185,21 @@ def test_clean_pod_policy_all_deletes_the_pods_at_the_end() -> None:
     virtually(story)
 
 
+def test_a_finished_job_is_deleted_after_its_ttl() -> None:
+    """``ttlSecondsAfterFinished``."""
+
+    async def story(world: World) -> None:
+        await running(world, run_policy={"ttlSecondsAfterFinished": 50})
+        world.cluster.end(0)
+        world.cluster.end(1)
+        await asyncio.sleep(45)
+        assert world.conditions[-1] == "Succeeded"
+        await asyncio.sleep(15)
+        assert JOB not in world.api.objects
+
+    virtually(story)
+
+
 def test_a_daemon_that_starts_again_goes_on_without_a_write() -> None:
     """The record is in the object."""
 

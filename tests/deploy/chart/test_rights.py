@@ -11,7 +11,7 @@ RIGHTS = {
     "experiments.muster.dev": "get list watch delete",
     "experiments/status.muster.dev": "update",
     "experiments/finalizers.muster.dev": "update",
-    "jobsets.jobset.x-k8s.io": "get list watch",
+    "jobsets.jobset.x-k8s.io": "get list watch delete",
     "jobsets/status.jobset.x-k8s.io": "update",
     "jobsets/finalizers.jobset.x-k8s.io": "update",
     "pods": "get list watch create patch delete",
@@ -65,4 +65,4 @@ def test_rights_for_a_foreign_kind_are_there_only_where_it_is_run(
     foreign = [(group, resource, verb) for _, (group, resource, verb), _ in grants(objects, "musterd")
                if group in ("jobset.x-k8s.io", "kubeflow.org")]  # fmt: skip
     assert {(group, resource.partition("/")[0]) for group, resource, _ in foreign} == expected
-    assert len(foreign) == 5 * len(expected)
+    assert len(foreign) == 6 * len(expected)

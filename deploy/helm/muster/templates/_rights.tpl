@@ -13,8 +13,8 @@
 {{- range $kind := splitList "," (include "muster.foreignKinds" .) }}
 {{- if ne $kind "none" }}
 - apiGroups: [{{ get $groups $kind }}]
-  resources: [{{ $kind }}]
-  verbs: [get, list, watch]
+  resources: [{{ $kind }}] # delete: ttlSecondsAfterFinished
+  verbs: [get, list, watch, delete]
 - apiGroups: [{{ get $groups $kind }}]
   resources: [{{ $kind }}/status]
   verbs: [update]
