@@ -118,6 +118,7 @@ class Daemon:
             advanced=self._advanced,
             foreign=[kind for kind in SUBJECTS.values() if kind.subject.plural in settings.foreign],
             kueue=settings.kueue,
+            queue_turned=self._queue_turned,
         )
         self.controller = Controller(
             transport=writing,
@@ -280,6 +281,12 @@ class Daemon:
             self._settle()
         if self.leading:
             self.controller.caught_up()
+
+    def _queue_turned(self) -> None:
+        """Workloads can be read now, or not any more: that concerns all experiments that have a queue."""
+        for entry in self.index:
+            if entry.plan is not None and entry.plan.queue is not None:
+                self._requeue(entry.seen.uid)
 
     def _gone(self, uid: str) -> None:
         self.queue.forget(uid)

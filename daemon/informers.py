@@ -67,11 +67,12 @@ class Informers:
         advanced: Callable[[], None],
         foreign: Iterable[ForeignKind] = (),
         kueue: bool = False,
+        queue_turned: Callable[[], None] = lambda: None,
     ) -> None:
         """``advanced`` is called whenever a cache has advanced. An empty ``namespace`` means every namespace.
 
         The kinds of ``foreign`` are watched from when the API server serves them. ``kueue``: so are the Workloads of
-        Experiments.
+        Experiments, and ``queue_turned`` is called when they can be read, or not any more.
         """
         self._transport = transport
         self._border = border
@@ -84,6 +85,7 @@ class Informers:
         self._pods = Store[Pod](border.pod_changed, self._reached, on_back=border.pods_went_back)
         self._services = Store[ServiceRecord](border.service_changed, self._reached)
         self._workloads = Store[Workload](border.workload_changed, self._workloads_reached)
+        self._queue_turned = queue_turned
         self._unserved: str = "" if kueue else DISABLED
         """Why the kind Workload cannot be read; empty while it can, or while that is not known."""
 
@@ -208,18 +210,21 @@ class Informers:
         self._advanced()
 
     def _workloads_reached(self, _version: int) -> None:
-        self._unserved = ""
+        if self._unserved:
+            self._unserved = ""
+            self._queue_turned()
         self._advanced()
 
     def _workloads_failed(self, error: ApiError, _wait: float) -> None:
         """The kind is not there, or may not be read: that is said on the experiments that have a queue."""
+        before = self._unserved
         if isinstance(error, NotFound):
             self._unserved = NOT_SERVED
         elif isinstance(error, Forbidden):
             self._unserved = f"musterd may not read the Workloads of Kueue: {error.message}"
-        else:
-            return
-        self._advanced()
+        if self._unserved != before:
+            self._queue_turned()
+            self._advanced()
 
 
 def _report(message: str, **fields: Any) -> None:

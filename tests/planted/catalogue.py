@@ -1,6 +1,6 @@
 """All bugs, and the pairs that are planted together."""
 
-from tests.planted import changing, deciding, saying, spending, timing, trusting, watching, writing
+from tests.planted import changing, deciding, queueing, saying, spending, timing, trusting, watching, writing
 from tests.planted.bug import Bug, Hunt, Pair
 
 BUGS: tuple[Bug, ...] = (
@@ -66,6 +66,14 @@ BUGS: tuple[Bug, ...] = (
     spending.flaps_undamped,
     spending.refusal_stands,
     spending.refused_for_good,
+    queueing.unadmitted_pods_created,
+    queueing.quota_given_back_early,
+    queueing.quota_kept_after_an_eviction,
+    queueing.eviction_charged,
+    queueing.no_clock_in_the_queue,
+    queueing.every_clock_in_the_queue,
+    queueing.place_lost_by_a_restart,
+    queueing.finalizer_left,
 )
 
 PAIRS: tuple[Pair, ...] = (

@@ -5,7 +5,7 @@ import pytest
 from muster.daemon.steps import status_writer as status_writer
 from muster.reconcilers.status import write_status
 from muster.state.policies import barrier
-from tests.planted import changing, deciding, hunting, saying, spending, timing, trusting, watching, writing
+from tests.planted import changing, deciding, hunting, queueing, saying, spending, timing, trusting, watching, writing
 from tests.planted.bug import Bug, Hunt, Swaps, bug, planted, swap
 from tests.planted.catalogue import BUGS, PAIRS
 
@@ -39,6 +39,9 @@ CAUGHT = [
     (spending.refusal_stands, Hunt("clean", "webhook-denies")),
     (spending.refused_for_good, Hunt("clean", "quota-exceeded")),
     (writing.conflicting_delete_dropped, Hunt("error", "suspended", size=1, most=200)),
+    (queueing.unadmitted_pods_created, Hunt("clean", "queue-one-by-one")),
+    (queueing.quota_given_back_early, Hunt("clean", "queue-preempts")),
+    (queueing.place_lost_by_a_restart, Hunt("clean", "queue-keeps-place")),
     (watching.cache_by_name, Hunt("stranger", "coordinator-first", most=130)),
 ]
 

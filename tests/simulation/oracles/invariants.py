@@ -108,6 +108,8 @@ class Invariants:
 
     def _created(self, pod: Object) -> None:
         labels = pod["metadata"]["labels"]
+        if self.world.queue is not None:
+            self.world.queue.created(pod)
         name, uid, epoch = pod["metadata"]["name"], labels[LABEL_UID], int(labels[LABEL_EPOCH])
         status = self._persisted(uid)
         if status is None:

@@ -10,11 +10,12 @@ from tests.simulation.scenarios import (
     endings,
     failures,
     intruders,
+    queues,
     user_actions,
 )
 from tests.simulation.scenarios.scenario import Scenario
 
-TABLES = (arrivals, failures, disruptions, clocks, user_actions, endings, intruders, admission)
+TABLES = (arrivals, failures, disruptions, clocks, user_actions, endings, intruders, admission, queues)
 
 
 @cache

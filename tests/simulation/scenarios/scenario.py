@@ -10,6 +10,7 @@ from typing import Any
 from muster.reconcilers.refs import experiment_path
 from tests.simulation.scenarios.incidents import Incident
 from tests.simulation.scenarios.operators import OPERATORS
+from tests.simulation.scenarios.queue_actions import QueueAction
 
 NAMESPACE = "team"
 """Where experiments are, unless their name says ``namespace/name``."""
@@ -143,6 +144,9 @@ class Scenario:
     refusals: tuple[Refusal, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     """When ``run`` must be Stuck; at no other time may it be."""
+    quota: float = 0.0
+    """CPUs of the queue that all experiments are in; 0: there is no queue."""
+    queue: tuple[QueueAction, ...] = ()
     others: Mapping[str, End] = field(default_factory=dict)
     """Further experiments (``name``, or ``namespace/name``) that run beside ``run``, and how they end."""
 

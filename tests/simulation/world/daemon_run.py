@@ -64,7 +64,9 @@ class DaemonRun:
         world = self.world
         self.daemon = Daemon(
             self.transport,
-            SETTINGS.model_copy(update={"leader_elect": world.plan.has(*TAKEOVERS)}),
+            SETTINGS.model_copy(
+                update={"leader_elect": world.plan.has(*TAKEOVERS), "kueue": bool(world.scenario.quota)}
+            ),
             clock=self.clock,
             monotonic=world.loop.time,
             random=Random(f"{world.plan.seed}/{self.number}"),

@@ -15,6 +15,8 @@ from muster.api.names import (
     LABEL_RANK,
     LABEL_UID,
     MANAGER,
+    PRIORITY_LABEL,
+    QUEUE_LABEL,
 )
 from muster.kube.paths import core
 from tests.simulation.oracles.invariants import OVER
@@ -71,7 +73,9 @@ class Users:
             **deepcopy(dict(self.world.scenario.spec)),
         }
         path = path_of(name)
-        metadata = {"namespace": path.split("/")[5], "uid": uid}
+        metadata: dict[str, object] = {"namespace": path.split("/")[5], "uid": uid}
+        if self.world.scenario.quota:
+            metadata["labels"] = {QUEUE_LABEL: "q", PRIORITY_LABEL: "low"}
         self.world.api.put(path, {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec})
 
     def step(self, step: UserAction) -> None:

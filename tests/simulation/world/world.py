@@ -35,6 +35,7 @@ from tests.simulation.world.gang import Gang
 from tests.simulation.world.garbage_collector import GarbageCollector
 from tests.simulation.world.kubelet import Kubelet
 from tests.simulation.world.process import Process, forged
+from tests.simulation.world.queue import QueueActor
 from tests.simulation.world.user_actions import SUBMITTED, Users
 from tests.simulation.world.virtual_loop import VirtualLoop
 
@@ -135,6 +136,9 @@ class World:
         self.kubelet = Kubelet(self)
         collector = GarbageCollector(self)
         self.api.listeners += [self.kubelet.changed, self.invariants.changed, self._changed, collector.changed]
+        self.queue = QueueActor(self) if self.scenario.quota else None
+        if self.queue is not None:
+            self.api.listeners.append(self.queue.changed)
         self._start_daemon()
         if self.plan.has(*TAKEOVERS):
             self.api.put(LEASE, {"kind": "Lease", "metadata": {"uid": "lease"}, "spec": {}})  # uids are as without it
@@ -143,6 +147,8 @@ class World:
         self.users.schedule()
         try:
             await self._rest()
+            if self.queue is not None:
+                self.queue.at_rest()
         finally:
             for run in self.runs:
                 await run.kill()

@@ -1,0 +1,107 @@
+"""Bugs in what an experiment does in a queue."""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from muster.state import observe
+from muster.state.actions import PatchWorkloadStatus, QueueAction, ReleaseWorkload
+from muster.state.context import Context, Requeue, Restart
+from muster.state.plan import Plan
+from muster.state.policies import deadline, queue, quota
+from muster.state.policies.rendezvous import Assembly
+from muster.state.record import Phase, Record
+from muster.state.rules import ClockName
+from muster.state.view.view import ReadOnlyView
+from tests.planted.bug import Hunt, Swaps, bug, swap
+
+
+@bug(Hunt("clean", "queue-one-by-one"), Hunt("clean", "queue-admits-late"), shown_by="no queue admits")
+def unadmitted_pods_created() -> Swaps:
+    """Pods are created as soon as there is a Workload, admitted or not."""
+
+    def admitted(plan: Plan, view: ReadOnlyView) -> bool:
+        return plan.queue is None or bool(view.workloads)
+
+    return [swap(queue, "admitted", admitted), swap(queue, "read_admission", lambda context: None)]
+
+
+@bug(Hunt("clean", "queue-preempts"), Hunt("clean", "queue-deleted"), Hunt("clean", "queue-drained"))
+def quota_given_back_early() -> Swaps:
+    """The quota is given back while pods still end."""
+    return [swap(quota, "_working", lambda context: False)]
+
+
+@bug(Hunt("clean", "queue-preempts"), Hunt("clean", "queue-drained"))
+def quota_kept_after_an_eviction() -> Swaps:
+    """The pods of an evicted gang go, and its quota stays reserved."""
+    ask = quota.ask
+
+    def keeping(context: Context) -> Iterator[QueueAction]:
+        return (each for each in ask(context) if not isinstance(each, PatchWorkloadStatus))
+
+    return [swap(quota, "ask", keeping)]
+
+
+@bug(Hunt("clean", "queue-preempts"), Hunt("clean", "queue-deactivates"))
+def eviction_charged() -> Swaps:
+    """An eviction by the queue is a restart of the budget."""
+    judge = queue.judge
+
+    def charging(context: Context) -> Requeue | Restart | None:
+        verdict = judge(context)
+        return Restart(verdict.cause, counted=True) if verdict else None
+
+    return [swap(queue, "judge", charging)]
+
+
+@bug(Hunt("clean", "queue-deadline"))
+def no_clock_in_the_queue() -> Swaps:
+    """No clock runs in the queue, not even the total."""
+    ends = deadline.ends
+
+    def stopped(plan: Plan, record: Record) -> dict[ClockName, float]:
+        return {} if record.phase is Phase.QUEUED else ends(plan, record)
+
+    return [swap(deadline, "ends", stopped)]
+
+
+@bug(Hunt("clean", "queue-admits-late"))
+def every_clock_in_the_queue() -> Swaps:
+    """The clock over nodes runs from the submission on, also in the queue."""
+    progress = observe._progress
+
+    def since_the_start(context: Context, assembly: Assembly) -> Record:
+        record = progress(context, assembly)
+        entered = context.record.phase is Phase.QUEUED and record.phase is Phase.PENDING
+        return replace(record, epoch_at=record.started_at) if entered else record
+
+    return [swap(observe, "_progress", since_the_start)]
+
+
+@bug(Hunt("clean", "queue-keeps-place"))
+def place_lost_by_a_restart() -> Swaps:
+    """A restart of the gang gives its quota back and queues anew."""
+    report = quota.report
+
+    def leaving(context: Context) -> Iterator[QueueAction]:
+        if context.record.phase is not Phase.RESTARTING:
+            return report(context)
+        return quota.close(context.with_record(replace(context.record, phase=Phase.SUSPENDED)))
+
+    return [swap(quota, "report", leaving)]
+
+
+@bug(Hunt("clean", "queue-one-by-one"), Hunt("clean", "queue-deleted"))
+def finalizer_left() -> Swaps:
+    """The finalizer of a Workload is never removed."""
+
+    def held(close: str) -> Swaps:
+        policy = getattr(quota, close)
+
+        def holding(context: Context) -> Iterator[QueueAction]:
+            return (each for each in policy(context) if not isinstance(each, ReleaseWorkload))
+
+        return [swap(quota, close, holding)]
+
+    return [*held("close"), *held("leave")]

@@ -1,0 +1,30 @@
+"""What happens to the queue that experiments wait in."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class QueueDoes(StrEnum):
+    """What the administrator of the queue, or somebody who uses it too, does."""
+
+    QUOTA = "quota"
+    STOP = "stop"
+    START = "start"
+    GO_DOWN = "go-down"
+    COME_UP = "come-up"
+    UNINSTALL = "uninstall"
+    INSTALL = "install"
+    DEACTIVATE = "deactivate"
+    ACTIVATE = "activate"
+    SUBMIT = "submit"
+    FINISH = "finish"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAction:
+    """At ``second`` this happens."""
+
+    second: float
+    does: QueueDoes
+    quota: float = 0.0
+    """The new quota in CPUs, of ``QUOTA``."""

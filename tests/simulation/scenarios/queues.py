@@ -1,0 +1,145 @@
+"""Experiments that wait in a queue of Kueue: admitted late, evicted, drained, and a queue that is down or not there.
+
+The quota is 4 CPUs, which is one gang of four. The queue answers within 15 ms.
+"""
+
+from math import inf
+
+from tests.simulation.scenarios.incidents import Fails
+from tests.simulation.scenarios.operators import TOGETHER
+from tests.simulation.scenarios.queue_actions import QueueAction, QueueDoes
+from tests.simulation.scenarios.scenario import End, Scenario, Trouble, UserAction
+
+SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
+FAULTS = (
+    "clean",
+    "crash",
+    "error",
+    "late-write",
+    "slow-answer",
+    "hold",
+    "expired-page",
+    "drop",
+    "double",
+    "relist",
+)
+"""The families that are played. The queue acts at its own times: a daemon that is late by minutes rightly meets another
+course."""
+
+SCENARIOS = (
+    # The quota comes after a minute, in which no clock but the total runs: the pending clock would have fired.
+    Scenario(
+        "queue-admits-late",
+        SUCCEEDED,
+        sizes=(4,),
+        operators=TOGETHER,  # elsewhere one CPU is enough
+        spec={"clocks": {"pending": {"after": "20s", "action": "Restart"}}},
+        queue=(QueueAction(0.5, QueueDoes.QUOTA, 3), QueueAction(60.0, QueueDoes.QUOTA, 4)),
+        troubles=(Trouble("ExceedsMaxQuota", ("maximum capacity",), since=1.0, within=5.0, until=60.5),),
+        families=FAULTS,
+        quota=4,
+    ),
+    # Two experiments, and quota for one: the second runs after the first.
+    Scenario(
+        "queue-one-by-one",
+        SUCCEEDED,
+        sizes=(4,),
+        others={"second": SUCCEEDED},
+        families=FAULTS,
+        quota=4,
+    ),
+    # A Workload of high priority takes the quota and gives it back a minute later.
+    Scenario(
+        "queue-preempts",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("Preempted", None)),
+        sizes=(4,),
+        queue=(QueueAction(15.0, QueueDoes.SUBMIT), QueueAction(75.0, QueueDoes.FINISH)),
+        families=FAULTS,
+        run=40.0,
+        quota=4,
+    ),
+    # A queue that is stopped is drained, and goes on a minute later.
+    Scenario(
+        "queue-drained",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("ClusterQueueStopped", None)),
+        sizes=(4,),
+        queue=(QueueAction(15.0, QueueDoes.STOP), QueueAction(75.0, QueueDoes.START)),
+        families=FAULTS,
+        run=40.0,
+        quota=4,
+    ),
+    # The Workload is deactivated by an administrator, and made active again.
+    Scenario(
+        "queue-deactivates",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("Deactivated", None)),
+        sizes=(4,),
+        queue=(QueueAction(15.0, QueueDoes.DEACTIVATE), QueueAction(75.0, QueueDoes.ACTIVATE)),
+        troubles=(Trouble("Deactivated", ("deactivated",), since=15.0, within=inf, until=75.5),),
+        families=FAULTS,
+        run=40.0,
+        quota=4,
+    ),
+    # A member fails: the gang restarts inside its Workload, and the one that waits goes on waiting.
+    Scenario(
+        "queue-keeps-place",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
+        sizes=(4,),
+        incidents=(Fails(rank=-1),),
+        others={"second": SUCCEEDED},
+        families=FAULTS,
+        quota=4,
+    ),
+    # Kueue does not run when the experiment is submitted.
+    Scenario(
+        "queue-down",
+        SUCCEEDED,
+        sizes=(4,),
+        queue=(QueueAction(0.2, QueueDoes.GO_DOWN), QueueAction(60.0, QueueDoes.COME_UP)),
+        troubles=(Trouble("WebhookFailed", ("mworkload.kb.io",), since=1.0, within=5.0, until=95.0),),
+        families=FAULTS,
+        run=60.0,
+        quota=4,
+    ),
+    # Kueue is installed after the experiment was submitted, and found without a restart of the daemon.
+    Scenario(
+        "queue-installed-later",
+        SUCCEEDED,
+        sizes=(4,),
+        queue=(QueueAction(0.0, QueueDoes.UNINSTALL), QueueAction(60.0, QueueDoes.INSTALL)),
+        troubles=(Trouble("QueueUnavailable", ("install Kueue",), since=1.0, within=5.0, until=95.0),),
+        families=FAULTS,
+        run=60.0,
+        quota=4,
+    ),
+    # Nothing is admitted before the total clock runs out.
+    Scenario(
+        "queue-deadline",
+        End("Failed", "DeadlineExceeded", clock=60.0),
+        sizes=(4,),
+        spec={"timeout": "60s"},
+        queue=(QueueAction(0.5, QueueDoes.STOP),),
+        families=("clean",),
+        quota=4,
+    ),
+    # Deleted while the gang runs: its quota goes to the next one when its last pod has ended.
+    Scenario(
+        "queue-deleted",
+        End(""),
+        sizes=(4,),
+        user_actions=(UserAction(15.0, delete=True),),
+        others={"second": SUCCEEDED},
+        families=FAULTS,
+        run=40.0,
+        quota=4,
+    ),
+    # Suspended in its queue: the Workload goes with the pods, and the next epoch queues anew.
+    Scenario(
+        "queue-suspended",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, other_ends=1),
+        sizes=(4,),
+        user_actions=(UserAction(15.0, {"suspend": True}), UserAction(60.0, {"suspend": False})),
+        families=FAULTS,
+        run=40.0,
+        quota=4,
+    ),
+)
