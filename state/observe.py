@@ -275,7 +275,8 @@ def _probe(context: Context) -> ProbeTarget | None:
         return None
     host = f"[{pod.ip}]" if ":" in pod.ip else pod.ip
     epoch, plan = context.record.epoch, context.plan
-    submitter = next((group.first_rank for group in plan.groups if group.role is Role.SUBMITTER), -1)
+    leader = plan.group_of(plan.leader)
+    submitter = plan.leader if leader and leader.role is Role.SUBMITTER else -1
     return ProbeTarget(
         epoch=epoch,
         uid=pod.uid,

@@ -286,6 +286,11 @@ class Plan:
         """Some failure concerns a member or a job, and leaves the rest of the gang at work."""
         return any(rule.action.partial for rule in self.failures)
 
+    @property
+    def leader(self) -> int:
+        """The rank whose log and exit are the experiment's: the submitter's, else rank 0."""
+        return next((group.first_rank for group in self.groups if group.role is Role.SUBMITTER), 0)
+
     def clock(self, name: ClockName) -> ClockRule | None:
         """The rule of that clock, or None where it does not run."""
         return clock_named(self.clocks, name)

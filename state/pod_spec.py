@@ -85,6 +85,8 @@ class PodSpec:
     requests: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, str] = field(default_factory=dict)
     shm_bytes: int = 0
+    scratch: str = ""
+    """Path at which each pod has an empty directory of its own, gone with the pod; empty: it has none."""
     node_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Toleration, ...] = ()
     volumes: tuple[Volume, ...] = ()

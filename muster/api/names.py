@@ -57,6 +57,7 @@ CONTAINER = "main"
 
 SHM_PATH = "/dev/shm"  # noqa: S108 - a mount point in the container, not a file of ours
 SHM_VOLUME = "shm"
+SCRATCH_VOLUME = "muster-scratch"
 CLAIM_VOLUME = "claim-"
 """Prefix of the volumes for ``spec.storage`` and ``spec.tensorboard``; a number follows."""
 

@@ -39,6 +39,7 @@ from muster.api.names import (
     LABEL_RANK,
     LABEL_ROLE,
     LABEL_UID,
+    SCRATCH_VOLUME,
     SHM_PATH,
     SHM_VOLUME,
 )
@@ -214,6 +215,8 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
     ]
     if group.pod.shm_bytes > 0:
         mounts.append({"name": SHM_VOLUME, "mountPath": SHM_PATH})
+    if group.pod.scratch:
+        mounts.append({"name": SCRATCH_VOLUME, "mountPath": group.pod.scratch})
     if group.ports:
         rendered["ports"] = [{"name": port.name, "containerPort": port.number} for port in group.ports]
     if mounts:
@@ -224,13 +227,18 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
 
 
 def volumes(group: Group) -> list[dict[str, object]]:
-    """core/v1 Volumes: the experiment's claims, and shared memory of its own size (the runtime's default is 64 MiB)."""
+    """core/v1 Volumes: the experiment's claims, shared memory of its own size, and an empty directory.
+
+    The runtime's default for shared memory is 64 MiB.
+    """
     rendered: list[dict[str, object]] = [
         {"name": _claim_volume(number), "persistentVolumeClaim": {"claimName": volume.claim}}
         for number, volume in enumerate(group.pod.volumes)
     ]
     if group.pod.shm_bytes > 0:
         rendered.append({"name": SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": str(group.pod.shm_bytes)}})
+    if group.pod.scratch:
+        rendered.append({"name": SCRATCH_VOLUME, "emptyDir": {}})
     return rendered
 
 

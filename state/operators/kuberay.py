@@ -33,6 +33,8 @@ JOINING = 60.0
 """Seconds that a Ray node may take from its pod's creation until it has joined: 5 s idle, 23 s on a busy machine
 (measured), and the image must be there."""
 RESTART_GRACE = 2
+TEMP_DIR = "/tmp/ray"  # noqa: S108 - a directory of the container
+"""Where Ray keeps its sessions unless ``temp-dir`` says otherwise."""
 SUBMITTER_RESOURCES = Resources(cpus=0.5, memory=1.0)
 """As KubeRay's default for the submitter, whose limits are 1 CPU and 1 GiB."""
 
@@ -57,7 +59,12 @@ def _ray_node(experiment: Experiment, ports: Ports, asked: Asked, group: Group) 
     return replace(
         group,
         role=Role.HEAD if head else Role.WORKER,
-        pod=replace(group.pod, argv=in_shell(argv), shm_bytes=_shared_memory(asked, group.pod)),
+        pod=replace(
+            group.pod,
+            argv=in_shell(argv),
+            shm_bytes=_shared_memory(asked, group.pod),
+            scratch=_own_directory(asked, group),
+        ),
         env=(
             *group.env,
             *_cluster(experiment, HEAD_TYPE if head else group.name, ports),
@@ -109,6 +116,16 @@ def _shared_memory(asked: Asked, pod: PodSpec) -> int:
     return pod.shm_bytes or (0 if elsewhere else memory_of(asked))
 
 
+def _own_directory(asked: Asked, group: Group) -> str:
+    """Ray's directory of sockets, logs and spilled objects, unless the author has given it another or a volume.
+
+    Nodes that share it, as on one machine, take each other's sockets. KubeRay leaves it in the container's file system.
+    """
+    mounts = _main(group.template).get("volumeMounts", ())
+    taken = any(str(mount.get("mountPath", "")).rstrip("/") == TEMP_DIR for mount in mounts)
+    return "" if taken or "temp-dir" in dict(asked.ray_start_params) else TEMP_DIR
+
+
 def _ports_of(ports: Ports) -> tuple[Port, ...]:
     return (
         Port("gcs-server", ports.gcs),
@@ -130,16 +147,19 @@ def _coordinator(asked: tuple[Asked, ...]) -> Coordinator:
     )
 
 
-def _token(template: Mapping[str, object]) -> str:
+def _token(template: Mapping[str, Any]) -> str:
     """The token with which Ray is started (RAY_AUTH_TOKEN), where the template says it and does not refer to a Secret.
 
     Muster has no right to read Secrets; without the token the probe learns that the head serves, and no more.
     """
-    spec = template.get("spec")
-    containers = spec.get("containers", ()) if isinstance(spec, Mapping) else ()
-    main: Mapping[str, Any] = next((each for each in containers if each.get("name") == CONTAINER), {})
-    env = {each["name"]: each.get("value", "") for each in main.get("env", ())}
+    env = {each["name"]: each.get("value", "") for each in _main(template).get("env", ())}
     return str(env.get("RAY_AUTH_TOKEN", "")) if env.get("RAY_AUTH_MODE") == "token" else ""
+
+
+def _main(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a checked template says of the member's own container."""
+    containers: Iterable[Mapping[str, Any]] = template.get("spec", {}).get("containers", ())
+    return next((each for each in containers if each.get("name") == CONTAINER), {})
 
 
 KUBERAY = Operator(

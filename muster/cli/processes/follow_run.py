@@ -32,7 +32,7 @@ GRACE_MARGIN = 5.0
 LOG_SECONDS = 3.0
 """How long the last lines of the log are waited for after the end."""
 FOLLOWED = 32
-"""The largest gang of which the log of every rank is followed; of a larger one only rank 0."""
+"""The largest gang of which the log of every rank is followed; of a larger one only the leader's."""
 REMEMBERED = 20
 """Last lines kept of each rank; those of a rank that is not shown are printed if it is the one that fails."""
 
@@ -46,7 +46,7 @@ class RunFollower:
     """Follows ``seen`` on ``display``. Use once.
 
     ``size`` is the number of members and ``grace`` the seconds each gets to end. ``supervise`` waits for the end of the
-    cluster and the daemon, if they were started for this run.
+    cluster and the daemon, if they were started for this run. ``leader`` is the rank whose log is shown.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class RunFollower:
         display: Display,
         *,
         size: int,
+        leader: int = 0,
         grace: float,
         daemon_url: str,
         supervise: Callable[[], Awaitable[None]] | None,
@@ -63,11 +64,12 @@ class RunFollower:
         self._client = client
         self._seen = seen
         self._display = display
-        self._ranks = () if size <= FOLLOWED else (0,)
+        self._ranks = () if size <= FOLLOWED else (leader,)
         self._grace = grace
         self._daemon_url = daemon_url
         self._supervise = supervise
-        self._shown = {0}
+        self._leader = leader
+        self._shown = {leader}
         self._recent: dict[int, deque[_Line]] = {}
         self._tracebacks = Tracebacks()
         self._epoch = 0
@@ -190,7 +192,7 @@ class RunFollower:
         self._seen = seen
         self._display.show(seen)
         if seen.phase in ("Assembling", "Running"):
-            self._shown = {0}
+            self._shown = {self._leader}
             if seen.status.epoch != self._epoch:
                 self._epoch = seen.status.epoch
                 self._recent.clear()
@@ -212,7 +214,7 @@ class RunFollower:
         if cause is None or cause.disruption or self._futile or self._seen.phase != "Restarting":
             return
         followed = not self._ranks or cause.rank in self._ranks
-        printed = self._recent.get(cause.rank if followed and cause.rank is not None else 0)
+        printed = self._recent.get(cause.rank if followed and cause.rank is not None else self._leader)
         self._futile = futile(cause.exit_code, printed[-1].text if printed else "")
         if self._futile:
             self._display.say(printable(f"not restarted, as it would end in the same way: {self._futile}"))

@@ -7,7 +7,7 @@ import pytest
 
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.problems import SpecError
-from muster.api.names import INJECTED_ENV
+from muster.api.names import INJECTED_ENV, SCRATCH_VOLUME
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import render_service
 from muster.state.operators.planning import plan_of
@@ -133,7 +133,7 @@ def test_each_group_has_the_resources_that_it_asks_for() -> None:
 
 @pytest.mark.parametrize(
     ("params", "stated", "size"),
-    [(None, 0, "1000000000"), (None, 2, "2000000000"), ({"plasma-directory": "/mnt"}, 0, None)],
+    [(None, 0, "1000000000"), (None, 2, "2000000000"), ({"plasma-directory": "/mnt", "temp-dir": "/mnt"}, 0, None)],
 )
 def test_ray_has_shared_memory_for_its_objects(params: Any, stated: int, size: str | None) -> None:
     worker = {"name": "w", "count": 1, "rayStartParams": params}
@@ -142,6 +142,24 @@ def test_ray_has_shared_memory_for_its_objects(params: Any, stated: int, size: s
     volumes = {volume["name"]: volume for volume in pod(plan, 1)["spec"].get("volumes", [])}
     assert (volumes["shm"]["emptyDir"]["sizeLimit"] if volumes else None) == size
     assert "volumes" not in pod(plan, 2)["spec"], "the submitter keeps no objects"
+
+
+MOUNT = {"name": "ray-logs", "mountPath": "/tmp/ray/"}
+
+
+@pytest.mark.parametrize(
+    ("params", "mounts", "scratch"),
+    [(None, [], True), ({"temp-dir": "/data"}, [], False), (None, [MOUNT], False)],
+)
+def test_each_ray_node_has_a_directory_of_its_own_for_sockets_and_logs(
+    params: Any, mounts: list[dict[str, str]], scratch: bool
+) -> None:
+    volumes = [{"name": "ray-logs", "emptyDir": {}}] if mounts else []
+    template = {"spec": {"containers": [{"name": "main", "volumeMounts": mounts}], "volumes": volumes}}
+    head = {**TYPES["Head"], "rayStartParams": params}
+    plan = planned({**TYPES, "Head": head}, template=template if mounts else {})
+    mounted = {mount["name"]: mount["mountPath"] for mount in main(plan, 0)["volumeMounts"]}
+    assert mounted.get(SCRATCH_VOLUME) == ("/tmp/ray" if scratch else None)
 
 
 def test_the_service_names_the_ports_that_people_ask() -> None:
