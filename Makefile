@@ -45,7 +45,7 @@ lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/mypy examples docs/images
+	@for each in examples/*/ examples/demo.py docs/images; do $(BIN)/mypy $$each || exit 1; done
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
 

@@ -18,6 +18,11 @@ class FakeStore:
         self.forbidden: list[int] = []
         self.connections = 0
         self.address = ""
+        self.going = asyncio.Event()
+        """Cleared: its process is stopped."""
+        self.going.set()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._serving: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> "FakeStore":
@@ -31,6 +36,9 @@ class FakeStore:
     ) -> None:
         assert self._server is not None
         self._server.close()
+        self.drop()
+        self.going.set()
+        await asyncio.gather(*self._serving)
         await self._server.wait_closed()
 
     def join(self, *ranks: int, pattern: str = "/default_pg/0//cpu//0/{}") -> None:
@@ -39,8 +47,17 @@ class FakeStore:
         if pattern:
             self.keys |= {pattern.format(rank): b"address" for rank in ranks}
 
+    def drop(self) -> None:
+        """Close every connection."""
+        for writer in tuple(self._writers):
+            writer.transport.abort()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._writers.add(writer)
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
         try:
             if not self.plain:
                 kind, magic = struct.unpack("<BI", await reader.readexactly(5))
@@ -50,10 +67,12 @@ class FakeStore:
         except (asyncio.IncompleteReadError, ConnectionError, MemoryError, KeyError):
             pass
         finally:
+            self._writers.discard(writer)
             writer.transport.abort()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         (kind,) = await reader.readexactly(1)
+        await self.going.wait()
         number = kind + 1 if self.plain else kind
         if number == 1:  # SET: its key is read before anything is done
             await self._text(reader)

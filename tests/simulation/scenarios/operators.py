@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from muster.api.names import JAX_PORT, PYTORCH_PORT, XGBOOST_PORT
+
 RESOURCES = {"cpus": 1, "ramRatio": 2}
 SIGABRT = 134
 
@@ -17,6 +19,8 @@ class Operator:
     types: Callable[[int], dict[str, Any]]
     host_variable: str = ""
     """The variable that holds the coordinator's host; empty: members do not meet."""
+    port: int = JAX_PORT
+    """Where the coordinator serves."""
     probed: bool = False
     """Muster asks the coordinator who has arrived; elsewhere the readiness of pods must do."""
     survivor_exit: int = SIGABRT
@@ -52,8 +56,8 @@ OPERATORS = {
     each.name: each
     for each in (
         JAX,
-        Operator("pytorch", "pytorch", _workers, "MASTER_ADDR", probed=True),
-        Operator("xgboost", "xgboost", _workers, "MASTER_ADDR", survivor_exit=255, survivors_known=False),
+        Operator("pytorch", "pytorch", _workers, "MASTER_ADDR", PYTORCH_PORT, probed=True),
+        Operator("xgboost", "xgboost", _workers, "MASTER_ADDR", XGBOOST_PORT, survivor_exit=255, survivors_known=False),
         Operator("jobset", "jobset", _jobs),
         Operator("jobset-sequential", "jobset", _completions, sequential=True),
     )

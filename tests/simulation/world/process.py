@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from muster.api.names import JAX_PORT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_RANK, LABEL_UID
+from muster.api.names import LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_RANK, LABEL_UID
 from tests.simulation.scenarios.operators import Operator
 from tests.simulation.scenarios.scenario import name_of
 
@@ -34,6 +34,7 @@ class Process:
     host: str
     coordinator_host: str
     """Empty: members do not meet."""
+    port: int
     size: int
     created_at: float
     stage: Stage = Stage.WAITING
@@ -82,7 +83,7 @@ class Process:
     @property
     def address(self) -> str:
         """Where it serves, if it does."""
-        return f"{self.ip}:{JAX_PORT}"
+        return f"{self.ip}:{self.port}"
 
 
 def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int, now: float) -> Process:
@@ -101,6 +102,7 @@ def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int, no
         epoch=int(labels[LABEL_EPOCH]),
         host=f"{spec['hostname']}.{spec['subdomain']}",
         coordinator_host=variables.get(operator.host_variable, ""),
+        port=operator.port,
         size=size,
         created_at=now,
     )

@@ -113,6 +113,7 @@ async def test_the_missing_rank_of_a_real_job_is_named_and_two_thousand_looks_do
             assert (await probe.snapshot()).passed
         assert await job.end() == [0, 0, 0]
         assert (await probe.snapshot()).coordinator is CoordinatorState.REFUSED
+        await probe.close()
         assert "store" not in (tmp_path / "rank-0.log").read_text(encoding="utf-8").lower()
 
 
@@ -126,4 +127,5 @@ async def test_a_stopped_rank_zero_is_silent_and_goes_on_afterwards(tmp_path: Pa
         await until(probe, lambda answer: answer.coordinator is CoordinatorState.SILENT)
         job.processes[0].send_signal(signal.SIGCONT)
         assert (await until(probe, lambda answer: answer.passed)).coordinator.serving
+        await probe.close()
         assert await job.end() == [0, 0, 0]

@@ -12,8 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from muster.api.values.printable import printable
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.jax.port_check import Address
-from muster.watchers.probes.torch.queries import Dialect
-from muster.watchers.probes.torch.store import NoStore, Store, connected
+from muster.watchers.probes.torch.store import NoStore, Store, open_store, translated
 
 COUNT_KEY = "init/"
 RANK_KEYS = (
@@ -29,8 +28,12 @@ MOST_NAMED = 4096
 MAX_TEXT = 1000
 
 
+_ABANDON = 30.0
+"""Seconds after which a connection without an answer is given up: its other end may have gone without a word."""
+
+
 class TorchProbe:
-    """Asks one TCPStore. Keeps no connection between two snapshots, and changes nothing in the store."""
+    """Asks one TCPStore over one connection, and changes nothing in the store."""
 
     def __init__(self, address: str, *, clock: Callable[[], float], expected: int, deadline: float = 2.0) -> None:
         """``expected`` is the number of processes that create the store: pods, whatever torchrun starts in them."""
@@ -38,21 +41,29 @@ class TorchProbe:
         self._clock = clock
         self._expected = expected
         self._deadline = deadline
-        self._dialect: Dialect | None = None
         self._keys: tuple[str, ...] = RANK_KEYS
+        self._store: Store | None = None
+        self._asking: asyncio.Task[RollAnswer] | None = None
+        self._since = 0.0
 
     async def snapshot(self) -> RollAnswer:
-        """Ask once. Raises nothing, whatever the network or the store does."""
-        started = _monotonic()
+        """Ask once. Raises nothing, whatever the network or the store does.
+
+        A query without an answer stays asked, and the next snapshot waits for the same one: a store that is slow or
+        stopped gets no second connection and no second query.
+        """
+        if self._asking is None:
+            self._since = _monotonic()
+            self._asking = asyncio.create_task(self._ask(), name=f"ask the store at {self._address.host}")
+        await asyncio.wait({self._asking}, timeout=self._deadline)
+        if not self._asking.done():
+            return await self._silent()
+        asked, self._asking = self._asking, None
         try:
-            async with connected(self._address, self._deadline, self._dialect) as store:
-                answer = await self._ask(store, started)
-                self._dialect = store.dialect
+            return asked.result()
         except NoStore as error:
-            self._dialect = None
-            port = error.port
-            return self._answer(started, port.state, printable(port.detail, MAX_TEXT))
-        return answer
+            await self.close()
+            return self._answer(error.port.state, printable(error.port.detail, MAX_TEXT))
 
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Nothing: a store reports no changes without a query that waits."""
@@ -60,13 +71,42 @@ class TorchProbe:
         yield
 
     async def close(self) -> None:
-        """No connection is kept."""
+        """End the query that has no answer yet, and the connection."""
+        asking, self._asking = self._asking, None
+        if asking is not None:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
-    async def _ask(self, store: Store, started: float) -> RollAnswer:
+    async def _silent(self) -> RollAnswer:
+        if self._store is None:
+            answer = self._answer(CoordinatorState.TIMEOUT, f"no store has answered within {self._deadline:g} s")
+        else:
+            said = f"the store does not answer within {self._deadline:g} s"
+            answer = self._answer(CoordinatorState.SILENT, said)
+        if _monotonic() - self._since > _ABANDON:
+            await self.close()
+        return answer
+
+    async def _ask(self) -> RollAnswer:
+        if self._store is not None:
+            try:
+                with translated():
+                    return await self._roll(self._store)
+            except NoStore:  # it has closed the connection: what is there now?
+                self._store.close()
+        self._store = None
+        self._store = await open_store(self._address)
+        with translated():
+            return await self._roll(self._store)
+
+    async def _roll(self, store: Store) -> RollAnswer:
         count, size = await store.number(COUNT_KEY), self._expected
         states: tuple[RankState, ...] = (RankState.ARRIVED,)  # the store is a part of rank 0
         partial, joined = "", count
-        if count is None and store.keys:
+        if count is None and await store.size():
             partial = "the store at MASTER_ADDR does not count its processes"
         elif count is not None and count >= size:
             states, joined = (RankState.CONNECTED,) * size, None
@@ -77,15 +117,9 @@ class TorchProbe:
                 joined = None
             else:
                 partial = "the store at MASTER_ADDR counts its processes and does not name them"
-        said = f"{size if count is not None and count >= size else count or 1}/{size} processes have joined"
+        said = f"{min(count or 1, size)}/{size} processes have joined"
         return self._answer(
-            started,
-            CoordinatorState.SERVING,
-            said,
-            states=states,
-            partial=partial,
-            joined=joined,
-            protocol=str(store.dialect),
+            CoordinatorState.SERVING, said, states=states, partial=partial, joined=joined, protocol=str(store.dialect)
         )
 
     async def _named(self, store: Store) -> set[int]:
@@ -101,7 +135,6 @@ class TorchProbe:
 
     def _answer(
         self,
-        started: float,
         state: CoordinatorState,
         detail: str,
         *,
@@ -113,7 +146,7 @@ class TorchProbe:
         return RollAnswer(
             at=self._clock(),
             coordinator=state,
-            latency=_monotonic() - started,
+            latency=_monotonic() - self._since,
             detail=detail,
             states=states,
             partial=partial,

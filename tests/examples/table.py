@@ -1,0 +1,97 @@
+"""The examples: a row for each file under examples/ that a person can run as it is.
+
+``test_examples.py`` runs each on the local cluster, ``tests/real/situations/test_examples.py`` on a real API server.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.frameworks.interpreters import python_of
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One example, and what its run prints."""
+
+    name: str
+    file: str
+    """Below examples/."""
+    members: int
+    prints: tuple[str, ...]
+    """Regular expressions, each of which some line of some member fits."""
+    same: tuple[str, ...] = ()
+    """Regular expressions whose first group has one value in all lines: what the ranks must agree on."""
+    framework: str = ""
+    """What ``tests.frameworks.interpreters`` knows; empty: the interpreter of the tests has all that it needs."""
+    module: str = ""
+    """A module that the interpreter of the tests may lack; without it the example is skipped."""
+    arguments: str = ""
+    """Added to the command; ``{scratch}`` is a folder of the test."""
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return ROOT / "examples" / self.file
+
+    def document(self, scratch: Path) -> dict[str, Any]:
+        """The manifest, with an interpreter that has the framework, and the arguments."""
+        found: dict[str, Any] = yaml.safe_load(self.path.read_text(encoding="utf-8"))
+        command = found["spec"]["command"]
+        if self.framework and (python := python_of(self.framework)):
+            command = command.replace("python3 ", f"{python} ", 1)
+        found["spec"]["command"] = f"{command} {self.arguments.format(scratch=scratch)}".rstrip()
+        return found
+
+
+EXAMPLES = (
+    Example(
+        "jax",
+        "jax/manifest.yaml",
+        4,
+        (r"4 processes, 4 devices, from step 0", r"done, loss \d"),
+        module="jax",
+        arguments="--steps 40 --pace 0 --checkpoints {scratch}",
+        environment={"JAX_PLATFORMS": "cpu"},
+    ),
+    Example(
+        "pytorch",
+        "pytorch/manifest.yaml",
+        3,
+        (r"3 processes, from step 0", *(rf"rank {rank}: done, weights " for rank in range(3))),
+        same=(r"rank \d: done, weights (\S+)",),
+        framework="torch",
+        arguments="--checkpoints {scratch}",
+        environment={"OMP_NUM_THREADS": "1"},
+    ),
+    Example(
+        "xgboost",
+        "xgboost/manifest.yaml",
+        3,
+        tuple(rf"rank {rank} of 3: model [0-9a-f]{{16}}, loss 0\.\d+" for rank in range(3)),
+        same=(r"rank \d of 3: model ([0-9a-f]{16}), loss 0", r"loss (0\.\d+)"),
+        framework="xgboost",
+    ),
+    Example(
+        "jobset",
+        "jobset/manifest.yaml",
+        25,
+        (
+            r"REPLICATED_JOB_NAME=master .*JOB_GLOBAL_INDEX=0 GLOBAL_REPLICAS=7: there are 7 jobs",
+            (
+                r"REPLICATED_JOB_NAME=worker REPLICATED_JOB_REPLICAS=5 JOB_INDEX=4 JOB_COMPLETION_INDEX=3 "
+                r"JOB_GLOBAL_INDEX=5 GLOBAL_REPLICAS=7: part 19 is \d+"
+            ),
+            (
+                r"REPLICATED_JOB_NAME=worker-2 REPLICATED_JOB_REPLICAS=1 JOB_INDEX=0 JOB_COMPLETION_INDEX=3 "
+                r"JOB_GLOBAL_INDEX=6 GLOBAL_REPLICAS=7: part 3 is \d+"
+            ),
+        ),
+    ),
+)
+BY_NAME = {each.name: each for each in EXAMPLES}
