@@ -3,7 +3,7 @@
 from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
 from muster.state.plan import Engine
-from muster.state.policies import barrier, failure, queue, quota, retention, startup
+from muster.state.policies import barrier, failure, jobs, queue, quota, retention, startup
 from muster.state.record import Phase
 
 
@@ -21,6 +21,7 @@ def act(context: Context) -> tuple[Action, ...]:
         return (*swept, *quota.ask(context))
     if not barrier.clear(context) or record.phase is Phase.RESTARTING:
         return (*swept, *quota.report(context))
+    swept += jobs.surplus(context)
     if context.plan.piecewise:
         started = startup.launch(context) if queue.admits(context) else ()
         return (*swept, *_confirm_losses(context), *started, *quota.report(context))

@@ -48,6 +48,11 @@ class EnsureService:
 
 
 @dataclass(frozen=True, slots=True)
+class EnsureClaims:
+    """The PersistentVolumeClaims that the pods share."""
+
+
+@dataclass(frozen=True, slots=True)
 class CreatePods:
     """Create these members' pods for that epoch. A pod that is there already is success."""
 
@@ -128,7 +133,9 @@ class ReleaseWorkload:
 
 QueueAction = EnsureWorkload | ReadAdmission | PatchWorkloadStatus | MoveWorkload | DeleteWorkload | ReleaseWorkload
 """What follows for the Workload of an experiment that has a queue."""
-Action = ConfirmLaunch | ConfirmLoss | EnsureService | CreatePods | DeletePods | StopPods | DeleteSubject | QueueAction
+MemberAction = ConfirmLaunch | ConfirmLoss | EnsureService | EnsureClaims | CreatePods | DeletePods | StopPods
+"""What follows for the members."""
+Action = MemberAction | DeleteSubject | QueueAction
 
 
 class ProbeTarget(msgspec.Struct, frozen=True):

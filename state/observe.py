@@ -33,6 +33,7 @@ from muster.state.policies import (
     disruptions,
     edits,
     failure,
+    jobs,
     progress,
     queue,
     refusal,
@@ -234,6 +235,8 @@ def _progress(context: Context, assembly: Assembly) -> Record:
     if record.phase is Phase.ASSEMBLING and assembly.complete:
         record = enter(record, Phase.RUNNING, now, assembled_at=now, broken_at=None)
     record = progress.note(context.with_record(record))
+    if context.plan.of_jobs:
+        record = jobs.started(context.with_record(record))
     progressed = disruptions.progress_at(context.with_record(record))
     if progressed is not None and now >= progressed:
         record = replace(record, consecutive_disruptions=0)
@@ -258,6 +261,7 @@ def _wake(context: Context, assembly: Assembly, *others: float | None) -> float 
     times += [
         refusal.retry_at(context),
         repair.resume_at(context),
+        jobs.wake_at(context),
         barrier.cut_at(context),
         barrier.give_up_at(context),
         retention.wake_at(context),

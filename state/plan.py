@@ -15,7 +15,7 @@ import msgspec
 
 from muster.api.names import name_suffix
 from muster.state.jobs.rules import JobRules
-from muster.state.pod_spec import Env, PodSpec, Port
+from muster.state.pod_spec import Claim, Env, PodSpec, Port
 from muster.state.rules import (
     DEFAULT_BACKOFF,
     EVERY_JOB,
@@ -237,6 +237,10 @@ class Plan:
     foreground: bool = False
     """The object stays until the last of its pods is gone (``kubectl delete --cascade=foreground``)."""
     engine: Engine = Engine.NATIVE
+    in_order: bool = False
+    """Its groups start one after another (JobSet: startupPolicyOrder InOrder)."""
+    claims: tuple[Claim, ...] = ()
+    """Claims that are created before the first pod."""
     service: bool = True
     """Its pods have host names, and so a headless Service."""
     publish_not_ready: bool = True
@@ -284,7 +288,12 @@ class Plan:
     @property
     def piecewise(self) -> bool:
         """Some failure concerns a member or a job, and leaves the rest of the gang at work."""
-        return any(rule.action.partial for rule in self.failures)
+        return self.of_jobs or any(rule.action.partial for rule in self.failures)
+
+    @property
+    def of_jobs(self) -> bool:
+        """Some group stands for batch/v1 Jobs."""
+        return any(group.job is not None for group in self.groups)
 
     @property
     def leader(self) -> int:

@@ -76,6 +76,8 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     """The life of its job within the epoch; -1 for nonsense."""
     stopped_at: float = 0.0
     """When it was first asked to end, by a deletion or a disruption; 0 where it was not, or the time is unknown."""
+    restarts: int = 0
+    """Restarts of its containers in place, where they count (pods of Jobs)."""
     cut_off: bool = False
     """Its node is NotReady: it was marked not ready while its containers say that they are."""
 

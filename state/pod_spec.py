@@ -6,6 +6,7 @@ Nothing here belongs to one framework. Quantities are canonical Kubernetes strin
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 
 class Source(StrEnum):
@@ -56,6 +57,19 @@ class Volume:
 
     claim: str
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A PersistentVolumeClaim that is made before the first pod."""
+
+    name: str
+    spec: Mapping[str, Any]
+    """core/v1 PersistentVolumeClaimSpec."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owned: bool = True
+    """It is deleted with the object of the plan."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,9 @@ def _restarts_moved(record: Record, seconds: float) -> dict[str, object]:
     changes: dict[str, object] = {}
     if record.restarted_at:
         changes["restarted_at"] = tuple(at + seconds for at in record.restarted_at)
+    if record.job_restarts:
+        rows = record.job_restarts
+        changes["job_restarts"] = tuple(replace(each, started_at=_plus(each.started_at, seconds)) for each in rows)
     if record.attempts:
         changes["attempts"] = tuple(replace(each, resume_at=_plus(each.resume_at, seconds)) for each in record.attempts)
     return changes

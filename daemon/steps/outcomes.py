@@ -76,6 +76,9 @@ class Outcomes:
         if outcome.lost_attempts:
             view.engine.lost_attempts.update((epoch, *each) for each in outcome.lost_attempts)
             self._queue.add(uid)
+        if outcome.claims:
+            view.engine.claims = True
+            self._queue.add(uid)
         if outcome.service:
             view.engine.service = True
         entry.freshness.wrote_workload(outcome.workloads)

@@ -166,6 +166,9 @@ class JobRestarts(msgspec.Struct, frozen=True, gc=False):
     failures: Annotated[
         Count, Wire("Counted failures of single members since the job was last started (batch/v1 Job: failed).")
     ] = 0
+    started_at: Annotated[
+        Time | None, Wire("When these jobs were started, where that is not the start of the epoch.", name="startTime")
+    ] = None
 
 
 class RuleUse(msgspec.Struct, frozen=True, gc=False):

@@ -7,6 +7,7 @@ from muster.reconcilers.native.adoption import as_sent, recognise
 from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.render.encode import Unrenderable
+from muster.reconcilers.render.environment import NO_RESTARTS, Restarts
 from muster.reconcilers.render.pod import PodTemplate, identity
 from muster.reconcilers.result import Outcome
 from muster.state.actions import CreatePods
@@ -18,11 +19,13 @@ STRICT = {"fieldValidation": "Strict"}
 check the deeper parts of one, and the check costs the API server time."""
 
 
-async def create_pods(calls: Calls, action: CreatePods, plan: Plan, batch: Batch[Member]) -> Outcome:
+async def create_pods(
+    calls: Calls, action: CreatePods, plan: Plan, batch: Batch[Member], restarts: Restarts = NO_RESTARTS
+) -> Outcome:
     """Create the members' pods, until ``batch`` is stopped."""
     wanted = {member.group for member in action.members}
     try:
-        templates = {g.name: PodTemplate(plan, g, action.epoch) for g in plan.groups if g.name in wanted}
+        templates = {g.name: PodTemplate(plan, g, action.epoch, restarts) for g in plan.groups if g.name in wanted}
     except Unrenderable as error:
         return Outcome(refusal=rejected(error, "Pod"))
     path = core(plan.namespace, "pods")

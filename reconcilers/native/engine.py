@@ -12,6 +12,7 @@ from muster.api.errors import ApiError, MusterError
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.reconcilers.native.batch import Batch, Calls
+from muster.reconcilers.native.claims import ensure_claims
 from muster.reconcilers.native.collect import collect_pods
 from muster.reconcilers.native.confirm import confirm_launch, confirm_loss
 from muster.reconcilers.native.create import create_pods
@@ -21,6 +22,7 @@ from muster.reconcilers.native.remove import delete_subject
 from muster.reconcilers.native.service import ensure_service
 from muster.reconcilers.native.stop import stop_pods
 from muster.reconcilers.queue.workload import carry_out_for_queue, let_go
+from muster.reconcilers.render.environment import Restarts
 from muster.reconcilers.render.placement import placed
 from muster.reconcilers.result import Outcome
 from muster.state.actions import (
@@ -31,6 +33,7 @@ from muster.state.actions import (
     DeletePods,
     DeleteSubject,
     DeleteWorkload,
+    EnsureClaims,
     EnsureService,
     EnsureWorkload,
     MoveWorkload,
@@ -39,6 +42,7 @@ from muster.state.actions import (
     ReleaseWorkload,
     StopPods,
 )
+from muster.state.jobs.changes import restarts_of
 from muster.state.plan import Member, Plan
 from muster.state.record import Record
 from muster.state.workload import Workload
@@ -108,6 +112,9 @@ class NativeEngine:
             case ConfirmLoss():
                 async with self._calls.slots(plan):
                     return await confirm_loss(self._calls, action, plan, record)
+            case EnsureClaims():
+                async with self._calls.slots(plan):
+                    return await ensure_claims(self._calls, plan)
             case EnsureService():
                 slots = self._calls.create_slots(plan)
                 with self._stopped_by(plan, slots.withdraw):
@@ -120,7 +127,8 @@ class NativeEngine:
             case CreatePods():
                 batch = Batch[Member]()
                 with self._stopped_by(plan, batch.stop):
-                    return await create_pods(self._calls, action, placed(plan, action.placement), batch)
+                    target = placed(plan, action.placement)
+                    return await create_pods(self._calls, action, target, batch, _restarts_of(record))
             case DeletePods():
                 return await delete_pods(self._calls, action, plan)
             case StopPods():
@@ -147,3 +155,9 @@ class NativeEngine:
             yield
         finally:
             del self._creating[plan.uid]
+
+
+def _restarts_of(record: Record) -> Restarts:
+    """What the labels of pods say of restarts."""
+    jobs = {job: row.restarts for job, row in restarts_of(record.job_restarts).items()}
+    return Restarts(record.gang_restarts, jobs)

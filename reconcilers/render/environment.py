@@ -3,7 +3,8 @@
 Variables keep their order: ``$(NAME)`` refers to a variable listed earlier.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import assert_never
 
 import msgspec
@@ -13,6 +14,17 @@ from muster.state.pod_spec import Env, Source
 
 Cell = str | msgspec.Raw
 """A text that differs from member to member, or the slot for it in a template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """How often a gang was restarted, and jobs of it alone, by their index among the jobs of all groups."""
+
+    gang: int = 0
+    jobs: Mapping[int, int] = field(default_factory=dict)
+
+
+NO_RESTARTS = Restarts()
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,19 +45,22 @@ from muster.api.names import (
 )
 from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.encode import to_json
-from muster.reconcilers.render.environment import Cell, Place, environment
+from muster.reconcilers.render.environment import NO_RESTARTS, Cell, Place, Restarts, environment
 from muster.reconcilers.render.service import labels, owner_reference
 from muster.reconcilers.render.whole_pod import whole_pod
 from muster.state.plan import Group, Member, Plan
 from muster.state.pod_spec import Toleration
 
 
-def render_pod(plan: Plan, member: Member, epoch: int, attempt: int = 0) -> dict[str, Any]:
+def render_pod(
+    plan: Plan, member: Member, epoch: int, attempt: int = 0, restarts: Restarts = NO_RESTARTS
+) -> dict[str, Any]:
     """The pod of one member in one epoch and attempt. Raises ValueError for a member that the plan does not have."""
     group = plan.group_of(member.rank)
     if group is None or group.name != member.group:
         raise ValueError(f"experiment {plan.namespace}/{plan.name} has no member {member}")
-    return _pod(plan, group, epoch, _place(plan, group, member, epoch, attempt), _apart(plan, group, member.rank))
+    place = _place(plan, group, member, epoch, attempt, restarts)
+    return _pod(plan, group, epoch, place, _apart(plan, group, member.rank))
 
 
 class PodTemplate:
@@ -66,10 +69,10 @@ class PodTemplate:
     Raises ``Unrenderable`` when the plan holds text that JSON cannot carry.
     """
 
-    __slots__ = ("_cuts", "_epoch", "_group", "_plan")
+    __slots__ = ("_cuts", "_epoch", "_group", "_plan", "_restarts")
 
-    def __init__(self, plan: Plan, group: Group, epoch: int) -> None:
-        self._plan, self._group, self._epoch = plan, group, epoch
+    def __init__(self, plan: Plan, group: Group, epoch: int, restarts: Restarts = NO_RESTARTS) -> None:
+        self._plan, self._group, self._epoch, self._restarts = plan, group, epoch, restarts
         slots = Place(**{field.name: msgspec.Raw(f"\0{field.name}\0".encode()) for field in fields(Place)})
         what = f"the pod of group {group.name!r} of experiment {plan.namespace}/{plan.name}"
         self._cuts = {apart: _Cut(to_json(_pod(plan, group, epoch, slots, apart), what)) for apart in _kinds(group)}
@@ -78,7 +81,7 @@ class PodTemplate:
         """The JSON of one member's pod. Raises ValueError for a member of another group."""
         if member.group != self._group.name:
             raise ValueError(f"member {member} is not of group {self._group.name!r}")
-        place = _place(self._plan, self._group, member, self._epoch, attempt)
+        place = _place(self._plan, self._group, member, self._epoch, attempt, self._restarts)
         cut = self._cuts[_apart(self._plan, self._group, member.rank)]
         pieces = cut.pieces.copy()
         for index, slot in cut.fillings:
@@ -110,7 +113,7 @@ def identity(plan: Plan, member: Member, epoch: int, attempt: int = 0) -> dict[s
     }
 
 
-def _place(plan: Plan, group: Group, member: Member, epoch: int, attempt: int) -> Place:
+def _place(plan: Plan, group: Group, member: Member, epoch: int, attempt: int, restarts: Restarts) -> Place:
     job = plan.job_name(group.name, member.job)
     return Place(
         name=plan.pod_name(member, epoch, attempt),
@@ -124,8 +127,8 @@ def _place(plan: Plan, group: Group, member: Member, epoch: int, attempt: int) -
         job_name=job,
         node_job=f"{plan.namespace}_{job}",
         job_key=sha1(f"{plan.namespace}/{job}".encode(), usedforsecurity=False).hexdigest(),
-        restarts="0",
-        job_restarts="0",
+        restarts=str(restarts.gang),
+        job_restarts=str(restarts.jobs.get(group.first_job + member.job, 0)),
     )
 
 

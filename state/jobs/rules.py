@@ -69,3 +69,8 @@ class JobRules:
     backoff: float = 10.0
     """Seconds before the first failed pod is replaced; doubled with each failure."""
     longest_backoff: float = 600.0
+
+    @property
+    def early(self) -> bool:
+        """A job may succeed before all of its members have."""
+        return bool(self.success) or self.queue

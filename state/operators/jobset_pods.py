@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.foreign.jobset_spec import JobSet, ReplicatedJob
+from muster.state.operators.jobset_labels import JOBSET_NAME
+from muster.state.pod_spec import Claim
 
 TOLERATION: Final = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
 """Of the taint that keeps other pods off nodes that are labelled for a Job."""
@@ -26,6 +28,21 @@ def template_of(jobset: JobSet, job: ReplicatedJob) -> dict[str, Any]:
 def claim_name(jobset: JobSet, template: str) -> str:
     """The name of the claim that a template of ``volumeClaimPolicies`` makes."""
     return f"{template}-{jobset.name}"
+
+
+def claims_of(jobset: JobSet) -> tuple[Claim, ...]:
+    """The claims of ``volumeClaimPolicies``."""
+    return tuple(
+        Claim(
+            name=claim_name(jobset, template.metadata.name),
+            spec=template.spec,
+            labels={**template.metadata.labels, JOBSET_NAME: jobset.name},
+            annotations=template.metadata.annotations,
+            owned=policy.retention_policy.when_deleted == "Delete",
+        )
+        for policy in jobset.spec.volume_claim_policies
+        for template in policy.templates
+    )
 
 
 def _claims(jobset: JobSet) -> list[str]:

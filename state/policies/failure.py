@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from muster.state.context import Context, Fail, ReadFirst, Repair, Restart, Wait
 from muster.state.plan import Group
 from muster.state.pod import Pod
-from muster.state.policies import budget, culprit, disruptions, ignored
+from muster.state.policies import budget, culprit, disruptions, ignored, jobs
 from muster.state.policies.repair import Repairs, job_index, jobs_of
 from muster.state.record import Cause, JobRestarts
 from muster.state.rules import FailureAction, FailureRule
@@ -31,6 +31,8 @@ from muster.state.summary.messages import cause_of, sentence
 
 def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | Wait | None:
     """Restart, repair or fail because of the first failing member, if one failed."""
+    if context.plan.of_jobs:
+        return jobs.judge(context)
     cause = first_cause(context)
     if cause is None:
         return ignored.judge(context)
@@ -163,6 +165,8 @@ def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts]) ->
 
 def mends(context: Context, group: Group) -> bool:
     """Whether a member of that group whose pod is lost concerns only itself or its job."""
+    if group.job is not None:
+        return True
     lost = gone_cause(context, group.first_rank, group.name)
     rule, _ = rule_for(context, lost, jobs_of(context.record.job_restarts))
     return rule.action.partial

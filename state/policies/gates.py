@@ -5,6 +5,7 @@ the coordinator. The coordinator's own pod never waits for a gate on the coordin
 """
 
 from muster.state.context import Context
+from muster.state.jobs.succeeded import jobs_succeeded
 from muster.state.plan import Group
 from muster.state.rules import Gate, GateCondition
 from muster.state.summary.messages import share
@@ -53,12 +54,24 @@ def awaited(context: Context) -> str:
 def _progress(context: Context, gate: Gate) -> tuple[int, int]:
     """How many members of the awaited group have come so far, and how many it has."""
     group, counts = context.plan.group(gate.group), context.tally.of_group(gate.group)
+    if group is not None and group.job is not None and gate.condition is not GateCondition.CREATED:
+        return _jobs_at(context, group, gate.condition), group.replicas
     reached = {
         GateCondition.CREATED: counts.pods,
         GateCondition.READY: counts.ready + counts.succeeded,
         GateCondition.COMPLETE: counts.succeeded,
     }
     return reached[gate.condition], group.size if group else 0
+
+
+def _jobs_at(context: Context, group: Group, condition: GateCondition) -> int:
+    """How many jobs of the group have come so far: of a job that runs its members in turn a part of them is ready."""
+    done = jobs_succeeded(context, group)
+    if condition is GateCondition.COMPLETE:
+        return done
+    at_a_time = min(group.parallelism or group.completions, group.completions)
+    counts = (context.tally.of_job(group.name, job) for job in range(group.replicas))
+    return max(done, sum(each.ready + each.succeeded >= at_a_time for each in counts))
 
 
 def _coordinator_at(context: Context, condition: GateCondition) -> bool:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import filterfalse, islice
 
-from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureService
+from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
 from muster.state.context import Context
 from muster.state.plan import Member
 from muster.state.policies import failure, gates, queue, repair
@@ -48,6 +48,8 @@ def launch(context: Context) -> list[Action]:
     attempts = tuple((member.rank, current[member.rank]) for member in wave if member.rank in current)
     if asked := tuple(each for each in attempts if (epoch, *each) not in facts.confirmed_attempts):
         return [*actions, ConfirmLaunch(epoch, asked)]
+    if wave and plan.claims and not facts.claims:
+        return [*actions, EnsureClaims()]
     if wave:
         actions.append(CreatePods(epoch, wave, queue.placement(context), attempts))
     return actions

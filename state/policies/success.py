@@ -6,6 +6,7 @@ without members has nothing left to do.
 """
 
 from muster.state.context import Context, Succeed
+from muster.state.jobs.succeeded import jobs_succeeded, succeeded
 from muster.state.plan import Group
 from muster.state.rules import Quantifier
 
@@ -21,7 +22,10 @@ def judge(context: Context) -> Succeed | None:
     if rule.quantifier is Quantifier.ANY and size:
         done = next((name for group in targets if (name := _completed_job(context, group))), None)
         return Succeed(f"job {done} succeeded", BY_POLICY) if done else None
-    if sum(context.tally.of_group(group.name).succeeded for group in targets) < size:
+    if any(group.job is not None and group.job.early for group in targets):
+        if any(jobs_succeeded(context, group) < group.replicas for group in targets):
+            return None
+    elif sum(context.tally.of_group(group.name).succeeded for group in targets) < size:
         return None
     if not size:
         return Succeed("no members were asked for")
@@ -35,9 +39,8 @@ def _completed_job(context: Context, group: Group) -> str | None:
 
     It reads one count per job, only for ``Any`` and only where enough members for a job have succeeded.
     """
-    if context.tally.of_group(group.name).succeeded < group.completions:
+    least = 1 if group.job is not None and group.job.early else group.completions
+    if context.tally.of_group(group.name).succeeded < least:
         return None
-    for job in range(group.replicas):
-        if context.tally.of_job(group.name, job).succeeded >= group.completions:
-            return f"{group.name}-{job}"
-    return None
+    done = (job for job in range(group.replicas) if succeeded(context, group, job))
+    return next((f"{group.name}-{job}" for job in done), None)

@@ -84,6 +84,8 @@ class EngineFacts:
     """Pods (by uid) that the API server has been asked to stop; until they are gone."""
     absent: dict[str, float] = field(default_factory=dict)
     """Pods (by uid) that a live read did not find, with the monotonic second of the first; until they are gone."""
+    claims: bool = False
+    """The claims exist, as far as this leadership knows."""
     service: bool = False
     """The headless Service exists."""
     removed: bool = False
@@ -117,7 +119,7 @@ class EngineFacts:
         self.live_read = self.placement = None
         self.confirmed_attempts.clear()
         self.lost_attempts.clear()
-        self.answered = False
+        self.claims = self.answered = False
         self.accept()
 
     def clock_stepped(self, seconds: float) -> None:

@@ -65,6 +65,8 @@ class Tally(Counts):
     leaving: dict[str, Pod] = field(default_factory=dict)
     """Live and terminating, and not done."""
     disrupted: dict[str, Pod] = field(default_factory=dict)
+    restarted: dict[str, Pod] = field(default_factory=dict)
+    """Live, and containers of it were started again in place."""
     ended_at: float = 0.0
     """When the last member that is done ended, in wall seconds of its node."""
     groups: dict[str, Counts] = field(default_factory=dict)
@@ -234,7 +236,7 @@ class Tally(Counts):
         elif pod.uid in self.previous:
             self.previous[pod.uid] = pod
         waiting = self.idle, self.held, self.unplaced, self.gated
-        for held in (self.alive, self.failed, self.leaving, self.disrupted, self.cut_off, *waiting):
+        for held in (self.alive, self.failed, self.leaving, self.disrupted, self.restarted, self.cut_off, *waiting):
             if pod.uid in held:
                 held[pod.uid] = pod
 
@@ -282,6 +284,8 @@ class Tally(Counts):
         if pod.live:
             if pod.cut_off:
                 held.append(self.cut_off)
+            if pod.restarts:
+                held.append(self.restarted)
             if not pod.started:
                 held.append(self.idle)
                 if pod.waiting_reason not in PATIENT and not pod.terminating:

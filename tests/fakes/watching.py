@@ -20,6 +20,7 @@ STALL = 5.0
 KINDS = {
     "pods": "Pod",
     "services": "Service",
+    "persistentvolumeclaims": "PersistentVolumeClaim",
     "events": "Event",
     "experiments": "Experiment",
     "leases": "Lease",

@@ -16,7 +16,7 @@ from muster.reconcilers.native import create, delete, engine, service
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render import pod as pods
-from muster.reconcilers.render.environment import Place
+from muster.reconcilers.render.environment import Place, Restarts
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
 from muster.state.actions import DeletePods
@@ -35,8 +35,8 @@ def random_names() -> Swaps:
     """
     place, calls = pods._place, dict[str, int]()
 
-    def anywhere(plan: Plan, group: Group, member: Member, epoch: int, attempt: int) -> Place:
-        known = place(plan, group, member, epoch, attempt)
+    def anywhere(plan: Plan, group: Group, member: Member, epoch: int, attempt: int, restarts: Restarts) -> Place:
+        known = place(plan, group, member, epoch, attempt, restarts)
         name = str(known.name)
         count = calls[name] = calls.get(name, -1) + 1
         return replace(known, name=f"{name}{count}") if count else known

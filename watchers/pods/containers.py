@@ -81,6 +81,27 @@ def waiting_of(status: Status) -> tuple[str, str]:
     return found
 
 
+def restarted_in_place(spec: Spec | None) -> bool:
+    """The kubelet starts containers of the pod again: the end of one is not the end of the member."""
+    return spec is not None and spec.restartPolicy in _RETRIED
+
+
+def restarts_of(status: Status) -> int:
+    """How often containers of the pod were started again (kubernetes: pkg/controller/job, getRestartCount)."""
+    every = (*(status.containerStatuses or ()), *(status.initContainerStatuses or ()))
+    return sum(max(0, _bounded(each.restartCount)) for each in every)
+
+
+def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:
+    """How a member ended whose pod is judged by its phase, as the Job controller does; None while it has not.
+
+    No container is the member's own: the pod has failed when any of them has, and not before all have ended.
+    """
+    if phase is PodPhase.SUCCEEDED:
+        return _last(status)
+    return _first_failure(spec, status, phase, others=True) if phase is PodPhase.FAILED else None
+
+
 def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:
     """How the member ended, None while it has not.
 
@@ -93,7 +114,11 @@ def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | Non
         return _exit(CONTAINER, ended)
     if phase is PodPhase.SUCCEEDED:
         return _last(status)
-    others = main is None or phase is PodPhase.FAILED
+    return _first_failure(spec, status, phase, others=main is None or phase is PodPhase.FAILED)
+
+
+def _first_failure(spec: Spec | None, status: Status, phase: PodPhase, *, others: bool) -> Exit | None:
+    """The first of the ends that count to fail."""
     failures = [
         (seconds_of(ended.finishedAt) or float("inf"), order, container.name or "", ended)
         for order, (container, ended) in enumerate(_ends(spec, status, phase, others=others))

@@ -9,7 +9,14 @@ from muster.api.values.printable import MESSAGE, clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection, version_of
 from muster.state.pod import SCHEDULING_GATED, Pod, PodPhase
-from muster.watchers.pods.containers import first_exit, survey, waiting_of
+from muster.watchers.pods.containers import (
+    exit_by_phase,
+    first_exit,
+    restarted_in_place,
+    restarts_of,
+    survey,
+    waiting_of,
+)
 from muster.watchers.pods.document import Condition, Labels, Metadata, Owner, PodDocument, Status
 
 PATH = "/api/v1/pods"
@@ -20,6 +27,9 @@ _FAILED, _UNKNOWN = PodPhase.FAILED, PodPhase.UNKNOWN
 _PHASES = {phase.value: phase for phase in PodPhase}
 _OWNERS = ((KIND, f"{GROUP}/"), ("JobSet", "jobset.x-k8s.io/"), ("JAXJob", "kubeflow.org/"))
 """Kinds whose pods Muster creates, each with its API group."""
+
+_JOBS = "JobSet"
+"""The kind whose pods are judged by their phase, as the Job controller does."""
 
 _DISRUPTED = ("DisruptionTarget", "TerminationTarget")
 """Conditions that say why a pod is taken away: core/v1's, and Kueue's (kueue: pkg/controller/jobs/pod)."""
@@ -83,7 +93,10 @@ def flatten(document: PodDocument) -> Pod:
     if disruption and not message and disrupted is not None:
         message = clean(disrupted.message, MESSAGE)
     leaving = metadata.deletionTimestamp
-    exit_ = first_exit(spec, status, phase) if containers.ended else None
+    owner, by_phase = _owner(metadata.ownerReferences)
+    by_phase = by_phase or restarted_in_place(spec)
+    judged = exit_by_phase if by_phase else first_exit
+    exit_ = judged(spec, status, phase) if containers.ended else None
     if exit_ is not None and exit_.reason == UNKNOWN_END and not disruption and not _own_excess(status, phase):
         disruption, message = UNKNOWN_END, message or exit_.message
     return Pod(
@@ -91,7 +104,7 @@ def flatten(document: PodDocument) -> Pod:
         name=metadata.name,
         namespace=word(metadata.namespace),
         resource_version=version_of(metadata.resourceVersion),
-        owner=_owner(metadata.ownerReferences),
+        owner=owner,
         group=word(labels.group),
         job=small_number(labels.job),
         index=small_number(labels.pod),
@@ -111,6 +124,7 @@ def flatten(document: PodDocument) -> Pod:
         disruption=disruption,
         attempt=small_number(labels.attempt) if labels.attempt else 0,
         stopped_at=_stopped_at(metadata, disrupted) if leaving is not None or disruption else 0.0,
+        restarts=restarts_of(status) if by_phase and containers.ended and phase is not _FAILED else 0,
         cut_off=phase is _RUNNING and _marked(ready, contained),
     )
 
@@ -140,8 +154,8 @@ def _address(text: str | None) -> str:
     return text
 
 
-def _owner(references: list[Owner] | None) -> str:
-    """The uid of the controller, if it is of a kind whose pods Muster creates.
+def _owner(references: list[Owner] | None) -> tuple[str, bool]:
+    """The uid of the controller, if it is of a kind whose pods Muster creates, and whether it has Jobs of pods.
 
     Labels can be copied; a controller reference is checked by the API server. A pod of a Deployment that carries our
     labels is therefore not taken for ours.
@@ -150,9 +164,9 @@ def _owner(references: list[Owner] | None) -> str:
         if reference.controller:
             for kind, group in _OWNERS:
                 if reference.kind == kind and (reference.apiVersion or "").startswith(group):
-                    return intern(reference.uid or "")
-            return ""
-    return ""
+                    return intern(reference.uid or ""), kind == _JOBS
+            return "", False
+    return "", False
 
 
 def _waiting(scheduled: Condition | None, status: Status, phase: PodPhase, waits: bool) -> tuple[str, str]:

@@ -100,6 +100,7 @@ class ContainerStatus(msgspec.Struct, gc=False):
     name: str | None = None
     state: State | None = None
     lastState: State | None = None
+    restartCount: int | None = None
 
 
 class Condition(msgspec.Struct, gc=False):

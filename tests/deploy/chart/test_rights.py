@@ -12,6 +12,7 @@ RIGHTS = {
     "experiments/status.muster.dev": "update",
     "experiments/finalizers.muster.dev": "update",
     "jobsets.jobset.x-k8s.io": "get list watch delete",
+    "persistentvolumeclaims": "create",
     "jobsets/status.jobset.x-k8s.io": "update",
     "jobsets/finalizers.jobset.x-k8s.io": "update",
     "pods": "get list watch create patch delete",

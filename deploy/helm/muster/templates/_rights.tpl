@@ -21,6 +21,11 @@
 - apiGroups: [{{ get $groups $kind }}]
   resources: [{{ $kind }}/finalizers]
   verbs: [update]
+{{- if eq $kind "jobsets" }}
+- apiGroups: [""]
+  resources: [persistentvolumeclaims] # volumeClaimPolicies
+  verbs: [create]
+{{- end }}
 {{- end }}
 {{- end }}
 - apiGroups: [""]

@@ -1,0 +1,84 @@
+"""Changes of a record that run members again, or give them up, while the epoch goes on."""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from muster.api.status import Attempts, JobRestarts
+from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.api.wire.kinds import MAX_COUNTER
+from muster.state.record import Record
+
+NO_RESTARTS = JobRestarts("")
+
+
+@lru_cache(maxsize=64)
+def restarts_of(rows: tuple[JobRestarts, ...]) -> Mapping[int, JobRestarts]:
+    """What the record counts of each job, by its index among the jobs of all groups."""
+    return {job: row for row in rows for job in from_ranges(row.jobs, MAX_COUNTER)}
+
+
+@lru_cache(maxsize=64)
+def ranks_of(ranges: str) -> frozenset[int]:
+    """The ranks in that text."""
+    return frozenset(from_ranges(ranges, MAX_COUNTER))
+
+
+def run_again(record: Record, ranks: Iterable[int], resume_at: float | None) -> Record:
+    """The next attempt of those ranks, not before ``resume_at``. They are not done and not given up any more."""
+    again = frozenset(ranks)
+    held = {(row.attempt, row.resume_at): ranks_of(row.ranks) for row in record.attempts}
+    before = {rank: row.attempt for row in record.attempts for rank in ranks_of(row.ranks) if rank in again}
+    rows: dict[tuple[int, float | None], set[int]] = {key: set(kept - again) for key, kept in held.items()}
+    for rank in again:
+        rows.setdefault((before.get(rank, 0) + 1, resume_at), set()).add(rank)
+    return replace(
+        record,
+        attempts=tuple(
+            Attempts(to_ranges(sorted(kept)), attempt, at)
+            for (attempt, at), kept in sorted(rows.items(), key=lambda row: (row[0][0], row[0][1] or 0.0))
+            if kept
+        ),
+        completed=to_ranges(sorted(ranks_of(record.completed) - again)),
+        ignored=to_ranges(sorted(ranks_of(record.ignored) - again)),
+    )
+
+
+def give_up(record: Record, ranks: Iterable[int]) -> Record:
+    """Those ranks have failed, or are not needed, and are not run again in this epoch."""
+    return replace(record, ignored=to_ranges(sorted(ranks_of(record.ignored) | frozenset(ranks))))
+
+
+def count_failures(record: Record, failures: Mapping[int, int]) -> Record:
+    """So many more failed pods of those jobs are counted."""
+    rows = dict(restarts_of(record.job_restarts))
+    for job, more in failures.items():
+        row = rows.get(job, NO_RESTARTS)
+        rows[job] = replace(row, failures=row.failures + more)
+    return _with(record, rows)
+
+
+def count_restart(record: Record, job: int, now: float, *, counted: bool) -> Record:
+    """That job runs again as a whole: its failed pods count from 0 again, and its time from now."""
+    rows = dict(restarts_of(record.job_restarts))
+    row = rows.get(job, NO_RESTARTS)
+    rows[job] = replace(row, restarts=row.restarts + 1, counted=row.counted + counted, failures=0, started_at=now)
+    return replace(_with(record, rows), restarts=record.restarts + counted)
+
+
+def start_jobs(record: Record, jobs: Iterable[int], now: float) -> Record:
+    """Those jobs begin now."""
+    rows = dict(restarts_of(record.job_restarts))
+    for job in jobs:
+        rows[job] = replace(rows.get(job, NO_RESTARTS), started_at=now)
+    return _with(record, rows)
+
+
+def _with(record: Record, rows: Mapping[int, JobRestarts]) -> Record:
+    equal: dict[tuple[int, int, int, float | None], list[int]] = {}
+    for job in sorted(rows):
+        row = rows[job]
+        equal.setdefault((row.restarts, row.counted, row.failures, row.started_at), []).append(job)
+    made = (JobRestarts(to_ranges(jobs), *counts) for counts, jobs in equal.items() if any(counts))
+    return replace(record, job_restarts=tuple(made))

@@ -1,0 +1,231 @@
+"""JobSets on a whole daemon: run from the object to the end, restarted, and left alone where they are not Muster's."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from muster.state.foreign.record_condition import TYPE
+from muster.state.subject import JOBSET
+from tests.api.foreign.jobsets import job, jobset
+from tests.daemon.foreign.world import World, virtually
+from tests.fakes.history import Object
+
+PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/run"
+DISCOVERY = f"/apis/{JOBSET.api_version}"
+PODS = "/api/v1/namespaces/team/pods"
+NEVER = {"restartPolicy": "Never"}
+TWO = {"completions": 2, "parallelism": 2, "backoffLimit": 0}
+
+
+async def running(world: World, *jobs: Object, started: int = 2, **spec: Any) -> None:
+    """A JobSet whose first pods run."""
+    world.api.put(DISCOVERY, {"kind": "APIResourceList", "resources": [{"name": JOBSET.plural}]})
+    await world.daemon("jobsets")
+    made = jobset(*(jobs or (job("worker", job=TWO, pod=NEVER),)), name="run", **spec)
+    made["metadata"] = {"name": "run", "namespace": "team"}
+    world.api.put(PATH, made)
+    await asyncio.sleep(3)
+    for rank in range(started):
+        world.cluster.start(rank)
+    await asyncio.sleep(6)
+
+
+def status(world: World) -> Object:
+    found: Object = world.api.objects[PATH].get("status") or {}
+    return found
+
+
+def conditions(world: World) -> list[str]:
+    """Each condition but the record, with its status and reason."""
+    own = [each for each in status(world).get("conditions", ()) if each["type"] != TYPE]
+    return [f"{each['type']} {each['status']}/{each['reason']}" for each in own]
+
+
+def pods(world: World) -> list[Object]:
+    return [world.api.objects[f"{PODS}/{name}"] for name in world.api.named("pods")]
+
+
+def fails(world: World, rank: int, code: int = 1) -> None:
+    """The newest pod of a rank fails."""
+    ended = {"exitCode": code, "reason": "Error", "finishedAt": world.api.now()}
+    states = [{"name": "main", "ready": False, "state": {"terminated": ended}}]
+    _play(world, rank, phase="Failed", containerStatuses=states)
+
+
+def starts(world: World, rank: int) -> None:
+    """The newest pod of a rank runs and is ready."""
+    states = [{"name": "main", "ready": True, "state": {"running": {"startedAt": world.api.now()}}}]
+    ready = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]
+    _play(world, rank, phase="Running", podIP=f"10.0.0.{rank + 1}", containerStatuses=states, conditions=ready)
+
+
+def _play(world: World, rank: int, **state: Any) -> None:
+    """Of a restarted gang the pod of the cause is kept for its log, beside the one of the next run."""
+    mine = [pod for pod in pods(world) if pod["metadata"]["labels"]["muster.dev/rank"] == str(rank)]
+    newest = max(
+        mine, key=lambda pod: [int(pod["metadata"]["labels"][f"muster.dev/{each}"]) for each in ("epoch", "attempt")]
+    )
+    spec = {**newest["spec"], "nodeName": "node"}
+    world.api.put(f"{PODS}/{newest['metadata']['name']}", {**newest, "spec": spec, "status": state})
+
+
+def test_a_jobset_runs_to_its_end_with_names_labels_and_status_of_its_own_controller() -> None:
+    async def story(world: World) -> None:
+        await running(
+            world, job("worker", job=TWO, pod=NEVER, labels={"team": "a"}), coordinator={"replicatedJob": "worker"}
+        )
+        assert [pod["metadata"]["name"][:-6] for pod in pods(world)] == ["run-worker-0-0", "run-worker-0-1"]
+        pod = pods(world)[1]
+        labels, annotations = pod["metadata"]["labels"], pod["metadata"]["annotations"]
+        prefix = "jobset.sigs.k8s.io/"
+        expected = {
+            "replicatedjob-name": "worker", "replicatedjob-replicas": "1", "restart-attempt": "0", "job-index": "0",
+            "global-replicas": "1", "job-global-index": "0", "group-name": "default", "group-replicas": "1",
+            "job-group-index": "0", "coordinator": "run-worker-0-0.run",
+        }  # fmt: skip
+        assert {key: labels[prefix + key] for key in expected} == expected
+        assert {key: annotations[prefix + key] for key in expected} == expected
+        assert (labels["team"], labels["job-name"], labels["batch.kubernetes.io/job-completion-index"]) == (
+            "a", "run-worker-0", "1",
+        )  # fmt: skip
+        assert annotations[f"{prefix}jobset-name"] == "run"
+        assert f"{prefix}jobset-name" not in labels, "it would call JobSet's webhooks"
+        assert (pod["spec"]["hostname"], pod["spec"]["subdomain"]) == ("run-worker-0-1", "run")
+        assert pod["spec"]["containers"][0]["env"] == [{"name": "JOB_COMPLETION_INDEX", "value": "1"}]
+        (owner,) = pod["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"], owner["controller"]) == ("JobSet", "run", True)
+        assert status(world)["conditions"][0]["type"] == TYPE
+        assert status(world)["replicatedJobsStatus"] == [
+            {"name": "worker", "active": 1, "ready": 1, "succeeded": 0, "failed": 0, "suspended": 0}
+        ]
+        world.cluster.end(0)
+        world.cluster.end(1)
+        await asyncio.sleep(6)
+        assert conditions(world) == ["Completed True/AllJobsCompleted"]
+        assert (status(world)["terminalState"], status(world)["restarts"]) == ("Completed", 0)
+
+    virtually(story)
+
+
+def test_a_failed_jobset_is_restarted_and_then_fails() -> None:
+    async def story(world: World) -> None:
+        await running(world, failurePolicy={"maxRestarts": 1})
+        fails(world, 1, 7)
+        await asyncio.sleep(3)
+        assert conditions(world) == ["RestartingJobSet True/DefaultFailurePolicy"]
+        assert (status(world)["restarts"], status(world)["restartsCountTowardsMax"]) == (1, 1)
+        for name in world.api.named("pods"):  # the kubelet has ended them
+            world.api.remove(f"{PODS}/{name}")
+        await asyncio.sleep(15)
+        for rank in range(2):
+            starts(world, rank)
+        await asyncio.sleep(6)
+        assert {pod["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] for pod in pods(world)} == {"1"}
+        assert conditions(world) == ["RestartingJobSet False/JobsReady"]
+        fails(world, 1, 7)
+        await asyncio.sleep(6)
+        assert conditions(world) == ["RestartingJobSet False/JobSetFailed", "Failed True/ReachedMaxRestarts"]
+        assert status(world)["terminalState"] == "Failed"
+
+    virtually(story)
+
+
+def test_a_pod_is_replaced_within_its_run() -> None:
+    async def story(world: World) -> None:
+        await running(world, job("worker", job={**TWO, "backoffLimit": 1}, pod=NEVER))
+        fails(world, 1, 7)
+        await asyncio.sleep(15)
+        names = {
+            (pod["metadata"]["labels"]["muster.dev/rank"], pod["metadata"]["labels"]["muster.dev/attempt"])
+            for pod in pods(world)
+        }
+        assert names >= {("0", "0"), ("1", "1")}
+        assert status(world)["restarts"] == 0
+        assert json.loads(status(world)["conditions"][0]["message"])["epoch"] == 0
+
+    virtually(story)
+
+
+@pytest.mark.parametrize("manager", [None, "kueue.x-k8s.io/multikueue", "jobset.sigs.k8s.io/jobset-controller"])
+def test_a_jobset_of_another_manager_is_left_alone(manager: str | None) -> None:
+    """Conformance: no jobs while suspended or not, and the status preserved."""
+
+    async def story(world: World) -> None:
+        await running(world, started=0, managedBy=manager)
+        await asyncio.sleep(30)
+        assert (world.api.named("pods"), world.api.named("services"), status(world)) == ([], [], {})
+
+    virtually(story)
+
+
+def test_a_jobset_that_cannot_be_run_says_why() -> None:
+    async def story(world: World) -> None:
+        await running(world, started=0, failurePolicy={"restartStrategy": "InPlaceRestart"})
+        assert conditions(world) == ["Failed True/InvalidSpec"]
+        assert "InPlaceRestart needs JobSet's agent" in status(world)["conditions"][-1]["message"]
+        assert world.api.named("pods") == []
+
+    virtually(story)
+
+
+def test_claims_are_made_before_the_pods_and_owned_unless_they_are_retained() -> None:
+    async def story(world: World) -> None:
+        claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+        policies = [
+            {"templates": [{"metadata": {"name": "own"}, "spec": claim}]},
+            {
+                "templates": [{"metadata": {"name": "kept"}, "spec": claim}],
+                "retentionPolicy": {"whenDeleted": "Retain"},
+            },
+        ]
+        mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("own", "kept")]
+        container = {"name": "main", "image": "i", "volumeMounts": mounts}
+        await running(
+            world, job("worker", job=TWO, pod={**NEVER, "containers": [container]}), volumeClaimPolicies=policies
+        )
+        made = {
+            name: world.api.objects[f"/api/v1/namespaces/team/persistentvolumeclaims/{name}"]
+            for name in ("own-run", "kept-run")
+        }
+        assert "ownerReferences" in made["own-run"]["metadata"]
+        assert "ownerReferences" not in made["kept-run"]["metadata"]
+        volumes = pods(world)[0]["spec"]["volumes"]
+        assert [each["persistentVolumeClaim"]["claimName"] for each in volumes] == ["own-run", "kept-run"]
+
+    virtually(story)
+
+
+def test_a_jobset_is_deleted_its_ttl_after_its_end() -> None:
+    """Conformance: TTL deletes only the one with ttl."""
+
+    async def story(world: World) -> None:
+        await running(world, ttlSecondsAfterFinished=60)
+        world.cluster.end(0)
+        world.cluster.end(1)
+        await asyncio.sleep(30)
+        assert PATH in world.api.objects
+        await asyncio.sleep(60)
+        assert PATH not in world.api.objects
+
+    virtually(story)
+
+
+def test_a_run_of_a_jobset_costs_few_writes_and_none_at_rest() -> None:
+    """The design's budget: n + 9 for n pods."""
+
+    async def story(world: World) -> None:
+        inside = {"completions": 8, "parallelism": 8, "backoffLimit": 0}
+        await running(world, job("worker", job=inside, pod=NEVER), started=8)
+        await asyncio.sleep(60)
+        before = len(world.written())
+        await asyncio.sleep(3600)
+        assert len(world.written()) == before, "at rest"
+        for rank in range(8):
+            world.cluster.end(rank)
+        await asyncio.sleep(6)
+        assert conditions(world) == ["Completed True/AllJobsCompleted"]
+        assert len(world.written()) <= 8 + 9
+
+    virtually(story)

@@ -1,0 +1,293 @@
+"""What a Job would do with its pods: replace them, fail, or succeed early. The messages are the Job controller's."""
+
+from typing import Any
+
+from tests.api.foreign.jobsets import job, jobset
+from tests.state.jobsets.cluster import Cluster
+
+NEVER = {"restartPolicy": "Never"}
+RESTARTING = "RestartingJobSet"
+
+
+def cluster(pods: int = 2, *, pod: dict[str, Any] = NEVER, rules: list[dict[str, Any]] = [], **inside: Any) -> Cluster:  # noqa: B006
+    """One Job of so many pods. A rule that names why it failed restarts the JobSet."""
+    inside = {"completions": pods, "parallelism": pods} | inside
+    policy = {"maxRestarts": 5, "rules": rules}
+    return Cluster(jobset(job(job=inside, pod=pod), failurePolicy=policy))
+
+
+def because(reason: str, pattern: str = "") -> list[dict[str, Any]]:
+    """A rule called ``seen`` for that failure of a Job."""
+    rule: dict[str, Any] = {"name": "seen", "action": "RestartJobSet", "onJobFailureReasons": [reason]}
+    return [{**rule, "onJobFailureMessagePatterns": [f"^{pattern}$"]} if pattern else rule]
+
+
+def failed_so(seen: Cluster) -> bool:
+    """The rule applied."""
+    return seen.condition(RESTARTING) == ("True", "FailurePolicy_seen")
+
+
+def test_a_failed_pod_is_replaced_after_a_growing_pause() -> None:
+    seen = cluster(backoffLimit=2)
+    seen.run()
+    seen.fail("w", 0, 1)
+    assert [pod.attempt for pod in seen.of("w")] == [0], "the other pod runs on"
+    seen.step(8)
+    assert len(seen.of("w")) == 1
+    seen.step(2)
+    assert [pod.attempt for pod in seen.of("w")] == [0, 1]
+    seen.run()
+    seen.fail("w", 0, 0)
+    seen.step(10)
+    assert len(seen.of("w")) == 1, "the second failure of the Job waits twice as long"
+    seen.step(10)
+    assert [pod.attempt for pod in seen.of("w")] == [1, 1]
+    assert seen.status["restarts"] == 0
+
+
+def test_one_failure_more_than_the_backoff_limit_fails_the_job() -> None:
+    seen = cluster(backoffLimit=1, rules=because("BackoffLimitExceeded", "Job has reached the specified backoff limit"))
+    seen.fail("w", 0, 0)
+    seen.step(10)
+    assert seen.status["restarts"] == 0
+    seen.fail("w", 0, 1)
+    assert failed_so(seen)
+
+
+def test_failures_of_one_moment_are_counted_together() -> None:
+    seen = cluster(backoffLimit=1, rules=because("BackoffLimitExceeded"))
+    seen.fail("w", 0, 0, 1)
+    assert failed_so(seen)
+
+
+def test_failures_are_counted_anew_after_a_restart() -> None:
+    seen = cluster(backoffLimit=1)
+    seen.fail("w", 0, 0, 1)
+    assert (seen.status["restarts"], seen.kept.job_restarts) == (1, ())
+    seen.fail("w", 0, 0)
+    assert seen.status["restarts"] == 1
+
+
+def test_a_lost_pod_is_replaced_and_counted() -> None:
+    seen = cluster(backoffLimit=1)
+    seen.run()
+    seen.lose("w", 0, 1)
+    seen.step(10)
+    assert [pod.attempt for pod in seen.of("w")] == [0, 1]
+    seen.run()
+    seen.lose("w", 0, 0)
+    assert seen.status["restarts"] == 1
+
+
+def policy(action: str, **match: Any) -> dict[str, Any]:
+    """A podFailurePolicy of one rule."""
+    return {"podFailurePolicy": {"rules": [{"action": action, **match}]}}
+
+
+EXIT_3 = {"onExitCodes": {"operator": "In", "values": [3, 4]}}
+NOT_3 = {"onExitCodes": {"operator": "NotIn", "values": [3]}}
+DISRUPTED = {"onPodConditions": [{"type": "DisruptionTarget"}]}
+
+
+def test_fail_job_names_the_exit_code() -> None:
+    message = r"Container main for pod default/t-w-0-1-\w{5} failed with exit code 3 matching FailJob rule at index 0"
+    seen = cluster(**policy("FailJob", **EXIT_3), rules=because("PodFailurePolicy", message))
+    seen.fail("w", 0, 1, code=3)
+    assert failed_so(seen)
+
+
+def test_fail_job_names_the_condition() -> None:
+    message = r"Pod default/t-w-0-0-\w{5} has condition DisruptionTarget matching FailJob rule at index 0"
+    seen = cluster(**policy("FailJob", **DISRUPTED), rules=because("PodFailurePolicy", message))
+    seen.fail("w", 0, 0, code=143, disruption="EvictionByEvictionAPI")
+    assert failed_so(seen)
+
+
+def test_an_exit_code_that_no_rule_has_counts() -> None:
+    seen = cluster(backoffLimit=0, **policy("FailJob", **EXIT_3), rules=because("BackoffLimitExceeded"))
+    seen.fail("w", 0, 0, code=5)
+    assert failed_so(seen)
+
+
+def test_not_in_matches_the_other_exit_codes() -> None:
+    seen = cluster(**policy("FailJob", **NOT_3), rules=because("PodFailurePolicy"))
+    seen.fail("w", 0, 0, code=3)
+    assert seen.status["restarts"] == 0
+    seen.fail("w", 0, 1, code=5)
+    assert failed_so(seen)
+
+
+def test_a_rule_for_another_container_does_not_match() -> None:
+    match = {"onExitCodes": {"containerName": "side", "operator": "In", "values": [3]}}
+    pod = {**NEVER, "containers": [{"name": "main", "image": "i"}, {"name": "side", "image": "i"}]}
+    seen = cluster(pod=pod, **policy("FailJob", **match))
+    seen.fail("w", 0, 0, code=3)
+    assert seen.status["restarts"] == 0
+
+
+def test_ignored_failures_are_replaced_and_not_counted() -> None:
+    seen = cluster(backoffLimit=0, **policy("Ignore", **DISRUPTED))
+    for attempt in (1, 2, 3):
+        seen.fail("w", 0, 0, code=143, disruption="PreemptionByScheduler")
+        seen.step(600)
+        assert [pod.attempt for pod in seen.of("w", 0, 0)] == [attempt]
+    assert (seen.status["restarts"], seen.kept.job_restarts) == (0, ())
+
+
+def test_an_index_that_is_given_up_fails_its_job_at_the_end() -> None:
+    seen = cluster(3, backoffLimitPerIndex=1, rules=because("FailedIndexes", "Job has failed indexes"))
+    seen.run()
+    seen.fail("w", 0, 1)
+    seen.step(10)
+    seen.fail("w", 0, 1)
+    assert seen.kept.ignored == "1"
+    seen.succeed("w", 0, 0)
+    assert seen.status["restarts"] == 0, "the other indexes work on"
+    seen.succeed("w", 0, 2)
+    assert failed_so(seen)
+
+
+def test_more_failed_indexes_than_allowed_fail_the_job_at_once() -> None:
+    message = "Job has exceeded the specified maximal number of failed indexes"
+    why = because("MaxFailedIndexesExceeded", message)
+    seen = cluster(4, backoffLimitPerIndex=0, maxFailedIndexes=1, rules=why)
+    seen.fail("w", 0, 0)
+    assert seen.status["restarts"] == 0
+    seen.fail("w", 0, 2)
+    assert failed_so(seen)
+
+
+def test_fail_index_gives_the_index_up_at_once() -> None:
+    seen = cluster(2, backoffLimitPerIndex=5, **policy("FailIndex", **EXIT_3))
+    seen.fail("w", 0, 0, code=3)
+    assert seen.kept.ignored == "0"
+    seen.succeed("w", 0, 1)
+    assert seen.status["restarts"] == 1
+
+
+def test_containers_are_restarted_in_place_up_to_the_backoff_limit() -> None:
+    seen = cluster(pod={}, backoffLimit=3, rules=because("BackoffLimitExceeded"))
+    seen.run()
+    seen.restart_in_place(1, "w", 0, 0)
+    seen.restart_in_place(1, "w", 0, 1)
+    assert seen.status["restarts"] == 0
+    seen.restart_in_place(2, "w", 0, 1)
+    assert failed_so(seen)
+
+
+def test_without_a_backoff_limit_the_first_restart_in_place_fails_the_job() -> None:
+    seen = cluster(pod={}, backoffLimit=0)
+    seen.run()
+    seen.restart_in_place(1)
+    assert seen.status["restarts"] == 1
+
+
+def test_a_job_that_takes_too_long_fails() -> None:
+    why = because("DeadlineExceeded", "Job was active longer than specified deadline")
+    seen = cluster(activeDeadlineSeconds=60, rules=why)
+    seen.run()
+    assert seen.wake_at == (seen.kept.epoch_at or 0) + 60
+    seen.step(59)
+    assert seen.status["restarts"] == 0
+    seen.step(1)
+    assert failed_so(seen)
+    seen.step(59)
+    assert seen.status["restarts"] == 1, "it runs anew from the restart"
+
+
+def test_the_time_of_a_job_that_waits_runs_from_when_its_pods_may_be_created() -> None:
+    late = job("b", job={"activeDeadlineSeconds": 60}, pod=NEVER, dependsOn=[{"name": "a", "status": "Ready"}])
+    seen = Cluster(jobset(job("a", pod=NEVER), late, failurePolicy={"maxRestarts": 1}))
+    seen.step(100)
+    seen.run("a")
+    seen.run("b")
+    seen.step(59)
+    assert seen.status["restarts"] == 0
+    seen.step(1)
+    assert seen.status["restarts"] == 1
+    seen.step(100)
+    assert (seen.status["restarts"], seen.names()) == (1, ["a-0"]), "it waits again"
+
+
+def test_the_time_of_a_job_that_was_restarted_alone_begins_anew() -> None:
+    rules = [{"action": "RestartJob"}]
+    inside = {"activeDeadlineSeconds": 60}
+    seen = Cluster(jobset(job(job=inside, pod=NEVER, replicas=2), failurePolicy={"maxRestarts": 3, "rules": rules}))
+    seen.run()
+    seen.succeed("w", 0)
+    seen.step(60)
+    (row,) = seen.status["replicatedJobsStatus"]
+    assert row["jobRestarts"] == [0, 1]
+    seen.step(59)
+    (row,) = seen.status["replicatedJobsStatus"]
+    assert row["jobRestarts"] == [0, 1]
+    seen.step(1)
+    (row,) = seen.status["replicatedJobsStatus"]
+    assert row["jobRestarts"] == [0, 2]
+
+
+def test_pods_are_started_in_turn() -> None:
+    seen = cluster(5, parallelism=2)
+    assert [pod.index for pod in seen.of("w")] == [0, 1]
+    seen.run()
+    assert seen.counts() == "active 1 ready 1"
+    seen.succeed("w", 0, 0)
+    assert [pod.index for pod in seen.of("w")] == [0, 1, 2]
+    for _ in range(4):
+        seen.succeed("w")
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_a_success_rule_ends_the_job_before_all_pods_have() -> None:
+    seen = cluster(4, successPolicy={"rules": [{"succeededIndexes": "0,2-3", "succeededCount": 2}]})
+    seen.run()
+    seen.succeed("w", 0, 1)
+    seen.succeed("w", 0, 2)
+    assert seen.condition("Completed") is None
+    seen.succeed("w", 0, 3)
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_pods_of_a_job_that_has_succeeded_are_deleted_while_others_work() -> None:
+    inside = {"completions": 2, "parallelism": 2, "successPolicy": {"rules": [{"succeededIndexes": "0"}]}}
+    seen = Cluster(jobset(job("a", job=inside, pod=NEVER), job("b", pod=NEVER)))
+    seen.run("a")
+    seen.run("b")
+    seen.succeed("a", 0, 0)
+    assert [pod.live for pod in seen.pods.values() if pod.group == "a"] == [False]
+    assert seen.counts("a") == "succeeded 1"
+    assert seen.condition("Completed") is None
+    seen.succeed("b")
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_a_work_queue_ends_when_the_first_success_and_all_others_have() -> None:
+    seen = Cluster(jobset(job(job={"completionMode": "NonIndexed", "parallelism": 3}, pod=NEVER)))
+    seen.run()
+    seen.succeed("w", 0, 1)
+    assert seen.condition("Completed") is None
+    seen.fail("w", 0, 0)
+    seen.step(600)
+    assert len(seen.of("w")) == 3, "the queue is empty: no pod is replaced"
+    seen.succeed("w", 0, 2)
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_a_failed_worker_of_a_queue_is_replaced_before_the_first_success() -> None:
+    seen = Cluster(jobset(job(job={"completionMode": "NonIndexed", "parallelism": 2}, pod=NEVER)))
+    seen.fail("w", 0, 0)
+    seen.step(10)
+    assert [pod.attempt for pod in seen.of("w")] == [1, 0]
+
+
+def test_a_restart_of_one_job_runs_its_finished_pods_again() -> None:
+    inside = {"completions": 2, "parallelism": 2, "backoffLimit": 0}
+    rule = {"action": "RestartJob"}
+    jobs = job(job=inside, pod=NEVER, replicas=2)
+    seen = Cluster(jobset(jobs, failurePolicy={"maxRestarts": 1, "rules": [rule]}))
+    seen.succeed("w", 0, 0)
+    seen.fail("w", 0, 1)
+    assert [pod.attempt for pod in seen.of("w", 0)] == [1, 1]
+    assert seen.counts().startswith("active 2 job")
+    seen.succeed("w")
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
