@@ -23,6 +23,10 @@ CLOCK_REASONS = tuple(clock.reason for clock in CLOCKS)
 FAILURES = (
     "BackoffLimitExceeded",
     "MaxDisruptionsExceeded",
+    "NoProgress",
+    "FailureRule",
+    "FailureRuleLimitExceeded",
+    "IgnoredMembersFailed",
     "Cancelled",
     "PodRejected",
     "NamespaceGone",

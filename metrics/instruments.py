@@ -78,7 +78,7 @@ class Instruments:
         reason = new.cause.reason if new.cause else "Unknown"
         disruptions = max(0, new.disruptions - old.disruptions)
         restarts = max(0, new.restarts - old.restarts) + disruptions
-        if restarts:
+        if restarts and new.epoch != old.epoch:  # members that run again within an epoch are no restart of the gang
             self._restarts.at(operator, reason).inc(restarts)
         if disruptions:
             self._disruptions.at(operator, reason).inc(disruptions)

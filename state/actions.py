@@ -62,6 +62,8 @@ class CreatePods:
     """What the flavors of a queue ask of the pods of each group."""
     attempts: tuple[tuple[int, int], ...] = ()
     """(rank, attempt) of those whose attempt is not 0."""
+    avoid: tuple[str, ...] = ()
+    """Nodes that these pods are kept off."""
 
 
 @dataclass(frozen=True, slots=True)

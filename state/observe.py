@@ -24,6 +24,7 @@ from muster.state.context import (
 )
 from muster.state.plan import Role
 from muster.state.policies import (
+    avoidance,
     backoff,
     barrier,
     blocked,
@@ -158,6 +159,7 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeu
             return repaired
         case Restart(cause, counted, rule):
             plan, record = context.plan, budget.charged(context.plan, record, counted=counted, rule=rule, now=now)
+            record = avoidance.failed_on(plan, record, cause)
             row = record.consecutive_disruptions + (not counted)
             number = budget.used(plan, record, now) if counted else row
             wait = (backoff.counted if counted else backoff.disrupted)(plan, number, record.epoch + 1)
@@ -166,6 +168,7 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeu
                 gang_restarts=record.gang_restarts + 1,
                 disruptions=record.disruptions + cause.disruption,
                 consecutive_disruptions=row,
+                without_progress=record.without_progress + (plan.no_progress_limit is not None),
                 restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
                 cause=cause,
                 resume_at=now + wait,
@@ -183,7 +186,7 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeu
             )
         case Suspend():
             stopped = _next_epoch(record, Phase.SUSPENDED, now)
-            return replace(stopped, started_at=None, consecutive_disruptions=0, broken_at=None)
+            return replace(stopped, started_at=None, consecutive_disruptions=0, without_progress=0, broken_at=None)
         case Resume():
             if queue.applies(context):
                 return enter(record, Phase.QUEUED, now, started_at=now)
@@ -239,7 +242,7 @@ def _progress(context: Context, assembly: Assembly) -> Record:
         record = jobs.started(context.with_record(record))
     progressed = disruptions.progress_at(context.with_record(record))
     if progressed is not None and now >= progressed:
-        record = replace(record, consecutive_disruptions=0)
+        record = replace(record, consecutive_disruptions=0, without_progress=0)
     return blocked.track(context.with_record(record), assembly.obstacle)
 
 

@@ -183,6 +183,7 @@ class NodeFailures(msgspec.Struct, frozen=True, gc=False):
 
     name: Annotated[Name, Wire("Name of the node.")]
     failures: Annotated[Counter, Wire("Restarts whose first failure was on it.")]
+    avoided: Annotated[Flag, Wire("Whether later pods are kept off it.")] = False
 
 
 class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):

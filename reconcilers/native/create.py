@@ -25,7 +25,11 @@ async def create_pods(
     """Create the members' pods, until ``batch`` is stopped."""
     wanted = {member.group for member in action.members}
     try:
-        templates = {g.name: PodTemplate(plan, g, action.epoch, restarts) for g in plan.groups if g.name in wanted}
+        templates = {
+            group.name: PodTemplate(plan, group, action.epoch, restarts, action.avoid)
+            for group in plan.groups
+            if group.name in wanted
+        }
     except Unrenderable as error:
         return Outcome(refusal=rejected(error, "Pod"))
     path = core(plan.namespace, "pods")

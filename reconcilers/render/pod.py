@@ -20,6 +20,7 @@ SYS_PTRACE, which baseline does not admit either: the namespace must be ``privil
 administrator decides, not the author of the experiment.
 """
 
+from collections.abc import Sequence
 from dataclasses import fields
 from hashlib import sha1
 from typing import Any
@@ -43,6 +44,7 @@ from muster.api.names import (
     SHM_PATH,
     SHM_VOLUME,
 )
+from muster.reconcilers.render.affinity import kept_off
 from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.environment import NO_RESTARTS, Cell, Place, Restarts, environment
@@ -71,11 +73,19 @@ class PodTemplate:
 
     __slots__ = ("_cuts", "_epoch", "_group", "_plan", "_restarts")
 
-    def __init__(self, plan: Plan, group: Group, epoch: int, restarts: Restarts = NO_RESTARTS) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        group: Group,
+        epoch: int,
+        restarts: Restarts = NO_RESTARTS,
+        avoid: Sequence[str] = (),
+    ) -> None:
         self._plan, self._group, self._epoch, self._restarts = plan, group, epoch, restarts
         slots = Place(**{field.name: msgspec.Raw(f"\0{field.name}\0".encode()) for field in fields(Place)})
         what = f"the pod of group {group.name!r} of experiment {plan.namespace}/{plan.name}"
-        self._cuts = {apart: _Cut(to_json(_pod(plan, group, epoch, slots, apart), what)) for apart in _kinds(group)}
+        pods = {apart: kept_off(_pod(plan, group, epoch, slots, apart), avoid) for apart in _kinds(group)}
+        self._cuts = {apart: _Cut(to_json(pod, what)) for apart, pod in pods.items()}
 
     def render(self, member: Member, attempt: int = 0) -> bytes:
         """The JSON of one member's pod. Raises ValueError for a member of another group."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from muster.api.errors import MusterError
 from muster.api.manifest.edits import shape_of
-from muster.api.manifest.experiment import Experiment, ExperimentSpec
+from muster.api.manifest.experiment import AvoidNodes, Experiment, ExperimentSpec
 from muster.api.manifest.gates import DependsOn
 from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
 from muster.state.clocks import CLOCKS
@@ -18,7 +18,18 @@ from muster.state.operators.pytorch import PYTORCH
 from muster.state.operators.xgboost import XGBOOST
 from muster.state.plan import LONGEST_GRACE, MAX_POD_SETS, Coordinator, Group, Plan, Queue, Role
 from muster.state.pod_spec import Env, Port, Source
-from muster.state.rules import Backoff, ClockAction, ClockName, ClockRule, Gate, GateCondition, Quantifier, SuccessRule
+from muster.state.rules import (
+    Backoff,
+    ClockAction,
+    ClockName,
+    ClockRule,
+    FailureAction,
+    FailureRule,
+    Gate,
+    GateCondition,
+    Quantifier,
+    SuccessRule,
+)
 
 REGISTRY: dict[str, Operator] = {
     "jax": JAX,
@@ -47,7 +58,7 @@ def plan_of(experiment: Experiment) -> Plan:
     _refuse_unsupported(spec)
     graceful = spec.graceful_termination
     stated = graceful is not None and graceful.termination_grace_period_seconds is not None
-    backoff = spec.restart_policy.backoff
+    backoff, avoid = spec.restart_policy.backoff, spec.restart_policy.avoid_nodes
     coordinator = operator.coordinator(spec.groups)
     plan = Plan(
         uid=experiment.uid,
@@ -58,13 +69,18 @@ def plan_of(experiment: Experiment) -> Plan:
         groups=tuple(_groups(experiment, operator, coordinator)),
         coordinator=coordinator,
         success=_success(spec, operator),
-        failures=operator.failures,
+        failures=(*_failures(spec), *operator.failures),
         survivor_exits=operator.survivor_exits,
         survivor_text=operator.survivor_text,
         culprits=operator.culprits,
         limit=spec.restart_policy.backoff_limit,
         max_disruptions=spec.restart_policy.max_disruptions,
         backoff=Backoff(backoff.initial_seconds, backoff.max_seconds, backoff.factor),
+        jitter=backoff.jitter,
+        window=spec.restart_policy.window_seconds,
+        no_progress_limit=spec.restart_policy.no_progress_limit,
+        avoid_nodes_after=avoid.after_failures if avoid else None,
+        most_avoided=(avoid or AvoidNodes()).most,
         clocks=tuple(_clocks(spec)),
         restart_grace=None if stated else operator.restart_grace,
         longest_grace=max(LONGEST_GRACE, spec.clocks.terminating.after_seconds if spec.clocks.terminating else 0.0),
@@ -146,6 +162,26 @@ def _success(spec: ExperimentSpec, operator: Operator) -> SuccessRule:
     """The spec's success policy, else the operator's."""
     policy = spec.success_policy
     return SuccessRule(Quantifier(policy.operator), policy.targets) if policy else operator.success
+
+
+def _failures(spec: ExperimentSpec) -> Iterator[FailureRule]:
+    """The rules of the spec. One that does not say whether it counts is two: failures do, disruptions do not."""
+    for number, rule in enumerate(spec.failure_policy.rules if spec.failure_policy else (), start=1):
+        stated = FailureRule(
+            FailureAction(rule.action),
+            disruption=rule.disruption,
+            groups=rule.target_groups,
+            exit_codes=rule.on_exit_codes,
+            reasons=rule.on_reasons,
+            messages=rule.on_message_patterns,
+            name=rule.name or f"{number}",
+            limit=rule.limit,
+        )
+        for disruption in (True, False) if rule.disruption is None else (rule.disruption,):
+            if rule.counted is None:
+                yield replace(stated, disruption=disruption, counted=not disruption)
+        if rule.counted is not None:
+            yield replace(stated, counted=rule.counted)
 
 
 def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:

@@ -38,6 +38,7 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.pod import Pod
+from muster.state.policies import avoidance
 from muster.state.record import Blocked, ConditionType, Phase, Record
 from muster.state.rules import Moment
 from muster.state.summary.messages import EXACT, share, why_idle
@@ -103,7 +104,8 @@ def current(context: Context) -> Obstacle | None:
         return _idle(pod, f"{share(tally.started, size)} programs have started", len(tally.held), CONTAINER_PATIENCE)
     if pod := next(iter(tally.unplaced.values()), None):
         count = f"{share(tally.scheduled, size)} members have a node"
-        return _idle(pod, count, len(tally.unplaced), UNSCHEDULABLE_PATIENCE)
+        found = _idle(pod, count, len(tally.unplaced), UNSCHEDULABLE_PATIENCE)
+        return replace(found, message=f"{found.message}{avoidance.said(context)}")
     if tally.succeeded and tally.working and context.plan.coordinator and not context.plan.sequential:
         return _ended(context)
     return None

@@ -197,6 +197,9 @@ def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | F
     if rule.action is FailureAction.FAIL_EXPERIMENT:
         which = f"failure rule {rule.name}" if rule.name else "a failure rule"
         return Fail("FailureRule", f"{which} ends the experiment; {sentence(cause)}", cause)
+    if disruptions.fruitless(plan, record):
+        row = f"{plan.no_progress_limit} restarts in a row without {disruptions.PROGRESS:g} s of work between them"
+        return Fail("NoProgress", f"{row}, and no more are allowed; {sentence(cause)}", cause)
     name = budget.limited(plan, rule)
     if not rule.counted:
         if disruptions.exhausted(plan, record):

@@ -22,6 +22,7 @@ def judge(context: Context) -> Fail | None:
     ended = len(given_up) + sum(tally.of_group(group.name).succeeded for group in targets)
     if not given_up or ended < sum(group.size for group in targets):
         return None
-    named = f"{'rank' if len(given_up) == 1 else 'ranks'} {to_ranges(given_up, NAMED_RANGES)}"
+    ranks, failed = ("rank", "was") if len(given_up) == 1 else ("ranks", "were")
+    named = f"{ranks} {to_ranges(given_up, NAMED_RANGES)} failed and {failed} not run again"
     cause = context.record.cause
-    return Fail(REASON, f"every member has ended, and {named} failed and were not run again", cause)
+    return Fail(REASON, f"every member has ended; {named}", cause)

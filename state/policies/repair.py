@@ -25,7 +25,7 @@ from muster.api.wire.kinds import MAX_RANGES
 from muster.state import restart_reasons
 from muster.state.context import Context, Fail
 from muster.state.plan import Group, Plan
-from muster.state.policies import backoff, budget, completion
+from muster.state.policies import avoidance, backoff, budget, completion
 from muster.state.policies.disruptions import PROGRESS
 from muster.state.record import Attempts, Cause, JobRestarts, Record
 from muster.state.rules import FailureAction, FailureRule
@@ -61,6 +61,7 @@ class Repairs:
                 disruptions=self._totals.disruptions + cause.disruption,
                 restart_reasons=restart_reasons.counted(self._totals.restart_reasons, cause.reason),
             )
+            self._totals = avoidance.failed_on(plan, self._totals, cause)
         self._begin(rule, cause, group)
         return None
 

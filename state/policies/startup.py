@@ -18,7 +18,7 @@ from itertools import filterfalse, islice
 from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
 from muster.state.context import Context
 from muster.state.plan import Member
-from muster.state.policies import failure, gates, queue, repair
+from muster.state.policies import avoidance, failure, gates, queue, repair
 
 WAVE = 256
 
@@ -51,7 +51,7 @@ def launch(context: Context) -> list[Action]:
     if wave and plan.claims and not facts.claims:
         return [*actions, EnsureClaims()]
     if wave:
-        actions.append(CreatePods(epoch, wave, queue.placement(context), attempts))
+        actions.append(CreatePods(epoch, wave, queue.placement(context), attempts, avoidance.avoided(context.record)))
     return actions
 
 

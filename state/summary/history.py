@@ -51,6 +51,8 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
         yield from _repairs(before, after)
     if after.pending_edits and (before is None or before.pending_edits != after.pending_edits):
         yield "EditPending", edits.sentence(after), True
+    if before is not None and before.node_failures != after.node_failures:
+        yield from _avoided(before, after)
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED
     elif not after.finished:
@@ -88,6 +90,14 @@ def _repairs(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
     if given_up:
         is_are = "is" if len(given_up) == 1 else "are"
         yield "MemberIgnored", f"{_ranks(sorted(given_up))} {is_are} not run again: {sentence(after.cause)}", True
+
+
+def _avoided(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
+    known = {each.name for each in before.node_failures if each.avoided}
+    for each in after.node_failures:
+        if each.avoided and each.name not in known:
+            often = f"{each.failures} restarts began" if each.failures > 1 else "a restart began"
+            yield "NodeAvoided", f"later pods are kept off node {each.name}: {often} with a failure on it", True
 
 
 def _ranks(ranks: list[int]) -> str:

@@ -16,9 +16,6 @@ STRUCTS = {
     if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == status.__name__
 }
 
-COMING: dict[str, set[str]] = {"ExperimentStatus": {"without_progress", "node_failures"}, "NodeFailures": {"failures"}}
-"""Fields of attempts and failure rules, whose policies follow."""
-
 
 def written() -> Iterator[str]:
     """Names of the fields that calls in the room ``state`` set: by keyword or key, or by position in a struct."""
@@ -35,4 +32,4 @@ def written() -> Iterator[str]:
 
 @pytest.mark.parametrize("struct", STRUCTS.values(), ids=STRUCTS.keys())
 def test_every_field_of_the_status_is_written(struct: type[msgspec.Struct]) -> None:
-    assert sorted(set(struct.__struct_fields__) - set(written()) - COMING.get(struct.__name__, set())) == []
+    assert sorted(set(struct.__struct_fields__) - set(written())) == []

@@ -1,6 +1,6 @@
 """The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec and Muster's own fields.
 
-Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy.backoff``, ``.maxDisruptions``,
+Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy`` but for its limit, ``failurePolicy``,
 ``clocks``, ``successPolicy``, ``ttlAfterFinished`` and ``template``. An object read from the API server was checked by
 its schema, but the schema may be older or newer than this program: ``parse_experiment`` checks everything again.
 """
@@ -14,6 +14,7 @@ from pydantic_core import InitErrorDetails
 
 from muster.api.manifest.aichor import AIchorSpec, BackoffLimit
 from muster.api.manifest.error_text import explain
+from muster.api.manifest.failure_policy import FailurePolicy, refused_rules
 from muster.api.manifest.gates import Refused, SuccessPolicy, refused_gates, refused_targets
 from muster.api.manifest.groups import Group
 from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quoted
@@ -21,6 +22,7 @@ from muster.api.manifest.template.complete import Missing, Written, missing
 from muster.api.manifest.template.merge import merge
 from muster.api.manifest.template.pod import Template
 from muster.api.naming import check_name
+from muster.api.status import MAX_NODES, MAX_RESTART_TIMES
 from muster.api.values.durations import parse_duration
 from muster.api.values.fields import Count, Duration, Number, Shape, Wait, null_is_empty
 from muster.api.wire.kinds import MAX_COUNTER
@@ -45,6 +47,10 @@ class Backoff(Shape):
     factor: Annotated[Number, Field(ge=1, le=10)] = Field(
         2.0, description="Growth of the wait from restart to restart."
     )
+    jitter: Annotated[Number, Field(ge=0, le=1)] = Field(
+        0.0,
+        description="Up to which share of itself a wait is shortened, differently for each experiment and restart.",
+    )
 
     @model_validator(mode="after")
     def _growing(self) -> Self:
@@ -63,8 +69,34 @@ class Backoff(Shape):
         return parse_duration(self.max)
 
 
+class AvoidNodes(Shape):
+    """Nodes that the experiment failed on again and again are left out by its next pods."""
+
+    after_failures: Annotated[int, Field(ge=1, le=100)] = Field(
+        2, description="Restarts whose first failure was on a node, after which the node is left out."
+    )
+    most: Annotated[int, Field(ge=1, le=MAX_NODES)] = Field(
+        16, description="Nodes that are left out at most: those that failed last."
+    )
+
+
 class RestartPolicy(BackoffLimit):
     """How often, and how fast, the whole gang is restarted after a failure."""
+
+    window: Duration | None = Field(
+        None,
+        description="Only the restarts of so long ago count against backoffLimit. Absent: those of the whole life.",
+    )
+    no_progress_limit: Count | None = Field(
+        None,
+        description="Gang restarts in a row, of whatever cause, without 5 minutes of work between them, before the "
+        "experiment fails. Absent: any number.",
+    )
+    avoid_nodes: AvoidNodes | None = Field(
+        None,
+        description="Leave out nodes that the experiment failed on (by node anti-affinity on kubernetes.io/hostname); "
+        "{} for the defaults. Absent: none is left out.",
+    )
 
     backoff: Annotated[Backoff, BeforeValidator(null_is_empty)] = Field(
         Backoff(), description="Waits between restarts."
@@ -74,6 +106,20 @@ class RestartPolicy(BackoffLimit):
         description="Disruptions in a row, without 5 minutes of work between them, before the experiment fails. "
         "Absent: any number, with growing waits.",
     )
+
+    @model_validator(mode="after")
+    def _remembered(self) -> Self:
+        if self.window is not None and self.backoff_limit > MAX_RESTART_TIMES:
+            message = (
+                f"backoffLimit {self.backoff_limit} with a window: at most {MAX_RESTART_TIMES} times are remembered"
+            )
+            raise Wrong(message, f"lower backoffLimit to {MAX_RESTART_TIMES}, or remove window")
+        return self
+
+    @property
+    def window_seconds(self) -> int | None:
+        """Seconds for which a restart counts; None: for the life of the experiment."""
+        return None if self.window is None else parse_duration(self.window)
 
 
 class Clock(Shape):
@@ -124,6 +170,9 @@ class ExperimentSpec(AIchorSpec):
     restart_policy: Annotated[RestartPolicy, BeforeValidator(null_is_empty)] = Field(
         RestartPolicy(), description="Gang restarts after a failure."
     )
+    failure_policy: FailurePolicy | None = Field(
+        None, description="What follows a failure; absent: a gang restart, which a disruption does not count for."
+    )
     clocks: Annotated[Clocks, BeforeValidator(null_is_empty)] = Field(
         Clocks(), description="Deadlines of the stages of an epoch."
     )
@@ -166,6 +215,7 @@ class ExperimentSpec(AIchorSpec):
         first = self.startup.order == "CoordinatorFirst"
         yield from refused_gates(self.operator, self.groups, coordinator_first=first)
         yield from refused_targets(self.operator, self.success_policy, self.groups)
+        yield from refused_rules(self.operator, self.failure_policy, self.groups)
 
     def _templates(self) -> Iterator[Written]:
         merged = [self.template_of(group) for group in self.groups]

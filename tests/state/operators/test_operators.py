@@ -27,6 +27,8 @@ from muster.state.rules import (
     Backoff,
     ClockAction,
     ClockName,
+    FailureAction,
+    FailureRule,
     Gate,
     GateCondition,
     Quantifier,
@@ -399,3 +401,30 @@ def test_the_success_policy_of_the_spec_takes_the_place_of_the_operators() -> No
     assert planned("jobset", types).success == SuccessRule()
     policy = {"operator": "Any", "targets": ["b"]}
     assert planned("jobset", types, successPolicy=policy).success == SuccessRule(Quantifier.ANY, ("b",))
+
+
+def test_a_rule_of_the_spec_comes_before_the_operators_and_counts_failures_only() -> None:
+    rules = [
+        {"name": "bad-config", "action": "FailExperiment", "onExitCodes": [78]},
+        {"action": "RestartMember", "targetGroups": ["a"], "limit": 4},
+        {"action": "RestartJob", "counted": False, "onMessagePatterns": ["NCCL"]},
+    ]
+    found = planned("jobset", {"a": {"resources": SMALL}, "b": {"resources": SMALL}}, failurePolicy={"rules": rules})
+    fail, member, job = FailureAction.FAIL_EXPERIMENT, FailureAction.RESTART_MEMBER, FailureAction.RESTART_JOB
+    assert found.failures == (
+        FailureRule(fail, True, exit_codes=(78,), counted=False, name="bad-config"),
+        FailureRule(fail, False, exit_codes=(78,), name="bad-config"),
+        FailureRule(member, True, ("a",), counted=False, name="2", limit=4),
+        FailureRule(member, False, ("a",), name="2", limit=4),
+        FailureRule(job, messages=("NCCL",), counted=False, name="3"),
+        *GANG_FAILURE_RULES,
+    )
+    assert found.piecewise
+
+
+def test_the_restart_policy_is_in_the_plan() -> None:
+    stated = {"window": "10m", "backoff": {"jitter": 0.5}, "noProgressLimit": 2, "avoidNodes": {"most": 3}}
+    found = planned(restartPolicy=stated)
+    assert (found.window, found.jitter, found.no_progress_limit) == (600, 0.5, 2)
+    assert (found.avoid_nodes_after, found.most_avoided) == (2, 3)
+    assert planned().avoid_nodes_after is None

@@ -1,0 +1,117 @@
+"""What follows a failure (``spec.failurePolicy``): rules, of which the first that matches applies.
+
+Names and semantics are JobSet's v1alpha2 where it has them (``failurePolicy.rules``); exit codes, groups of single
+members, limits per rule and Ignore are Muster's. Failures that no rule matches are left to the rules of the operator:
+a gang restart.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from muster.api.manifest.gates import Refused
+from muster.api.manifest.problems import Wrong, nearest
+from muster.api.values.fields import TEXT, WORD, Count, GroupName, Shape, Word, limited, listed
+from muster.api.values.patterns import MAX_PATTERN, PatternError, compiled
+
+if TYPE_CHECKING:
+    from muster.api.manifest.groups import Group
+
+Action = Literal["RestartGang", "RestartJob", "RestartMember", "Ignore", "FailExperiment"]
+
+MAX_RULES: Final = 32
+MAX_VALUES: Final = 32
+MAX_PATTERNS: Final = 8
+PARTIAL: Final = ("RestartJob", "RestartMember", "Ignore")
+"""Actions after which the rest of the gang goes on."""
+COLLECTIVE: Final = ("jax", "pytorch", "xgboost")
+"""Operators whose members are one program."""
+
+
+def _pattern(text: str) -> str:
+    try:
+        compiled(text)
+    except PatternError as error:
+        raise Wrong(str(error), "see https://github.com/google/re2/wiki/Syntax") from None
+    return text
+
+
+Pattern = Annotated[str, limited(TEXT, MAX_PATTERN), AfterValidator(_pattern)]
+ExitCode = Annotated[int, Field(ge=1, le=255)]
+
+
+class Rule(Shape):
+    """What follows the failures that it matches. A matcher that is absent matches every failure."""
+
+    name: Annotated[str, limited(WORD, 63)] | None = Field(
+        None, description="Name of the rule, for messages; it is counted by its number if absent."
+    )
+    action: Action = Field(
+        description="RestartGang: everything again as the next epoch. RestartJob: all pods of the failed member's job "
+        "again. RestartMember: its pod again. Ignore: it is not run again, and counts as ended without success. "
+        "FailExperiment: the experiment fails."
+    )
+    on_exit_codes: Annotated[tuple[ExitCode, ...], listed(MAX_VALUES)] = Field(
+        (), description="Exit codes of the container that failed first."
+    )
+    on_reasons: Annotated[tuple[Word, ...], listed(MAX_VALUES)] = Field(
+        (), description="Reasons as status.cause.reason has them: Error, OOMKilled, Evicted, PodDeleted ..."
+    )
+    on_message_patterns: Annotated[tuple[Pattern, ...], listed(MAX_PATTERNS)] = Field(
+        (), description="Regular expressions (RE2), of which one is found in status.cause.message: the last words."
+    )
+    target_groups: Annotated[tuple[GroupName, ...], listed(MAX_VALUES)] = Field(
+        (), description="Types whose members' failures it matches."
+    )
+    disruption: bool | None = Field(
+        None,
+        description="true: only what the platform did (preemption, eviction, node loss, deletion). false: only "
+        "failures of the program.",
+    )
+    counted: bool | None = Field(
+        None,
+        description="Whether a restart counts against restartPolicy.backoffLimit. Absent: failures do, disruptions "
+        "do not.",
+    )
+    limit: Count | None = Field(
+        None,
+        description="How often the rule may apply in the life of the experiment; then the experiment fails, and the "
+        "message names the rule.",
+    )
+
+
+class FailurePolicy(Shape):
+    """What follows a failure."""
+
+    rules: Annotated[tuple[Rule, ...], listed(MAX_RULES)] = Field(
+        (), description="Rules in order: the first that matches applies."
+    )
+
+
+def refused_rules(operator: str, policy: FailurePolicy | None, groups: tuple["Group", ...]) -> Iterator[Refused]:
+    """Rules that name no type, have the name of another one, or ask for what the operator's framework cannot do."""
+    names = [group.name for group in groups]
+    seen = set[str]()
+    for number, rule in enumerate(policy.rules if policy else ()):
+        loc = ("failurePolicy", "rules", number)
+        if rule.name in seen:
+            yield Refused((*loc, "name"), f"another rule is named {rule.name}", "give each rule a name of its own")
+        seen.add(rule.name or "")
+        seen.discard("")
+        for place, target in enumerate(rule.target_groups):
+            if target not in names:
+                close = nearest(target, names)
+                hint = f"did you mean {close}?" if close else f"the types are {', '.join(names)}"
+                yield Refused((*loc, "targetGroups", place), f"there is no type {target}", hint)
+        if rule.action in PARTIAL:
+            yield from _unfit(operator, rule, (*loc, "action"), names)
+
+
+def _unfit(operator: str, rule: Rule, loc: tuple[str | int, ...], names: list[str]) -> Iterator[Refused]:
+    if operator in COLLECTIVE:
+        message = f"the members of operator {operator} are one program, which cannot go on without one of them"
+        yield Refused(loc, message, "write RestartGang")
+    elif operator == "kuberay" and (not rule.target_groups or names[0] in rule.target_groups):
+        message = "Ray keeps its jobs and actors in the head's memory: without it nothing goes on"
+        yield Refused(loc, message, "name the worker groups in targetGroups")

@@ -1,0 +1,61 @@
+"""Avoided nodes: a node on which the experiment has failed again and again is left out by its next pods.
+
+Counted are the restarts, of the gang or of a part of it, whose first failure was on the node: failures of the program,
+which a broken accelerator looks like, and what nodes do to pods. Preemption, eviction through the API and deletion are
+no fault of a node. The record names the nodes; pods that are created later are kept off them by node anti-affinity
+(``muster.reconcilers.render.affinity``). Pods that run are left alone.
+"""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from muster.api.status import MAX_NODES
+from muster.state.context import Context
+from muster.state.plan import Plan
+from muster.state.record import Cause, NodeFailures, Record
+
+OF_THE_NODE: Final = frozenset(
+    (
+        "DeletionByTaintManager",
+        "DeletionByPodGC",
+        "TerminationByKubelet",
+        "NodeLost",
+        "NodeShutdown",
+        "NodeAffinity",
+        "Shutdown",
+        "Terminated",
+        "Evicted",
+        "UnexpectedAdmissionError",
+        "ContainerStatusUnknown",
+    )
+)
+"""Disruptions that nodes bring about (kubernetes: core/v1 PodReason…, and pkg/kubelet)."""
+
+
+def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
+    """The record after a restart for that cause."""
+    if plan.avoid_nodes_after is None or not cause.node or (cause.disruption and not _of_the_node(cause.reason)):
+        return record
+    count = 1 + next((each.failures for each in record.node_failures if each.name == cause.node), 0)
+    rest = [each for each in record.node_failures if each.name != cause.node]
+    found = [*rest, NodeFailures(cause.node, count)][-MAX_NODES:]
+    left_out = [each.name for each in found if each.failures >= plan.avoid_nodes_after][-plan.most_avoided :]
+    return replace(record, node_failures=tuple(replace(each, avoided=each.name in left_out) for each in found))
+
+
+def avoided(record: Record) -> tuple[str, ...]:
+    """The nodes that pods are kept off."""
+    return tuple(each.name for each in record.node_failures if each.avoided)
+
+
+def said(context: Context) -> str:
+    """The avoided nodes, for a message about a pod that finds no node; empty where there are none."""
+    names = avoided(context.record)
+    if not names:
+        return ""
+    return f"; left out because the experiment failed on {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
+
+
+def _of_the_node(reason: str) -> bool:
+    return reason in OF_THE_NODE or reason.startswith("OutOf")

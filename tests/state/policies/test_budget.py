@@ -1,0 +1,108 @@
+"""Budget: counted restarts, the window in which they count, back-off with jitter, and gangs that get nowhere."""
+
+from dataclasses import replace
+
+from muster.state.plan import ProbeKind
+from muster.state.policies import backoff, budget
+from muster.state.record import Cause, Phase
+from muster.state.rules import Backoff, FailureAction, FailureRule
+from tests.builders import NOW, plan, record
+from tests.state.story import Story
+
+CAUSE = Cause(0, "Error")
+
+
+def test_without_a_window_every_restart_counts() -> None:
+    kept = budget.charged(plan(), record(), counted=True, rule="", now=NOW)
+    assert (kept.restarts, kept.restarted_at) == (1, ())
+    assert budget.used(plan(), kept, NOW + 1e6) == 1
+
+
+def test_in_a_window_only_the_last_restarts_count() -> None:
+    wanted, kept = plan(window=100.0, limit=2), record()
+    for second in (0, 50, 120):
+        assert budget.spent(wanted, kept, CAUSE, NOW + second) is None
+        kept = budget.charged(wanted, kept, counted=True, rule="", now=NOW + second)
+    assert (kept.restarts, kept.restarted_at) == (3, (NOW + 50, NOW + 120))
+    over = budget.spent(wanted, kept, CAUSE, NOW + 121)
+    assert over is not None
+    assert over.message.startswith("all 2 restarts of 100 s are used")
+    assert budget.spent(wanted, kept, CAUSE, NOW + 151) is None
+
+
+def test_a_window_with_its_restarts_used_ends_the_experiment() -> None:
+    story = Story(plan(probe=ProbeKind.NONE, window=1000.0, limit=1, backoff=Backoff(0)))
+    for wait in (2000, 1):
+        story.launch()
+        story.start()
+        story.look(1)
+        story.now += wait
+        story.end(1, 1)
+        story.look()
+        assert story.kept.phase is Phase.RESTARTING or wait == 1
+        for action in story.look():
+            story.do(action)
+        story.look()
+    assert (story.kept.phase, story.kept.reason, story.kept.restarts) == (Phase.FAILED, "BackoffLimitExceeded", 1)
+
+
+def test_a_rule_without_a_limit_leaves_no_trace() -> None:
+    kept = budget.charged(plan(), record(), counted=False, rule="", now=NOW)
+    assert kept == record()
+
+
+def test_a_rule_of_limit_zero_never_applies() -> None:
+    rule = FailureRule(FailureAction.RESTART_GANG, limit=0, name="never")
+    refused = budget.refused(plan(failures=(rule,)), record(), rule, CAUSE)
+    assert refused is not None
+    assert "failure rule never may not apply" in refused.message
+
+
+def test_a_rule_without_a_name_is_counted_by_its_number() -> None:
+    rules = (FailureRule(FailureAction.FAIL_EXPERIMENT, reasons=("x",)), FailureRule(FailureAction.IGNORE, limit=1))
+    assert budget.limited(plan(failures=rules), rules[1]) == "2"
+
+
+def test_waits_without_jitter_are_the_steps_of_the_backoff() -> None:
+    assert [backoff.counted(plan(), number, 1) for number in (1, 2, 3)] == [5, 10, 20]
+    assert [backoff.disrupted(plan(), row, 1) for row in (1, 2, 3)] == [0, 5, 10]
+
+
+def test_jitter_shortens_a_wait_and_gives_the_same_each_time() -> None:
+    shaken = plan(jitter=0.5)
+    waits = [backoff.counted(shaken, 1, epoch) for epoch in range(200)]
+    assert waits == [backoff.counted(shaken, 1, epoch) for epoch in range(200)]
+    assert all(2.5 <= wait <= 5 for wait in waits)
+    assert min(waits) < 3 < 4.5 < max(waits)
+    assert backoff.counted(replace(shaken, uid="another"), 1, 0) != waits[0]
+
+
+def test_restarts_in_a_row_without_progress_end_the_experiment() -> None:
+    story = Story(plan(probe=ProbeKind.NONE, limit=50, no_progress_limit=2, backoff=Backoff(0)))
+    for _ in range(3):
+        story.launch()
+        story.start()
+        story.look(1)
+        story.end(1, 1)
+        for action in story.look():
+            story.do(action)
+        story.look()
+    assert (story.kept.phase, story.kept.reason, story.kept.restarts) == (Phase.FAILED, "NoProgress", 2)
+    assert story.kept.message.startswith(
+        "2 restarts in a row without 300 s of work between them, and no more are allowed"
+    )
+
+
+def test_work_between_two_restarts_ends_the_row() -> None:
+    story = Story(plan(probe=ProbeKind.NONE, limit=50, no_progress_limit=1, backoff=Backoff(0)))
+    for _ in range(3):
+        story.launch()
+        story.start()
+        story.look(1)
+        story.look(301)
+        assert story.kept.without_progress == 0
+        story.end(1, 1)
+        for action in story.look():
+            story.do(action)
+        story.look()
+    assert (story.kept.restarts, story.kept.finished) == (3, False)
