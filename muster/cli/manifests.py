@@ -4,19 +4,20 @@ import os
 import random
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from muster.api.convert.load import load_any_node
+from muster.api.convert.load import LoadedObject, load_any_node, object_of
 from muster.api.manifest.error_text import position
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.lighten import Share, lighten
 from muster.api.manifest.load import Loaded
 from muster.api.manifest.overrides import override
-from muster.api.manifest.problems import ManifestError, Problem, bounded
+from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded
 from muster.api.manifest.yaml_reader import MAX_BYTES, Node, read_yaml
 from muster.cli.terminal.colours import say
 from muster.client.names import name_for
+from muster.state.foreign import kinds
 from muster.state.operators.planning import PlanError, plan_of
 from muster.state.plan import Plan
 
@@ -33,7 +34,7 @@ class Manifest:
 
     file: str
     text: str
-    loaded: Loaded
+    loaded: Loaded | LoadedObject
     changes: tuple[str, ...] = ()
     """What was dropped from it or cut, a sentence each."""
 
@@ -42,18 +43,12 @@ class Manifest:
 
         Raises ``ManifestError`` for a valid manifest that asks for something this release does not run.
         """
-        experiment = Experiment(
-            uid=uid,
-            name=name,
-            namespace=namespace,
-            generation=1,
-            resource_version="",
-            creation_timestamp="",
-            deletion_timestamp=None,
-            spec=self.loaded.spec,
-        )
         try:
-            return plan_of(experiment)
+            if isinstance(self.loaded, LoadedObject):
+                return _plan_of_object(self.loaded, name=name, namespace=namespace, uid=uid)
+            return plan_of(Experiment(uid, name, namespace, 1, "", "", None, self.loaded.spec))
+        except SpecError as error:
+            raise ManifestError(replace(each, file=self.file) for each in error.problems) from error
         except PlanError as error:
             raise ManifestError([self._problem(str(error))]) from error
 
@@ -67,6 +62,16 @@ class Manifest:
         node, _ = read_yaml(self.text, filename=self.file)
         line, column = position(node, tuple(field.split(".")))
         return Problem(self.file, line, column, field, message)
+
+
+def _plan_of_object(loaded: LoadedObject, *, name: str, namespace: str, uid: str) -> Plan:
+    """The plan of an object that is run as it is. Raises ``PlanError`` and ``SpecError``."""
+    kind = kinds.SUBJECTS.get(loaded.kind)
+    if kind is None:
+        raise PlanError(f"kind: {loaded.kind} objects are not run by this release")
+    document = object_of(loaded, name=name, namespace=namespace)
+    document["metadata"] |= {"uid": uid, "generation": 1}
+    return kind.plan_of(document)
 
 
 def read_manifest(file: str, assignments: Sequence[str] = (), *, light: bool = False) -> Manifest:

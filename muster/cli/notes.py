@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from muster.api.manifest.load import Loaded
 from muster.cli.manifests import Manifest
 
 MODULE = "muster.jax"
@@ -18,7 +19,9 @@ LARGEST = 1 << 20
 def notes_on(manifest: Manifest) -> Iterator[str]:
     """The notes on a manifest that can be planned."""
     plan = manifest.plan(name="checked")
-    if plan.operator == "jax" and plan.size > 1 and not _joins_with_muster(manifest.loaded.spec.command):
+    loaded = manifest.loaded
+    jax = plan.operator == "jax" and plan.size > 1
+    if isinstance(loaded, Loaded) and jax and not _joins_with_muster(loaded.spec.command):
         yield f"{manifest.file}: {PLAIN_JAX}"
     if (grace := max((group.pod.grace for group in plan.groups), default=0)) > plan.longest_grace:
         yield (

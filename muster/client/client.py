@@ -17,9 +17,9 @@ from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from muster.api.convert.load import load_any
+from muster.api.convert.load import LoadedObject, load_any, object_of
 from muster.api.errors import AlreadyExists, ApiError, Conflict
-from muster.api.manifest.load import AICHOR, Loaded, experiment_object
+from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.names import ANNOTATION_COMMAND_SOURCE
 from muster.client.cluster_choice import connect
 from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first, readable
@@ -101,7 +101,7 @@ class Client:
 
     async def submit(
         self,
-        manifest: Path | str | Loaded,
+        manifest: Path | str | Loaded | LoadedObject,
         *,
         name: str | None = None,
         namespace: str | None = None,
@@ -119,14 +119,16 @@ class Client:
         loaded = load_any(manifest, filename=filename or "<manifest>") if isinstance(manifest, str) else manifest
         space = namespace or loaded.namespace or self.namespace
         fixed = name or (loaded.name if loaded.kind != AICHOR else None)
+        subject = subject_of(loaded.kind if isinstance(loaded, LoadedObject) else "")
         for attempt in range(ATTEMPTS):
             chosen = name or name_for(loaded, filename, self._rng)
-            document = experiment_object(loaded, name=chosen, namespace=space)
+            document = object_of(loaded, name=chosen, namespace=space)
             if filename:
                 document["metadata"].setdefault("annotations", {}).setdefault(ANNOTATION_COMMAND_SOURCE, filename)
             try:
-                with known_kind():
-                    return snapshot_of(await self.resources.create(experiments_path(space), document))
+                path = collection_path(space, subject)
+                with known_kind(f"{subject.kind}/"):
+                    return snapshot_of(await self.resources.create(path, document))
             except AlreadyExists as error:
                 if fixed:
                     raise AlreadyExists(

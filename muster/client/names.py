@@ -3,6 +3,7 @@
 import random
 from pathlib import PurePath
 
+from muster.api.convert.load import LoadedObject
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.names import name_suffix
@@ -12,13 +13,13 @@ GENERIC = frozenset({"", "manifest", "<manifest>", "<stdin>", "aichor", "aichor-
 """File names that do not describe an experiment: the operator is used instead."""
 
 
-def name_for(loaded: Loaded, filename: str = "", rng: random.Random | None = None) -> str:
+def name_for(loaded: Loaded | LoadedObject, filename: str = "", rng: random.Random | None = None) -> str:
     """The name of a new experiment: that of an Experiment document, else a generated one.
 
     The name in an AIchor manifest is the same at every submission, so it only begins the generated one.
     """
-    if loaded.kind != AICHOR and loaded.name:
-        return loaded.name
+    if isinstance(loaded, LoadedObject) or (loaded.kind != AICHOR and loaded.name):
+        return str(loaded.name)
     return generated_name(loaded.spec, loaded.name or filename, rng or random.SystemRandom())
 
 

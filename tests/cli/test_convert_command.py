@@ -54,14 +54,50 @@ def test_a_manifest_that_cannot_become_an_experiment_is_an_error(call: Call, tmp
 
 
 def test_the_other_verbs_take_every_kind(call: Call) -> None:
-    lint = call("lint", CORPUS / "jaxjob.yaml", JOBSET)
+    lint = call("lint", CORPUS / "raycluster.yaml", CORPUS / "xgboostjob.yaml", CORPUS / "rayjob.yaml")
     assert lint.exit_code == 0, lint.output
-    assert "warning: spec.coordinator: not carried over" in lint.stdout
-    assert "a JAXJob is run as an Experiment" in lint.stderr
-    rendered = call("render", CORPUS / "jaxjob.yaml")
+    assert "warning: spec.runtimeEnvYAML: not carried over" in lint.stdout
+    assert "a RayJob is run as an Experiment" in lint.stderr
+    rendered = call("render", CORPUS / "xgboostjob.yaml")
     objects = [each["kind"] for each in yaml.safe_load_all(rendered.stdout)]
     assert objects == ["Experiment", "Service", "Pod", "Pod", "Pod"]
     assert call("submit", CORPUS / "rayjob.yaml", "--dry-run", "-o", "yaml").exit_code == 0
+
+
+JAXJOB = """\
+apiVersion: kubeflow.org/v1
+kind: JAXJob
+metadata: {name: cosine}
+spec:
+  jaxReplicaSpecs:
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{name: jax, image: i, command: [python, train.py]}]}}
+"""
+
+
+@pytest.mark.usefixtures("server")
+def test_an_object_that_muster_runs_goes_as_itself(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(JAXJOB)
+    lint = call("lint", file)
+    assert (lint.exit_code, lint.stdout) == (0, "")
+    objects = [*yaml.safe_load_all(call("render", file).stdout)]
+    assert [each["kind"] for each in objects] == ["JAXJob", "Service", "Pod", "Pod"]
+    assert objects[2]["spec"]["containers"][0]["command"] == ["python", "train.py"]
+    result = call("submit", file)
+    assert (result.exit_code, result.stdout) == (0, "jaxjob/cosine\n"), result.output
+    shown = call("get", "jaxjob/cosine", "-o", "json")
+    assert json.loads(shown.stdout)["spec"] == objects[0]["spec"], shown.output
+    assert "jaxjob/cosine" in call("list", "--kind", "jaxjob").stdout
+
+
+def test_an_object_that_muster_would_run_and_cannot_is_refused_with_its_line(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(JAXJOB.replace("replicas: 2", "replicas: -2"))
+    result = call("lint", file)
+    assert result.exit_code == 2
+    assert f"{file}:7:17: spec.jaxReplicaSpecs.Worker.replicas: -2 is out of range" in result.stdout
 
 
 def test_a_change_on_the_command_line_is_refused_before_anything_is_started(call: Call) -> None:

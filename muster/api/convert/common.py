@@ -57,7 +57,7 @@ def members_of(draft: Draft, pods: Mapping[str, Pod], variable: str) -> None:
     graceful: dict[str, object] = {}
     if stated := [pod.grace for pod in pods.values() if pod.grace is not None]:
         graceful["terminationGracePeriodSeconds"] = max(stated)
-        if len({pod.grace for pod in pods.values()}) > 1:
+        if len(set(stated)) > 1:
             message = f"not carried over for each group: the grace period of all members is {max(stated)} s"
             draft.report.losses.append(draft.report.problem(first.source.loc, message))
     hooks = {pod.pre_stop for pod in pods.values()}

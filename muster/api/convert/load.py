@@ -1,16 +1,53 @@
-"""Load a manifest of any kind: those of other controllers are read as the Experiment that they convert into."""
+"""Load a manifest of any kind.
 
-from collections.abc import Iterable
-from dataclasses import replace
+A JAXJob, and a JobSet whose ``managedBy`` names Muster, stay what they are. Every other object of another controller is
+read as the Experiment that it converts into.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from muster.api.convert.conversion import CONVERTERS, convert_node, kind_of
-from muster.api.manifest.load import Loaded, load_node
-from muster.api.manifest.problems import ManifestError, Problem, bounded
-from muster.api.manifest.yaml_reader import Mapping, Node, read_yaml
+from muster.api.foreign.jaxjob import MANAGER, parse_jaxjob
+from muster.api.foreign.jobset import parse_jobset
+from muster.api.manifest.load import SERVER_FIELDS, Loaded, experiment_object, load_node
+from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded
+from muster.api.manifest.yaml_reader import Mapping as Tree
+from muster.api.manifest.yaml_reader import Node, plain, read_yaml
 from muster.api.manifest.yaml_tree import tree_of
 
 
-def load_any(text: str, *, filename: str = "<manifest>") -> Loaded:
+@dataclass(frozen=True, slots=True)
+class LoadedObject:
+    """An object of another kind that is created as it is written, and that Muster runs."""
+
+    kind: str
+    name: str
+    namespace: str | None
+    document: Mapping[str, Any]
+    warnings: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnKind:
+    """A kind whose objects stay what they are. ``manager`` is the field that says who runs one."""
+
+    parse: Callable[..., object]
+    manager: tuple[str, ...]
+    unsaid: bool
+    """An object without a manager is Muster's, too."""
+
+
+OWN: Final = {
+    "JobSet": _OwnKind(parse_jobset, ("spec", "managedBy"), unsaid=False),
+    "JAXJob": _OwnKind(parse_jaxjob, ("spec", "runPolicy", "managedBy"), unsaid=True),
+}
+
+
+def load_any(text: str, *, filename: str = "<manifest>") -> Loaded | LoadedObject:
     """Read a manifest of any kind. Raises ``ManifestError`` with all of its problems."""
     node, problems = read_yaml(text, filename=filename)
     if node is None:
@@ -18,14 +55,56 @@ def load_any(text: str, *, filename: str = "<manifest>") -> Loaded:
     return load_any_node(node, problems, filename=filename)
 
 
-def load_any_node(node: Node, problems: Iterable[Problem] = (), *, filename: str = "<manifest>") -> Loaded:
+def load_any_node(
+    node: Node, problems: Iterable[Problem] = (), *, filename: str = "<manifest>"
+) -> Loaded | LoadedObject:
     """The manifest in a tree that was read with these problems. Raises ``ManifestError``."""
     kind = kind_of(node)
-    if not isinstance(node, Mapping) or kind not in CONVERTERS:
+    if not isinstance(node, Tree) or kind not in CONVERTERS:
         return load_node(node, problems, filename=filename)
+    problems = [*problems]
+    if not problems and kind in OWN and _is_ours(plain(node), OWN[str(kind)]):
+        return _as_it_is(node, str(kind), filename)
     found = convert_node(node, problems, filename=filename)
     loaded = load_node(tree_of(found.document), filename=filename)
-    entry = node.entries["kind"]
     hint = f"{len(found.losses)} of its fields are lost" if found.losses else "muster convert shows it"
-    said = Problem(filename, entry.line, entry.column, "kind", f"a {kind} is run as an Experiment", hint)
+    if kind == "JobSet":
+        hint += f"; with spec.managedBy: {MANAGER} it is run as it is"
+    said = _problem(node, filename, f"a {kind} is run as an Experiment", hint)
     return replace(loaded, warnings=found.losses, notes=(said, *found.notes))
+
+
+def object_of(loaded: Loaded | LoadedObject, *, name: str, namespace: str) -> dict[str, Any]:
+    """The object to POST. Raises ``ManifestError`` if ``name`` is not valid for its groups."""
+    if isinstance(loaded, Loaded):
+        return experiment_object(loaded, name=name, namespace=namespace)
+    document = deepcopy(dict(loaded.document))
+    document["metadata"] |= {"name": name, "namespace": namespace}
+    return document
+
+
+def _is_ours(document: Any, own: _OwnKind) -> bool:
+    for key in own.manager:
+        document = document.get(key) if isinstance(document, Mapping) else None
+    return document == MANAGER or (own.unsaid and document in (None, ""))
+
+
+def _as_it_is(node: Tree, kind: str, file: str) -> LoadedObject:
+    document = plain(node)
+    version, _ = CONVERTERS[kind]
+    if document.get("apiVersion") != version:
+        raise ManifestError([_problem(node, file, f"it is not of version {version}", f"write apiVersion: {version}")])
+    try:
+        OWN[kind].parse(document, file=file, node=node)
+    except SpecError as error:
+        raise ManifestError(error.problems) from None
+    document.pop("status", None)
+    for key in SERVER_FIELDS:
+        document["metadata"].pop(key, None)
+    metadata = document["metadata"]
+    return LoadedObject(kind, metadata["name"], metadata.get("namespace"), document)
+
+
+def _problem(node: Tree, file: str, message: str, hint: str) -> Problem:
+    entry = node.entries["kind"]
+    return Problem(file, entry.line, entry.column, "kind", message, hint)

@@ -34,7 +34,7 @@ class Pod:
 
     def set_environment(self, variables: Mapping[str, str]) -> None:
         """Set these variables before the container's own, which may refer to them."""
-        own = [each for each in self.main.get("env", []) if each.get("name") not in variables]
+        own = [each for each in self.main.get("env", []) if str(each.get("name")) not in variables]
         self.main["env"] = [*({"name": name, "value": value} for name, value in variables.items()), *own]
 
     def type_fields(self, draft: Draft) -> dict[str, Any]:

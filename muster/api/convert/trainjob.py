@@ -51,7 +51,7 @@ def trainjob(draft: Draft, source: Fields) -> None:
     draft.spec |= {"operator": operator, "image": image, "command": line_of(words)}
     resources, others = resources_of(trainer, "resourcesPerNode")
     main: dict[str, Any] = draft.placed({"name": CONTAINER}, trainer.loc, carried=True)
-    own = [each for each in _environment(draft, trainer) if each.get("name") not in VARIABLES[operator]]
+    own = [each for each in _environment(draft, trainer) if str(each.get("name")) not in VARIABLES[operator]]
     main["env"] = [*({"name": key, "value": value} for key, value in VARIABLES[operator].items()), *own]
     if others:
         main["resources"] = draft.placed(others, trainer.at("resourcesPerNode"), carried=True)

@@ -19,7 +19,7 @@ from muster.api.names import AICHOR_KIND, KIND
 _PART: Final = re.compile(r"""\.?([^.\[\]=]+)|\[(\d{1,6})\]|\[(?:"([^"\]]+)"|'([^'\]]+)')\]""")
 _NAMES: Final = ("name", "groupName")
 """Fields by which an element of a list is chosen."""
-_ROOT: Final = ("kind", "apiVersion", "name", "metadata", "spec")
+_ROOT: Final = ("kind", "apiVersion", "name", "metadata", "spec", "builder", "clone")
 
 
 def override(root: Node, assignment: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from muster.api.manifest.load import experiment_object
+from muster.api.convert.load import object_of
 from muster.cli.manifests import PLACEHOLDER_UID, print_warnings, read_manifest
 from muster.cli.options import show, yaml_text
 from muster.cli.terminal.colours import data
@@ -45,7 +45,7 @@ def render(
     print_warnings(manifest.loaded.warnings)
     name = name or manifest.stable_name()
     namespace = namespace or manifest.loaded.namespace or "default"
-    experiment = experiment_object(manifest.loaded, name=name, namespace=namespace)
+    experiment = object_of(manifest.loaded, name=name, namespace=namespace)
     plan = manifest.plan(name=name, namespace=namespace, uid=uid)
     chosen = selected(plan, groups, ranks)
     if output == "json":

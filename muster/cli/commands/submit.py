@@ -4,7 +4,7 @@ import asyncio
 
 import click
 
-from muster.api.manifest.load import experiment_object
+from muster.api.convert.load import object_of
 from muster.cli.exits import status_of
 from muster.cli.manifests import print_warnings, read_manifest
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
@@ -36,15 +36,16 @@ def submit(
 ) -> None:
     """Create an experiment from FILE (- is standard input) and print its name.
 
-    FILE is an AIchorManifest or an Experiment. With --wait the exit status is its outcome: 0 succeeded, 1 failed,
-    3 ended by a deadline.
+    FILE is an AIchorManifest, an Experiment, or an object of another controller. Of these a JAXJob, and a JobSet that
+    Muster manages, are created as they are; the others are converted. With --wait the exit status is its outcome:
+    0 succeeded, 1 failed, 3 ended by a deadline.
     """
     manifest = read_manifest(file)
     loaded, filename = manifest.loaded, manifest.file
     print_warnings(loaded.warnings)
     if dry_run:
         space = chosen.namespace or loaded.namespace or "default"
-        show(experiment_object(loaded, name=name or name_for(loaded, filename), namespace=space), _format(output))
+        show(object_of(loaded, name=name or name_for(loaded, filename), namespace=space), _format(output))
         return
 
     async def run() -> Snapshot:

@@ -6,12 +6,14 @@ import pytest
 import yaml
 
 from muster.api.convert.conversion import CONVERTERS, Conversion, convert
-from muster.api.convert.load import load_any
+from muster.api.convert.load import OWN, load_any
 from muster.api.manifest.experiment import Experiment
-from muster.api.manifest.load import load_manifest
+from muster.api.manifest.load import Loaded, load_manifest
 from muster.state.operators.planning import plan_of
 from muster.state.plan import Plan
 
+AS_IT_IS = ("jaxjob", "jobset-leader-and-workers")
+"""Those that Muster runs as they are, and that are converted only where that is asked for."""
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.yaml"))
 
 
@@ -42,8 +44,7 @@ def test_what_is_lost_is_named_with_its_place_and_nothing_else_is(path: Path) ->
         assert sorted(problem.field for problem in problems) == sorted(expected), word
     for problem in (*found.losses, *found.notes):
         assert (problem.file, problem.line > 0, problem.column > 0) == (path.name, True, True)
-        last = problem.field.rpartition(".")[2].partition("[")[0]
-        assert last in lines[problem.line - 1] or problem.field.endswith("]") or "Worker" in problem.field or not last
+        assert not lines[problem.line - 1].startswith("#")
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
@@ -56,7 +57,12 @@ def test_the_experiment_is_in_order_and_stays_as_it_is_when_it_is_converted_agai
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
 def test_a_manifest_of_any_kind_can_be_loaded_as_what_it_becomes(path: Path) -> None:
-    found, loaded = read(path), load_any(path.read_text(), filename=path.name)
+    found = read(path)
+    if path.stem in AS_IT_IS:
+        assert found.kind in OWN
+        return
+    loaded = load_any(path.read_text(), filename=path.name)
+    assert isinstance(loaded, Loaded)
     assert loaded.spec == load_manifest(yaml.safe_dump(found.document)).spec or found.kind == "AIchorManifest"
     if found.kind in CONVERTERS:
         assert loaded.warnings == found.losses
