@@ -1,10 +1,12 @@
 """A daemon that runs JAXJobs, on an API server in memory and in virtual time."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Any
 
+from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.state.foreign.record_condition import TYPE
@@ -18,29 +20,46 @@ JOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/train"
 DISCOVERY = f"/apis/{JAXJOB.api_version}"
 
 
+class Refusing(Cluster):
+    """A cluster whose watches of JAXJobs can be refused."""
+
+    refused: ApiError | None = None
+
+    def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        if self.refused is not None and path.endswith(JAXJOB.plural):
+            raise self.refused
+        return super().lines(path, params=params, silence=silence)
+
+
 class World:
     """The API server, and daemons beside it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.cluster = Cluster(loop)
+        self.cluster = Refusing(loop)
         self.api = self.cluster.api
         self.cluster.roll = lambda now: RollAnswer(at=now, coordinator=CoordinatorState.REFUSED)
         self.loop = loop
         self.daemons: list[tuple[Daemon, asyncio.Task[bool]]] = []
 
+    def refuse_watches(self, error: ApiError | None) -> None:
+        """Answer watches of the kind with that error; None: they are answered again. An open one ends within 10 min."""
+        self.cluster.refused = error
+
     def serve(self) -> None:
         """Install the CRD."""
         self.api.put(DISCOVERY, {"kind": "APIResourceList", "resources": [{"name": JAXJOB.plural}]})
 
-    async def daemon(self, kinds: str = "jobsets,jaxjobs") -> Daemon:
-        """Start another musterd."""
+    async def daemon(self, kinds: str = "jobsets,jaxjobs", *, name: str = "") -> Daemon:
+        """Start another musterd; with a ``name`` it takes part in an election."""
         daemon = Daemon(
             self.cluster,
-            Settings(foreign_kinds=kinds),
+            Settings(foreign_kinds=kinds, leader_elect=bool(name)),
             clock=self.cluster.wall,
             monotonic=self.loop.time,
             random=Random(1),
-            instance="one",
+            instance=name or "one",
             version="0",
             make_prober=lambda _target: Prober(self.cluster),
         )
@@ -48,9 +67,9 @@ class World:
         await asyncio.sleep(3)
         return daemon
 
-    async def stop(self) -> None:
-        """End the last daemon."""
-        daemon, running = self.daemons.pop()
+    async def stop(self, number: int = -1) -> None:
+        """End a daemon, the last one by default."""
+        daemon, running = self.daemons.pop(number)
         daemon.stop()
         assert await running, "the daemon did not end cleanly"
 
