@@ -9,6 +9,7 @@ reason               obstacle                                                   
 ===================  ===================================================================  ========
 ``Queued``           scheduling gates are on pods: another controller queues them         none
 ``PartlyQueued``     the same, while other members run                                    60 s
+``QueuedTwice``      Kueue gates pods of an experiment that it has admitted as a whole    60 s
 ``NodeNotReady``     the node lifecycle controller has marked a running member's node     15 s
 the container's own  a container that cannot be made, or an image that cannot be pulled   15 s
 the scheduler's own  no node fits a member (``Unschedulable``)                            60 s
@@ -36,6 +37,7 @@ from math import inf
 import msgspec
 from msgspec.structs import replace
 
+from muster.api.names import QUEUE_LABEL
 from muster.state.context import Context
 from muster.state.pod import Pod
 from muster.state.policies import avoidance
@@ -63,8 +65,16 @@ NAMED = 8
 """How many members a sentence names."""
 
 QUEUED, PARTLY_QUEUED, NODE_NOT_READY, RANKS_ENDED = "Queued", "PartlyQueued", "NodeNotReady", "RanksEnded"
+QUEUED_TWICE = "QueuedTwice"
+KUEUE_GATE = "kueue.x-k8s.io/admission"
+CURE = (
+    "list Experiment.v1alpha1.muster.dev in integrations.externalFrameworks of its configuration, and give the "
+    f"experiment the label {QUEUE_LABEL}"
+)
+"""Then Kueue leaves pods alone whose controller is an Experiment."""
 _KINDS = {
     QUEUED: "queue",
+    QUEUED_TWICE: "queue",
     PARTLY_QUEUED: "queue",
     NODE_NOT_READY: "node",
     RANKS_ENDED: "ended",
@@ -189,6 +199,10 @@ def _queued(context: Context) -> Obstacle:
     pod = next(iter(tally.gated.values()))
     gates = f"gated by {pod.waiting_message} (SchedulingGated)" if pod.waiting_message else "SchedulingGated"
     count = f"queued: {len(tally.gated)}/{size} pods are {gates}"
+    if KUEUE_GATE in pod.waiting_message:
+        count += f"; a default queue of Kueue has taken single pods: {CURE}"
+        if context.plan.queue is not None:
+            return Obstacle(QUEUED_TWICE, count, QUEUE_PATIENCE, pod.name)
     running = tally.working - len(tally.idle)  # members that have ended, as in a sequential group, are not half a gang
     if not running:
         return Obstacle(QUEUED, count, inf, pod.name)

@@ -28,10 +28,10 @@ class Environment:
         self.port = free_port()
         self.daemon: Child | None = None
 
-    async def start_daemon(self) -> None:
-        """Start musterd on the cluster."""
+    async def start_daemon(self, *more: str) -> None:
+        """Start musterd on the cluster, with these options too."""
         options = ("--kubeconfig", self.cluster.kubeconfig, "--http-host", "127.0.0.1", "--http-port", str(self.port))
-        self.daemon = await Child.start("daemon", module("muster.daemon.main", *options), self.home.daemon_log)
+        self.daemon = await Child.start("daemon", module("muster.daemon.main", *options, *more), self.home.daemon_log)
 
     async def kill_daemon(self) -> None:
         """SIGKILL, as by the out-of-memory killer."""

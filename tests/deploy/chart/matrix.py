@@ -78,6 +78,8 @@ MATRIX = {
         "crds.install=false,service.create=false,networkPolicy.create=false,podDisruptionBudget.create=false",
         without=DEFAULT - {"Deployment", "Lease"},
     ),
+    "queues of Kueue": Case("kueue.enabled=true"),
+    "queues of Kueue in one namespace": Case("kueue.enabled=true,settings.namespace=lab"),
     "required anti-affinity": Case("antiAffinity=required,replicas=3"),
     "no anti-affinity": Case("antiAffinity=none"),
     "image by digest": Case(

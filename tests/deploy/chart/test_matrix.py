@@ -97,9 +97,12 @@ def test_probes_and_policy_name_ports_of_the_pod(objects: list[Object]) -> None:
         assert [port["targetPort"] for port in service["spec"]["ports"]] == ["http"]
 
 
-def test_no_values_give_musterd_more_rights_than_the_default(objects: list[Object], rendered: Rendered) -> None:
+def test_no_values_give_musterd_more_rights_than_the_default_but_those_of_queues(
+    case: Case, objects: list[Object], rendered: Rendered
+) -> None:
     account = pod(objects)["spec"]["serviceAccountName"]
-    allowed = {right for _, right, _ in grants(rendered(), "musterd")}
+    queues = ("--set", "kueue.enabled=true") if "kueue.enabled=true" in case.values else ()
+    allowed = {right for _, right, _ in grants(rendered(*queues), "musterd")}
     assert {right for _, right, _ in grants(objects, account)} <= allowed
     leases = {name for _, right, name in grants(objects, account) if right[1] == "leases"}
     assert leases <= {each["metadata"]["name"] for each in objects if each["kind"] == "Lease"}
@@ -113,6 +116,7 @@ def test_for_one_namespace_only_reviews_are_granted_in_the_cluster(case: Case, o
         ("authentication.k8s.io", "tokenreviews", "create"),
         ("authorization.k8s.io", "subjectaccessreviews", "create"),
     }
+    in_cluster = {right for right in in_cluster if right[0] != "kueue.x-k8s.io"}  # tests/deploy/chart/test_rights.py
     assert in_cluster == (set() if "rbac.reviews=false" in case.values else reviews)
     assert {where for where, _, _ in found} - {CLUSTER} == {"lab", case.namespace}
     assert {right[1] for where, right, _ in found if where == case.namespace} == {"leases"}

@@ -36,6 +36,23 @@ def test_musterd_has_these_rights_in_the_cluster_and_no_others() -> None:
     assert found == expected
 
 
+QUEUE = {
+    ("kueue.x-k8s.io", "workloads", "get list watch create patch delete"),
+    ("kueue.x-k8s.io", "workloads/status", "patch"),
+}
+FLAVORS = {("kueue.x-k8s.io", "resourceflavors", "get"), ("kueue.x-k8s.io", "workloadpriorityclasses", "get")}
+
+
+@pytest.mark.parametrize("namespace", [CLUSTER, "lab"])
+def test_queues_of_kueue_have_rights_of_their_own(rendered: Rendered, namespace: str) -> None:
+    objects = rendered("--set", f"kueue.enabled=true,settings.namespace={namespace}")
+    found = {(where, right) for where, right, _ in grants(objects, "musterd") if right[0] == "kueue.x-k8s.io"}
+    workloads = {(namespace, (group, name, verb)) for group, name, verbs in QUEUE for verb in verbs.split()}
+    assert found == workloads | {(CLUSTER, each) for each in FLAVORS}
+    (deployment,) = (each for each in objects if each["kind"] == "Deployment")
+    assert "--kueue" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
 def test_in_its_own_namespace_it_has_its_lease_by_name() -> None:
     found = [(where, right, name) for where, right, name in grants(OBJECTS, "musterd") if where != CLUSTER]
     assert {right for _, right, _ in found} == LEASE

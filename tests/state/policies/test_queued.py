@@ -37,7 +37,8 @@ def ungate(story: Story, *ranks: int) -> None:
 def test_a_queued_gang_is_said_to_be_queued_and_by_which_gate() -> None:
     story = queued()
     assert (story.kept.phase, story.kept.reason) == (Phase.PENDING, "Queued")
-    assert story.kept.message == "queued: 4/4 pods are gated by kueue.x-k8s.io/admission (SchedulingGated)"
+    assert story.kept.message.startswith("queued: 4/4 pods are gated by kueue.x-k8s.io/admission (SchedulingGated)")
+    assert "list Experiment.v1alpha1.muster.dev in integrations.externalFrameworks" in story.kept.message
     story.look(100_000)
     assert story.condition(STUCK) == (False, "NotStuck")
 
