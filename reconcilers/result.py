@@ -35,8 +35,8 @@ class Outcome:
     """The live API is ahead of the caches, which will show why nothing was done."""
     lost_attempts: tuple[tuple[int, int], ...] = ()
     """(rank, attempt) of the members whose pod of that attempt is gone for good, of those that were asked for."""
-    claims: bool = False
-    """The claims of the plan exist."""
+    claims: int | None = None
+    """The epoch for which the claims of the plan exist."""
     service: bool = False
     """The headless Service exists and is ours."""
     removed: bool = False

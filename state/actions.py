@@ -49,7 +49,9 @@ class EnsureService:
 
 @dataclass(frozen=True, slots=True)
 class EnsureClaims:
-    """The PersistentVolumeClaims that the pods share."""
+    """The PersistentVolumeClaims that the pods of that epoch share."""
+
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)

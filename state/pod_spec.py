@@ -70,6 +70,8 @@ class Claim:
     annotations: Mapping[str, str] = field(default_factory=dict)
     owned: bool = True
     """It is deleted with the object of the plan."""
+    exclusive: bool = False
+    """One of that name is used only if the object of the plan controls it."""
 
 
 @dataclass(frozen=True, slots=True)

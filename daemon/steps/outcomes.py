@@ -76,8 +76,8 @@ class Outcomes:
         if outcome.lost_attempts:
             view.engine.lost_attempts.update((epoch, *each) for each in outcome.lost_attempts)
             self._queue.add(uid)
-        if outcome.claims:
-            view.engine.claims = True
+        if outcome.claims is not None:
+            view.engine.claims = outcome.claims
             self._queue.add(uid)
         if outcome.service:
             view.engine.service = True

@@ -20,7 +20,7 @@ IMAGE = (
     "SignatureValidationFailed",
 )
 SCHEDULING = ("Unschedulable", "SchedulerError", "PendingDeadlineExceeded")
-REFUSED = (*REFUSALS_BY_NAME, "(Pod|Service)(Rejected|Altered|sForbidden|sRefused)")
+REFUSED = (*REFUSALS_BY_NAME, "(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)")
 LOOP = ("DisruptionLoop",)
 
 CLAIMED = (*UNREACHABLE, *NOT_SERVING, *RANKS, *OVERDUE, *IMAGE, *SCHEDULING, *REFUSED, *LOOP)

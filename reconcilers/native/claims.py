@@ -1,31 +1,72 @@
 """EnsureClaims: creates the PersistentVolumeClaims that the pods of a plan share, where they are missing.
 
 A claim that exists already is used as it is: one that outlived an earlier object of the name, or that was made by hand.
+Of an exclusive claim only the plan's own is. It is asked for again at the start of each epoch: whoever deletes the
+claim of a running experiment takes it away when the last of its pods is gone (finalizer kubernetes.io/pvc-protection),
+and the next epoch would wait for it for ever.
 """
 
-from muster.api.errors import AlreadyExists, ApiError
+from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
+from muster.api.names import LABEL_UID
+from muster.kube.metadata import Object, read
+from muster.kube.paths import core
+from muster.reconcilers.native.adoption import as_sent, name_taken
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.result import Outcome
 from muster.state.plan import Plan
+from muster.state.pod_spec import Claim
+from muster.state.view.engine_facts import Refusal
 
 KIND = "PersistentVolumeClaim"
+RESOURCE = "persistentvolumeclaims"
 
 
-async def ensure_claims(calls: Calls, plan: Plan) -> Outcome:
-    """Create each claim, or find it. Raises ``ApiError`` where a retry may help."""
+async def ensure_claims(calls: Calls, plan: Plan, epoch: int) -> Outcome:
+    """Create each claim, or find it: an exclusive one is looked up first where an earlier epoch must have made it.
+
+    Raises ``ApiError`` where a retry may help.
+    """
     for claim in plan.claims:
-        what = f"claim {claim.name} of {plan.namespace}/{plan.name}"
         try:
-            await calls.create(plan, "persistentvolumeclaims", to_json(render_claim(plan, claim), what))
-        except AlreadyExists:
-            continue
-        except Unrenderable as error:
-            return Outcome(refusal=rejected(error, KIND))
+            found = await _find(calls, plan, claim) if epoch and claim.exclusive else None
+            if found is None:
+                found = await _create(calls, plan, claim)
         except ApiError as error:
             if refusal := refusal_of(error, "create", KIND, claim.name, plan):
                 return Outcome(refusal=refusal)
             raise
-    return Outcome(claims=True)
+        if isinstance(found, Refusal):
+            return Outcome(refusal=found)
+    return Outcome(claims=epoch)
+
+
+async def _create(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal:
+    try:
+        body = to_json(render_claim(plan, claim), f"claim {claim.name} of {plan.namespace}/{plan.name}")
+    except Unrenderable as error:
+        return rejected(error, KIND)
+    try:
+        answer = await calls.create(plan, RESOURCE, body)
+    except AlreadyExists as error:
+        found = await _find(calls, plan, claim) if claim.exclusive else 0
+        if found is None:
+            raise Conflict(f"{error}, and was gone when it was read", status=409, reason="Vanished") from error
+        return found
+    made = read(answer, Object, f"POST {RESOURCE}").metadata
+    return as_sent(KIND, made, plan, {LABEL_UID: plan.uid}) if claim.exclusive else made.version
+
+
+async def _find(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal | None:
+    """The resourceVersion of the claim, the refusal for one that cannot be used, or None where there is none."""
+    path = core(plan.namespace, RESOURCE, claim.name)
+    try:
+        found = read(await calls.do("GET", path), Object, f"GET {path}").metadata
+    except NotFound:
+        return None
+    owner = found.controller
+    if owner is None or owner.uid != plan.uid or found.deletion_timestamp:
+        return name_taken(KIND, found, plan)
+    return as_sent(KIND, found, plan, {LABEL_UID: plan.uid})

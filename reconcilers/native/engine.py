@@ -4,7 +4,7 @@ The engine decides nothing. It carries out the actions of a decision after the r
 returns what it learnt. Every action may be carried out twice.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import assert_never
 
@@ -112,18 +112,10 @@ class NativeEngine:
             case ConfirmLoss():
                 async with self._calls.slots(plan):
                     return await confirm_loss(self._calls, action, plan, record)
-            case EnsureClaims():
-                async with self._calls.slots(plan):
-                    return await ensure_claims(self._calls, plan)
+            case EnsureClaims(epoch):
+                return await self._create_one(plan, lambda: ensure_claims(self._calls, plan, epoch))
             case EnsureService():
-                slots = self._calls.create_slots(plan)
-                with self._stopped_by(plan, slots.withdraw):
-                    if not await slots.acquire():
-                        return Outcome(unwanted=True)
-                try:
-                    return await ensure_service(self._calls, plan)
-                finally:
-                    slots.release()
+                return await self._create_one(plan, lambda: ensure_service(self._calls, plan))
             case CreatePods():
                 batch = Batch[Member]()
                 with self._stopped_by(plan, batch.stop):
@@ -147,6 +139,17 @@ class NativeEngine:
                     return await carry_out_for_queue(self._calls, action, plan)
             case _:
                 assert_never(action)
+
+    async def _create_one(self, plan: Plan, create: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        """Create what belongs to the experiment in one slot, unless it is not wanted any more."""
+        slots = self._calls.create_slots(plan)
+        with self._stopped_by(plan, slots.withdraw):
+            if not await slots.acquire():
+                return Outcome(unwanted=True)
+        try:
+            return await create()
+        finally:
+            slots.release()
 
     @contextmanager
     def _stopped_by(self, plan: Plan, stop: Callable[[], None]) -> Iterator[None]:

@@ -15,6 +15,7 @@ from muster.state.operators.kuberay import KUBERAY
 from muster.state.operators.operator import Operator
 from muster.state.operators.pod_specs import pod_spec_of
 from muster.state.operators.pytorch import PYTORCH
+from muster.state.operators.storage import with_shared_volume
 from muster.state.operators.xgboost import XGBOOST
 from muster.state.plan import LONGEST_GRACE, MAX_POD_SETS, Coordinator, Group, Plan, Queue, Role
 from muster.state.pod_spec import Env, Port, Source
@@ -93,7 +94,7 @@ def plan_of(experiment: Experiment) -> Plan:
         foreground=FOREGROUND in experiment.finalizers,
         queue=_queue(experiment),
     )
-    return operator.finish(experiment, plan) if operator.finish else plan
+    return with_shared_volume(experiment, operator.finish(experiment, plan) if operator.finish else plan)
 
 
 def _queue(experiment: Experiment) -> Queue | None:
@@ -202,8 +203,6 @@ def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:
 
 def _refuse_unsupported(spec: ExperimentSpec) -> None:
     """An experiment that silently lacks what its manifest asks for is worse than none."""
-    if spec.storage and spec.storage.shared_volume:
-        raise PlanError("spec.storage.sharedVolume: this release makes no volumes; attach an existing claim instead")
     debug = spec.debug
     if debug and ((debug.vscode and debug.vscode.enabled) or (debug.jupyter and debug.jupyter.enabled)):
         raise PlanError("spec.debug: this release starts no debug servers; remove it or set enabled to false")

@@ -48,11 +48,17 @@ def launch(context: Context) -> list[Action]:
     attempts = tuple((member.rank, current[member.rank]) for member in wave if member.rank in current)
     if asked := tuple(each for each in attempts if (epoch, *each) not in facts.confirmed_attempts):
         return [*actions, ConfirmLaunch(epoch, asked)]
-    if wave and plan.claims and not facts.claims:
-        return [*actions, EnsureClaims()]
+    if wave and _claims_due(context):
+        return [*actions, EnsureClaims(epoch)]
     if wave:
         actions.append(CreatePods(epoch, wave, queue.placement(context), attempts, avoidance.avoided(context.record)))
     return actions
+
+
+def _claims_due(context: Context) -> bool:
+    """Claims must be found before pods: by each leadership, and exclusive ones for each epoch."""
+    claims, known = context.plan.claims, context.view.engine.claims
+    return bool(claims) and (known < 0 or (known != context.record.epoch and any(each.exclusive for each in claims)))
 
 
 def held_back(context: Context) -> int:

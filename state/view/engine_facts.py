@@ -84,8 +84,8 @@ class EngineFacts:
     """Pods (by uid) that the API server has been asked to stop; until they are gone."""
     absent: dict[str, float] = field(default_factory=dict)
     """Pods (by uid) that a live read did not find, with the monotonic second of the first; until they are gone."""
-    claims: bool = False
-    """The claims exist, as far as this leadership knows."""
+    claims: int = -1
+    """The epoch for which the claims were found, or made, by this leadership."""
     service: bool = False
     """The headless Service exists."""
     removed: bool = False
@@ -115,11 +115,11 @@ class EngineFacts:
 
         ``launched`` and ``deleting`` hold for every leader, and ``service`` is kept by a watch.
         """
-        self.confirmed = self.lost = -1
+        self.confirmed = self.lost = self.claims = -1
         self.live_read = self.placement = None
         self.confirmed_attempts.clear()
         self.lost_attempts.clear()
-        self.claims = self.answered = False
+        self.answered = False
         self.accept()
 
     def clock_stepped(self, seconds: float) -> None:

@@ -22,6 +22,7 @@ BUGS: tuple[Bug, ...] = (
     deciding.cancelled_pods_stay,
     deciding.coordinator_first_ignored,
     deciding.gates_between_groups_ignored,
+    deciding.claim_forgotten,
     deciding.ttl_from_the_start,
     deciding.deleted_before_its_end,
     deciding.endless_grace,

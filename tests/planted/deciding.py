@@ -10,11 +10,11 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.steps import controller as controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.state import machine
-from muster.state.actions import DeletePods, StopPods
+from muster.state.actions import Action, DeletePods, EnsureClaims, StopPods
 from muster.state.context import Context, Fail, Repair, Restart
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.policies import barrier, deadline, failure, gates, retention
+from muster.state.policies import barrier, deadline, failure, gates, retention, startup
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName
 from muster.state.summary.messages import cause_of
@@ -129,6 +129,17 @@ def gates_between_groups_ignored() -> Swaps:
     """A group does not wait for the groups that it depends on."""
     gate_open = gates.gate_open
     return [swap(gates, "gate_open", lambda context, gate: bool(gate.group) or gate_open(context, gate))]
+
+
+@bug(Hunt("clean", "shared-volume"), shown_by="before its claim")
+def claim_forgotten() -> Swaps:
+    """Members are created without the claim of the volume that they mount."""
+    launch = startup.launch
+
+    def unclaimed(context: Context) -> list[Action]:
+        return [action for action in launch(context) if not isinstance(action, EnsureClaims)]
+
+    return [swap(startup, "launch", unclaimed)]
 
 
 @bug(Hunt("clean", "ttl"), shown_by="before its ttl is over")

@@ -16,6 +16,7 @@ CAUGHT = [
     (deciding.suspended_pods_stay, Hunt("clean", "suspended")),
     (deciding.cancelled_pods_stay, Hunt("clean", "cancelled")),
     (deciding.coordinator_first_ignored, Hunt("clean", "coordinator-first")),
+    (deciding.claim_forgotten, Hunt("clean", "shared-volume")),
     (deciding.ttl_from_the_start, Hunt("clean", "ttl")),
     (deciding.deleted_before_its_end, Hunt("clean", "ttl-zero")),
     (deciding.gates_between_groups_ignored, Hunt("clean", "staged", operator="jobset")),

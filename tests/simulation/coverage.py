@@ -39,6 +39,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
     "ranks that end at different times": ("uneven-ends",),
     "a group that waits for another one": ("staged",),
     "an experiment that has finished and is to be deleted": ("ttl", "ttl-zero"),
+    "a volume that is made with the experiment": ("shared-volume", "claim-refused"),
     "a success of some jobs, while others run": ("any-job-is-enough",),
     "survivors that hang, ignore SIGTERM, or cannot be killed": ("survivors-hang", "unkillable"),
     "scheduler: no node, preemption, again and again": (

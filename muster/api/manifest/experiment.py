@@ -21,6 +21,7 @@ from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quo
 from muster.api.manifest.template.complete import Missing, Written, missing
 from muster.api.manifest.template.merge import merge
 from muster.api.manifest.template.pod import Template
+from muster.api.manifest.volumes import refused_volumes
 from muster.api.naming import check_name
 from muster.api.status import MAX_NODES, MAX_RESTART_TIMES
 from muster.api.values.durations import parse_duration
@@ -216,6 +217,7 @@ class ExperimentSpec(AIchorSpec):
         yield from refused_gates(self.operator, self.groups, coordinator_first=first)
         yield from refused_targets(self.operator, self.success_policy, self.groups)
         yield from refused_rules(self.operator, self.failure_policy, self.groups)
+        yield from refused_volumes(self.storage, sum(group.members for group in self.groups))
 
     def _templates(self) -> Iterator[Written]:
         merged = [self.template_of(group) for group in self.groups]

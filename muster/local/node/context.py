@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.kube.resources import ResourceClient
-from muster.local.node.containers.config_sources import ConfigSources
+from muster.local.node.containers.config_sources import ClaimSources
 from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.containers.logs import LogStore
 from muster.local.node.isolation.cgroups import Cgroups
@@ -37,7 +37,7 @@ class NodeContext:
     network: PodNetwork
     hosts: HostsFiles
     logs: LogStore
-    sources: ConfigSources
+    sources: ClaimSources
     cgroups: Cgroups
     clock: Clock
     python_directory: str

@@ -1,5 +1,7 @@
 """Restart, deadline, suspend, cancel and deletion, with the real scheduler and the real garbage collector."""
 
+from typing import Any
+
 import pytest
 
 from muster.api.names import LABEL_EPOCH
@@ -133,3 +135,39 @@ async def test_a_failed_pod_outside_a_gang_counts_for_nothing(here: Site) -> Non
     await eventually(failed)
     await here.says("run", "^Running")
     assert (await here.client.get("run", namespace=here.namespace)).status.epoch == 0
+
+
+async def test_a_shared_volume_is_made_and_removed_with_the_experiment(here: Site) -> None:
+    here.row.happens("2 members mount a shared volume; rank 0 fails once; the experiment is deleted")
+    storage = {"sharedVolume": {"mountPoint": "/data", "sizeGB": 1, "storageClass": "by-hand"}}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"by-hand-{here.namespace}"},
+        "spec": {
+            "capacity": {"storage": "1G"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "by-hand",
+            "hostPath": {"path": "/tmp"},
+        },
+    }
+    await here.submit("run", "rank=0 epoch=0: run 2, exit 1\n*: run 600", members=2, storage=storage)
+    await here.says("run", "unbound immediate PersistentVolumeClaims|PersistentVolumeClaim|StorageClass")
+    await here.request("POST", "/api/v1/persistentvolumes", volume)
+    await here.says("run", "^Running RollComplete 2/2 members are ready", 120)
+
+    async def claims() -> list[dict[str, Any]]:
+        found = await here.get(core(here.namespace, "persistentvolumeclaims"))
+        items: list[dict[str, Any]] = (found or {}).get("items", [])
+        return items
+
+    seen = await here.until("run", lambda seen: seen.status.epoch == 1 and seen.phase == "Running")
+    (claim,) = await claims()
+    assert claim["spec"]["resources"]["requests"]["storage"] == "1G"
+    await here.kubectl("delete", "experiment", "run")
+
+    async def gone() -> bool:
+        return not await claims()
+
+    await eventually(gone)
+    here.row.says(f"epoch {seen.status.epoch} ran on the same claim, which is gone with the experiment")

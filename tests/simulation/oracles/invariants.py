@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from muster.api.names import LABEL_EPOCH, LABEL_GROUP, LABEL_RANK, LABEL_UID
+from muster.kube.paths import core
 from tests.fakes.history import Change, Object
 from tests.simulation.world.process import Process, Stage, forged
 
@@ -118,11 +119,24 @@ class Invariants:
             self._violate(f"{name} of epoch {epoch} is created while epoch {status.get('epoch')} is persisted")
         if status.get("phase") in (*OVER, "Suspended"):
             self._violate(f"{name} is created for an experiment that is {status['phase']}")
+        self._finds_its_volumes(pod)
         self._starts_in_order(name, uid, epoch, int(labels[LABEL_RANK]))
         self._starts_after_its_gates(name, uid, epoch, labels[LABEL_GROUP])
         for other in self._pods(uid):
             if int(other["metadata"]["labels"][LABEL_EPOCH]) != epoch and _phase(other) not in OVER:
                 self._violate(f"{name} is created beside {other['metadata']['name']}, which may still run")
+
+    def _finds_its_volumes(self, pod: Object) -> None:
+        """The claims that a member mounts exist before its pod."""
+        namespace = pod["metadata"]["namespace"]
+        claims = [
+            each["persistentVolumeClaim"]["claimName"]
+            for each in pod["spec"].get("volumes", ())
+            if "persistentVolumeClaim" in each
+        ]
+        for claim in claims:
+            if core(namespace, "persistentvolumeclaims", claim) not in self.world.api.objects:
+                self._violate(f"{pod['metadata']['name']} is created before its claim {claim}")
 
     def _starts_in_order(self, name: str, uid: str, epoch: int, rank: int) -> None:
         """With CoordinatorFirst the other members are created after the coordinator of their epoch has served (where

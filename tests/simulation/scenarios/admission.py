@@ -13,6 +13,16 @@ from tests.simulation.scenarios.scenario import End, Refusal, Scenario, Trouble
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 
 SCENARIOS = (
+    # The claim of the shared volume exceeds a quota for a while: no member starts without it.
+    Scenario(
+        "claim-refused",
+        SUCCEEDED,
+        sizes=(4,),
+        spec={"storage": {"sharedVolume": {"mountPoint": "/data", "sizeGB": 5}}},
+        refusals=(Refusal(0.0, 60.0, "quota", resource="persistentvolumeclaims"),),
+        troubles=(Trouble("QuotaExceeded", ("exceeded quota",), since=1.0, within=5.0, until=90.0),),
+        run=100.0,
+    ),
     # An admission webhook cannot be called for a while.
     Scenario(
         "webhook-down",

@@ -52,6 +52,18 @@ SCENARIOS = (
     ),
     # The experiment is deleted half a minute after its end, and with it all that it owns.
     Scenario("ttl", End(""), sizes=(4,), spec={"ttlAfterFinished": "30s"}, core=True),
+    # Every member mounts a volume that is made with the experiment, found again in the next epoch, and deleted with it.
+    Scenario(
+        "shared-volume",
+        End(""),
+        sizes=(4,),
+        spec={
+            "ttlAfterFinished": "30s",
+            "storage": {"sharedVolume": {"mountPoint": "/data", "sizeGB": 5, "accessMode": "ReadWriteMany"}},
+        },
+        incidents=(Fails(rank=-1),),
+        core=True,
+    ),
     # It is cancelled, and deleted as soon as its programs have ended.
     Scenario(
         "ttl-zero",

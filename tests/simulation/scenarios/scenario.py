@@ -74,6 +74,8 @@ class Refusal:
     how: str
     seconds: float = 10.0
     namespace: str = NAMESPACE
+    resource: str = "pods"
+    """What cannot be created."""
     every: int = 1
     """Only every so many creates are refused."""
 

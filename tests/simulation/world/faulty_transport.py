@@ -151,9 +151,9 @@ class FaultyTransport:
                 request=f"{method} {path}",
                 causes=("NamespaceTerminating",),
             )
-        now, created = self.world.loop.time(), method == "POST" and path.endswith("/pods")
-        for refusal in self.world.scenario.refusals if created else ():
-            if refusal.start <= now < refusal.end and f"/{refusal.namespace}/" in path:
+        now, created = self.world.loop.time(), path.rsplit("/", 1)[-1] if method == "POST" else ""
+        for refusal in self.world.scenario.refusals:
+            if created == refusal.resource and refusal.start <= now < refusal.end and f"/{refusal.namespace}/" in path:
                 self.world.creates[refusal] += 1
                 if self.world.creates[refusal] % refusal.every:
                     continue

@@ -192,8 +192,8 @@ class Cluster:
                 self.view.engine.lost_attempts.update((epoch, *each) for each in attempts)
             case EnsureService():
                 self.view.engine.service = True
-            case EnsureClaims():
-                self.view.engine.claims = True
+            case EnsureClaims(epoch):
+                self.view.engine.claims = epoch
             case CreatePods(epoch=epoch, members=members, attempts=attempts):
                 current = dict(attempts)
                 for member in members:

@@ -281,14 +281,6 @@ def test_equal_specs_give_equal_plans() -> None:
 # --- what is refused ---------------------------------------------------------------------------------------------
 
 
-def test_a_shared_volume_is_refused_rather_than_left_out() -> None:
-    with pytest.raises(PlanError) as caught:
-        planned(storage={"sharedVolume": {"mountPoint": "/mnt/s", "sizeGB": 5}})
-    assert str(caught.value) == (
-        "spec.storage.sharedVolume: this release makes no volumes; attach an existing claim instead"
-    )
-
-
 def test_a_debug_server_is_refused_unless_it_is_off() -> None:
     with pytest.raises(PlanError) as caught:
         planned(debug={"vscode": {"enabled": True}})
@@ -428,3 +420,23 @@ def test_the_restart_policy_is_in_the_plan() -> None:
     assert (found.window, found.jitter, found.no_progress_limit) == (600, 0.5, 2)
     assert (found.avoid_nodes_after, found.most_avoided) == (2, 3)
     assert planned().avoid_nodes_after is None
+
+
+# --- the shared volume -------------------------------------------------------------------------------------------
+
+
+def test_a_shared_volume_is_a_claim_of_its_own_that_every_group_mounts() -> None:
+    shared = {"mountPoint": "/mnt/shared", "sizeGB": 1.5, "accessMode": "ReadWriteMany"}
+    storage = {"sharedVolume": shared, "attachExistingPVCs": [{"name": "data", "mountPoint": "/data"}]}
+    types = {"a": {"resources": SMALL}, "b": {"resources": SMALL}}
+    run = planned("jobset", types, storage=storage)
+    (claim,) = run.claims
+    assert claim.name.startswith("run-shared-")
+    assert claim.spec == {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1500000000"}}}
+    assert (claim.owned, claim.exclusive) == (True, True)
+    for group in run.groups:
+        assert group.pod.volumes == (Volume(claim.name, "/mnt/shared"), Volume("data", "/data"))
+
+
+def test_without_a_shared_volume_there_is_no_claim() -> None:
+    assert planned().claims == ()

@@ -1,19 +1,20 @@
 """Startup: which members are created now, in which order, and how many at once."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from muster.state.actions import ConfirmLaunch, CreatePods, EnsureService
+from muster.state.actions import ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
 from muster.state.context import Context
 from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
-from muster.state.pod_spec import PodSpec
+from muster.state.pod_spec import Claim, PodSpec
 from muster.state.policies import gates, startup
 from muster.state.policies.startup import WAVE
 from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.rules import Gate, GateCondition
-from tests.builders import NOW, answer, plan, pod, record, view
+from tests.builders import NOW, answer, plan, pod, record, view, view_of
 
 SERVING, READY = Gate(GateCondition.SERVING), Gate(GateCondition.READY)
 
@@ -145,3 +146,27 @@ def test_the_places_are_those_of_the_whole_gang() -> None:
     stranger = pod(77, job=7, group="worker")  # holds a place, whoever it is
     assert created(case(in_turn(), stranger)) == [0]
     assert created(case(in_turn(), *(pod(70 + n, job=7) for n in range(5)))) == []
+
+
+# --- the shared volume -------------------------------------------------------------------------------------------
+
+
+CLAIM = Claim("run-shared-abcde", {}, exclusive=True)
+
+
+@pytest.mark.parametrize(("exclusive", "anew"), [(True, True), (False, False)])
+def test_claims_come_before_the_members_that_mount_them_and_exclusive_ones_in_each_epoch(
+    exclusive: bool, anew: bool
+) -> None:
+    run = plan(size=2, claims=(replace(CLAIM, exclusive=exclusive),))
+    here = case(run)
+    assert startup.launch(here) == [EnsureClaims(0)]
+    view_of(here).engine.claims = 0
+    assert startup.launch(here) == [CreatePods(0, tuple(run.members()))]
+    later = case(run, confirmed=1, epoch=1)
+    view_of(later).engine.claims = 0
+    assert (startup.launch(later)[0] == EnsureClaims(1)) is anew
+
+
+def test_a_gang_that_is_there_asks_for_no_claim() -> None:
+    assert startup.launch(case(plan(size=2, claims=(CLAIM,)), pod(0), pod(1))) == []

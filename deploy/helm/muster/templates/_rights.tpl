@@ -21,11 +21,6 @@
 - apiGroups: [{{ get $groups $kind }}]
   resources: [{{ $kind }}/finalizers]
   verbs: [update]
-{{- if eq $kind "jobsets" }}
-- apiGroups: [""]
-  resources: [persistentvolumeclaims] # volumeClaimPolicies
-  verbs: [create]
-{{- end }}
 {{- end }}
 {{- end }}
 - apiGroups: [""]
@@ -34,6 +29,9 @@
 - apiGroups: [""]
   resources: [services]
   verbs: [get, list, watch, create]
+- apiGroups: [""]
+  resources: [persistentvolumeclaims] # sharedVolume, volumeClaimPolicies; the garbage collector removes them
+  verbs: [get, create]
 - apiGroups: [""]
   resources: [events]
   verbs: [create]

@@ -143,7 +143,7 @@ groups:
 {{- with $values.alerts.MusterCreateRefused }}
 {{- if .enabled }}
   - alert: MusterCreateRefused
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service)(Rejected|Altered|sForbidden|sRefused)"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"}) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -160,7 +160,7 @@ groups:
 {{- with $values.alerts.MusterExperimentStuck }}
 {{- if .enabled }}
   - alert: MusterExperimentStuck
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|RanksMissing|RankFailed|ProcessCountMismatch|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|RanksMissing|RankFailed|ProcessCountMismatch|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop"}) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:

@@ -35,6 +35,14 @@ class ConfigSources(Protocol):
         ...
 
 
+class ClaimSources(ConfigSources, Protocol):
+    """Reads claims, too."""
+
+    async def claim(self, namespace: str, name: str) -> Object | None:
+        """The PersistentVolumeClaim, or None if there is none."""
+        ...
+
+
 class ApiConfigSources:
     """Reads from the API server, without a cache."""
 
@@ -48,6 +56,10 @@ class ApiConfigSources:
     async def secret(self, namespace: str, name: str) -> Object | None:
         """See `ConfigSources`."""
         return await self._get(namespace, "secrets", name)
+
+    async def claim(self, namespace: str, name: str) -> Object | None:
+        """See `ClaimSources`."""
+        return await self._get(namespace, "persistentvolumeclaims", name)
 
     async def _get(self, namespace: str, kind: str, name: str) -> Object | None:
         try:

@@ -7,22 +7,25 @@ Without one nothing can be mounted; containers then get the folder of volume `my
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
-from muster.local.node.containers.config_sources import ConfigError, ConfigSources, read_config_map, read_secret
+from muster.local.node.containers.config_sources import ClaimSources, ConfigError, read_config_map, read_secret
 from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.objects import Object
 
+CLAIMS = "claims"
+"""The folder with the files of claims, beside that of the pods."""
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """A DNS label (RFC 1123): never ``.`` or ``..``, which would leave the pod's directory."""
 
 
-async def make_volumes(folder: Path, placement: PodPlacement, sources: ConfigSources) -> dict[str, dict[str, Any]]:
+async def make_volumes(folder: Path, placement: PodPlacement, sources: ClaimSources) -> dict[str, dict[str, Any]]:
     """Create the volumes of a pod. Returns, by name, the source of the mount and the size of a tmpfs."""
     made: dict[str, dict[str, Any]] = {}
     for volume in objects.spec(placement.pod).get("volumes") or ():
@@ -35,7 +38,7 @@ async def make_volumes(folder: Path, placement: PodPlacement, sources: ConfigSou
     return made
 
 
-async def _make(volume: Object, home: Path, placement: PodPlacement, sources: ConfigSources) -> dict[str, Any]:
+async def _make(volume: Object, home: Path, placement: PodPlacement, sources: ClaimSources) -> dict[str, Any]:
     namespace = objects.namespace(placement.pod)
     if (empty := volume.get("emptyDir")) is not None:
         _permit(home, 0o777)
@@ -57,13 +60,46 @@ async def _make(volume: Object, home: Path, placement: PodPlacement, sources: Co
         return {"source": str(home), "read_only": True, "folder": str(home)}
     if (reference := volume.get("hostPath")) is not None:
         return _host_path(reference, str(volume.get("name")))
+    if (reference := volume.get("persistentVolumeClaim")) is not None:
+        return await _claim(reference, namespace, home.parents[3] / CLAIMS, sources)
     if "projected" in volume and str(volume.get("name", "")).startswith("kube-api-access-"):
         return {"source": str(home), "read_only": True, "folder": str(home)}  # there are no service account tokens
     kind = next((key for key in volume if key != "name"), "?")
     raise ConfigError(
         f"volume {volume.get('name')!r}: the local node has no {kind} volumes; use emptyDir, configMap, secret, "
-        f"downwardAPI or hostPath"
+        f"downwardAPI, hostPath or persistentVolumeClaim"
     )
+
+
+async def _claim(reference: Object, namespace: str, claims: Path, sources: ClaimSources) -> dict[str, Any]:
+    """The folder of a claim, named by its uid. Folders of claims that are gone are removed on this occasion.
+
+    There is one node, so a folder is all that a volume must be; its size and class are not looked at.
+    """
+    name = str(reference.get("claimName"))
+    found = await sources.claim(namespace, name)
+    if found is None:
+        raise ConfigError(f'persistentvolumeclaim "{name}" not found')
+    await _remove_unclaimed(claims, sources)
+    home = claims / objects.uid(found)
+    home.mkdir(parents=True, exist_ok=True)
+    _permit(home, 0o777)
+    (claims / f"{home.name}.claim").write_text(f"{namespace}/{name}", encoding="utf-8")
+    return {"source": str(home), "folder": str(home), "read_only": bool(reference.get("readOnly"))}
+
+
+async def _remove_unclaimed(claims: Path, sources: ClaimSources) -> None:
+    for note in _notes(claims):
+        namespace, _, name = note.read_text(encoding="utf-8").partition("/")
+        found = await sources.claim(namespace, name)
+        if found is None or objects.uid(found) != note.stem:
+            shutil.rmtree(note.with_suffix(""), ignore_errors=True)
+            note.unlink(missing_ok=True)
+
+
+def _notes(claims: Path) -> list[Path]:
+    """The files that say whose folder is which: ``<uid>.claim``."""
+    return list(claims.glob("*.claim"))
 
 
 def _permit(home: Path, mode: int) -> None:

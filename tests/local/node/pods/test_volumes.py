@@ -17,6 +17,12 @@ MakeVolumes = Callable[..., Awaitable[dict[str, dict[str, Any]]]]
 
 
 class FakeSources:
+    def __init__(self) -> None:
+        self.claims: dict[str, str] = {}
+
+    async def claim(self, namespace: str, name: str) -> Pod | None:
+        return {"metadata": {"uid": self.claims[name]}} if name in self.claims else None
+
     async def config_map(self, namespace: str, name: str) -> Pod | None:
         return {"data": {"train.yaml": "lr: 1", "b": "2"}} if name == "settings" else None
 
@@ -57,7 +63,8 @@ async def test_config_map_secret_and_downward_api_volumes_hold_files(make: MakeV
         ({"configMap": {"name": "settings", "items": [{"key": "b", "path": "../c"}]}}, "must stay inside"),
         ({"configMap": {"name": "settings", "items": [{"key": "z", "path": "c"}]}}, "non-existent config key: z"),
         ({"hostPath": {"path": "/no/such/folder"}}, "does not exist on this machine"),
-        ({"persistentVolumeClaim": {"claimName": "data"}}, "no persistentVolumeClaim volumes; use emptyDir"),
+        ({"persistentVolumeClaim": {"claimName": "data"}}, 'persistentvolumeclaim "data" not found'),
+        ({"nfs": {"server": "a", "path": "/"}}, "no nfs volumes; use emptyDir"),
         ({"emptyDir": {"medium": "Memory", "sizeLimit": "lots"}}, "sizeLimit"),
     ],
 )
@@ -99,3 +106,22 @@ async def test_a_volume_name_that_is_no_dns_label_makes_no_folder(make: MakeVolu
     with pytest.raises(ConfigError, match="is not a DNS label"):
         await make({"name": name, "emptyDir": {}})
     assert not (tmp_path / "volumes").exists()
+
+
+async def test_a_claim_is_a_folder_that_pods_share_and_that_goes_with_it(make_pod: MakePod, tmp_path: Path) -> None:
+    sources = FakeSources()
+    sources.claims = {"data": "uid-1"}
+    volume = {"name": "claim-0", "persistentVolumeClaim": {"claimName": "data"}}
+
+    async def mounted(pod: str) -> Path:
+        placement = PodPlacement(make_pod(pod, volumes=[volume]), "local", "10.0.0.2", "10.0.0.1")
+        made = await make_volumes(tmp_path / "pods" / pod / "volumes", placement, sources)
+        return Path(made["claim-0"]["source"])
+
+    first = await mounted("a")
+    (first / "checkpoint").write_text("7")
+    assert (await mounted("b") / "checkpoint").read_text() == "7"
+    sources.claims = {"data": "uid-2"}  # deleted, and made again under its name
+    other = await mounted("c")
+    assert list(other.iterdir()) == []
+    assert not first.exists()
