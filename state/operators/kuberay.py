@@ -4,6 +4,8 @@
   has init containers wait instead, which hold their resources meanwhile and say nothing.
 - The experiment succeeds with its submitter; head and workers never end by themselves.
 - The head is the coordinator: its GCS holds the jobs and the actors in memory, so without it the epoch is over.
+- A lost worker is run again alone, as by KubeRay: Ray gives its tasks and actors to the nodes that there are. So is a
+  submitter that the platform takes away, because the job goes on without it; a job that fails restarts the gang.
 
 Variables are KubeRay's (its ray-operator/controllers/ray/common/pod.go) and AIchor's (its KubeRay page). Ray nodes end
 with exit code 1 on SIGTERM (``ray start --block``, measured), and need no grace when the cluster is broken.
@@ -25,7 +27,7 @@ from muster.state.operators.ray_start import Ports, in_shell, memory_of, ray_sta
 from muster.state.operators.ray_submit import SUBMIT
 from muster.state.plan import AGENT, DASHBOARD, Completeness, Coordinator, Group, Plan, ProbeKind, Role
 from muster.state.pod_spec import Env, PodSpec, Port, Source
-from muster.state.rules import Gate, GateCondition, SuccessRule
+from muster.state.rules import FailureAction, FailureRule, Gate, GateCondition, SuccessRule
 
 HEAD_TYPE = "headgroup"
 """The head's node type, as KubeRay names it."""
@@ -35,6 +37,13 @@ JOINING = 60.0
 RESTART_GRACE = 2
 TEMP_DIR = "/tmp/ray"  # noqa: S108 - a directory of the container
 """Where Ray keeps its sessions unless ``temp-dir`` says otherwise."""
+FAILURES = (
+    FailureRule(FailureAction.RESTART_GANG, name="head-disrupted", disruption=True, groups=(HEAD,), counted=False),
+    FailureRule(FailureAction.RESTART_GANG, name="head-failed", groups=(HEAD,)),
+    FailureRule(FailureAction.RESTART_MEMBER, name="member-disrupted", disruption=True, counted=False),
+    FailureRule(FailureAction.RESTART_GANG, name="job-failed", groups=(SUBMITTER,)),
+    FailureRule(FailureAction.RESTART_MEMBER, name="worker-failed"),
+)
 SUBMITTER_RESOURCES = Resources(cpus=0.5, memory=1.0)
 """As KubeRay's default for the submitter, whose limits are 1 CPU and 1 GiB."""
 
@@ -166,6 +175,7 @@ KUBERAY = Operator(
     env=lambda _group, _groups: (),
     coordinator=_coordinator,
     success=SuccessRule(groups=(SUBMITTER,)),
+    failures=FAILURES,
     restart_grace=RESTART_GRACE,
     finish=_finish,
 )

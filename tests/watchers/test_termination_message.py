@@ -86,3 +86,7 @@ def test_no_text_is_kept_that_is_long_or_not_printable(text: str) -> None:
     kept = gist(text)
     assert len(kept) <= MESSAGE
     assert kept.isprintable()
+
+
+def test_colours_of_a_terminal_are_left_out() -> None:
+    assert gist("\x1b[32mRay runtime started.\x1b[39m\n\x1b[1mray stop\x1b[22m") == "Ray runtime started. ray stop"

@@ -35,6 +35,8 @@ def tree(explanation: Explanation, now: float) -> list[str]:
         lines.append(f"│ {why}" if why.startswith("waiting for") else f"│ waiting because: {why}")
     elif seen.message:
         lines.append(f"│ {printable(seen.message)}")
+    if status.dashboard and not seen.finished:
+        lines.append(f"│ dashboard: http://{printable(status.dashboard)} (inside the cluster)")
     members = sorted(explanation.members, key=lambda member: (member.group, member.rank))
     groups = [(name, list(found)) for name, found in groupby(members, key=lambda member: member.group)]
     for number, (name, found) in enumerate(groups):

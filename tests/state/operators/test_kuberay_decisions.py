@@ -160,3 +160,95 @@ def test_the_experiment_succeeds_with_its_submitter() -> None:
     story.view.change(running, ended)
     story.look()
     assert (story.kept.phase, story.kept.message) == (Phase.SUCCEEDED, "the member of submitter succeeded")
+
+
+# --- failures ----------------------------------------------------------------------------------------------------
+
+
+def running() -> Story:
+    """A Ray experiment whose program runs."""
+    story = Story(planned())
+    story.launch()
+    for ranks, seen in (((0,), heard(0)), ((1, 2, 3), heard(0, 1, 2, 3)), ((4,), heard(0, 1, 2, 3, submitted=True))):
+        story.start(*ranks)
+        story.look()
+        story.view.observe_probe(seen, 0)
+        story.launch()
+    assert story.kept.phase is Phase.RUNNING, story.kept.message
+    return story
+
+
+def went_on(story: Story) -> list[tuple[int, int]]:
+    """Rank and attempt of the pods that are created next, once the back-off is over."""
+    story.now = max(story.now, *(each.resume_at or 0.0 for each in story.kept.attempts), 0.0)
+    made: list[tuple[int, int]] = []
+    for _ in range(20):
+        actions = story.look()
+        if not actions:
+            return made
+        for action in actions:
+            story.do(action)
+            if isinstance(action, CreatePods):
+                made += [(member.rank, dict(action.attempts).get(member.rank, 0)) for member in action.members]
+    raise AssertionError("the decisions do not come to an end")
+
+
+def test_a_worker_that_fails_runs_again_alone() -> None:
+    story = running()
+    story.end(2, 1)
+    story.look()
+    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (0, Phase.RUNNING, 1)
+    assert went_on(story) == [(2, 1)]
+
+
+def test_a_worker_that_the_platform_takes_away_runs_again_at_no_cost() -> None:
+    story = running()
+    story.set(3, disruption="PreemptionByScheduler", terminating=True)
+    story.end(3, 1)
+    story.look()
+    assert (story.kept.epoch, story.kept.restarts) == (0, 0)
+    assert went_on(story) == [(3, 1)]
+
+
+def test_while_a_worker_is_away_the_sentence_names_it_with_its_group() -> None:
+    story = running()
+    story.end(2, 1)
+    assert went_on(story) == []
+    story.view.observe_probe(replace(heard(0, 1, 3, submitted=True), at=story.now), 0)
+    story.look(5)
+    assert story.kept.phase is Phase.RUNNING
+    assert "4/5 ranks arrived; missing rank 2 (run-cpu-small-0-1-" in story.kept.message
+
+
+def test_without_its_head_the_whole_epoch_is_over() -> None:
+    story = running()
+    story.end(0, 137)
+    story.look()
+    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (1, Phase.RESTARTING, 1)
+    assert story.kept.cause is not None
+    assert story.kept.cause.group == "head"
+
+
+def test_a_head_that_is_lost_goes_before_the_workers_that_end_with_it() -> None:
+    story = running()
+    for rank in (1, 2, 3, 4):
+        story.end(rank, 1)
+    story.end(0, 137)
+    story.look()
+    assert (story.kept.epoch, story.kept.attempts) == (1, ())
+
+
+def test_a_program_that_fails_restarts_the_whole_cluster() -> None:
+    story = running()
+    story.end(4, 3)
+    story.look()
+    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (1, Phase.RESTARTING, 1)
+
+
+def test_a_submitter_that_the_platform_takes_away_is_replaced_and_the_job_goes_on() -> None:
+    story = running()
+    story.set(4, disruption="EvictionByEvictionAPI", terminating=True)
+    story.end(4, 143)
+    story.look()
+    assert (story.kept.epoch, story.kept.restarts) == (0, 0)
+    assert went_on(story) == [(4, 1)]

@@ -1,0 +1,89 @@
+"""examples/ray with real Ray: from its file to Succeeded, without a worker for a while, and without its head."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from muster.client import Snapshot
+from tests.e2e.environment import ROOT, Environment
+from tests.frameworks.ray_cluster import FILE, NAME, log_of, processes_of, ray_ground, search_path
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+
+SUBMITTER = 4
+
+
+def test_the_file_runs_to_succeeded_with_the_actor_where_it_is_pinned(tmp_path: Path) -> None:
+    variables = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+    variables |= {"MUSTER_HOME": str(tmp_path), "PATH": search_path()}
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "muster.cli", "run", str(FILE)],
+        env=variables, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "rank 4 | the parameter server is on group server\n" in done.stdout
+    assert "rank 4 | gradients come from group worker\n" in done.stdout
+    assert "rank 4 | done\n" in done.stdout
+    assert "Succeeded" in done.stderr.splitlines()[-1]
+
+
+async def submitted(env: Environment, pace: str) -> Snapshot:
+    """The example, slower, as soon as its program works."""
+    text = FILE.read_text(encoding="utf-8").replace("--steps 20", f"--steps 60 --pace {pace}")
+    seen = await env.client.submit(text, name=NAME)
+    return await working(env, seen.name, epoch=0)
+
+
+async def working(env: Environment, name: str, epoch: int) -> Snapshot:
+    """The experiment once its program prints steps."""
+    seen = await env.until(name, lambda each: each.phase == "Running" and each.status.epoch == epoch, 150)
+    async with asyncio.timeout(60):
+        async for line in env.client.logs(name, (SUBMITTER,), follow=True):
+            if line.text.startswith("step 3"):
+                return seen
+    raise AssertionError("the program has ended")
+
+
+async def pod_of(env: Environment, seen: Snapshot, rank: int) -> str:
+    (member,) = [each for each in (await env.client.explain(seen.name)).members if each.rank == rank]
+    return member.pod
+
+
+async def kill(env: Environment, seen: Snapshot, rank: int) -> str:
+    """Kill every process of that rank's container, as the out-of-memory killer may; the pod's name."""
+    name = await pod_of(env, seen, rank)
+    for pid in processes_of(name):
+        os.kill(pid, signal.SIGKILL)
+    return name
+
+
+async def test_a_killed_worker_runs_again_alone_and_the_program_goes_on(tmp_path: Path) -> None:
+    async with ray_ground(tmp_path) as env:
+        seen = await submitted(env, "0.5")
+        lost = await kill(env, seen, 3)
+        assert "-worker-0-1-" in lost
+        missing = await env.until(seen.name, lambda each: "missing rank 3" in each.message, 60)
+        assert f"4/5 ranks arrived; missing rank 3 ({lost.rpartition('-')[0]}" in missing.message
+        assert missing.phase == "Running"
+        last = await env.until(seen.name, lambda each: each.finished, 150)
+        log = await log_of(env, seen, SUBMITTER)
+    assert (last.phase, last.status.epoch, last.status.restarts) == ("Succeeded", 0, 1), last.message
+    assert sum(line.startswith("step 0:") for line in log) == 1, "the program itself was not run again"
+    assert "done" in log
+
+
+async def test_without_its_head_the_whole_epoch_runs_again(tmp_path: Path) -> None:
+    async with ray_ground(tmp_path) as env:
+        seen = await submitted(env, "0.3")
+        assert seen.status.dashboard.endswith(":8265")
+        lost = await kill(env, seen, 0)
+        broken = await env.until(seen.name, lambda each: each.phase == "Restarting", 60)
+        assert f"rank 0 ({lost}) exited 137" in broken.message
+        assert broken.status.epoch == 1
+        last = await env.until(seen.name, lambda each: each.finished, 200)
+    assert (last.phase, last.status.epoch, last.status.restarts) == ("Succeeded", 1, 1), last.message
