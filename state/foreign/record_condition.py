@@ -5,11 +5,13 @@ status has, without the story (which Events tell). So one PUT of the status, und
 record and the kind's own status together. It is always the first condition: the columns of ``kubectl get`` show the
 last one.
 
-A record that would not fit is shortened for people first (sentences), and then in the ranks that are done: a
-condition's message has at most 32,768 characters (metav1.Condition).
+A condition's message has at most 32,768 characters (metav1.Condition). A record that would be longer is compressed
+(``zlib:`` and base64); one that is too long even then loses its sentences, and then the last ranks that are done.
 """
 
 import json
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -23,6 +25,9 @@ TYPE: Final = "muster.dev/Record"
 REASON: Final = "Persisted"
 MOST: Final = 32_768
 """Characters of a condition's message (metav1.Condition)."""
+COMPRESSED: Final = "zlib:"
+LARGEST: Final = 2**20
+"""Bytes of a record that are unpacked."""
 MOST_CONDITIONS: Final = 256
 """Conditions of an object that are looked at; Kubernetes' own kinds have fewer than 16."""
 
@@ -50,7 +55,7 @@ def from_object(status: object) -> Record | None:
     if message is None:
         return None
     try:
-        raw = json.loads(message)
+        raw = json.loads(_plain(message))
     except (ValueError, RecursionError) as error:
         raise StatusError(f"condition {TYPE}: its message is not a record: {error}") from error
     if not isinstance(raw, dict) or not raw:
@@ -89,7 +94,7 @@ def _conditions(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _message(record: Record) -> str:
     whole = replace(record, story=())
-    message = _compact(whole)
+    message = _fitted(whole)
     if len(message) <= MOST:
         return message
     short = replace(
@@ -98,11 +103,31 @@ def _message(record: Record) -> str:
         cause=replace(whole.cause, message="") if whole.cause else None,
         conditions=tuple(replace(each, message="") for each in whole.conditions),
     )
-    message = _compact(short)
-    if len(message) <= MOST:
+    while len(message := _fitted(short)) > MOST and short.completed:
+        short = replace(short, completed=short.completed[: len(short.completed) // 2].rpartition(",")[0])
+    return message
+
+
+def _fitted(record: Record) -> str:
+    """The record as JSON, compressed where that would not fit."""
+    text = _compact(record)
+    if len(text) <= MOST:
+        return text
+    return COMPRESSED + b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode()
+
+
+def _plain(message: str) -> str:
+    """The JSON in a message. Raises ValueError for what was not compressed so, or is larger than any record."""
+    if not message.startswith(COMPRESSED):
         return message
-    kept = short.completed[: max(0, len(short.completed) - (len(message) - MOST))]
-    return _compact(replace(short, completed=kept.rpartition(",")[0]))
+    unpacked = zlib.decompressobj()
+    try:
+        text = unpacked.decompress(b64decode(message.removeprefix(COMPRESSED), validate=True), LARGEST)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if not unpacked.eof:
+        raise ValueError(f"it is larger than {LARGEST} bytes, or cut")
+    return text.decode()
 
 
 def _compact(record: Record) -> str:
