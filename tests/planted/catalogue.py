@@ -1,6 +1,6 @@
 """All bugs, and the pairs that are planted together."""
 
-from tests.planted import changing, deciding, queueing, saying, spending, timing, trusting, watching, writing
+from tests.planted import changing, deciding, queueing, repairing, saying, spending, timing, trusting, watching, writing
 from tests.planted.bug import Bug, Hunt, Pair
 
 BUGS: tuple[Bug, ...] = (
@@ -75,6 +75,12 @@ BUGS: tuple[Bug, ...] = (
     queueing.every_clock_in_the_queue,
     queueing.place_lost_by_a_restart,
     queueing.finalizer_left,
+    repairing.successor_beside_its_predecessor,
+    repairing.member_without_a_wait,
+    repairing.budget_of_gangs_only,
+    repairing.rule_limit_ignored,
+    repairing.only_the_failed_member_of_a_job,
+    repairing.bad_node_taken_again,
 )
 
 PAIRS: tuple[Pair, ...] = (

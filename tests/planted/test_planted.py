@@ -5,7 +5,19 @@ import pytest
 from muster.daemon.steps import status_writer as status_writer
 from muster.reconcilers.status import write_status
 from muster.state.policies import barrier
-from tests.planted import changing, deciding, hunting, queueing, saying, spending, timing, trusting, watching, writing
+from tests.planted import (
+    changing,
+    deciding,
+    hunting,
+    queueing,
+    repairing,
+    saying,
+    spending,
+    timing,
+    trusting,
+    watching,
+    writing,
+)
 from tests.planted.bug import Bug, Hunt, Swaps, bug, planted, swap
 from tests.planted.catalogue import BUGS, PAIRS
 
@@ -43,6 +55,12 @@ CAUGHT = [
     (queueing.unadmitted_pods_created, Hunt("clean", "queue-one-by-one")),
     (queueing.quota_given_back_early, Hunt("clean", "queue-preempts")),
     (queueing.place_lost_by_a_restart, Hunt("clean", "queue-keeps-place")),
+    (repairing.successor_beside_its_predecessor, Hunt("clean", "preempted-member-runs-again", operator="jobset")),
+    (repairing.member_without_a_wait, Hunt("clean", "member-runs-again", operator="jobset")),
+    (repairing.budget_of_gangs_only, Hunt("clean", "member-gives-up", operator="jobset")),
+    (repairing.rule_limit_ignored, Hunt("clean", "rule-gives-up", operator="jobset")),
+    (repairing.only_the_failed_member_of_a_job, Hunt("clean", "job-runs-again", operator="jobset")),
+    (repairing.bad_node_taken_again, Hunt("clean", "node-avoided")),
     (watching.cache_by_name, Hunt("stranger", "coordinator-first", most=130)),
 ]
 

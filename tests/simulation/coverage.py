@@ -41,6 +41,15 @@ ACTORS: dict[str, tuple[str, ...]] = {
     "an experiment that has finished and is to be deleted": ("ttl", "ttl-zero"),
     "a volume that is made with the experiment": ("shared-volume", "claim-refused"),
     "a success of some jobs, while others run": ("any-job-is-enough",),
+    "a member or a job that fails or is preempted, and runs again or is given up": (
+        "member-runs-again",
+        "preempted-member-runs-again",
+        "job-runs-again",
+        "member-gives-up",
+        "rule-gives-up",
+        "member-ignored",
+    ),
+    "a node on which the gang fails again and again": ("node-avoided",),
     "survivors that hang, ignore SIGTERM, or cannot be killed": ("survivors-hang", "unkillable"),
     "scheduler: no node, preemption, again and again": (
         "unschedulable-restarts",
@@ -114,6 +123,7 @@ QUESTIONS: dict[str, str] = {
     "same objects, none left?": "objects",
     "pods gone in time?": "departures",
     "back-off as long as stated?": "backoffs",
+    "attempts only grow, wait, and keep their limits?": "repairs",
     "clocks within 1 s?": "ends",
     "Stuck and its sentence true and in time?": "troubles",
     "writes and Events bounded?": "budgets",

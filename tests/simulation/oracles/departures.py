@@ -12,6 +12,7 @@ from math import inf
 
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import OVER
+from tests.simulation.oracles.repairs import attempts_of
 from tests.simulation.plans.masks import PROMPT
 from tests.simulation.scenarios.incidents import Unkillable
 from tests.simulation.world.process import forged
@@ -31,6 +32,8 @@ class Departure:
     uid: str
     owner: str
     epoch: int
+    rank: int
+    attempt: int
     grace: int
     due: float = inf
     """When the spec or a persisted status first said that it must go."""
@@ -79,7 +82,7 @@ def _departure(world: World, change: Change) -> Departure:
     uid = change.after["metadata"]["uid"]
     process = world.kubelet.processes[uid]
     grace = change.after["spec"].get("terminationGracePeriodSeconds", GRACE)
-    return Departure(process.name, uid, process.experiment, process.epoch, grace)
+    return Departure(process.name, uid, process.experiment, process.epoch, process.rank, process.attempt, grace)
 
 
 def _follow(pod: Departure, change: Change) -> None:
@@ -95,5 +98,6 @@ def _judge(pod: Departure, experiment: Object, at: float) -> None:
     spec, status = experiment.get("spec", {}), experiment.get("status") or {}
     leaving = experiment.get("metadata", {}).get("deletionTimestamp")
     unwanted = spec.get("suspend") or spec.get("cancel") or leaving
-    if unwanted or pod.epoch < status.get("epoch", 0) or status.get("phase") in OVER:
+    older = pod.epoch == status.get("epoch") and pod.attempt < attempts_of(status).get(pod.rank, 0)
+    if unwanted or older or pod.epoch < status.get("epoch", 0) or status.get("phase") in OVER:
         pod.due = min(pod.due, at)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from tests.simulation.oracles.repairs import repairs
 from tests.simulation.plans.masks import (
     PROMPT,
     acted_on_before_seen,
@@ -97,8 +98,8 @@ def _written_at(world: World, name: str, field: str) -> float:
 
 def accounted_for(world: World, name: str, status: dict[str, Any] | None) -> Iterator[str]:
     """Each epoch ended for one reason, and is counted once under that reason."""
-    if status is None or not status["phase"]:
-        return
+    if status is None or not status["phase"] or repairs(world.scenario):
+        return  # (of those that go on within an epoch, oracles.repairs asks)
     doubtful = unrecorded_epochs(world, name)
     incidents = [(kind, epoch) for _, kind, experiment, epoch, _ in world.incident_log if experiment == name]
     failed = doubtful | {epoch for kind, epoch in incidents if kind == "failure"}

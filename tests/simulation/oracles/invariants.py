@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from muster.api.names import LABEL_EPOCH, LABEL_GROUP, LABEL_RANK, LABEL_UID
+from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_RANK, LABEL_UID
 from muster.kube.paths import core
 from tests.fakes.history import Change, Object
-from tests.simulation.world.process import Process, Stage, forged
+from tests.simulation.oracles.repairs import attempts_of, begun
+from tests.simulation.world.process import Process, Stage, forged, kept_off
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -37,9 +38,10 @@ class Invariants:
             elif self.world.operator.sequential:
                 self._violate(f"two members of one job run together: {process.name} and {other.name}")
         for other in self.world.kubelet.processes.values():
-            place = (other.experiment, other.epoch, other.rank)
+            place = (other.experiment, other.epoch, other.rank, other.attempt)
             unseen = process.epoch in self.world.ends_unseen(process.experiment_name)
-            again = place == (process.experiment, process.epoch, process.rank) and other is not process
+            here = (process.experiment, process.epoch, process.rank, process.attempt)
+            again = place == here and other is not process
             if other.left and again and not unseen:
                 self._violate(f"rank {process.rank} has finished and runs again: {process.name}")
 
@@ -73,8 +75,9 @@ class Invariants:
         if after["epoch"] not in (before["epoch"], before["epoch"] + 1):
             self._violate(f"epoch {before['epoch']} is followed by epoch {after['epoch']}")
         ended = after["restarts"] + after["disruptions"]
-        if ended - before["restarts"] - before["disruptions"] > after["epoch"] - before["epoch"]:
-            self._violate("a restart is counted without a new epoch")
+        began = after["epoch"] - before["epoch"] + len(begun(before, after))
+        if ended - before["restarts"] - before["disruptions"] > began:
+            self._violate("a restart is counted without a new epoch or attempt")
         if before["phase"] in OVER and after["phase"] != before["phase"]:
             self._violate(f"{before['phase']} is final, but {after['phase']} follows")
         self._says_what_is_true(uid, after)
@@ -120,10 +123,17 @@ class Invariants:
         if status.get("phase") in (*OVER, "Suspended"):
             self._violate(f"{name} is created for an experiment that is {status['phase']}")
         self._finds_its_volumes(pod)
-        self._starts_in_order(name, uid, epoch, int(labels[LABEL_RANK]))
+        rank, attempt = int(labels[LABEL_RANK]), int(labels[LABEL_ATTEMPT])
+        if attempt != (known := attempts_of(status).get(rank, 0)) and status.get("epoch") == epoch:
+            self._violate(f"{name} of attempt {attempt} is created while attempt {known} is persisted")
+        if missed := {each["name"] for each in status.get("nodeFailures", ()) if each["avoided"]} - kept_off(pod):
+            self._violate(f"{name} may run on {', '.join(sorted(missed))}, which is to be avoided")
+        self._starts_in_order(name, uid, epoch, rank)
         self._starts_after_its_gates(name, uid, epoch, labels[LABEL_GROUP])
         for other in self._pods(uid):
-            if int(other["metadata"]["labels"][LABEL_EPOCH]) != epoch and _phase(other) not in OVER:
+            theirs = other["metadata"]["labels"]
+            same = theirs[LABEL_RANK] == str(rank) and theirs[LABEL_ATTEMPT] != str(attempt)
+            if (int(theirs[LABEL_EPOCH]) != epoch or same) and _phase(other) not in OVER:
                 self._violate(f"{name} is created beside {other['metadata']['name']}, which may still run")
 
     def _finds_its_volumes(self, pod: Object) -> None:
@@ -167,6 +177,9 @@ class Invariants:
         process = next((p for p in self.world.kubelet.processes.values() if p.path == path), None)
         status = self._persisted(process.experiment) if process else None
         if process and self._leaves(process.experiment):
+            return
+        older = process and status and process.attempt < attempts_of(status).get(process.rank, 0)
+        if process and status and process.epoch == status["epoch"] and older:
             return
         if process and status and process.epoch == status["epoch"] and status["phase"] not in (*OVER, "Suspended"):
             self._violate(f"{process.name} is deleted before its epoch's end is persisted")

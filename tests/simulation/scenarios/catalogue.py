@@ -11,11 +11,12 @@ from tests.simulation.scenarios import (
     failures,
     intruders,
     queues,
+    repairs,
     user_actions,
 )
 from tests.simulation.scenarios.scenario import Scenario
 
-TABLES = (arrivals, failures, disruptions, clocks, user_actions, endings, intruders, admission, queues)
+TABLES = (arrivals, failures, disruptions, clocks, user_actions, endings, intruders, admission, queues, repairs)
 
 
 @cache

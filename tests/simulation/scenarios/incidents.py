@@ -16,6 +16,7 @@ class Fails:
 
     rank: int = -1
     epochs: range = range(1)
+    attempts: range = range(1)
     after: float = 10.0
     code: int = 1
     start: bool = False

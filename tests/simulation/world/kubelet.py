@@ -83,7 +83,8 @@ class Kubelet:
             self.world.later(gated[0].seconds, self._schedule, process)
         else:
             process.waiting = ""
-            process.node = f"node-{process.rank}"
+            node = f"node-{process.rank}"
+            process.node = f"{node}-spare" if node in process.left_out else node
             pull = self.world.incidents_of(process, SlowImage)
             self.world.later(pull[0].seconds if pull else PULL + process.rank * 0.01, self._pulled, process)
         self.report(process)

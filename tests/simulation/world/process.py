@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from muster.api.names import LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_RANK, LABEL_UID
+from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_RANK, LABEL_UID
 from tests.simulation.scenarios.operators import Operator
 from tests.simulation.scenarios.scenario import name_of
 
@@ -31,12 +31,15 @@ class Process:
     group: str
     rank: int
     epoch: int
+    attempt: int
     host: str
     coordinator_host: str
     """Empty: members do not meet."""
     port: int
     size: int
     created_at: float
+    left_out: frozenset[str] = frozenset()
+    """Nodes that the scheduler may not choose."""
     stage: Stage = Stage.WAITING
     node: str = ""
     ip: str = ""
@@ -100,12 +103,22 @@ def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int, no
         group=labels[LABEL_GROUP],
         rank=int(labels[LABEL_RANK]),
         epoch=int(labels[LABEL_EPOCH]),
+        attempt=int(labels[LABEL_ATTEMPT]),
         host=f"{spec['hostname']}.{spec['subdomain']}",
         coordinator_host=variables.get(operator.host_variable, ""),
         port=operator.port,
         size=size,
         created_at=now,
+        left_out=kept_off(pod),
     )
+
+
+def kept_off(pod: dict[str, Any]) -> frozenset[str]:
+    """The nodes that the affinity of a pod leaves out."""
+    affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", ())
+    away = [each["values"] for term in terms for each in term["matchExpressions"] if each["operator"] == "NotIn"]
+    return frozenset(name for names in away for name in names)
 
 
 def forged(pod: dict[str, Any]) -> bool:

@@ -178,6 +178,7 @@ class World:
             if isinstance(event, kinds)
             and event.experiment == process.experiment_name
             and process.epoch in event.epochs
+            and process.attempt in getattr(event, "attempts", range(1))
             and event.rank % process.size == process.rank
         ]
 

@@ -1,0 +1,60 @@
+"""Bugs in members that run again within their epoch, in limits of rules, and in nodes to avoid."""
+
+from typing import Any
+
+from muster.reconcilers.native import confirm
+from muster.state.context import Context
+from muster.state.policies import avoidance, budget, repair
+from muster.state.policies.repair import Repairs
+from tests.planted.bug import Hunt, Swaps, bug, swap
+
+
+@bug(Hunt("clean", "preempted-member-runs-again", operator="jobset", most=20), shown_by="which may still run")
+def successor_beside_its_predecessor() -> Swaps:
+    """The next pod of a rank is created while the older one ends, and the live API is asked for other epochs only."""
+    return [
+        swap(repair, "held_back", lambda case: frozenset[int]()),
+        swap(confirm, "_precedes", lambda pod, epoch, again: pod.epoch != epoch),
+    ]
+
+
+@bug(Hunt("clean", "member-runs-again", operator="jobset", most=20), shown_by="before its back-off is over")
+def member_without_a_wait() -> Swaps:
+    """A member runs again at once, whatever its back-off."""
+
+    def only_pods(case: Context) -> frozenset[int]:
+        return frozenset(pod.rank for pod in case.tally.previous.values() if pod.live)
+
+    return [swap(repair, "held_back", only_pods)]
+
+
+@bug(
+    Hunt("clean", "member-gives-up", operator="jobset", most=20),
+    Hunt("crash", "member-gives-up", operator="jobset", most=20),
+)
+def budget_of_gangs_only() -> Swaps:
+    """Members run again as often as they fail: the budget is asked for restarts of the gang only."""
+    return [swap(budget, "spent", lambda plan, record, cause, now: None)]
+
+
+@bug(Hunt("clean", "rule-gives-up", operator="jobset", most=20))
+def rule_limit_ignored() -> Swaps:
+    """The limit of a failure rule is not looked at."""
+    return [swap(budget, "refused", lambda plan, record, rule, cause: None)]
+
+
+@bug(Hunt("clean", "job-runs-again", operator="jobset", most=20))
+def only_the_failed_member_of_a_job() -> Swaps:
+    """RestartJob runs the failed member again, and leaves the others of its job at work."""
+    begin = Repairs._begin_again
+
+    def one(self: Repairs, ranks: Any, cause: Any) -> None:
+        begin(self, (cause.rank,), cause)
+
+    return [swap(Repairs, "_begin_again", one)]
+
+
+@bug(Hunt("clean", "node-avoided"), Hunt("crash", "node-avoided", most=10), shown_by="to be avoided")
+def bad_node_taken_again() -> Swaps:
+    """Nodes that the gang failed on are named and not left out."""
+    return [swap(avoidance, "avoided", lambda record: ())]
