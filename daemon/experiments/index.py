@@ -266,6 +266,8 @@ class ExperimentIndex:
         self.gone(gone.uid)
         self.entries.pop(gone.uid, None)
         self._drop((gone.namespace, gone.uid))
+        if self.orphans(gone.uid):
+            self.wanted(gone.uid)
 
 
 def _with_story(entry: Entry, record: Record | None) -> Record | None:

@@ -204,6 +204,8 @@ class Controller:
             which = {"namespace": plan.namespace, "experiment": plan.title}
             log.warning("pods of a deleted experiment left to the garbage collector", **which, error=str(error))
         self._gone.pop(plan.uid, None)
+        if self._index.orphans(plan.uid):
+            self._queue.add(plan.uid)
 
     def _release(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """Let the Workloads go that outlived their Experiment, once no pod of it runs."""
