@@ -3,6 +3,7 @@
 ``test_examples.py`` runs each on the local cluster, ``tests/real/situations/test_examples.py`` on a real API server.
 """
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,8 @@ class Example:
     def document(self, scratch: Path) -> dict[str, Any]:
         """The manifest, with an interpreter that has the framework, and the arguments."""
         found: dict[str, Any] = yaml.safe_load(self.path.read_text(encoding="utf-8"))
-        command = found["spec"]["command"]
-        if self.framework and (python := python_of(self.framework)):
-            command = command.replace("python3 ", f"{python} ", 1)
+        python = python_of(self.framework) if self.framework else sys.executable
+        command = found["spec"]["command"].replace("python3 ", f"{python or 'python3'} ", 1)
         found["spec"]["command"] = f"{command} {self.arguments.format(scratch=scratch)}".rstrip()
         return found
 

@@ -1,5 +1,6 @@
 """Each example runs from its file to Succeeded on the local cluster, with real processes."""
 
+import contextlib
 import importlib.util
 import os
 import re
@@ -54,8 +55,7 @@ def test_a_killed_rank_of_pytorch_is_one_restart_from_the_checkpoint(tmp_path: P
         process = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
         try:
             until_line(tmp_path / "out.log", r"step +10 ", process)
-            kill = [sys.executable, "-P", "-m", "muster.cli", "local", "kill", "1"]
-            subprocess.run(kill, env=environment, cwd=ROOT, check=True, capture_output=True, timeout=60)
+            os.kill(process_of(1, tmp_path), signal.SIGKILL)
             status = process.wait(200)
         finally:
             end(process)
@@ -74,6 +74,17 @@ def test_a_rank_of_pytorch_that_never_joins_is_named(tmp_path: Path) -> None:
         finally:
             end(process)
     assert "2/3 ranks arrived" in line
+
+
+def process_of(rank: int, folder: Path) -> int:
+    """The process of that rank: the program whose checkpoints are in the test's folder."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            variables = (path / "environ").read_bytes().split(b"\0")
+            if os.fsencode(folder) in words and f"RANK={rank}".encode() in variables and b"-c" not in words:
+                return int(path.name)
+    raise AssertionError(f"no process of rank {rank}")
 
 
 def until_line(log: Path, pattern: str, process: "subprocess.Popen[bytes]") -> str:
@@ -103,7 +114,5 @@ def end(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def test_every_directory_of_examples_has_a_row_and_a_readme() -> None:
-    folders = {path.parent.name for path in (ROOT / "examples").glob("*/*.yaml")}
-    assert folders <= {Path(each.file).parts[0] for each in EXAMPLES}
-    assert all((ROOT / "examples" / folder / "README.md").is_file() for folder in folders)
+def test_every_example_of_the_table_has_a_readme() -> None:
+    assert [each.file for each in EXAMPLES if not (each.path.parent / "README.md").is_file()] == []

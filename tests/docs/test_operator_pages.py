@@ -1,0 +1,72 @@
+"""docs/operators: the variables, examples and refusals of each page are those of the code."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.api.errors import MusterError
+from muster.api.manifest.load import load_manifest
+from muster.api.names import INJECTED_ENV
+from tests.examples.table import BY_NAME
+
+DOCS = Path(__file__).parents[2] / "docs"
+SMALL = {"cpus": 1, "ramRatio": 1}
+PAGES = ("jax", "pytorch", "xgboost", "jobset")
+OTHER_NAMES = {"MUSTER_POD_IP"}
+"""Variables of every operator that a page may explain, too."""
+
+Spec = dict[str, Any]
+REFUSED: dict[str, Spec] = {
+    "`types.worker.completions`": {"types": {"worker": {"completions": 2, "resources": SMALL}}},
+    "`debug.jupyter`": {"debug": {"jupyter": {"enabled": True}}},
+    "a type beside `worker`": {"types": {"worker": {"resources": SMALL}, "other": {"resources": SMALL}}},
+    "a type named `Trainer`": {"types": {"Trainer": {"resources": SMALL}}},
+    "no type": {"types": {}},
+    "a template that sets a variable of the table above": {"template": True},
+}
+"""What a page says is refused, and a spec that asks for it."""
+
+
+def page(operator: str) -> str:
+    return (DOCS / "operators" / f"{operator}.md").read_text(encoding="utf-8")
+
+
+def section(operator: str, title: str) -> str:
+    return page(operator).split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:1] == "|"]
+
+
+@pytest.mark.parametrize("operator", PAGES)
+def test_the_variables_of_a_page_are_those_that_are_set(operator: str) -> None:
+    named = {name for row in rows(section(operator, "Environment")) for name in re.findall(r"`([A-Z_]+)`", row[0])}
+    assert named - OTHER_NAMES == INJECTED_ENV[operator]
+
+
+@pytest.mark.parametrize("operator", PAGES)
+def test_the_example_of_a_page_is_the_one_that_is_run(operator: str) -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", section(operator, "Example"), re.DOTALL)
+    assert yaml.safe_load(block) == yaml.safe_load(BY_NAME[operator].path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("operator", PAGES)
+def test_what_a_page_says_is_refused_is_refused_with_these_words(operator: str) -> None:
+    told = rows(section(operator, "What is refused"))[2:]
+    assert told
+    for what, answer in told:
+        spec = {"operator": operator, "image": "a", "command": "b", "types": {"worker": {"resources": SMALL}}}
+        spec |= REFUSED[what]
+        if spec.get("template"):
+            variable = sorted(INJECTED_ENV[operator])[0]
+            container = {"name": "main", "env": [{"name": variable, "value": "1"}]}
+            spec["template"] = {"spec": {"containers": [container]}}
+        document = {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "metadata": {"name": "run"}, "spec": spec}
+        with pytest.raises(MusterError) as refused:
+            load_manifest(json.dumps(document), filename="run.json")
+        assert answer.strip("`") in str(refused.value), what

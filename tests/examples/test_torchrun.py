@@ -1,0 +1,43 @@
+"""``torchrun`` takes the variables of the pytorch operator for its options."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from muster.api.manifest.experiment import parse_experiment
+from muster.reconcilers.render.pod import render_pod
+from muster.state.operators.planning import plan_of
+from tests.examples.table import BY_NAME
+from tests.frameworks.interpreters import python_of, reason_without
+
+PROGRAM = """
+import json
+from torch.distributed.run import config_from_args, parse_args
+
+config, _, _ = config_from_args(parse_args(["--redirects", "0", "--tee", "0", "train.py"]))
+print(json.dumps([config.min_nodes, config.max_nodes, config.nproc_per_node, config.rdzv_backend,
+                  config.rdzv_endpoint, config.rdzv_configs["rank"]]))
+"""
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(python_of("torch") is None, reason=reason_without("torch"))
+def test_torchrun_reads_the_variables_of_a_pod() -> None:
+    document = BY_NAME["pytorch"].document(BY_NAME["pytorch"].path.parent)
+    spec = document["spec"]
+    spec["types"]["worker"]["resources"]["accelerators"] = {"gpu": {"count": 4, "type": "gpu"}}
+    metadata = {"uid": "u", "name": "run", "namespace": "team", "generation": 1, "resourceVersion": "1"}
+    plan = plan_of(parse_experiment({"metadata": metadata, "spec": spec}))
+    member = plan.member(2)
+    assert member is not None
+    (container,) = render_pod(plan, member, 0)["spec"]["containers"]
+    variables = {env["name"]: str(env["value"]) for env in container["env"] if "value" in env}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | variables
+    command = [str(python_of("torch")), "-c", PROGRAM]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    host = variables["MASTER_ADDR"]
+    read = json.loads(done.stdout.splitlines()[-1])
+    assert read == [3, 3, 4, "static", f"{host}:23456", 2]
