@@ -80,6 +80,7 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
 	@$(BIN)/python -m muster.state.transitions > docs/phases.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
+	@$(BIN)/python -m tests.compatibility.page > docs/compatibility.md
 	@$(BIN)/python -m deploy.prometheus
 	@$(BIN)/python -m deploy.grafana
 	@$(BIN)/python -m deploy.helm

@@ -19,8 +19,8 @@ def test_the_experiment_is_data_and_what_is_lost_is_said_twice(call: Call) -> No
     heading = [line for line in result.stdout.splitlines() if line.startswith("#")]
     assert heading[0] == f"# Made by muster convert from the JobSet in {JOBSET}."
     (line,) = [line for line in heading if "spec.coordinator" in line]
-    assert line.startswith("#   24:3: spec.coordinator: the operator jobset has no coordinator")
-    assert f"lost: {JOBSET}:24:3: spec.coordinator: not carried over: " in result.stderr
+    assert line.startswith("#   25:3: spec.coordinator: the operator jobset has no coordinator")
+    assert f"lost: {JOBSET}:25:3: spec.coordinator: not carried over: " in result.stderr
     assert "    command: |" not in result.stdout
     assert "  command: |" in result.stdout
 

@@ -63,6 +63,6 @@ def test_without_rights_the_refusal_is_quoted(call: Call, monkeypatch: pytest.Mo
 def test_a_name_of_an_attacker_reaches_no_other_object(call: Call, server: LocalServer, line: str, name: str) -> None:
     result = call(*words(line, name))
     assert (result.exit_code, result.stdout) == (1, "")
-    refusals = ("cannot be the name of a Kubernetes object", "does not exist", "is not a valid name")
+    refusals = ("cannot be the name of a Kubernetes object", "does not exist", "is not a valid name", "is not a kind")
     assert any(refusal in result.stderr for refusal in refusals)
     assert harmless(result.output), ascii(result.output)

@@ -1,13 +1,15 @@
 """A JobSet as an Experiment of the operator jobset: a type for each replicated job."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from muster.api.convert.common import end_of, members_of, metadata_of
 from muster.api.convert.draft import Draft
 from muster.api.convert.pod import Pod, pod_of
 from muster.api.convert.source import Fields
+from muster.api.manifest.problems import quoted
+from muster.api.values.fields import WORD
 
 GROUP: Final = "jobset.sigs.k8s.io"
 EXCLUSIVE: Final = ("alpha.jobset.sigs.k8s.io/exclusive-topology", "alpha.jobset.sigs.k8s.io/node-selector")
@@ -24,6 +26,16 @@ VARIABLES: Final = {
 }
 """Labels and annotations that JobSet and Job give a pod, and the variable of an Experiment that says the same."""
 
+ACTIONS: Final = {
+    "FailJobSet": "FailExperiment",
+    "RestartJobSet": "RestartGang",
+    "RestartJobSetAndIgnoreMaxRestarts": "RestartGang",
+    "RestartJob": "RestartJob",
+    "RestartJobAndIgnoreMaxRestarts": "RestartJob",
+}
+"""Actions of a failure rule, and those of an Experiment."""
+_KNOWN: Final = ", ".join(ACTIONS)
+_NAME: Final = re.compile(WORD.replace("$", r"\Z"))
 _FIELD: Final = re.compile(r"metadata\.(?:labels|annotations)\['([^']*)'\]")
 _JOB_OF_THE_GANG: Final = "not carried over: Muster restarts the gang, and not a pod of a Job"
 
@@ -148,11 +160,33 @@ def _gates(spec: Fields, jobs: list[Fields], types: dict[str, Any]) -> None:
         job.rest()
 
 
+def _rules(policy: Fields) -> Iterator[dict[str, Any]]:
+    """The rules that match by replicated job; those that match what a Job says of itself are lost."""
+    for place, rule in enumerate(policy.items("rules")):
+        action = rule.text("action")
+        name, targets = rule.text("name"), rule.words("targetReplicatedJobs")
+        said = [key for key in ("onJobFailureReasons", "onJobFailureMessagePatterns") if rule.words(key)]
+        if action not in ACTIONS:
+            raise rule.report.refuse(rule.at("action"), f"there is no action {quoted(action)}", f"it is {_KNOWN}")
+        rule.rest()
+        if said:
+            why = "not carried over: an Experiment has no Jobs that fail for a reason of their own"
+            hint = "match pods by onExitCodes, onReasons or onMessagePatterns in spec.failurePolicy"
+            policy.lost(why, hint, "rules", place, said[0])
+            continue
+        made: dict[str, Any] = {"name": name} if _NAME.fullmatch(name) else {}
+        made["action"] = ACTIONS[action]
+        if action.endswith("IgnoreMaxRestarts"):
+            made["counted"] = False
+        yield made | ({"targetGroups": targets} if targets else {})
+
+
 def _life(draft: Draft, spec: Fields) -> None:
     """Restarts, success, order, end."""
     policy = spec.fields("failurePolicy")
     draft.spec["restartPolicy"] = {"backoffLimit": policy.number("maxRestarts", 0)}
-    policy.lose("rules", "not carried over: every failure restarts the gang")
+    if rules := [*_rules(policy)]:
+        draft.spec["failurePolicy"] = {"rules": rules}
     if policy.text("restartStrategy") == "InPlaceRestart":
         policy.lose("restartStrategy", "not carried over: a restart makes new pods")
     policy.rest()

@@ -78,6 +78,10 @@ def test_groups_of_a_jobset_keep_their_size_their_lines_and_what_they_wait_for()
     assert spec["types"]["workers"]["dependsOn"] == [{"group": "driver", "status": "Ready"}]
     assert spec["successPolicy"] == {"operator": "All", "targets": ["driver"]}
     assert spec["restartPolicy"] == {"backoffLimit": 2}
+    assert spec["failurePolicy"]["rules"] == [
+        {"name": "data", "action": "FailExperiment", "targetGroups": ["driver"]},
+        {"action": "RestartJob", "counted": False},
+    ]
     assert spec["gracefulTermination"] == {"terminationGracePeriodSeconds": 45}
     assert spec["command"].splitlines()[1:3] == ["driver)", "python3 driver.py --steps 100"]
     assert found.document["metadata"] == {

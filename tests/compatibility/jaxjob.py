@@ -1,0 +1,83 @@
+"""JAXJob (kubeflow.org/v1): its fields, defaults, variables, run policy and status."""
+
+from typing import Final
+
+from tests.compatibility.row import Row, Section
+
+READ: Final = "tests/api/foreign/test_jaxjob.py"
+RUN: Final = "tests/daemon/foreign/test_jaxjobs.py"
+WHOLE: Final = "tests/reconcilers/render/test_whole_pod.py"
+_WORKER: Final = "spec.jaxReplicaSpecs.Worker"
+_POD: Final = f"{_WORKER}.template.spec"
+
+BASE: Final = """\
+apiVersion: kubeflow.org/v1
+kind: JAXJob
+metadata: {name: train}
+spec:
+  jaxReplicaSpecs:
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{name: jax, image: i}]}}
+"""
+
+JAXJOB: Final = Section(
+    "JAXJob",
+    "JAXJobs are run as they are where the setting `foreignKinds` names them. Kubeflow ignores `managedBy` on them, so "
+    "its operator must be absent or started without the scheme jaxjob; where its pods are seen, Muster stands back.",
+    BASE,
+    (
+        Row("jaxReplicaSpecs.Worker", "The only type; any case.",
+            f"{READ}::test_the_replica_type_may_be_written_in_any_case"),
+        Row("another type", "Refused.", refused="is not a replica type",
+            set="spec.jaxReplicaSpecs.Master={template: {spec: {containers: [{name: jax, image: i}]}}}"),
+        Row("replicas", "1 if absent.", f"{READ}::test_the_defaults_are_kubeflows", f"{_WORKER}.replicas=4"),
+        Row("restartPolicy: Never", "The default: the first failed worker ends the job.",
+            f"{RUN}::test_what_follows_a_failure_is_what_the_restart_policy_says", f"{_WORKER}.restartPolicy=Never"),
+        Row("restartPolicy: OnFailure, Always",
+            "A failed worker restarts the whole gang; Kubeflow restarts one container.",
+            f"{RUN}::test_a_lost_worker_restarts_the_gang_within_the_budget", f"{_WORKER}.restartPolicy=OnFailure"),
+        Row("restartPolicy: ExitCode", "128 and above restart the gang, 1 to 127 end the job.",
+            f"{RUN}::test_what_follows_a_failure_is_what_the_restart_policy_says", f"{_WORKER}.restartPolicy=ExitCode"),
+        Row("another restartPolicy", "Refused; Kubeflow's CRD does not check it.", refused="is not allowed here",
+            set=f"{_WORKER}.restartPolicy=Sometimes"),
+        Row("container jax", "The member's own; with one container any name does.",
+            f"{READ}::test_the_container_of_kubeflows_first_manifests_is_taken_for_the_program"),
+        Row("several containers, none named jax", "Refused.", refused="no container is named jax",
+            set=f"{_POD}.containers=[{{name: a, image: i}}, {{name: b, image: i}}]"),
+        Row("port jaxjob-port", "6666 if absent; the one of that name otherwise.",
+            f"{READ}::test_the_named_port_is_the_coordinators"),
+        Row("template", "The whole pod template, as written.", f"{RUN}::test_a_jaxjob_runs_from_its_file_to_succeeded"),
+        Row("hostname, subdomain of the template", "Refused: the workers find each other by names of Muster.",
+            refused="Muster gives each worker the name", set=f"{_POD}.hostname=me"),
+        Row("variables", "COORDINATOR_ADDRESS, COORDINATOR_PORT, NUM_PROCESSES, PROCESS_ID, PYTHONUNBUFFERED; and "
+            "JAX_COORDINATOR_ADDRESS, which JAX reads by itself.",
+            f"{RUN}::test_a_jaxjob_runs_from_its_file_to_succeeded"),
+        Row("names, labels", "Hosts `JOB-worker-N`, the labels of Kubeflow.",
+            f"{RUN}::test_a_jaxjob_runs_from_its_file_to_succeeded"),
+        Row("runPolicy.cleanPodPolicy", "All, Running or None; None if absent.",
+            f"{RUN}::test_clean_pod_policy_all_deletes_the_pods_at_the_end", "spec.runPolicy.cleanPodPolicy=All"),
+        Row("runPolicy.activeDeadlineSeconds", "Holds at its second (kubeflow/trainer#3358: it does not there).",
+            f"{RUN}::test_the_deadline_holds_at_its_second", "spec.runPolicy.activeDeadlineSeconds=60"),
+        Row("runPolicy.backoffLimit", "Counts restarts of the gang in the status, so no new pod resets it.",
+            f"{RUN}::test_a_lost_worker_restarts_the_gang_within_the_budget", "spec.runPolicy.backoffLimit=1"),
+        Row("runPolicy.suspend", "No pods, until it is resumed.",
+            f"{RUN}::test_a_suspended_job_has_no_pods_and_runs_when_it_is_resumed", "spec.runPolicy.suspend=true"),
+        Row("runPolicy.managedBy", "Another manager's name keeps Muster away.",
+            f"{RUN}::test_an_object_that_is_not_musters_is_never_touched",
+            "spec.runPolicy.managedBy=muster.dev/muster"),
+        Row("runPolicy.schedulingPolicy", "Muster starts gangs itself and asks no gang scheduler.",
+            refused="asks no gang scheduler", set="spec.runPolicy.schedulingPolicy={}"),
+        Row("an unknown field", "Refused.", refused="unknown field", set="spec.runPolicy={retries: 3}"),
+        Row("name", "Must leave room for the names of its pods.", refused="Kubernetes allows 63",
+            set=f"metadata.name={'t' * 60}"),
+        Row("no Worker (null)", "Refused; Kubeflow's webhook panics.", refused="spec.jaxReplicaSpecs",
+            set="spec.jaxReplicaSpecs={Worker: null}"),
+        Row("conditions, replicaStatuses",
+            "Created, Running, Restarting, Suspended, Succeeded, Failed; times and counts.",
+            f"{RUN}::test_a_jaxjob_runs_from_its_file_to_succeeded"),
+        Row("deletion", "Its pods are deleted at once.", f"{RUN}::test_the_pods_of_a_deleted_job_are_deleted_at_once"),
+        Row("an operator of Kubeflow beside Muster", "Muster stands back where another controller makes the pods.",
+            f"{RUN}::test_muster_stands_back_where_another_controller_makes_the_pods"),
+    ),
+)  # fmt: skip

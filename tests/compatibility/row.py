@@ -1,0 +1,51 @@
+"""A row of the table of compatibility: a field or a behaviour, and the test that shows it or the reason against it."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row.
+
+    ``test`` is ``file::function``, or ``file::function[case]`` where the case is a text in the file. A row with
+    ``set`` (a ``PATH=VALUE`` on the base manifest of its section) is tried: with ``refused`` the manifest must be
+    refused with that text, else it must be read.
+    """
+
+    field: str
+    does: str
+    test: str = ""
+    set: str = ""
+    refused: str = ""
+
+    @property
+    def works(self) -> bool:
+        """Whether Muster does it."""
+        return not self.refused
+
+    def missing(self) -> str:
+        """What of the named test is not there; empty if all of it is."""
+        path, _, rest = self.test.partition("::")
+        function, _, case = rest.removesuffix("]").partition("[")
+        file = ROOT / path
+        if not path or not file.is_file():
+            return f"{self.field}: no file {path!r}"
+        text = file.read_text(encoding="utf-8")
+        if not re.search(rf"^(?:async )?def {re.escape(function)}\(", text, re.MULTILINE):
+            return f"{self.field}: no test {function!r} in {path}"
+        return "" if case in text else f"{self.field}: no case {case!r} in {path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The rows of one kind; ``base`` is a manifest that is read."""
+
+    title: str
+    text: str
+    base: str
+    rows: tuple[Row, ...]
