@@ -11,7 +11,7 @@ from tests.simulation.scenarios.incidents import (
     ReadinessFlaps,
     SlowImage,
 )
-from tests.simulation.scenarios.operators import MEETING, PROBED, TOGETHER
+from tests.simulation.scenarios.operators import COUNTED, MEETING, NAMED, PROBED, TOGETHER
 from tests.simulation.scenarios.scenario import (
     End,
     Scenario,
@@ -52,7 +52,8 @@ SCENARIOS = (
         spec={"clocks": {"assembly": {"after": "60s", "action": "Alert"}}},
         incidents=(NeverArrives(rank=-1),),
         troubles=(
-            Trouble("RanksMissing", ("missing rank 3", "running"), since=9.3, within=2.0, until=62.2),
+            Trouble("RanksMissing", ("missing rank 3", "running"), since=9.3, within=2.0, until=62.2, operators=NAMED),
+            Trouble("RanksMissing", ("3/4 ranks arrived", "does not name"), 9.3, 2.0, until=62.2, operators=COUNTED),
             Trouble("AssemblyDeadlineExceeded", ("3/4 ranks arrived", "within 60 s"), since=62.2, within=2.0),
         ),
         settle_within=400.0,  # as in coordinator-never-serves

@@ -3,7 +3,7 @@
 from math import inf
 
 from tests.simulation.scenarios.incidents import Ends, NeverArrives, Unschedulable
-from tests.simulation.scenarios.operators import PROBED, TOGETHER
+from tests.simulation.scenarios.operators import COUNTED, NAMED, PROBED, TOGETHER
 from tests.simulation.scenarios.scenario import End, Scenario, Trouble
 
 NO_NODE = Trouble("", ("Unschedulable", "insufficient nvidia.com/gpu"), since=1.3, within=0.0, until=61.0)
@@ -17,7 +17,10 @@ SCENARIOS = (
         operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Fail"}}},
         incidents=(NeverArrives(rank=-1),),
-        troubles=(Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0),),
+        troubles=(
+            Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0, operators=NAMED),
+            Trouble("RanksMissing", ("does not name",), since=9.3, within=3.0, operators=COUNTED),
+        ),
         settle_within=130.0,
     ),
     # A rank never registers in the first epoch; the assembly clock restarts the gang, and then all arrive.
@@ -35,7 +38,10 @@ SCENARIOS = (
         operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Restart"}}},
         incidents=(NeverArrives(rank=-1, epochs=range(1)),),
-        troubles=(Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0, until=62.3),),
+        troubles=(
+            Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0, until=62.3, operators=NAMED),
+            Trouble("RanksMissing", ("does not name",), since=9.3, within=3.0, until=62.3, operators=COUNTED),
+        ),
         settle_within=130.0,
     ),
     # The run takes longer than spec.timeout: the experiment fails and its pods are deleted.

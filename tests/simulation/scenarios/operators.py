@@ -23,6 +23,8 @@ class Operator:
     """Where the coordinator serves."""
     probed: bool = False
     """Muster asks the coordinator who has arrived; elsewhere the readiness of pods must do."""
+    counted: bool = False
+    """The coordinator counts who has arrived and names nobody (a TCPStore while NCCL has not connected)."""
     survivor_exit: int = SIGABRT
     """The exit code of a member whose peer is lost."""
     survivors_known: bool = True
@@ -56,7 +58,7 @@ OPERATORS = {
     each.name: each
     for each in (
         JAX,
-        Operator("pytorch", "pytorch", _workers, "MASTER_ADDR", PYTORCH_PORT, probed=True),
+        Operator("pytorch", "pytorch", _workers, "MASTER_ADDR", PYTORCH_PORT, probed=True, counted=True),
         Operator("xgboost", "xgboost", _workers, "MASTER_ADDR", XGBOOST_PORT, survivor_exit=255, survivors_known=False),
         Operator("jobset", "jobset", _jobs),
         Operator("jobset-sequential", "jobset", _completions, sequential=True),
@@ -65,3 +67,5 @@ OPERATORS = {
 MEETING = tuple(each.name for each in OPERATORS.values() if each.meets)
 TOGETHER = tuple(each.name for each in OPERATORS.values() if not each.sequential)
 PROBED = tuple(each.name for each in OPERATORS.values() if each.probed)
+COUNTED = tuple(each.name for each in OPERATORS.values() if each.counted)
+NAMED = tuple(each.name for each in OPERATORS.values() if each.probed and not each.counted)

@@ -176,6 +176,8 @@ class Gang:
             return RollAnswer(at=at, coordinator=CoordinatorState.TIMEOUT, latency=PROBE)
         if not process.running or not process.serving:
             return RollAnswer(at=at, coordinator=CoordinatorState.REFUSED, latency=PROBE)
+        if self.world.operator.counted:
+            return _counted(process, at)
         ranks = tuple(_state(process.arrived.get(rank)) for rank in range(process.size))
         return RollAnswer(
             at=at,
@@ -186,6 +188,21 @@ class Gang:
             incarnation=int(process.uid[-12:]),
             protocol="v2",
         )
+
+
+def _counted(process: Process, at: float) -> RollAnswer:
+    """What a TCPStore tells where its members leave no names."""
+    joined = len(process.arrived)
+    whole = joined >= process.size
+    return RollAnswer(
+        at=at,
+        coordinator=CoordinatorState.SERVING,
+        latency=PROBE,
+        states=(RankState.CONNECTED,) * process.size if whole else (RankState.ARRIVED,),
+        partial="" if whole else "the store counts its processes and does not name them",
+        joined=None if whole else joined,
+        protocol="tcpstore-v2",
+    )
 
 
 def _state(process: Process | None) -> RankState:
