@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.api.names import API_VERSION, KIND
+from muster.api.names import API_VERSION, FINALIZER_QUOTA, KIND
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.status import to_status
+from muster.state.workload import Workload
 from muster.watchers.experiments import DECODER, ExperimentRecord
 from muster.watchers.services import ServiceRecord
 from tests.builders import NOW, pod, record
@@ -54,6 +55,34 @@ def test_nothing_is_kept_of_what_is_gone(index: ExperimentIndex, order: tuple[st
     for name in order:
         goes[name]()
     assert (index.entries, index.members, index.pods) == ({}, {}, 0)
+
+
+def test_a_workload_that_waits_for_muster_is_let_go_when_its_experiment_and_pods_are_gone() -> None:
+    wanted: list[str] = []
+    index = ExperimentIndex(wanted=wanted.append, gone=lambda uid: None)
+    seen, leaving = run(), Workload("w", "run-1", "team", UID, 5, 1, "q", True, True, (FINALIZER_QUOTA,))
+    index.experiment_changed(None, seen)
+    index.pod_changed(None, POD)
+    index.workload_changed(None, leaving)
+    assert index.orphans(UID) == []
+    index.experiment_changed(seen, None)
+    assert index.orphans(UID) == [], "a pod may still run"
+    wanted.clear()
+    index.pod_changed(POD, None)
+    assert (wanted, index.orphans(UID), index.orphaned()) == ([UID], [leaving], {UID})
+    index.workload_changed(leaving, None)
+    assert (index.members, index.orphaned()) == ({}, set())
+
+
+def test_the_deletion_of_an_experiment_that_is_seen_last_lets_its_workload_go() -> None:
+    wanted: list[str] = []
+    index = ExperimentIndex(wanted=wanted.append, gone=lambda uid: None)
+    seen, leaving = run(), Workload("w", "run-1", "team", UID, 5, 1, "q", True, True, (FINALIZER_QUOTA,))
+    index.experiment_changed(None, seen)
+    index.workload_changed(None, leaving)
+    wanted.clear()
+    index.experiment_changed(seen, None)
+    assert (wanted, index.orphans(UID)) == ([UID], [leaving])
 
 
 def test_a_service_that_only_we_know_of_is_forgotten_with_its_experiment(index: ExperimentIndex) -> None:
