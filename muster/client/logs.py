@@ -49,11 +49,12 @@ class LogChoice:
 
 
 def newest(members: Iterable[Member]) -> dict[int, Member]:
-    """The latest epoch's member per rank, in rank order."""
+    """The latest life of each rank, by epoch and attempt, in rank order."""
     best: dict[int, Member] = {}
     for member in members:
         held = best.get(member.rank)
-        if held is None or (held.epoch, held.terminating) < (member.epoch, not member.terminating):
+        life = member.epoch, member.attempt
+        if held is None or (held.epoch, held.attempt, held.terminating) < (*life, not member.terminating):
             best[member.rank] = member
     return dict(sorted(best.items()))
 

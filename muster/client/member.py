@@ -2,7 +2,16 @@
 
 from dataclasses import dataclass
 
-from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK, selector_of
+from muster.api.names import (
+    CONTAINER,
+    LABEL_ATTEMPT,
+    LABEL_EPOCH,
+    LABEL_GROUP,
+    LABEL_JOB,
+    LABEL_POD,
+    LABEL_RANK,
+    selector_of,
+)
 from muster.kube.listwatch.informer import Kind
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
@@ -39,6 +48,8 @@ class Member:
     exit_code: int | None
     process: int | None
     """The process id, on a local cluster."""
+    attempt: int = 0
+    """How often the rank was run again in that epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,7 @@ def member_of(pod: Json) -> Member:
         state=word,
         why=why,
         exit_code=whole(ended, "exitCode") if ended else None,
+        attempt=whole(labels, LABEL_ATTEMPT),
         process=whole({"pid": identity.removeprefix(PROCESS)}, "pid") or None if identity.startswith(PROCESS) else None,
     )
 

@@ -237,3 +237,49 @@ async def test_an_ended_pod_is_not_lost() -> None:
     bench = await launched(plan, 0)
     edit(bench, pod_path(plan, 0), status={"phase": "Failed"})
     assert (await bench.engine.carry_out(ConfirmLoss(0), plan, record(0))).lost is False
+
+
+async def again(bench: Bench, plan: Plan, rank: int, attempt: int) -> Outcome:
+    action = CreatePods(0, (member_of(plan, rank),), attempts=((rank, attempt),))
+    return await bench.engine.carry_out(action, plan, record(0))
+
+
+async def test_a_pod_of_an_older_attempt_that_runs_keeps_the_next_one_of_its_rank_waiting() -> None:
+    plan = gang(4)
+    bench = await launched(plan, 0)
+    submitted(bench.api, plan)
+    outcome = await bench.engine.carry_out(ConfirmLaunch(0, ((1, 1),)), plan, record(0))
+    assert (outcome.confirmed, outcome.blocking) == (False, (plan.pod_name(member_of(plan, 1), 0),))
+    edit(bench, pod_path(plan, 1, 0), status={"phase": "Failed"})
+    outcome = await bench.engine.carry_out(ConfirmLaunch(0, ((1, 1),)), plan, record(0))
+    assert (outcome.confirmed, outcome.attempts) == (True, ((1, 1),))
+
+
+async def test_a_pod_of_the_same_attempt_keeps_nobody_waiting() -> None:
+    plan = gang(4)
+    bench = Bench()
+    submitted(bench.api, plan)
+    await again(bench, plan, 1, 1)
+    outcome = await bench.engine.carry_out(ConfirmLaunch(0, ((1, 1), (2, 1))), plan, record(0))
+    assert outcome.confirmed
+
+
+async def test_the_loss_of_an_attempt_is_told_from_that_of_another() -> None:
+    plan = gang(4)
+    bench = Bench()
+    await again(bench, plan, 1, 1)
+    await again(bench, plan, 2, 3)
+    asked = ConfirmLoss(0, attempts=((1, 1), (1, 2), (2, 2), (3, 0)))
+    outcome = await bench.engine.carry_out(asked, plan, record(0))
+    assert (outcome.lost, outcome.lost_attempts) == (None, ((1, 2), (2, 2), (3, 0)))
+
+
+async def test_the_pod_of_an_attempt_has_a_name_of_its_own_and_the_host_name_of_the_others() -> None:
+    plan, bench = gang(4), Bench()
+    await again(bench, plan, 1, 2)
+    (name,) = bench.api.named("pods")
+    pod = bench.api.objects[core("lab", "pods", name)]
+    member = member_of(plan, 1)
+    assert name == plan.pod_name(member, 0, 2) != plan.pod_name(member, 0)
+    assert pod["metadata"]["labels"]["muster.dev/attempt"] == "2"
+    assert pod["spec"]["hostname"] == plan.hostname(member, 0)
