@@ -72,7 +72,7 @@ def jobsets_path(namespace: str, name: str = "") -> str:
 async def jobset_controller(ground: Ground, request: Request) -> AsyncIterator[None]:
     """The JobSet controller runs, and its kind is served."""
     folder = Path(ground.folder)
-    await _define(request)
+    await define(request)
     process = Program("jobset", _command(folder, ground.admin), folder / "jobset.log")
     try:
         yield
@@ -103,7 +103,8 @@ def _definition() -> Mapping[str, Any]:
     }
 
 
-async def _define(request: Request) -> None:
+async def define(request: Request) -> None:
+    """The kind is served; musterd finds it within a minute."""
     path = f"/apis/{API}/jobsets"
     try:
         await request("GET", path)

@@ -1,16 +1,23 @@
 """The conformance list: the cases of JobSet's own controller tests, by their names, played with pods.
 
 JobSet's tests write the status of Jobs. Here the same comes of pods: "a Job fails" is a pod that fails with
-``backoffLimit: 0``. Each case is one function; what Muster does otherwise is said in the case.
+``backoffLimit: 0``. Each case is one function; what Muster does otherwise is said in the case. The cases of TTL, of
+claims and of ``managedBy`` are about requests: tests/daemon/foreign/test_jobsets.py. Those of the webhook are in
+tests/api/foreign/test_jobset_spec.py.
 """
 
 from collections.abc import Callable
+from hashlib import sha1
 from typing import Any
 
+import msgspec
 import pytest
 
 from muster.api.manifest.problems import SpecError
+from muster.reconcilers.render.environment import Restarts
+from muster.reconcilers.render.pod import render_pod
 from muster.state.operators.jobset_object import plan_of
+from muster.state.view.membership import Membership
 from tests.api.foreign.jobsets import job, jobset
 from tests.state.jobsets.cluster import Cluster
 
@@ -548,6 +555,73 @@ def _() -> None:
     assert len(seen.of("a")) == 1
     seen.run("a")
     assert seen.names("b") == ["b-0"]
+
+
+@case("ignore jobs with same owner name but other UID")
+def _() -> None:
+    plan = plan_of(jobset(one()))
+    members = Membership()
+    members.follow(plan)
+    (mine,) = cluster(one()).pods.values()
+    members.change(None, mine)
+    assert members.view.of(0).pods == 1, "the index of the daemon holds pods by the uid of their owner"
+    members.change(None, msgspec.structs.replace(mine, uid="other", name="t-w-0-0-zzzzz"))
+    assert (members.view.of(0).pods, members.foreign) == (1, 1)
+
+
+@case("coordinator label+annotation")
+def _() -> None:
+    plan = plan_of(jobset(one(pods=2), coordinator={"replicatedJob": "w", "podIndex": 1}))
+    metadata = render_pod(plan, next(plan.members()), 0)["metadata"]
+    for kind in ("labels", "annotations"):
+        assert metadata[kind]["jobset.sigs.k8s.io/coordinator"] == "t-w-0-1.t"
+
+
+@case("labels and annotations of a restarted job")
+def _() -> None:
+    plan = plan_of(jobset(one("a", replicas=2), one("b", replicas=2, groupName="g"), one("c", groupName="g")))
+    pods = {member.rank: render_pod(plan, member, 3, 1, Restarts(2, {3: 1})) for member in plan.members()}
+    labels = pods[3]["metadata"]["labels"]
+    seen = {key.partition("/")[2]: value for key, value in labels.items() if key.startswith("jobset.")}
+    assert seen.pop("job-key") == sha1(b"default/t-b-1", usedforsecurity=False).hexdigest()
+    assert seen == {
+        "jobset-uid": "uid-t", "replicatedjob-name": "b", "replicatedjob-replicas": "2", "global-replicas": "5",
+        "group-name": "g", "group-replicas": "3", "restart-attempt": "2", "job-restart-attempt": "1", "job-index": "1",
+        "job-global-index": "3", "job-group-index": "1",
+    }  # fmt: skip
+    assert pods[4]["metadata"]["labels"]["jobset.sigs.k8s.io/job-group-index"] == "2"
+
+
+@case("exclusive placement: every pod with its own Job and away from others")
+def _() -> None:
+    key = {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}
+    plan = plan_of(jobset(one(), annotations=key))
+    pod = render_pod(plan, next(plan.members()), 0)
+    own = pod["metadata"]["labels"]["jobset.sigs.k8s.io/job-key"]
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    (near,), (far,) = (pod["spec"]["affinity"][kind][required] for kind in ("podAffinity", "podAntiAffinity"))
+    assert (near["topologyKey"], far["topologyKey"]) == ("rack", "rack")
+    assert near["labelSelector"]["matchExpressions"][0]["values"] == [own]
+    assert [each["operator"] for each in far["labelSelector"]["matchExpressions"]] == ["Exists", "NotIn"]
+    assert pod["metadata"]["annotations"] | key == pod["metadata"]["annotations"]
+
+
+@case("exclusive placement by node selector")
+def _() -> None:
+    keys = {f"alpha.jobset.sigs.k8s.io/{key}": "rack" for key in ("exclusive-topology", "node-selector")}
+    plan = plan_of(jobset(one(), annotations=keys))
+    spec = render_pod(plan, next(plan.members()), 0)["spec"]
+    assert spec["nodeSelector"] == {"alpha.jobset.sigs.k8s.io/namespaced-job": "default_t-w-0"}
+    assert spec["tolerations"][-1]["key"] == "alpha.jobset.sigs.k8s.io/no-schedule"
+    assert "affinity" not in spec
+
+
+@case("pods without an index have no host name of their own")
+def _() -> None:
+    plan = plan_of(jobset(one(job={"completionMode": "NonIndexed"})))
+    pod = render_pod(plan, next(plan.members()), 0)
+    assert "hostname" not in pod["spec"]
+    assert "env" not in pod["spec"]["containers"][0]
 
 
 @case("invalid template is refused before a pod is made (JobSet: accumulating JobCreationFailed)")

@@ -1,0 +1,117 @@
+"""JobSets that Muster runs, and the same ones under JobSet's own controller: the two histories of their status."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from tests.real.jobset import define, jobset, jobset_controller, jobsets_path, why_not
+from tests.real.site import Object, Site, eventually
+
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(400), pytest.mark.usefixtures("our_servers")]
+
+OURS, THEIRS = "ours", "their"
+MUSTER = "muster.dev/muster"
+SINCE_0_12 = "RestartingJobSet "
+"""A condition that older controllers do not write."""
+IN_ORDER: dict[str, Any] = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+
+
+def two(first: str, second: str, replicas: int = 1, **spec: Any) -> Object:
+    """A JobSet of two replicated jobs with those scripts. One Job each, where it matters which one is first."""
+    made = jobset("", 1, first, restarts=1)
+    (job,) = made["spec"]["replicatedJobs"]
+    other = jobset("", 1, second)["spec"]["replicatedJobs"][0]
+    made["spec"] |= {"replicatedJobs": [{**job, "name": "a"}, {**other, "name": "b", "replicas": replicas}], **spec}
+    return made
+
+
+CASES: dict[str, Object] = {
+    "success": two("*: run 3, exit 0", "*: run 2, exit 0", 2),
+    "restart and failure": two("*: run 60", "*: run 2, exit 7"),
+    "in order": two("*: run 6, exit 0", "*: run 2, exit 0", **IN_ORDER),
+    "any": two("*: run 60", "*: run 2, exit 0", successPolicy={"operator": "Any", "targetReplicatedJobs": ["b"]}),
+    "rule": two(
+        "*: run 60",
+        "*: run 2, exit 7",
+        failurePolicy={
+            "maxRestarts": 3,
+            "restartStrategy": "Recreate",
+            "rules": [{"name": "over", "action": "FailJobSet", "targetReplicatedJobs": ["b"]}],
+        },
+    ),
+}
+
+
+def named(manifest: Object, name: str, **spec: Any) -> Object:
+    """That JobSet under a name."""
+    return {**manifest, "metadata": {"name": name}, "spec": {**manifest["spec"], **spec}}
+
+
+async def history(here: Site, name: str) -> tuple[list[str], Object]:
+    """Every turn of a condition until the end, and the status then. Names are left out of the messages."""
+    turns: list[str] = []
+    until = time.monotonic() + 150
+    while time.monotonic() < until:
+        found = await here.get(jobsets_path(here.namespace, name)) or {}
+        status = found.get("status", {})
+        for each in status.get("conditions", ()):
+            if "/" not in each["type"]:
+                turn = f"{each['type']} {each['status']}/{each['reason']}: {each['message'].replace(name, 'NAME')}"
+                turns += [turn] if turn not in turns else []
+        active = sum(row["active"] for row in status.get("replicatedJobsStatus", ()))
+        if status.get("terminalState") and not active:
+            return turns, status
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"{name} has not ended: {turns}")
+
+
+def counters(status: Object) -> tuple[Any, ...]:
+    """What is counted at the end. A Job that the controller deletes with the JobSet's end is not counted by it."""
+    rows = {row["name"]: (row["succeeded"], row["failed"]) for row in status["replicatedJobsStatus"]}
+    return status["terminalState"], status.get("restarts", 0), status.get("restartsCountTowardsMax", 0), rows
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_a_jobset_has_the_history_that_its_own_controller_writes(here: Site, case: str) -> None:
+    here.row.happens(f"the same JobSet under Muster and under its own controller: {case}")
+    if reason := why_not():
+        pytest.skip(reason)
+    async with jobset_controller(here.ground, here.request):
+        manifest = CASES[case]
+        await here.request("POST", jobsets_path(here.namespace), named(manifest, OURS, managedBy=MUSTER))
+        await here.request("POST", jobsets_path(here.namespace), named(manifest, THEIRS))
+        (ours, our_end), (theirs, their_end) = await asyncio.gather(history(here, OURS), history(here, THEIRS))
+        here.row.says(ours[-1])
+        if not any(turn.startswith(SINCE_0_12) for turn in theirs):
+            ours = [turn for turn in ours if not turn.startswith(SINCE_0_12)]
+        assert ours == theirs
+        assert counters(our_end) == counters(their_end)
+
+
+async def test_a_jobset_gets_its_claims_and_is_deleted_its_ttl_after_its_end(here: Site) -> None:
+    here.row.happens("a JobSet with a claim, and one that ends and has a ttl; JobSet's controller is not there")
+    await define(here.request)
+    with_claim = jobset("claims", 1, "*: run 600")
+    (container,) = with_claim["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"]
+    container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    policies = [{"templates": [{"metadata": {"name": "data"}, "spec": CLAIM}]}]
+    ends = jobset("ends", 2, "*: run 1, exit 0")
+    path = jobsets_path(here.namespace)
+    await here.request("POST", path, named(with_claim, "claims", managedBy=MUSTER, volumeClaimPolicies=policies))
+    await here.request("POST", path, named(ends, "ends", managedBy=MUSTER, ttlSecondsAfterFinished=5))
+    core = f"/api/v1/namespaces/{here.namespace}"
+
+    async def claimed() -> bool:
+        claim = await here.get(f"{core}/persistentvolumeclaims/data-claims")
+        return claim is not None and claim["metadata"]["ownerReferences"][0]["kind"] == "JobSet"
+
+    async def gone() -> bool:
+        return await here.get(jobsets_path(here.namespace, "ends")) is None
+
+    await eventually(claimed)
+    here.row.says("PersistentVolumeClaim data-claims is made")
+    await eventually(gone)
+    await here.request("DELETE", jobsets_path(here.namespace, "claims"))

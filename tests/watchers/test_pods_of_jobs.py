@@ -1,0 +1,75 @@
+"""Pods that are judged as the Job controller judges them: by their phase, and not by a container of one name."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.pod import Pod
+from muster.watchers.pods import decode as pods
+from tests.fakes.apiserver import event
+from tests.fakes.objects import container, pod, terminated
+
+RUNNING = {"running": {"startedAt": "2026-11-20T11:00:00Z"}}
+
+
+def seen(kind: str = "JobSet", restart: str = "Never", **status: Any) -> Pod:
+    """A pod of that kind's object."""
+    group = "jobset.x-k8s.io/v1alpha2" if kind == "JobSet" else "muster.dev/v1alpha1"
+    made = pod("u1", 1, **status)
+    made["metadata"]["ownerReferences"] = [
+        {"apiVersion": group, "kind": kind, "name": "run", "uid": "o1", "controller": True}
+    ]
+    made["spec"]["restartPolicy"] = restart
+    got = pods.DECODER.event(event("ADDED", made)).obj
+    assert got is not None
+    return got
+
+
+def test_a_container_called_main_is_one_of_several() -> None:
+    both = [container("main", terminated(0)), container("side", terminated(3))]
+    assert seen(phase="Running", containerStatuses=[both[0], container("side", RUNNING)]).exit is None
+    got = seen(phase="Failed", containerStatuses=both)
+    assert got.failed
+    assert got.exit is not None
+    assert (got.exit.container, got.exit.code) == ("side", 3)
+    assert seen("Experiment", phase="Failed", containerStatuses=both).succeeded, "there main is the member's own"
+
+
+def test_a_failed_container_counts_when_the_pod_has_failed() -> None:
+    states = [container("a", terminated(3)), container("b", RUNNING)]
+    assert not seen(phase="Running", containerStatuses=states).failed
+    assert seen(phase="Failed", containerStatuses=[states[0], container("b", terminated(0))]).failed
+
+
+def test_a_pod_that_was_evicted_before_its_containers_ran_has_failed() -> None:
+    got = seen(phase="Failed", reason="Evicted", containerStatuses=None)
+    assert got.failed
+    assert (got.exit, got.disruption) == (None, "Evicted")
+
+
+def test_a_container_that_is_restarted_in_its_pod_ends_no_member() -> None:
+    again = {**container("main", RUNNING, terminated(1)), "restartCount": 2}
+    got = seen(restart="OnFailure", phase="Running", containerStatuses=[again])
+    assert (got.exit, got.failed, got.restarts) == (None, False, 2)
+
+
+def test_a_container_that_waits_for_its_restart_ends_no_member() -> None:
+    waits = {**container("main", {"waiting": {"reason": "CrashLoopBackOff"}}, terminated(1)), "restartCount": 5}
+    got = seen(restart="OnFailure", phase="Running", containerStatuses=[waits])
+    assert (got.failed, got.restarts, got.waiting_reason) == (False, 5, "CrashLoopBackOff")
+
+
+@pytest.mark.parametrize("restart", ["OnFailure", "Always"])
+def test_so_it_is_in_every_pod_whose_containers_are_restarted(restart: str) -> None:
+    again = {**container("main", RUNNING, terminated(1)), "restartCount": 1}
+    assert not seen("Experiment", restart=restart, phase="Running", containerStatuses=[again]).failed
+    assert seen("Experiment", phase="Running", containerStatuses=[again]).failed, "which no kubelet does"
+
+
+def test_restarts_of_init_containers_count_and_those_of_an_ended_pod_do_not() -> None:
+    init = [{**container("init", terminated(0), terminated(1)), "restartCount": 1}]
+    main = [{**container("main", RUNNING, terminated(1)), "restartCount": 2}]
+    counted = seen(restart="OnFailure", phase="Running", containerStatuses=main, initContainerStatuses=init)
+    assert counted.restarts == 3
+    ended = seen(restart="OnFailure", phase="Failed", containerStatuses=main, initContainerStatuses=init)
+    assert ended.restarts == 0
