@@ -5,9 +5,9 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from muster.api.status import Attempts, JobRestarts
+from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS, Attempts, JobRestarts
 from muster.api.values.rank_ranges import from_ranges, to_ranges
-from muster.api.wire.kinds import MAX_COUNTER
+from muster.api.wire.kinds import MAX_COUNTER, MAX_RANGES
 from muster.state.record import Record
 
 NO_RESTARTS = JobRestarts("")
@@ -43,6 +43,24 @@ def run_again(record: Record, ranks: Iterable[int], resume_at: float | None) -> 
         completed=to_ranges(sorted(ranks_of(record.completed) - again)),
         ignored=to_ranges(sorted(ranks_of(record.ignored) - again)),
     )
+
+
+def fits(record: Record) -> bool:
+    """The status can hold it: its lists are bounded, and what is beyond them would be forgotten."""
+    if len(record.attempts) > MAX_ATTEMPTS or len(record.job_restarts) > MAX_JOB_COUNTS:
+        return False
+    texts = (*(row.ranks for row in record.attempts), *(row.jobs for row in record.job_restarts), record.ignored)
+    return sum(map(len, texts)) <= MAX_RANGES
+
+
+def without_past(record: Record, now: float) -> Record:
+    """The record without back-offs that are over, so that equal attempts are one row again."""
+    rows: dict[tuple[int, float | None], set[int]] = {}
+    for row in record.attempts:
+        at = row.resume_at if row.resume_at is not None and row.resume_at > now else None
+        rows.setdefault((row.attempt, at), set()).update(ranks_of(row.ranks))
+    kept = (Attempts(to_ranges(sorted(ranks)), attempt, at) for (attempt, at), ranks in rows.items())
+    return replace(record, attempts=tuple(kept))
 
 
 def give_up(record: Record, ranks: Iterable[int]) -> Record:

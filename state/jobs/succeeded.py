@@ -16,9 +16,8 @@ def succeeded(context: Context, group: Group, index: int) -> bool:
         return False
     if rules.success:
         return holds(context, group, index, rules)
-    first = group.first_rank + index * group.completions
-    given_up = sum(first <= rank < first + group.completions for rank in ranks_of(context.record.ignored))
-    return done + given_up >= group.completions
+    ignored = ranks_of(context.record.ignored)
+    return done + sum(rank in ignored for rank in _ranks(group, index)) >= group.completions
 
 
 def jobs_succeeded(context: Context, group: Group) -> int:
@@ -30,8 +29,7 @@ def jobs_succeeded(context: Context, group: Group) -> int:
 
 def holds(context: Context, group: Group, index: int, rules: JobRules) -> bool:
     """One of the job's success rules holds."""
-    first = group.first_rank + index * group.completions
-    done = {rank - first for rank in context.tally.done if first <= rank < first + group.completions}
+    done = {place for place, rank in enumerate(_ranks(group, index)) if rank in context.tally.done}
     return any(_holds(rule, done, group.completions) for rule in rules.success)
 
 
@@ -51,14 +49,19 @@ def not_needed(context: Context) -> tuple[int, ...]:
         for index in range(group.replicas):
             if not context.tally.of_job(group.name, index).succeeded:
                 continue
-            first = group.first_rank + index * group.completions
-            ranks = range(first, first + group.completions)
+            ranks = _ranks(group, index)
             if rules.success and holds(context, group, index, rules):
                 found += [rank for rank in ranks if rank not in context.tally.done]
             elif rules.queue:  # those that run work on, and end by themselves
-                found += [rank for rank in ranks if rank not in context.tally.done | context.tally.members.keys()]
+                tally = context.tally
+                found += [rank for rank in ranks if rank not in tally.done and rank not in tally.members]
     given_up = ranks_of(context.record.ignored)
     return tuple(rank for rank in found if rank not in given_up)
+
+
+def _ranks(group: Group, index: int) -> range:
+    first = group.first_rank + index * group.completions
+    return range(first, first + group.completions)
 
 
 def _holds(rule: JobSuccess, done: set[int], completions: int) -> bool:

@@ -71,6 +71,8 @@ class Findings:
     given_up: tuple[int, ...] = ()
     """Ranks that are not run again."""
     counted: tuple[tuple[int, int], ...] = ()
+    first: Cause | None = None
+    """The first of the failed pods that are replaced or given up."""
     """Job, and how many more failed pods of it are counted."""
 
 
@@ -80,6 +82,7 @@ def findings(context: Context) -> Findings:
     again: list[int] = []
     given_up: list[int] = []
     counted: list[tuple[int, int]] = []
+    first: Cause | None = None
     for job in jobs_of(context):
         if succeeded.succeeded(context, job.group, job.index):
             continue
@@ -93,9 +96,10 @@ def findings(context: Context) -> Findings:
             spent = job.rules.per_index is not None and context.record.attempt_of(each.rank) >= job.rules.per_index
             gone = action is PodAction.FAIL_INDEX or (spent and action is not PodAction.IGNORE) or over
             (given_up if gone else again).append(each.rank)
+            first = each.cause if first is None or each.cause.at < first.at else first
         if more:
             counted.append((job.number, more))
-    return Findings(tuple(failed), tuple(sorted(again)), tuple(sorted(given_up)), tuple(counted))
+    return Findings(tuple(failed), tuple(sorted(again)), tuple(sorted(given_up)), tuple(counted), first)
 
 
 def jobs_of(context: Context) -> Iterator[JobView]:

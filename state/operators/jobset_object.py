@@ -7,11 +7,13 @@ Jobs, so its rules are about the reasons and messages that such a job ends with.
 JobSet restarts at once, without a back-off, and its ``maxRestarts`` of 3 means 4 runs.
 """
 
+import json
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.foreign.jobset import parse_jobset
-from muster.api.foreign.jobset_spec import MANAGED_BY, JobSet, ReplicatedJob
+from muster.api.foreign.jobset_spec import MANAGED_BY, JobSet, JobSetSpec, ReplicatedJob
 from muster.state.jobs.rules_of import job_rules
 from muster.state.operators.jobset_labels import annotations_of, env_of, labels_of
 from muster.state.operators.jobset_pods import claims_of, template_of
@@ -78,11 +80,18 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
         orphans=ORPHAN in jobset.finalizers,
         foreground=FOREGROUND in jobset.finalizers,
         in_order=spec.in_order,
+        shape=f"replicatedJobs={_digest(spec)}",
         ttl=None if spec.ttl_seconds_after_finished is None else float(spec.ttl_seconds_after_finished),
         claims=claims_of(jobset),
         service=spec.network.enable_dns_hostnames,
         publish_not_ready=spec.network.publish_not_ready_addresses,
     )
+
+
+def _digest(spec: JobSetSpec) -> str:
+    """Of what JobSet's webhook lets no one edit while the JobSet runs."""
+    jobs = [job.model_dump(mode="json", exclude_defaults=True) for job in spec.replicated_jobs]
+    return sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:4]
 
 
 def _groups(jobset: JobSet) -> Iterator[Group]:

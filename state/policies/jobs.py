@@ -16,10 +16,12 @@ from muster.state.jobs.changes import (
     NO_RESTARTS,
     count_failures,
     count_restart,
+    fits,
     give_up,
     restarts_of,
     run_again,
     start_jobs,
+    without_past,
 )
 from muster.state.jobs.virtual import Findings, backoff, begun, deadline_of, findings
 from muster.state.plan import Plan
@@ -29,20 +31,21 @@ from muster.state.summary.messages import sentence
 
 FAILED_JOBS = "FailedJobs"
 REACHED_MAX_RESTARTS = "ReachedMaxRestarts"
+FULL = "StatusFull"
 FAIL_JOBSET = "FailJobSetFailurePolicyAction"
 
 
 def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | None:
     """What follows from the jobs of this epoch."""
     if idle := succeeded.not_needed(context):
-        return Repair(give_up(context.record, idle))
+        return _held(context, give_up(context.record, idle), None)
     found = findings(context)
     if found == Findings():
         return None
     if (found.failed or found.counted) and _unsure(context):
         return ReadFirst()
     if not found.failed:
-        return Repair(_repaired(context, found))
+        return _held(context, _repaired(context, found), found.first)
     rule, cause = chosen(context.plan, found.failed)
     return _apply(context, rule, cause)
 
@@ -102,9 +105,17 @@ def _apply(context: Context, rule: FailureRule, cause: Cause) -> Restart | Repai
     index = (cause.rank - group.first_rank) // group.completions
     first = group.first_rank + index * group.completions
     again = run_again(record, range(first, first + group.completions), None)
-    return Repair(
-        replace(count_restart(again, group.first_job + index, context.now, counted=rule.counted), cause=cause)
-    )
+    charged = count_restart(again, group.first_job + index, context.now, counted=rule.counted)
+    return _held(context, replace(charged, cause=cause), cause)
+
+
+def _held(context: Context, record: Record, cause: Cause | None) -> Repair | Restart:
+    """The repair, or a restart of the gang where the status has no room for it."""
+    record = without_past(record, context.now)
+    if fits(record):
+        return Repair(record)
+    why = Cause(context.record.epoch, FULL, "more pods run again than the status can hold", context.now)
+    return Restart(cause or why, counted=False)
 
 
 def _repaired(context: Context, found: Findings) -> Record:

@@ -624,6 +624,17 @@ def _() -> None:
     assert "env" not in pod["spec"]["containers"][0]
 
 
+@case("immutability: an edit of replicatedJobs while it runs is said (JobSet: refused by the webhook)")
+def _() -> None:
+    seen = cluster(one(replicas=2))
+    seen.run()
+    seen.edit(replicatedJobs=[one(replicas=2, pod={"priorityClassName": "high"})])
+    assert "the edit of spec.replicatedJobs holds for pods that are created from now on" in seen.kept.message
+    seen.edit(suspend=True)
+    seen.edit(suspend=False)
+    assert "the edit" not in seen.kept.message
+
+
 @case("invalid template is refused before a pod is made (JobSet: accumulating JobCreationFailed)")
 def _() -> None:
     with pytest.raises(SpecError, match="write OnFailure or Never"):

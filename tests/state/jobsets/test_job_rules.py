@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from muster.api.status import MAX_ATTEMPTS
 from tests.api.foreign.jobsets import job, jobset
 from tests.state.jobsets.cluster import Cluster
 
@@ -291,3 +292,12 @@ def test_a_restart_of_one_job_runs_its_finished_pods_again() -> None:
     assert seen.counts().startswith("active 2 job")
     seen.succeed("w")
     assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_more_back_offs_than_the_status_holds_restart_the_jobset() -> None:
+    seen = cluster(300, backoffLimit=1000)
+    for index in range(MAX_ATTEMPTS + 8):
+        seen.fail("w", 0, index)
+    assert seen.status["restarts"] == 1
+    assert "restartsCountTowardsMax" not in seen.status
+    assert len(seen.kept.attempts) < MAX_ATTEMPTS
