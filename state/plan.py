@@ -224,6 +224,8 @@ class Plan:
     """Seconds of grace for the pods of a broken gang; None: the grace of each pod."""
     longest_grace: float = LONGEST_GRACE
     """Seconds for which a restart waits for pods whose grace period is longer."""
+    notice: str = ""
+    """What the message says while it runs; ``{pod}`` and ``{host}`` are the coordinator's."""
     shape: str = ""
     """Digests of what cannot change (``muster.api.manifest.edits``); empty: nobody compares them."""
     ttl: float | None = None
@@ -355,6 +357,12 @@ class Plan:
     def submission(self, epoch: int) -> str:
         """Name under which a submitter hands the program to the coordinator of that epoch."""
         return f"{self.name}-{epoch}"
+
+    def said(self, epoch: int) -> str:
+        """The notice in that epoch."""
+        member = self.member(self.coordinator.rank) if self.coordinator else None
+        pod = self.pod_name(member, epoch) if member else ""
+        return self.notice.replace("{pod}", pod).replace("{host}", self.coordinator_host(epoch))
 
     def dashboard_address(self, epoch: int) -> str:
         """Host and port of the coordinator's web page in that epoch; empty where it has none."""

@@ -9,6 +9,7 @@ from muster.api.manifest.experiment import AvoidNodes, Experiment, ExperimentSpe
 from muster.api.manifest.gates import DependsOn
 from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
 from muster.state.clocks import CLOCKS
+from muster.state.operators.debug import debugged, with_notice
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
 from muster.state.operators.kuberay import KUBERAY
@@ -54,9 +55,9 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 
 def plan_of(experiment: Experiment) -> Plan:
     """The plan of an experiment. Raises ``PlanError``."""
+    experiment = debugged(experiment)
     spec = experiment.spec
     operator = REGISTRY[spec.operator]
-    _refuse_unsupported(spec)
     graceful = spec.graceful_termination
     stated = graceful is not None and graceful.termination_grace_period_seconds is not None
     backoff, avoid = spec.restart_policy.backoff, spec.restart_policy.avoid_nodes
@@ -94,7 +95,8 @@ def plan_of(experiment: Experiment) -> Plan:
         foreground=FOREGROUND in experiment.finalizers,
         queue=_queue(experiment),
     )
-    return with_shared_volume(experiment, operator.finish(experiment, plan) if operator.finish else plan)
+    plan = operator.finish(experiment, plan) if operator.finish else plan
+    return with_notice(experiment, with_shared_volume(experiment, plan))
 
 
 def _queue(experiment: Experiment) -> Queue | None:
@@ -199,10 +201,3 @@ def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:
             yield replace(row, after=stated.after_seconds, action=ClockAction(stated.action))
         elif row.after:
             yield row
-
-
-def _refuse_unsupported(spec: ExperimentSpec) -> None:
-    """An experiment that silently lacks what its manifest asks for is worse than none."""
-    debug = spec.debug
-    if debug and ((debug.vscode and debug.vscode.enabled) or (debug.jupyter and debug.jupyter.enabled)):
-        raise PlanError("spec.debug: this release starts no debug servers; remove it or set enabled to false")

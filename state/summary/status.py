@@ -58,7 +58,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     reason, message = record.reason, record.message
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
-        message = "; ".join(filter(None, (message, edits.sentence(record))))
+        message = "; ".join(filter(None, (message, plan.said(record.epoch), edits.sentence(record))))
     return replace(
         record,
         generation=plan.generation,

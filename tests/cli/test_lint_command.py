@@ -90,7 +90,11 @@ def test_warnings_are_marked_and_harmless(call: Call, tmp_path: Path) -> None:
     ("old", "new", "field"),
     [
         ("timeout: 1h", "timeout: 1h\n  debug: {vscode: true}", "spec.debug"),
-        ("timeout: 1h", "timeout: 1h\n  storage: {sharedVolume: {mountPoint: /data, sizeGB: 5}}", "spec.storage"),
+        (
+            "timeout: 1h",
+            "timeout: 1h\n  storage: {sharedVolume: {mountPoint: /data, sizeGB: 5, accessMode: ReadWriteOncePod}}",
+            "spec.storage",
+        ),
     ],
 )
 def test_what_would_end_as_invalid_spec_is_not_in_order(

@@ -104,13 +104,14 @@ def test_errors_are_those_of_lint(call: Call, tmp_path: Path) -> None:
     assert result.stderr == call("lint", file).stdout
 
 
-def test_what_this_release_does_not_run_names_its_place(call: Call, tmp_path: Path) -> None:
+def test_the_claim_of_a_shared_volume_comes_before_the_pods_that_mount_it(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "volume.yaml"
     file.write_text(MANIFEST + "  storage:\n    sharedVolume: {mountPoint: /data, sizeGB: 1}\n")
-    result = call("render", file)
-    assert (result.exit_code, result.stdout) == (2, "")
-    line = MANIFEST.count("\n") + 2
-    assert result.stderr.startswith(f"{file}:{line}:5: spec.storage.sharedVolume: this release makes no volumes")
+    objects = [each for each in yaml.safe_load_all(call("render", file).stdout) if each]
+    kinds = [each["kind"] for each in objects]
+    assert kinds[:4] == ["Experiment", "Service", "PersistentVolumeClaim", "Pod"]
+    (volume,) = objects[3]["spec"]["volumes"]
+    assert volume["persistentVolumeClaim"]["claimName"] == objects[2]["metadata"]["name"]
 
 
 def test_a_name_that_no_pod_can_bear_is_refused(call: Call, manifest: Path) -> None:

@@ -258,7 +258,7 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         # Another experiment is refused, because a right is missing, until it is there; a third one cannot be planned.
         here.denied.add(("POST", "pods"))
         here.submit("refused", types={"worker": {"count": 1, "resources": {"cpus": 1, "ramRatio": 2}}})
-        here.submit("invalid", debug={"vscode": {"enabled": True}})
+        here.submit("invalid", debug={"jupyter": {"enabled": True}})
         found = await here.until(lambda found: total(found, "rights_missing", verb="create", resource="pods") == 1)
         assert one(found, "stuck_reason", "refused", reason="RightsMissing") == 1
         assert one(found, "ranks_missing_by_cause", "refused", cause="Refused") == 1

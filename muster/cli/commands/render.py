@@ -9,6 +9,7 @@ from muster.api.convert.load import object_of
 from muster.cli.manifests import PLACEHOLDER_UID, print_warnings, read_manifest
 from muster.cli.options import show, yaml_text
 from muster.cli.terminal.colours import data
+from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import render_service
 from muster.state.plan import Member, Plan
@@ -80,6 +81,7 @@ def selected(plan: Plan, groups: Sequence[str], ranks: Sequence[int]) -> list[Me
 def created(plan: Plan, members: Sequence[Member]) -> Iterator[dict[str, Any]]:
     """What musterd creates for the experiment in epoch 0, as far as these members go."""
     yield render_service(plan)
+    yield from (render_claim(plan, claim) for claim in plan.claims)
     for member in members:
         yield render_pod(plan, member, 0)
 

@@ -8,7 +8,7 @@ from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtu
 
 def test_an_invalid_spec_is_in_the_status_an_event_and_the_metrics() -> None:
     async def story(cluster: Cluster, daemon: Daemon) -> None:
-        cluster.api.put(RUN, experiment(debug={"vscode": {"enabled": True}}))
+        cluster.api.put(RUN, experiment(debug={"jupyter": {"enabled": True}}))
         await asyncio.sleep(5)
         assert (cluster.status["phase"], cluster.status["reason"]) == ("Failed", "InvalidSpec")
         assert len(cluster.events("InvalidSpec")) == 1

@@ -11,7 +11,7 @@ from muster.api.manifest.gates import DependsOn
 from muster.api.names import ENV_PREFIX, INJECTED_ENV
 from muster.state.operators import planning
 from muster.state.operators.jax import JAX
-from muster.state.operators.planning import REGISTRY, PlanError, plan_of
+from muster.state.operators.planning import REGISTRY, plan_of
 from muster.state.plan import (
     Coordinator,
     Engine,
@@ -276,17 +276,6 @@ def test_tensorboards_claim_is_mounted_where_it_is_wanted(tensorboard: dict[str,
 def test_equal_specs_give_equal_plans() -> None:
     assert planned() == planned()
     assert hash(planned().groups[0].env) == hash(planned().groups[0].env)
-
-
-# --- what is refused ---------------------------------------------------------------------------------------------
-
-
-def test_a_debug_server_is_refused_unless_it_is_off() -> None:
-    with pytest.raises(PlanError) as caught:
-        planned(debug={"vscode": {"enabled": True}})
-    assert str(caught.value) == ("spec.debug: this release starts no debug servers; remove it or set enabled to false")
-    assert planned(debug={}).size == 4
-    assert planned(debug={"vscode": {"enabled": False}}).size == 4
 
 
 # --- the shape of a pod ------------------------------------------------------------------------------------------
