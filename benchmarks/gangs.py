@@ -6,8 +6,8 @@ from muster.state.clocks import CLOCKS
 from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
 from muster.state.pod_spec import PodSpec
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.rules import ClockAction
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
 
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"

@@ -51,8 +51,8 @@ from muster.state.foreign.kinds import SUBJECTS
 from muster.state.plan import Plan
 from muster.state.policies import deadline
 from muster.state.record import Record
-from muster.state.roll import RollAnswer
 from muster.state.rules import ClockName
+from muster.state.view.roll import RollAnswer
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.foreign import decoder_of

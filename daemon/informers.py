@@ -20,7 +20,7 @@ from muster.state.foreign.foreign_kind import ForeignKind
 from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.view.view import View
-from muster.state.workload import Workload
+from muster.state.view.workload import Workload
 from muster.watchers import experiments, services, workloads
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.foreign import decoder_of

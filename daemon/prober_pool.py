@@ -15,7 +15,7 @@ import structlog
 
 from muster.state.actions import ProbeTarget
 from muster.state.plan import AGENT, DASHBOARD, ProbeKind
-from muster.state.roll import RollAnswer
+from muster.state.view.roll import RollAnswer
 from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.torch import TorchProbe

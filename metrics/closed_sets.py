@@ -11,9 +11,9 @@ from muster.state.clocks import CLOCKS
 from muster.state.operators.planning import REGISTRY
 from muster.state.plan import ProbeKind
 from muster.state.record import FINISHED, Phase
-from muster.state.restart_reasons import CRASHED, DISRUPTED
-from muster.state.roll import CoordinatorState
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
+from muster.state.summary.restart_reasons import CRASHED, DISRUPTED
+from muster.state.view.roll import CoordinatorState
 
 OPERATORS = tuple(REGISTRY)
 """The operators that can be planned."""

@@ -20,13 +20,13 @@ from muster.metrics.rows import experiment as rows
 from muster.metrics.rows.row import Metric
 from muster.state.plan import Plan
 from muster.state.record import Condition, ConditionType, Phase, Record
-from muster.state.restart_reasons import REASONS as RESTART_REASONS
-from muster.state.restart_reasons import by_reason
-from muster.state.roll import CoordinatorState
 from muster.state.rules import ClockName
 from muster.state.summary.missing import MissingCause
+from muster.state.summary.restart_reasons import REASONS as RESTART_REASONS
+from muster.state.summary.restart_reasons import by_reason
 from muster.state.transitions import queued, spent
 from muster.state.view.probe_result import ProbeResult
+from muster.state.view.roll import CoordinatorState
 
 Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 """The running clocks of an experiment and the wall second each runs out."""

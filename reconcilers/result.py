@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from muster.api.errors import ApiError
 from muster.state.pod import Pod
 from muster.state.view.engine_facts import Refusal
-from muster.state.workload import Placement
+from muster.state.view.workload import Placement
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
 from muster.state.plan import Engine
-from muster.state.policies import barrier, failure, jobs, queue, quota, retention, startup
+from muster.state.policies import barrier, retention, startup
+from muster.state.policies.failures import failure, jobs
+from muster.state.policies.queueing import queue, quota
 from muster.state.record import Phase
 
 

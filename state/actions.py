@@ -11,7 +11,7 @@ import msgspec
 from muster.state.plan import Member
 from muster.state.pod import Pod
 from muster.state.pod_spec import Port
-from muster.state.workload import PodSetPlacement, Workload, WorkloadCondition
+from muster.state.view.workload import PodSetPlacement, Workload, WorkloadCondition
 
 
 @dataclass(frozen=True, slots=True)

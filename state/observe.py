@@ -7,7 +7,6 @@ change of the world, so it is the whole decision for runs whose pods another con
 import msgspec
 from msgspec.structs import replace
 
-from muster.state import restart_reasons
 from muster.state.actions import ProbeTarget
 from muster.state.context import (
     Context,
@@ -24,28 +23,23 @@ from muster.state.context import (
 )
 from muster.state.plan import Role
 from muster.state.policies import (
-    avoidance,
-    backoff,
     barrier,
     blocked,
-    budget,
     completion,
     deadline,
-    disruptions,
     edits,
-    failure,
-    jobs,
     progress,
-    queue,
     refusal,
     rendezvous,
-    repair,
     retention,
     success,
     suspension,
 )
+from muster.state.policies.failures import avoidance, backoff, budget, disruptions, failure, jobs, repair
+from muster.state.policies.queueing import queue
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record, StoryLine
+from muster.state.summary import restart_reasons
 from muster.state.summary.history import append, new_lines
 from muster.state.summary.status import due, summarize
 from muster.state.transitions import enter

@@ -14,8 +14,8 @@ from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Pod, PodPhase
 from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase, Record
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.rules import ClockAction, ClockName, ClockRule, Gate
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
 
 NOW = 1_000_000.0

@@ -8,7 +8,7 @@ import msgspec
 from muster.api.values.timestamps import seconds_of
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection, version_of
-from muster.state.workload import Assignment, Workload, WorkloadCondition
+from muster.state.view.workload import Assignment, Workload, WorkloadCondition
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 PLURAL = "workloads"

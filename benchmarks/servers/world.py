@@ -22,7 +22,7 @@ from muster.daemon.settings import Settings
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
 from muster.state.actions import ProbeTarget
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 
 BEGAN = 1_800_000_000.0
 """Unix time at which every world begins."""

@@ -15,7 +15,7 @@ from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.pod import Pod
-from muster.state.workload import Workload
+from muster.state.view.workload import Workload
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.services import ServiceRecord
 

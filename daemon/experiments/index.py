@@ -20,7 +20,7 @@ from muster.daemon.foreign.reading import read_foreign
 from muster.state.pod import Pod
 from muster.state.record import Record
 from muster.state.view.membership import Membership
-from muster.state.workload import Workload
+from muster.state.view.workload import Workload
 from muster.watchers.experiments import ExperimentRecord, stripped
 from muster.watchers.services import ServiceRecord
 

@@ -29,13 +29,13 @@ from muster.reconcilers.native.refusals import refusal_of
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Engine, Plan
-from muster.state.policies import queue
+from muster.state.policies.queueing import queue
 from muster.state.policies.refusal import READ_PODS
-from muster.state.roll import RollAnswer
 from muster.state.summary.invalid_spec import refuse
 from muster.state.view.engine_facts import LiveRead
+from muster.state.view.roll import RollAnswer
 from muster.state.view.view import View
-from muster.state.workload import Workload
+from muster.state.view.workload import Workload
 
 log = structlog.get_logger()
 

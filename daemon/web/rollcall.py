@@ -31,10 +31,10 @@ from muster.metrics.collector import Subject
 from muster.state.context import Context
 from muster.state.plan import Plan
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
-from muster.state.roll import RankState
 from muster.state.rules import ClockName
 from muster.state.summary.messages import sentence, why_missing
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
+from muster.state.view.roll import RankState
 
 log = structlog.get_logger()
 

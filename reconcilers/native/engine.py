@@ -45,7 +45,7 @@ from muster.state.actions import (
 from muster.state.jobs.changes import restarts_of
 from muster.state.plan import Member, Plan
 from muster.state.record import Record
-from muster.state.workload import Workload
+from muster.state.view.workload import Workload
 
 
 class NativeEngine:

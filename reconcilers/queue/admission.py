@@ -16,7 +16,7 @@ from muster.reconcilers.result import Outcome
 from muster.state.actions import ReadAdmission
 from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
-from muster.state.workload import Placement, PodSetPlacement, Toleration
+from muster.state.view.workload import Placement, PodSetPlacement, Toleration
 
 
 class _Condition(msgspec.Struct, frozen=True, gc=False):

@@ -36,7 +36,7 @@ from muster.state.actions import (
 )
 from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
-from muster.state.workload import Workload
+from muster.state.view.workload import Workload
 
 KIND = "Workload"
 

@@ -11,7 +11,7 @@ import msgspec
 
 from muster.api.manifest.template.merge import merge
 from muster.state.plan import Group, Plan
-from muster.state.workload import PodSetPlacement
+from muster.state.view.workload import PodSetPlacement
 
 
 def placed(plan: Plan, placement: Sequence[PodSetPlacement]) -> Plan:

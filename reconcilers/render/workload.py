@@ -15,7 +15,7 @@ from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import labels, owner_reference
 from muster.state.actions import PatchWorkloadStatus
 from muster.state.plan import Group, Plan
-from muster.state.workload import Workload, WorkloadCondition
+from muster.state.view.workload import Workload, WorkloadCondition
 
 API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 """Served by Kueue 0.15 and later."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from muster.state.context import Context, Fail, ReadFirst, Repair, Restart
 from muster.state.plan import Plan
 from muster.state.policies import blocked
-from muster.state.policies.failure import spend
+from muster.state.policies.failures.failure import spend
 from muster.state.record import Cause, Phase, Record
 from muster.state.rules import ClockAction, ClockName, ClockRule
 from muster.state.summary.messages import enumerate_missing, of_ends, of_idle, of_lingering

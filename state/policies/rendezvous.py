@@ -13,7 +13,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
 - the reason of an obstacle that lasts: no node, no image, no container (``policies.blocked``);
-- ``DisruptionLoop``: the platform ends epoch after epoch before the gang makes progress (``policies.disruptions``);
+- ``DisruptionLoop``: the platform ends epoch after epoch before the gang makes progress (``failures.disruptions``);
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.
 
 Facts about what a JAX coordinator shows in which situation: openxla/xla
@@ -25,9 +25,11 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.plan import Completeness, Coordinator
-from muster.state.policies import blocked, culprit, disruptions, queue
+from muster.state.policies import blocked
 from muster.state.policies.blocked import Obstacle
 from muster.state.policies.deadline import alerts
+from muster.state.policies.failures import culprit, disruptions
+from muster.state.policies.queueing import queue
 from muster.state.record import ConditionType, Phase
 from muster.state.summary.messages import EXACT, enumerate_missing, share, why_idle
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult

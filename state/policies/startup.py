@@ -4,7 +4,7 @@ A member is created when every gate of its group is open (``state.policies.gates
 waits for a gate on the coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout
 on a closed port.
 
-Where members run again one by one (``state.policies.repair``), a member that is missing after the launch is created in
+Where members run again one by one (``failures.repair``), a member that is missing after the launch is created in
 its current attempt: when no older pod of its rank may run, its back-off is over, and the live API has confirmed that.
 
 Before the first create of an epoch the live API is asked once (``ConfirmLaunch``). Pods are created in waves, so that
@@ -18,7 +18,9 @@ from itertools import filterfalse, islice
 from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
 from muster.state.context import Context
 from muster.state.plan import Member
-from muster.state.policies import avoidance, failure, gates, queue, repair
+from muster.state.policies import gates
+from muster.state.policies.failures import avoidance, failure, repair
+from muster.state.policies.queueing import queue
 
 WAVE = 256
 

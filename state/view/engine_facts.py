@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from muster.state.pod import Pod
-from muster.state.workload import Placement
+from muster.state.view.workload import Placement
 
 
 @dataclass(frozen=True, slots=True)

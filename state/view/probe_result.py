@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import msgspec
 
-from muster.state.roll import RollAnswer, joined
+from muster.state.view.roll import RollAnswer, joined
 
 SHOWN_RANKS = 64
 """How many missing ranks are named."""

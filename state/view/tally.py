@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from muster.state.pod import PATIENT, SCHEDULING_GATED, Pod
 from muster.state.record import Attempts
-from muster.state.roll import RankState
+from muster.state.view.roll import RankState
 from muster.state.view.stage import STAGES, Stage, stage_of
 
 

@@ -15,12 +15,12 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.record import Record, attempts_of
-from muster.state.roll import RollAnswer
 from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
 from muster.state.view.probe_result import ProbeResult, probe_result
+from muster.state.view.roll import RollAnswer
 from muster.state.view.tally import NO_TALLY, Tally
+from muster.state.view.workload import Placement, Workload
 from muster.state.view.write_budget import WriteBudget
-from muster.state.workload import Placement, Workload
 
 LAST_STATE_PATIENCE = 10.0
 """Seconds for which a pod that is gone stays in the view, until the watch brings its last state."""

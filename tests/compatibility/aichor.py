@@ -87,7 +87,7 @@ AICHOR: Final = Section(
             f"{OPERATORS}::test_a_shutdown_command_alone_keeps_the_usual_grace",
             "spec.gracefulTermination={terminationGracePeriodSeconds: 5, shutdownCommand: [a]}"),
         Row("spec.restartPolicy.backoffLimit", "Restarts of the gang, 3 if absent.",
-            "tests/state/policies/test_failure.py::test_the_budget_decides", "spec.restartPolicy.backoffLimit=0"),
+            "tests/state/policies/failures/test_failure.py::test_the_budget_decides", "spec.restartPolicy.backoffLimit=0"),
         Row("spec.debug.jupyter elsewhere than kuberay", "Refused, as on AIchor.",
             refused="jupyter is only for operator kuberay", set="spec.debug={jupyter: true}"),
         Row("types.T.count", "0 or more; absent: 1, and 0 for workers of kuberay.",

@@ -17,7 +17,7 @@ from muster.kube.transport import Answer
 from muster.metrics.exposition import look, write
 from muster.reconcilers.refs import experiment_path
 from muster.state.actions import ProbeTarget
-from muster.state.roll import RollAnswer
+from muster.state.view.roll import RollAnswer
 from muster.watchers import experiments
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change

@@ -13,7 +13,7 @@ from muster.kube.transport import Answer
 from muster.metrics.exposition import look, write
 from muster.reconcilers.refs import experiment_path
 from muster.state.actions import ProbeTarget
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery, Prompt

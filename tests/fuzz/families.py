@@ -10,7 +10,7 @@ from muster.api.errors import ApiError, error_of
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.status_errors import error_from_answer
 from muster.kube.transport import Answer
-from muster.state.roll import CoordinatorState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.watchers.probes.jax.generations import Generation
 from muster.watchers.probes.jax.probe import JaxProbe
 from muster.watchers.probes.jax.protobuf import Malformed, bytes_field, fixed64_field, integer_field

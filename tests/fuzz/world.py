@@ -29,9 +29,9 @@ from muster.state.plan import Plan
 from muster.state.pod import Pod
 from muster.state.policies import deadline
 from muster.state.record import Record, StoryLine
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.status import from_status, to_status
 from muster.state.summary.invalid_spec import refuse
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers import experiments, services
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods import decode as pods

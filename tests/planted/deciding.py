@@ -14,7 +14,8 @@ from muster.state.actions import Action, DeletePods, EnsureClaims, StopPods
 from muster.state.context import Context, Fail, Repair, Restart
 from muster.state.plan import Plan
 from muster.state.pod import Pod
-from muster.state.policies import barrier, deadline, failure, gates, retention, startup
+from muster.state.policies import barrier, deadline, gates, retention, startup
+from muster.state.policies.failures import failure
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName
 from muster.state.summary.messages import cause_of

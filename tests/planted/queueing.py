@@ -8,7 +8,8 @@ from muster.state import observe
 from muster.state.actions import PatchWorkloadStatus, QueueAction, ReleaseWorkload
 from muster.state.context import Context, Requeue, Restart
 from muster.state.plan import Plan
-from muster.state.policies import deadline, queue, quota
+from muster.state.policies import deadline
+from muster.state.policies.queueing import queue, quota
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName

@@ -4,8 +4,8 @@ from typing import Any
 
 from muster.reconcilers.native import confirm
 from muster.state.context import Context
-from muster.state.policies import avoidance, budget, repair
-from muster.state.policies.repair import Repairs
+from muster.state.policies.failures import avoidance, budget, repair
+from muster.state.policies.failures.repair import Repairs
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 

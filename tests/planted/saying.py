@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.policies import blocked, culprit, rendezvous
+from muster.state.policies import blocked, rendezvous
+from muster.state.policies.failures import culprit
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from tests.planted.bug import Hunt, Swaps, bug, swap
 

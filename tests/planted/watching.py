@@ -17,8 +17,8 @@ from muster.kube.listwatch.store import Store
 from muster.kube.listwatch.tombstones import Tombstones
 from muster.state.plan import Plan
 from muster.state.record import Record
-from muster.state.roll import RollAnswer
 from muster.state.view.engine_facts import LiveRead
+from muster.state.view.roll import RollAnswer
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 FOR_EVER = 1 << 62

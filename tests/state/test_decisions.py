@@ -11,9 +11,9 @@ from muster.state.plan import Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.pod_spec import PodSpec
 from muster.state.record import Cause, ConditionType, Phase, Record, RollCall
-from muster.state.roll import RankState
 from muster.state.rules import Backoff, ClockAction, ClockName
 from muster.state.view.engine_facts import LiveRead, Refusal
+from muster.state.view.roll import RankState
 from muster.state.view.view import View
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 

@@ -7,8 +7,8 @@ import pytest
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
 from muster.state.plan import ProbeKind
 from muster.state.record import ConditionType, Phase
-from muster.state.roll import CoordinatorState, RankState
 from muster.state.rules import Backoff, ClockAction, ClockName, Gate, GateCondition
+from muster.state.view.roll import CoordinatorState, RankState
 from tests.builders import NOW, Clock, plan
 from tests.state.story import Story
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult, probe_result
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from tests.builders import NOW, answer
 
 HERE = (RankState.CONNECTED,) * 2

@@ -9,10 +9,11 @@ from muster.state.operators.jobset import JOBSET
 from muster.state.plan import Completeness, Coordinator, Group, Plan, ProbeKind
 from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.pod_spec import PodSpec
-from muster.state.policies import failure, gates, rendezvous, startup, success
+from muster.state.policies import gates, rendezvous, startup, success
+from muster.state.policies.failures import failure
 from muster.state.record import Cause, Phase
-from muster.state.roll import RankState
 from muster.state.rules import FailureAction, FailureRule, Gate, GateCondition, Quantifier, SuccessRule
+from muster.state.view.roll import RankState
 from tests.builders import NOW, answer, plan, pod, record, view
 
 DRIVER = Group("driver", 1, 1, PodSpec(), first_rank=0)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.state.pod import Exit, Pod, PodPhase
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.probe_result import SHOWN_RANKS, probe_result
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.view.view import LAST_STATE_PATIENCE, View
 from tests.builders import NOW, answer, plan, pod, record, view

@@ -22,7 +22,7 @@ MARKS = {
     "failed": ("✗", "x", BAD),
     "left": ("✓", "v", DIM),
 }
-"""Per state of a rank (``muster.state.roll.RankState``): the mark, the mark without UTF-8, and the colour."""
+"""Per state of a rank (``muster.state.view.roll.RankState``): the mark, the mark without UTF-8, and the colour."""
 
 
 @dataclass(frozen=True, slots=True)

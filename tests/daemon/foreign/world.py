@@ -10,8 +10,8 @@ from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.state.foreign.record_condition import TYPE
-from muster.state.roll import CoordinatorState, RollAnswer
 from muster.state.subject import JAXJOB
+from muster.state.view.roll import CoordinatorState, RollAnswer
 from tests.daemon.virtual_daemon import Cluster, Prober
 from tests.fakes.history import Object
 from tests.simulation.world.virtual_loop import VirtualLoop

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from muster.daemon.app import Daemon
-from muster.state.roll import CoordinatorState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RollAnswer
 from tests.daemon.virtual_daemon import RUN, Cluster, Roll, experiment, virtually
 
 LOST = CoordinatorState.REFUSED

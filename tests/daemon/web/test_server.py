@@ -17,8 +17,8 @@ from muster.state.plan import Plan
 from muster.state.pod import PodPhase
 from muster.state.policies.deadline import ends
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
-from muster.state.roll import RankState
 from muster.state.rules import ClockAction, ClockName
+from muster.state.view.roll import RankState
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 EVIL = "<script>alert(1)</script>\"'&\ud800\0"

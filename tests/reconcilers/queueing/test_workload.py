@@ -22,7 +22,7 @@ from muster.state.actions import (
 )
 from muster.state.plan import Plan, Queue
 from muster.state.pod_spec import Toleration
-from muster.state.workload import Workload, WorkloadCondition
+from muster.state.view.workload import Workload, WorkloadCondition
 from muster.watchers.workloads import DECODER
 from tests.fakes.engines import Bench
 from tests.fakes.history import encode

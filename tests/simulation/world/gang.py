@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from muster.state.actions import ProbeTarget
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from tests.simulation.scenarios.incidents import (
     CoordinatorFlaps,
     Ends,

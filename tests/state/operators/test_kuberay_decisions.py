@@ -10,8 +10,8 @@ from muster.state.plan import Plan
 from muster.state.pod import Pod, PodPhase
 from muster.state.policies import gates, rendezvous
 from muster.state.record import Phase
-from muster.state.roll import RankError, RankState, RollAnswer, of_rank
 from muster.state.rules import Gate, GateCondition
+from muster.state.view.roll import RankError, RankState, RollAnswer, of_rank
 from tests.builders import NOW, answer, pod, record
 from tests.state.operators.test_kuberay import planned
 from tests.state.story import Story

@@ -12,9 +12,9 @@ from muster.state.pod_spec import PodSpec
 from muster.state.policies import rendezvous
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, RollCall
-from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.rules import ClockAction, ClockName
 from muster.state.view.engine_facts import Refusal
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.view.view import View
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 

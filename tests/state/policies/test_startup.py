@@ -12,8 +12,8 @@ from muster.state.pod import Pod, PodPhase
 from muster.state.pod_spec import Claim, PodSpec
 from muster.state.policies import gates, startup
 from muster.state.policies.startup import WAVE
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.rules import Gate, GateCondition
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from tests.builders import NOW, answer, plan, pod, record, view, view_of
 
 SERVING, READY = Gate(GateCondition.SERVING), Gate(GateCondition.READY)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from muster.kube.listwatch.decoder import Projection
 from muster.state.actions import PatchWorkloadStatus, QueueAction, ReadAdmission
 from muster.state.plan import Plan, ProbeKind, Queue
-from muster.state.workload import Placement, Workload
+from muster.state.view.workload import Placement, Workload
 from muster.watchers.workloads import DECODER
 from tests.builders import plan
 from tests.fakes.api import merge_patch

@@ -8,10 +8,10 @@ from muster.metrics.arrivals import arrivals
 from muster.state.plan import Group, Plan, ProbeKind
 from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase, Record, RollCall
-from muster.state.roll import RankState
 from muster.state.rules import Gate, GateCondition
 from muster.state.summary.missing import MissingCause, by_cause
 from muster.state.view.engine_facts import Refusal
+from muster.state.view.roll import RankState
 from muster.state.view.view import View
 from tests.builders import NOW, answer, plan, pod, record, view
 from tests.state.test_stage import CASES, CRASHED, NODELESS, WAITING

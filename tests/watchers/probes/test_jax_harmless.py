@@ -12,7 +12,7 @@ import random
 import grpc
 import pytest
 
-from muster.state.roll import RollAnswer
+from muster.state.view.roll import RollAnswer
 from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.jax import probe as module
 from tests.fakes.coordinator import FakeCoordinator

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from muster.state.roll import CoordinatorState
+from muster.state.view.roll import CoordinatorState
 from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.jax.port_check import Address, check_port
 from tests.fakes.coordinator import FakeCoordinator

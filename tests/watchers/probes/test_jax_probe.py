@@ -7,7 +7,7 @@ from contextlib import aclosing
 import grpc
 import pytest
 
-from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.jax import probe as module
 from muster.watchers.probes.jax.port_check import Address, PortState, check_port

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.state.roll import CoordinatorState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.watchers.probes.jax import JaxProbe
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]

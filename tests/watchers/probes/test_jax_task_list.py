@@ -4,7 +4,7 @@ from sys import getrefcount
 
 import pytest
 
-from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.watchers.probes.jax.generations import Generation
 from muster.watchers.probes.jax.protobuf import Malformed, bytes_field, fixed64_field, integer_field
 from muster.watchers.probes.jax.task_list import MAX_ERRORS, MAX_TASKS, RollReader, most_tasks, summary

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from muster.state.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.torch import TorchProbe
 from muster.watchers.probes.torch import probe as module
 from muster.watchers.probes.torch.probe import RANK_KEYS

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli.processes.stack import free_port
-from muster.state.roll import CoordinatorState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.watchers.probes.torch import TorchProbe
 from tests.frameworks.interpreters import python_of, reason_without
 

@@ -17,7 +17,7 @@ import ssl
 from dataclasses import dataclass
 
 from muster.api.values.printable import printable
-from muster.state.roll import CoordinatorState
+from muster.state.view.roll import CoordinatorState
 
 _EMPTY_SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _EMPTY_SETTINGS

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable
 import grpc
 
 from muster.api.values.printable import printable
-from muster.state.roll import CoordinatorState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.watchers.probes.jax.channel import Channel
 from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
 from muster.watchers.probes.jax.port_check import Address, PortState, check_port

@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from muster.api.values.printable import printable
-from muster.state.roll import RankError, RankState
+from muster.state.view.roll import RankError, RankState
 from muster.watchers.probes.jax.generations import Generation
 from muster.watchers.probes.jax.protobuf import Malformed, fields, read_bytes, read_fixed64, read_varint, signed
 from muster.watchers.probes.jax.rpc import Seen

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from muster.api.values.printable import printable
-from muster.state.roll import CoordinatorState
+from muster.state.view.roll import CoordinatorState
 
 
 @dataclass(frozen=True, slots=True)

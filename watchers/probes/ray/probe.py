@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from urllib.parse import quote
 
 from muster.api.values.printable import printable
-from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
 from muster.watchers.probes.jax.port_check import Address
 from muster.watchers.probes.ray.answers import (
     AGENT_HEALTH,

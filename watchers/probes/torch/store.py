@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from muster.api.values.printable import printable
-from muster.state.roll import CoordinatorState
+from muster.state.view.roll import CoordinatorState
 from muster.watchers.probes.jax.port_check import Address, PortState
 from muster.watchers.probes.torch.queries import COUNTS, NUMBER, OPENING, READY, Dialect
 

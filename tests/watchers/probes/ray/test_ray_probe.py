@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from muster.state.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.ray.probe import BASE_BYTES
 from tests.fakes.ray import AGENT, GCS, NODES, VERSION, FakeRay, hang, listing, node

@@ -8,7 +8,7 @@ from typing import Final
 
 from muster.api.status import MAX_RESTART_REASONS, RestartReason
 from muster.state.clocks import CLOCKS
-from muster.state.policies.culprit import REASON as RANK_FAILED
+from muster.state.policies.failures.culprit import REASON as RANK_FAILED
 from muster.state.record import Record
 from muster.state.rules import ClockName
 

@@ -6,7 +6,7 @@ import pytest
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
 from muster.state.pod import Exit, Pod, PodPhase
-from muster.state.policies import failure
+from muster.state.policies.failures import failure
 from muster.state.record import Cause
 from muster.state.view.engine_facts import LiveRead
 from tests.builders import NOW, plan, pod, record, view

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from muster.state.plan import ProbeKind
-from muster.state.policies import backoff, budget
+from muster.state.policies.failures import backoff, budget
 from muster.state.record import Cause, Phase
 from muster.state.rules import Backoff, FailureAction, FailureRule
 from tests.builders import NOW, plan, record

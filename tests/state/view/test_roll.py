@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.roll import CoordinatorState, RankState, RollAnswer, by_rank
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, by_rank
 from tests.builders import NOW, answer
 
 MISSING, ARRIVED, CONNECTED = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED

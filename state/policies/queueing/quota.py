@@ -30,9 +30,9 @@ from muster.state.actions import (
 )
 from muster.state.context import Context
 from muster.state.plan import Engine
-from muster.state.policies.queue import workload_of
+from muster.state.policies.queueing.queue import workload_of
 from muster.state.record import Phase
-from muster.state.workload import (
+from muster.state.view.workload import (
     ADMITTED,
     FINISHED,
     PODS_READY,

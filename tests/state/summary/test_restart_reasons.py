@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from muster.api.status import MAX_RESTART_REASONS
 from muster.state.record import Phase, RestartReason
-from muster.state.restart_reasons import OTHER, REASONS, by_reason, counted
+from muster.state.summary.restart_reasons import OTHER, REASONS, by_reason, counted
 from tests.builders import plan, record
 from tests.state.story import Story
 

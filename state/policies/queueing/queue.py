@@ -1,7 +1,7 @@
 """Queue: pods only while Kueue has admitted the experiment's Workload.
 
 An Experiment with the label ``kueue.x-k8s.io/queue-name`` has one Workload for all its epochs. Kueue says by the
-Workload's conditions whether its pods may run (``state.workload``):
+Workload's conditions whether its pods may run (``state.view.workload``):
 
 - not admitted: phase Queued, no pod, no clock but the total, and Kueue's own words in the message;
 - admitted: the gang is launched. A gang restart inside an admitted Workload keeps quota and place;
@@ -26,7 +26,7 @@ from muster.state.context import Context, Requeue
 from muster.state.plan import Engine, Plan
 from muster.state.record import Cause, Phase
 from muster.state.view.view import ReadOnlyView
-from muster.state.workload import ADMITTED, FINISHED, QUOTA_RESERVED, REQUEUED, PodSetPlacement, Workload
+from muster.state.view.workload import ADMITTED, FINISHED, QUOTA_RESERVED, REQUEUED, PodSetPlacement, Workload
 
 SILENCE = 60.0
 """Seconds within which Kueue takes a Workload up; it takes some 15 ms."""

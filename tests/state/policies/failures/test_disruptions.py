@@ -6,7 +6,7 @@ import pytest
 
 from muster.state.context import Context
 from muster.state.plan import Plan
-from muster.state.policies import disruptions
+from muster.state.policies.failures import disruptions
 from muster.state.record import ConditionType, Phase
 from muster.state.rules import Backoff
 from muster.state.view.view import View

@@ -7,12 +7,12 @@
 - A failure is monotone: once seen it cannot be unseen, so a late cache cannot invent one. But it can hide what came
   before it, above all the disruption, so a failure is charged only on what the live API has said since. That a pod is
   *gone* is not monotone; it counts only after the live API has confirmed it (``engine.lost``).
-- Survivors (``state.policies.culprit``) are a consequence: they come after every other failure. Where only they are
+- Survivors (``culprit``) are a consequence: they come after every other failure. Where only they are
   seen while a member's pod is deleted or missing, the missing pod is the cause: a daemon that was away while a member
   was preempted finds its pod gone, and with it the condition that it was a disruption. Else the cause is the rank that
   they or the coordinator name, if they name one within a few seconds.
 - The first rule that matches the cause says what follows. Where that concerns a member or a job, each of the other
-  failures is judged in the same decision (``state.policies.repair``), and one that concerns the gang goes first.
+  failures is judged in the same decision (``repair``), and one that concerns the gang goes first.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from muster.state.context import Context, Fail, ReadFirst, Repair, Restart, Wait
 from muster.state.plan import Group
 from muster.state.pod import Pod
-from muster.state.policies import budget, culprit, disruptions, ignored, jobs
-from muster.state.policies.repair import Repairs, job_index, jobs_of
+from muster.state.policies.failures import budget, culprit, disruptions, ignored, jobs
+from muster.state.policies.failures.repair import Repairs, job_index, jobs_of
 from muster.state.record import Cause, JobRestarts
 from muster.state.rules import FailureAction, FailureRule
 from muster.state.summary.messages import cause_of, sentence

@@ -22,13 +22,14 @@ from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
-from muster.state import restart_reasons
 from muster.state.context import Context, Fail
 from muster.state.plan import Group, Plan
-from muster.state.policies import avoidance, backoff, budget, completion
-from muster.state.policies.disruptions import PROGRESS
+from muster.state.policies import completion
+from muster.state.policies.failures import avoidance, backoff, budget
+from muster.state.policies.failures.disruptions import PROGRESS
 from muster.state.record import Attempts, Cause, JobRestarts, Record
 from muster.state.rules import FailureAction, FailureRule
+from muster.state.summary import restart_reasons
 
 
 class Repairs:

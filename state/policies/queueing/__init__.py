@@ -1,0 +1,1 @@
+"""Queues: what a Kueue Workload admits, and what is asked of the queue."""
