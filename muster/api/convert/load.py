@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from muster.api.convert.conversion import CONVERTERS, convert_node, kind_of
+from muster.api.convert.traps import traps_of
 from muster.api.foreign.jaxjob import MANAGER, parse_jaxjob
 from muster.api.foreign.jobset import parse_jobset
 from muster.api.manifest.load import SERVER_FIELDS, Loaded, experiment_object, load_node
@@ -71,7 +72,7 @@ def load_any_node(
     if kind == "JobSet":
         hint += f"; with spec.managedBy: {MANAGER} it is run as it is"
     said = _problem(node, filename, f"a {kind} is run as an Experiment", hint)
-    return replace(loaded, warnings=found.losses, notes=(said, *found.notes))
+    return replace(loaded, warnings=(*found.losses, *_traps(node, kind, filename)), notes=(said, *found.notes))
 
 
 def object_of(loaded: Loaded | LoadedObject, *, name: str, namespace: str) -> dict[str, Any]:
@@ -102,7 +103,12 @@ def _as_it_is(node: Tree, kind: str, file: str) -> LoadedObject:
     for key in SERVER_FIELDS:
         document["metadata"].pop(key, None)
     metadata = document["metadata"]
-    return LoadedObject(kind, metadata["name"], metadata.get("namespace"), document)
+    warnings = _traps(node, kind, file)
+    return LoadedObject(kind, metadata["name"], metadata.get("namespace"), document, warnings)
+
+
+def _traps(node: Tree, kind: object, file: str) -> tuple[Problem, ...]:
+    return traps_of(node, file=file) if kind == "JobSet" else ()
 
 
 def _problem(node: Tree, file: str, message: str, hint: str) -> Problem:

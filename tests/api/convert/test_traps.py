@@ -1,0 +1,52 @@
+"""A JobSet that is valid and does not do what its author expects is warned about, with its place."""
+
+import pytest
+
+from muster.api.convert.load import load_any
+
+TEXT = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  managedBy: muster.dev/muster
+  network: {subdomain: train}
+  replicatedJobs:
+    - name: w
+      replicas: 2
+      template:
+        spec:
+          template:
+            spec:
+              containers:
+                - {name: m, image: i, command: [python, -c, "import jax; jax.distributed.initialize( )"]}
+"""
+POD = "spec.replicatedJobs[0].template.spec.template.spec"
+
+
+def warned(text: str) -> dict[str, str]:
+    return {each.field: each.message for each in load_any(text, filename="j.yaml").warnings}
+
+
+def test_jax_that_finds_its_cluster_by_itself_is_warned_about() -> None:
+    found = [str(each) for each in load_any(TEXT, filename="j.yaml").warnings]
+    assert [each.partition(": jax")[0] for each in found] == [f"j.yaml:15:17: {POD}.containers[0]"] * 2
+    assert "makes a cluster of each Job" in found[0]
+    assert "looks in the domain of the JobSet's name" in found[1]
+    assert "makes a cluster" not in str(warned(TEXT.replace("replicas: 2", "replicas: 1")))
+    assert warned(TEXT.replace("initialize( )", "initialize(a)")) == {}
+
+
+def test_a_jobset_that_never_completes_is_warned_about() -> None:
+    text = TEXT[: TEXT.index("  replicatedJobs")]
+    assert warned(text) == {"spec": "a JobSet without replicated jobs never completes"}
+
+
+def test_a_negative_priority_is_warned_about() -> None:
+    text = TEXT.replace("              containers:", "              priority: -1\n              containers:")
+    assert "which makes its pods invalid" in warned(text)[f"{POD}.priority"]
+
+
+@pytest.mark.parametrize("manager", ["  managedBy: muster.dev/muster\n", ""])
+def test_a_jobset_is_warned_about_however_it_is_run(manager: str) -> None:
+    assert warned(TEXT.replace("  managedBy: muster.dev/muster\n", manager))
