@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 _SHELLS: Final = ("sh", "/bin/sh")
+_REFERENCE: Final = re.compile(r"\$\([-._a-zA-Z][-._a-zA-Z0-9]*\)")
+"""A variable. Kubernetes leaves any other name between ``$(`` and ``)`` as it is."""
 _PARTS: Final = re.compile(r"\$\$|\$\([^)]*\)")
 
 
@@ -35,7 +37,7 @@ def _word(word: str) -> str:
     """A word for the shell: references stay for Kubernetes, everything else reaches the program as it is."""
     quoted, at = "", 0
     for found in _PARTS.finditer(word):
-        if found[0] != "$$":
+        if _REFERENCE.fullmatch(found[0]):
             quoted += f"{_literal(word[at : found.start()])}'{found[0]}'"
             at = found.end()
     return f"{quoted}{_literal(word[at:])}" or "''"
@@ -43,4 +45,7 @@ def _word(word: str) -> str:
 
 def _literal(text: str) -> str:
     """Quoted text in which Kubernetes finds no reference: the shell joins ``$`` and ``''(`` again."""
-    return shlex.quote(text.replace("$$", "$")).replace("$(", "$''(") if text else ""
+    if not text:
+        return ""
+    reaches = _PARTS.sub(lambda found: "$" if found[0] == "$$" else found[0], text)
+    return shlex.quote(reaches).replace("$(", "$''(")

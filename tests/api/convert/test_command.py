@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from muster.api.convert.command import by_case, line_of
@@ -35,6 +35,7 @@ def words_of(line: str) -> list[str]:
 
 @settings(max_examples=60, deadline=None)
 @given(WORDS)
+@example(["$('$(RANK)", "$($$)"])
 def test_the_words_of_a_line_are_those_of_the_container(words: list[str]) -> None:
     line = line_of([sys.executable, *words])
     kept = re.sub(r"(\$\([^)]*\))|\$\$", lambda found: found[1] or "$$$$", line)  # as reconcilers.render.command does

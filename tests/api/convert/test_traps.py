@@ -30,7 +30,7 @@ def warned(text: str) -> dict[str, str]:
 
 def test_jax_that_finds_its_cluster_by_itself_is_warned_about() -> None:
     found = [str(each) for each in load_any(TEXT, filename="j.yaml").warnings]
-    assert [each.partition(": jax")[0] for each in found] == [f"j.yaml:15:17: {POD}.containers[0]"] * 2
+    assert [each.partition(": jax")[0] for each in found] == [f"j.yaml:15:19: {POD}.containers[0]"] * 2
     assert "makes a cluster of each Job" in found[0]
     assert "looks in the domain of the JobSet's name" in found[1]
     assert "makes a cluster" not in str(warned(TEXT.replace("replicas: 2", "replicas: 1")))
