@@ -75,6 +75,8 @@ class DeletePods:
     pods: tuple[Pod, ...]
     grace: int | None
     why: str
+    unless_ended: bool = False
+    """Leave a pod that the live API shows to have ended: it is kept for its log."""
 
 
 @dataclass(frozen=True, slots=True)

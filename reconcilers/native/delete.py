@@ -1,4 +1,8 @@
-"""DeletePods: deletes pods by name and uid, so that a newer pod of the same name is left alone."""
+"""DeletePods: deletes pods by name and uid, so that a newer pod of the same name is left alone.
+
+Where pods that have ended are to stay (``unless_ended``), each pod is read first: the watch may be late by minutes, and
+a deletion would take the log with it. It is then deleted as it was read, and not if it has changed since.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,15 +10,28 @@ from dataclasses import replace
 import msgspec
 
 from muster.api.errors import ApiError, Conflict, NotFound
-from muster.kube.metadata import Object, read
+from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.actions import DeletePods
 from muster.state.plan import Plan
-from muster.state.pod import Pod
+from muster.state.pod import Pod, PodPhase
 from muster.state.view.engine_facts import Refusal
+
+_ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+
+class _Status(msgspec.Struct, frozen=True, gc=False):
+    phase: str = ""
+
+
+class _Found(msgspec.Struct, frozen=True, gc=False):
+    """A pod of the live API."""
+
+    metadata: Metadata
+    status: _Status = _Status()
 
 
 async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
@@ -25,7 +42,13 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
     async def delete(pod: Pod) -> int | Refusal | None:
         path = core(pod.namespace, "pods", pod.name)
         try:
-            answer = await calls.do("DELETE", path, body=delete_options(pod.uid, action.grace))
+            version = ""
+            if action.unless_ended:
+                found = read(await calls.do("GET", path), _Found, f"GET {path}")
+                if found.metadata.uid != pod.uid or found.status.phase in _ENDED:
+                    return 0
+                version = found.metadata.resource_version
+            answer = await calls.do("DELETE", path, body=delete_options(pod.uid, action.grace, version))
         except NotFound:
             return 0
         except Conflict as error:
@@ -63,12 +86,15 @@ def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
             yield pod
 
 
-def delete_options(uid: str, grace: int | None) -> bytes:
-    """The body of a DELETE that takes the pod of that uid only. Grace None: the pod's own."""
+def delete_options(uid: str, grace: int | None, version: str = "") -> bytes:
+    """The body of a DELETE that takes the pod of that uid only; with ``version`` only as it was then.
+
+    Grace None: the pod's own.
+    """
     options: dict[str, object] = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
-        "preconditions": {"uid": uid},
+        "preconditions": {"uid": uid, "resourceVersion": version} if version else {"uid": uid},
         "propagationPolicy": "Background",
     }
     if grace is not None:

@@ -57,10 +57,14 @@ def end(context: Context) -> list[StopPods | DeletePods]:
         everything = (pod for tally in context.view.epochs.values() for pod in tally.members.values())
         return [*_delete(context, tuple(pod for pod in everything if not pod.terminating), None, "the plan keeps none")]
     alive = tuple(pod for tally in context.view.epochs.values() for pod in tally.alive.values() if not pod.terminating)
-    stopped = tuple(pod for pod in alive if _stoppable(context, pod))
-    asked = tuple(pod for pod in stopped if pod.uid not in context.view.engine.stopping)
-    rest = tuple(pod for pod in alive if pod not in stopped) if stopped else alive
+    kept = tuple(pod for pod in alive if _to_keep(context, pod))
+    rest = tuple(pod for pod in alive if not _to_keep(context, pod)) if kept else alive
+    at = give_up_at(context)
+    overdue = at is not None and context.now >= at
+    asked = () if overdue else tuple(pod for pod in kept if pod.uid not in context.view.engine.stopping)
     deletions = _delete(context, rest, None, "the experiment does not run any more")
+    if overdue:
+        deletions += _delete(context, kept, None, "they have not stopped in time", unless_ended=True)
     return [StopPods(asked, "the experiment has ended"), *deletions] if asked else [*deletions]
 
 
@@ -72,15 +76,12 @@ def give_up_at(context: Context) -> float | None:
     return since + max((group.pod.grace for group in context.plan.groups), default=0) + STOP_MARGIN
 
 
-def _stoppable(context: Context, pod: Pod) -> bool:
-    """A program of the last epoch, whose kubelet can still be expected to stop it."""
+def _to_keep(context: Context, pod: Pod) -> bool:
+    """A program of the last epoch and attempt: its log says how the experiment has ended."""
     record = context.record
     if not record.finished or not pod.started or pod.epoch != record.epoch:
         return False
-    if pod.attempt != record.attempt_of(pod.rank):
-        return False
-    at = give_up_at(context)
-    return at is None or context.now < at
+    return pod.attempt == record.attempt_of(pod.rank)
 
 
 def cut_at(context: Context) -> float | None:
@@ -107,10 +108,12 @@ def _superseded(context: Context) -> Iterator[Pod]:
     yield from context.tally.previous.values()
 
 
-def _delete(context: Context, pods: tuple[Pod, ...], grace: int | None, why: str) -> list[DeletePods]:
+def _delete(
+    context: Context, pods: tuple[Pod, ...], grace: int | None, why: str, *, unless_ended: bool = False
+) -> list[DeletePods]:
     """Delete those of the pods whose deletion within that grace the API server has not accepted already."""
     asked = tuple(pod for pod in pods if not context.view.engine.delete_accepted(pod, grace))
-    return [DeletePods(asked, grace, why)] if asked else []
+    return [DeletePods(asked, grace, why, unless_ended)] if asked else []
 
 
 def _forced(context: Context) -> tuple[Pod, ...]:

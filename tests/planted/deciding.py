@@ -10,7 +10,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.steps import controller as controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.state import machine
-from muster.state.actions import Action, DeletePods, EnsureClaims, StopPods
+from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context, Fail, Repair, Restart
 from muster.state.plan import Plan
 from muster.state.pod import Pod
@@ -135,12 +135,7 @@ def gates_between_groups_ignored() -> Swaps:
 @bug(Hunt("clean", "shared-volume"), shown_by="before its claim")
 def claim_forgotten() -> Swaps:
     """Members are created without the claim of the volume that they mount."""
-    launch = startup.launch
-
-    def unclaimed(context: Context) -> list[Action]:
-        return [action for action in launch(context) if not isinstance(action, EnsureClaims)]
-
-    return [swap(startup, "launch", unclaimed)]
+    return [swap(startup, "_claims_due", lambda context: False)]
 
 
 @bug(Hunt("clean", "ttl"), shown_by="before its ttl is over")

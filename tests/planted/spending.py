@@ -22,7 +22,7 @@ def slots_for_whoever_comes() -> Swaps:
     return [swap(FairShare, "_may_take", free)]
 
 
-@bug(Hunt("clean", "readiness-flaps", operator="pytorch"), shown_by="more than its budget")
+@bug(Hunt("clean", "readiness-flaps", operator="xgboost"), shown_by="more than its budget")
 def budget_ignored() -> Swaps:
     """Words are written whenever they have changed, however often that is."""
     return [swap(WriteBudget, "free_at", lambda self, now: now)]

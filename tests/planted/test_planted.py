@@ -47,7 +47,7 @@ CAUGHT = [
     (changing.ended_members_run, Hunt("clean", "gated", operator="jobset-sequential")),
     (changing.nothing_queued_at_takeover, Hunt("takeover", "member-fails")),
     (spending.slots_for_whoever_comes, Hunt("clean", "noisy-neighbours")),
-    (spending.budget_ignored, Hunt("clean", "readiness-flaps", operator="pytorch")),
+    (spending.budget_ignored, Hunt("clean", "readiness-flaps", operator="xgboost")),
     (spending.flaps_undamped, Hunt("clean", "coordinator-comes-and-goes")),
     (spending.refusal_stands, Hunt("clean", "webhook-denies")),
     (spending.refused_for_good, Hunt("clean", "quota-exceeded")),

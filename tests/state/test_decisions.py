@@ -361,7 +361,7 @@ def test_a_pod_that_does_not_stop_in_time_is_deleted() -> None:
     seen = view(pod(0))
     seen.mark_stopping([pod(0)])
     late = look(seen, phase=Phase.FAILED, finished_at=NOW - 60, ending_at=NOW - 60, after=0).actions
-    assert late == (DeletePods((pod(0),), None, "the experiment does not run any more"),)
+    assert late == (DeletePods((pod(0),), None, "they have not stopped in time", unless_ended=True),)
     early = look(seen, phase=Phase.FAILED, finished_at=NOW - 59, ending_at=NOW - 59, after=0)
     assert early.actions == ()
     assert early.wake_at == NOW + 1

@@ -125,3 +125,17 @@ async def test_a_forbidden_delete_is_a_refusal_that_names_the_pod() -> None:
     assert refusal is not None
     assert not refusal.final
     assert pods[0].name in refusal.message
+
+
+async def test_a_pod_that_is_to_stay_when_it_has_ended_is_read_first_and_deleted_as_it_was_read() -> None:
+    plan = gang(2)
+    bench, pods = await launched(plan)
+    ended = bench.api.objects[pod_path(plan, 1)]
+    bench.api.put(pod_path(plan, 1), {**ended, "status": {"phase": "Failed"}})
+    action = DeletePods(tuple(pods), None, "they have not stopped in time", unless_ended=True)
+    outcome = await bench.engine.carry_out(action, plan, record())
+    assert {each.rank for each in outcome.deleted} == {0, 1}, "nothing is left to do for either"
+    (request,) = bench.api.asked("DELETE")
+    assert request.path == pod_path(plan, 0)
+    assert request.body["preconditions"] == {"uid": pods[0].uid, "resourceVersion": str(pods[0].resource_version)}
+    assert "deletionTimestamp" not in bench.api.objects[pod_path(plan, 1)]["metadata"]

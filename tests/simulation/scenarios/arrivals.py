@@ -85,12 +85,12 @@ SCENARIOS = (
         settle_within=120.0,
         families=LONG,
     ),
-    # A member is ready and not ready in turn, so that a sentence changes all the time.
+    # A member is ready and not ready in turn, so that a sentence changes all the time where readiness is what is known.
     Scenario(
         "readiness-flaps",
         End("Succeeded", "AllMembersSucceeded"),
         sizes=(4,),
-        operators=("pytorch", "xgboost", "jobset"),
+        operators=("xgboost", "jobset", "pytorch"),
         incidents=(ReadinessFlaps(every=3.0),),
         run=620.0,
         settle_within=120.0,
