@@ -3,14 +3,16 @@
 ``test_examples.py`` runs each on the local cluster, ``tests/real/situations/test_examples.py`` on a real API server.
 """
 
+import os
 import sys
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.frameworks.interpreters import python_of
+from tests.frameworks.interpreters import python_of, reason_without
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,11 +36,30 @@ class Example:
     arguments: str = ""
     """Added to the command; ``{scratch}`` is a folder of the test."""
     environment: dict[str, str] = field(default_factory=dict)
+    serving: int = 0
+    """How many of the members serve the others, and are stopped when these have succeeded."""
+    as_root: str = ""
+    """Why it runs only for root; empty: it runs for every user."""
 
     @property
     def path(self) -> Path:
         """The file."""
         return ROOT / "examples" / self.file
+
+    @property
+    def search_path(self) -> str:
+        """PATH with the programs of the framework first: a Ray node starts ``ray`` from there."""
+        python = python_of(self.framework) if self.framework else None
+        return f"{python.parent}{os.pathsep}{os.environ['PATH']}" if python else os.environ["PATH"]
+
+    @property
+    def skipped(self) -> str:
+        """Why this machine cannot run it; empty: it can."""
+        if self.framework and (reason := reason_without(self.framework)):
+            return reason
+        if self.module and find_spec(self.module) is None:
+            return f"{self.module} is not installed"
+        return self.as_root if os.geteuid() != 0 else ""
 
     def document(self, scratch: Path) -> dict[str, Any]:
         """The manifest, with an interpreter that has the framework, and the arguments."""
@@ -92,6 +113,20 @@ EXAMPLES = (
                 r"JOB_GLOBAL_INDEX=6 GLOBAL_REPLICAS=7: part 3 is \d+"
             ),
         ),
+    ),
+    Example(
+        "ray",
+        "ray/manifest.yaml",
+        5,
+        (
+            r"the parameter server is on group server\b",
+            r"gradients come from group worker\b",
+            r"step 19: y = \S+ x \+ \S+",
+            r"^done$",
+        ),
+        framework="ray",
+        serving=4,
+        as_root="each Ray node has a network namespace of its own, which only root can make",
     ),
 )
 BY_NAME = {each.name: each for each in EXAMPLES}

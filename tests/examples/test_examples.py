@@ -1,7 +1,6 @@
 """Each example runs from its file to Succeeded on the local cluster, with real processes."""
 
 import contextlib
-import importlib.util
 import os
 import re
 import signal
@@ -15,24 +14,22 @@ import pytest
 import yaml
 
 from tests.examples.table import BY_NAME, EXAMPLES, ROOT, Example
-from tests.frameworks.interpreters import reason_without
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300), pytest.mark.xdist_group("examples")]
 
 
 def command_of(folder: Path, example: Example, more: str = "", **spec: object) -> tuple[list[str], Mapping[str, str]]:
     """``muster run`` of the example's manifest, and its environment. Skips where the framework is missing."""
-    if example.framework and (reason := reason_without(example.framework)):
-        pytest.skip(reason)
-    if example.module and importlib.util.find_spec(example.module) is None:
-        pytest.skip(f"{example.module} is not installed")
+    if example.skipped:
+        pytest.skip(example.skipped)
     document = example.document(folder)
     document["spec"] |= spec
     document["spec"]["command"] += more
     manifest = folder / f"{example.name}.yaml"
     manifest.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PYTHONPATH")}
-    environment |= {"MUSTER_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT), **example.environment}
+    environment |= {"MUSTER_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT), "PATH": example.search_path}
+    environment |= example.environment
     return [sys.executable, "-P", "-m", "muster.cli", "run", str(manifest)], environment
 
 
@@ -43,7 +40,7 @@ def test_an_example_runs_to_its_end(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr + done.stdout
     printed = "".join(log.read_text(encoding="utf-8") for log in (tmp_path / "home").rglob("node/**/*.log"))
     for pattern in BY_NAME[name].prints:
-        assert re.search(pattern, printed), (pattern, printed)
+        assert re.search(pattern, printed, re.MULTILINE), (pattern, printed)
     for pattern in BY_NAME[name].same:
         assert len(set(re.findall(pattern, printed))) == 1, (pattern, printed)
 
