@@ -8,6 +8,7 @@
     <state>/cluster.log    standard error of the cluster process
     <state>/musterd.log    log of the daemon, if a command runs one with the cluster
     <state>/daemon.json    address of that daemon
+    <state>/runs/          a state directory for each cluster that ``muster run`` starts for itself
 
 Only the lock shows that a cluster runs: a ``cluster.json`` whose lock is free was left by a crash.
 """
@@ -104,6 +105,11 @@ class Home:
         return self.path / "data.db"
 
     @property
+    def runs(self) -> Path:
+        """The directories of the clusters that ``muster run`` starts for itself."""
+        return self.path / "runs"
+
+    @property
     def node(self) -> Path:
         """The node's directory: volumes and logs of pods."""
         return self.path / "node"
@@ -131,14 +137,14 @@ class Home:
     def create(self) -> None:
         """Create the directory with mode 0700: it holds the token, Secrets and the files of pods.
 
-        One that exists and is open to others is closed to them if it is empty or was a cluster's before. Any other
-        directory has a purpose of its own. Raises ``Exposed`` for it.
+        One that exists and is open to others is closed to them if it was a cluster's before, or holds nothing but the
+        directories of ``muster run``. Any other directory has a purpose of its own. Raises ``Exposed`` for it.
         """
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = self.path.stat()
         if not found.st_mode & 0o077:
             return
-        ours = self.lock.exists() or not any(self.path.iterdir())
+        ours = self.lock.exists() or all(each == self.runs for each in self.path.iterdir())
         if not ours or found.st_uid != os.geteuid():
             raise Exposed(
                 f"{self.path}: other users can enter it (mode {found.st_mode & 0o777:o}), and a cluster keeps its "

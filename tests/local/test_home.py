@@ -78,7 +78,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.parametrize("content", ["", "lock"])
+@pytest.mark.parametrize("content", ["", "lock", "runs"])
 def test_a_state_directory_that_others_may_enter_is_closed_to_them(home: Home, content: str) -> None:
     home.path.mkdir(mode=0o755)
     if content:

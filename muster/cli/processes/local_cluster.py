@@ -14,8 +14,6 @@ from muster.cli.processes.stack import Stack
 from muster.cli.terminal.colours import say
 from muster.local.home import Home, Occupied, default_home
 
-RUNS = "runs"
-"""Folder of the state directories of ``muster run``, inside the home."""
 KEPT = "kept"
 """A file that marks a state directory which is to be kept."""
 
@@ -45,9 +43,9 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
         say(f"using the local cluster at {running.url}")
         yield LocalCluster(Path(running.kubeconfig), note.url, home.callers, None)
         return
-    runs = home.path / RUNS
-    sweep(runs)
-    own = Home(runs / secrets.token_hex(4))
+    home.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    sweep(home.runs)
+    own = Home(home.runs / secrets.token_hex(4))
     own.create()
     if keep:
         (own.path / KEPT).touch()
