@@ -15,8 +15,8 @@ from benchmarks.result import Result
 from muster.state.actions import CreatePods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
-from muster.state.pod import Pod, PodPhase
 from muster.state.record import Phase, Record
+from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.view import View
 
 FEW, MANY = 8, 10_000

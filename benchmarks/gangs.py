@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 from muster.state.clocks import CLOCKS
-from muster.state.plan import Coordinator, Group, Plan, ProbeKind
-from muster.state.pod import Pod, PodPhase
+from muster.state.coordinator import Coordinator, ProbeKind
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.rules import ClockAction
+from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
 

@@ -23,7 +23,9 @@ from muster.kube.fair_share import ALONE, FairShare
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.actions import CreatePods
-from muster.state.plan import Coordinator, Group, Plan, ProbeKind
+from muster.state.coordinator import Coordinator, ProbeKind
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.pod_spec import Env, PodSpec, Source, Volume
 from muster.state.record import Phase, Record
 

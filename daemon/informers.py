@@ -18,7 +18,7 @@ from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
 from muster.state.foreign.foreign_kind import ForeignKind
 from muster.state.plan import Plan
-from muster.state.pod import Pod
+from muster.state.view.pod import Pod
 from muster.state.view.view import View
 from muster.state.view.workload import Workload
 from muster.watchers import experiments, services, workloads

@@ -14,7 +14,7 @@ from typing import Protocol
 import structlog
 
 from muster.state.actions import ProbeTarget
-from muster.state.plan import AGENT, DASHBOARD, ProbeKind
+from muster.state.coordinator import AGENT, DASHBOARD, ProbeKind
 from muster.state.view.roll import RollAnswer
 from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.ray import RayProbe

@@ -15,7 +15,7 @@ from pydantic_settings import (
 
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
-from muster.state.subject import JAXJOB, JOBSET
+from muster.state.foreign.subject import JAXJOB, JOBSET
 
 Seconds = Annotated[float, Field(gt=0)]
 

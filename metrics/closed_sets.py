@@ -8,8 +8,8 @@ from itertools import product
 
 from muster.metrics.catalogue import INVALID
 from muster.state.clocks import CLOCKS
+from muster.state.coordinator import ProbeKind
 from muster.state.operators.planning import REGISTRY
-from muster.state.plan import ProbeKind
 from muster.state.record import FINISHED, Phase
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 from muster.state.summary.restart_reasons import CRASHED, DISRUPTED

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from muster.api.errors import ApiError
-from muster.state.pod import Pod
 from muster.state.view.engine_facts import Refusal
+from muster.state.view.pod import Pod
 from muster.state.view.workload import Placement
 
 

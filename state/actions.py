@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from muster.state.plan import Member
-from muster.state.pod import Pod
+from muster.state.group import Member
 from muster.state.pod_spec import Port
+from muster.state.view.pod import Pod
 from muster.state.view.workload import PodSetPlacement, Workload, WorkloadCondition
 
 

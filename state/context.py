@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import msgspec
 
 from muster.state.plan import Plan
-from muster.state.pod import Pod
 from muster.state.record import Cause, Record, attempts_of
+from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.tally import Tally
 from muster.state.view.view import ReadOnlyView

@@ -48,10 +48,10 @@ from muster.state.actions import Action, DeletePods, ProbeTarget
 from muster.state.context import Context
 from muster.state.observe import observe
 from muster.state.plan import Engine, Plan
-from muster.state.pod import Pod
 from muster.state.policies import deletion, refusal
 from muster.state.policies.queueing import quota
 from muster.state.record import Phase, Record, StoryLine
+from muster.state.view.pod import Pod
 from muster.state.view.view import ReadOnlyView
 from muster.state.wall_time import moved, not_in_the_future
 

@@ -21,7 +21,7 @@ from muster.state.context import (
     Verdict,
     Wait,
 )
-from muster.state.plan import Role
+from muster.state.group import Role
 from muster.state.policies import (
     barrier,
     blocked,

@@ -6,16 +6,16 @@ A plan is data: it holds no callables, so two equal specs give equal plans, and 
 Ranks are dense: groups in order, within a group jobs in order, within a job pods in order.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from muster.api.names import name_suffix
-from muster.state.jobs.rules import JobRules
-from muster.state.pod_spec import Claim, Env, PodSpec, Port
+from muster.state.coordinator import DASHBOARD, Coordinator
+from muster.state.foreign.subject import EXPERIMENT, Names, Subject, title
+from muster.state.group import Group, Member, Role
+from muster.state.pod_spec import Claim
 from muster.state.rules import (
     DEFAULT_BACKOFF,
     EVERY_JOB,
@@ -25,46 +25,16 @@ from muster.state.rules import (
     ClockRule,
     CulpritRule,
     FailureRule,
-    Gate,
     SuccessRule,
     clock_named,
 )
-from muster.state.subject import EXPERIMENT, Names, Subject, title
 
 MAX_EPOCH: Final = 10**8
 """No gang was ever restarted so often, and the labels of its pods have nine digits for it. So have attempts."""
 
 
-DASHBOARD: Final = "dashboard"
-"""Name of the port at which a coordinator shows its web page."""
-AGENT: Final = "agent"
-"""Name of the port at which a coordinator reports the health of its own node."""
-
 LONGEST_GRACE = 600.0
 """Seconds of grace that a restart leaves to pods that are being deleted, unless the clock over them is longer."""
-
-
-class ProbeKind(StrEnum):
-    """How the coordinator is asked who has arrived."""
-
-    NONE = "none"
-    JAX = "jax"
-    RAY = "ray"
-    TORCH = "torch"
-
-    @property
-    def passive(self) -> bool:
-        """The probe does not say who has arrived: readiness of the pods must do."""
-        return self is ProbeKind.NONE
-
-
-class Completeness(StrEnum):
-    """When the roll of a coordinator is complete."""
-
-    PASSED = "passed"
-    """The rendezvous has passed: the coordinator lets all members through together (JAX)."""
-    ARRIVED = "arrived"
-    """Every member has arrived: members go on one by one."""
 
 
 class Engine(StrEnum):
@@ -74,101 +44,6 @@ class Engine(StrEnum):
     """Muster creates and deletes the pods."""
     OBSERVE = "observe"
     """Another controller owns the pods: Muster watches them, and a decision holds no action."""
-
-
-class Role(StrEnum):
-    """What a group is to the experiment; the label ``muster.dev/role`` of its pods."""
-
-    WORKER = "worker"
-    COORDINATOR = "coordinator"
-    """A group of its own for the member at which the others meet."""
-    HEAD = "head"
-    """The same, where it also serves requests from outside (Ray)."""
-    SUBMITTER = "submitter"
-    """A group of one member that hands the program to the others, and ends as the program does."""
-
-
-class Member(msgspec.Struct, frozen=True):
-    """One pod's place in the gang."""
-
-    group: str
-    job: int
-    pod: int
-    rank: int
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One type of the manifest: ``replicas`` jobs of ``completions`` pods each."""
-
-    name: str
-    replicas: int
-    completions: int
-    pod: PodSpec
-    first_rank: int
-    first_job: int = 0
-    env: tuple[Env, ...] = ()
-    parallelism: int = 0
-    """Members of one job that run at a time; 0 means all of them."""
-    template: Mapping[str, Any] = field(default_factory=dict)
-    """core/v1 PodTemplateSpec merged over the rendered pod: already checked, immutable by convention."""
-    whole: bool = False
-    """``template`` is the whole pod: nothing of ``pod`` but its grace is used, and ``env`` goes to all containers."""
-    labels: tuple[Env, ...] = ()
-    """Labels of each pod beside Muster's own; only with ``whole``."""
-    annotations: tuple[Env, ...] = ()
-    """Annotations of each pod; only with ``whole``."""
-    coordinator_labels: tuple[Env, ...] = ()
-    """Labels of the coordinator's pod alone; only with ``whole``."""
-    role: Role = Role.WORKER
-    ports: tuple[Port, ...] = ()
-    gates: tuple[Gate, ...] = ()
-    """All of them must be open before a pod of the group is created."""
-    job: JobRules | None = None
-    """Its jobs stand for batch/v1 Jobs: failed pods go through these rules before those of the gang."""
-    first_of_label: int = 0
-    """Index of its first job among the jobs of the groups that share a JobSet's ``groupName``."""
-    exclusive: str = ""
-    """Node label: each value (a rack, a node pool) belongs to one job alone."""
-    labelled_nodes: bool = False
-    """The nodes of each job carry its name as a label already."""
-
-    @property
-    def size(self) -> int:
-        """How many members the group has."""
-        return self.replicas * self.completions
-
-    @property
-    def at_a_time(self) -> int:
-        """How many members of the group run together."""
-        return self.replicas * min(self.parallelism or self.completions, self.completions)
-
-    def member(self, offset: int) -> Member:
-        """The member at ``offset`` within the group (0 <= offset < size)."""
-        job, pod = divmod(offset, self.completions)
-        return Member(self.name, job, pod, self.first_rank + offset)
-
-
-@dataclass(frozen=True, slots=True)
-class Coordinator:
-    """The member the others meet at, and how patient Muster is with it."""
-
-    rank: int
-    port: int
-    probe: ProbeKind
-    quiet: float = 6.0
-    """Seconds without a change of the roll, or without an answer, after which the gang is called stuck."""
-    first_serve: float = 60.0
-    """Seconds the coordinator's program may run before its port opens (imports, data, compilation caches)."""
-    complete: Completeness = Completeness.PASSED
-    arrivals: float | None = None
-    """Seconds without an arrival after which missing ranks count as stuck; None: ``quiet``."""
-    ports: tuple[Port, ...] = ()
-    """Further ports of the coordinator, which its probe asks: ``dashboard`` is that of its web page."""
-    token: str = field(default="", repr=False)
-    """What its probe must show; empty: nothing."""
-    may_close: bool = False
-    """Its port may close before its program ends: once the rendezvous has passed, a refused port is no alarm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +102,7 @@ class Plan:
     notice: str = ""
     """What the message says while it runs; ``{pod}`` and ``{host}`` are the coordinator's."""
     shape: str = ""
-    """Digests of what cannot change (``muster.api.manifest.edits``); empty: nobody compares them."""
+    """Digests of what cannot change (``muster.api.manifest.policies.edits``); empty: nobody compares them."""
     ttl: float | None = None
     """Seconds after its end for which the object stays; None: until somebody deletes it."""
     suspend: bool = False

@@ -7,20 +7,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
 from muster.api.status import (
     STORY_LINES,
-    Attempts,
     Blocked,
     Cause,
     Condition,
     ConditionType,
     ExperimentStatus,
-    JobRestarts,
-    NodeFailures,
     Phase,
-    RestartReason,
     RollCall,
-    RuleUse,
     StoryLine,
 )
 from muster.api.values.rank_ranges import from_ranges

@@ -9,12 +9,14 @@ import msgspec
 from muster.api.names import name_suffix, pod_name
 from muster.state.clocks import CLOCKS
 from muster.state.context import Context
+from muster.state.coordinator import Coordinator, ProbeKind
+from muster.state.group import Group
 from muster.state.operators.jax import JAX
-from muster.state.plan import Coordinator, Group, Plan, ProbeKind
-from muster.state.pod import Pod, PodPhase
+from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockAction, ClockName, ClockRule, Gate
+from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
 

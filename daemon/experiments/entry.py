@@ -6,9 +6,9 @@ from typing import Any
 
 from muster.api.names import KIND
 from muster.daemon.experiments.freshness import Freshness
+from muster.state.foreign.subject import title
 from muster.state.plan import Plan
 from muster.state.record import Record, StoryLine
-from muster.state.subject import title
 from muster.state.view.membership import Membership
 from muster.state.view.view import View
 from muster.watchers.experiments import ExperimentRecord

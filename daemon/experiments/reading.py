@@ -10,7 +10,7 @@ from typing import Any
 
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
-from muster.api.manifest.yaml_reader import MAX_BYTES
+from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
 from muster.reconcilers.render.workload import workload_name
 from muster.state.operators.planning import plan_of

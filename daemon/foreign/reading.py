@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from muster.api.errors import MusterError
-from muster.api.manifest.yaml_reader import MAX_BYTES
+from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.daemon.experiments.reading import Reading
 from muster.state.foreign.kinds import SUBJECTS
 from muster.state.foreign.record_condition import from_object, without_record

@@ -7,7 +7,7 @@ writes (``daemon.experiments.freshness``).
 
 from collections.abc import Callable, Coroutine
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
@@ -18,6 +18,8 @@ from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.foreign.own_status import with_own_status
 from muster.daemon.prober_pool import ProberPool
+from muster.daemon.steps.caches import Informers
+from muster.daemon.steps.leftovers import Leftovers
 from muster.daemon.steps.outcomes import Outcomes
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.fair_share import FairShare
@@ -34,8 +36,6 @@ from muster.state.policies.refusal import READ_PODS
 from muster.state.summary.invalid_spec import refuse
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RollAnswer
-from muster.state.view.view import View
-from muster.state.view.workload import Workload
 
 log = structlog.get_logger()
 
@@ -43,44 +43,6 @@ RESYNC = 60.0
 """Seconds after which an unfinished experiment is decided upon again, whatever its timers and events say."""
 LIVE_READ_PAUSE = 1.0
 """Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""
-COLLECT_FOR = 300.0
-"""Seconds for which the pods of an Experiment that is gone are to be deleted. The garbage collector does so, too."""
-
-
-class Informers(Protocol):
-    """How far the watch caches have come."""
-
-    @property
-    def synced(self) -> bool:
-        """Whether every cache has had its first list."""
-        ...
-
-    @property
-    def workloads_known(self) -> bool:
-        """Whether the cache of Workloads has had its first list, or there is none to wait for."""
-        ...
-
-    @property
-    def workloads_version(self) -> int:
-        """The newest resourceVersion that the cache of Workloads contains."""
-        ...
-
-    @property
-    def queue_problem(self) -> str:
-        """Why no Workload can be seen or made; empty while they can."""
-        ...
-
-    @property
-    def pods_version(self) -> int:
-        """The newest resourceVersion that the pod cache contains."""
-        ...
-
-    async def read_live(self, plan: Plan, view: View) -> int | None:
-        """List the plan's pods from the live API into the cache. Returns the resourceVersion of the list.
-
-        None where the watch must bring the last state of a pod that is gone before anything is decided.
-        """
-        ...
 
 
 class Controller:
@@ -114,8 +76,7 @@ class Controller:
         self._monotonic = monotonic
         self._waiting: set[str] = set()
         """Experiments that wait for the caches to catch up with our writes."""
-        self._gone: dict[str, tuple[Plan, float]] = {}
-        """By uid: the plans of Experiments that are gone, and until when their pods are to be deleted (monotonic)."""
+        self._leftovers = Leftovers(index, queue, engine, monotonic)
 
     def step(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """The decision of one step. Returns what is left to do: the requests, if any follow from the decision.
@@ -125,8 +86,8 @@ class Controller:
         """
         entry = self._index.get(uid)
         if entry is None:
-            return self._collect(*self._gone[uid]) if uid in self._gone else self._release(uid)
-        self._gone.pop(uid, None)  # it is back: the watch was opened on a server that is behind
+            return self._leftovers.collect(uid) or self._release(uid)
+        self._leftovers.back(uid)
         if self._readiness(entry) is Readiness.WAIT:
             self._waiting.add(uid)
             return None
@@ -167,14 +128,11 @@ class Controller:
         if entry is None or entry.plan is None or entry.plan.engine is Engine.OBSERVE:
             return
         if entry.view.epochs or entry.view.engine.confirmed >= 0:
-            self._gone[uid] = entry.plan, self._monotonic() + COLLECT_FOR
-            self._queue.add(uid)
+            self._leftovers.add(entry.plan)
 
     def stand_by(self) -> None:
         """Leave the pods of Experiments that are gone to the garbage collector: this daemon does not lead any more."""
-        for uid in self._gone:
-            self._queue.forget(uid)
-        self._gone.clear()
+        self._leftovers.clear()
 
     def heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         """Take in what a coordinator answered."""
@@ -195,29 +153,11 @@ class Controller:
                 log.error("step failed", **which, exc_info=error)
         return error.retry_after if isinstance(error, Throttled) else None
 
-    async def _collect(self, plan: Plan, until: float) -> None:
-        try:
-            await self._engine.collect(plan)
-        except ApiError as error:
-            if self._monotonic() < until and (error.status in (0, 429) or error.status >= 500):
-                raise
-            which = {"namespace": plan.namespace, "experiment": plan.title}
-            log.warning("pods of a deleted experiment left to the garbage collector", **which, error=str(error))
-        self._gone.pop(plan.uid, None)
-        if self._index.orphans(plan.uid):
-            self._queue.add(plan.uid)
-
     def _release(self, uid: str) -> Coroutine[Any, Any, None] | None:
-        """Let the Workloads go that outlived their Experiment, once no pod of it runs."""
-        if not self._informers.synced:
-            self._waiting.add(uid)
-            return None
-        found = self._index.orphans(uid)
-        return self._let_go(found) if found else None
-
-    async def _let_go(self, workloads: list[Workload]) -> None:
-        for workload in workloads:
-            await self._engine.release(workload)
+        if self._informers.synced:
+            return self._leftovers.release(uid)
+        self._waiting.add(uid)
+        return None
 
     def _readiness(self, entry: Entry) -> Readiness:
         if not self._informers.synced or (_queued(entry) and not self._informers.workloads_known):

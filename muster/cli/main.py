@@ -17,9 +17,9 @@ from muster.cli.terminal.colours import plain, say
 
 VERBS = {
     "init": "muster.cli.commands.init:init",
-    "lint": "muster.cli.commands.lint:lint",
-    "convert": "muster.cli.commands.convert:convert",
-    "render": "muster.cli.commands.render:render",
+    "lint": "muster.cli.commands.files.lint:lint",
+    "convert": "muster.cli.commands.files.convert:convert",
+    "render": "muster.cli.commands.files.render:render",
     "run": "muster.cli.commands.run:run",
     "submit": "muster.cli.commands.submit:submit",
     "list": "muster.cli.commands.listing:list_experiments",

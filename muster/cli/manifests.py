@@ -14,7 +14,7 @@ from muster.api.manifest.lighten import Share, lighten
 from muster.api.manifest.load import Loaded
 from muster.api.manifest.overrides import override
 from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded
-from muster.api.manifest.yaml_reader import MAX_BYTES, Node, read_yaml
+from muster.api.manifest.yaml.reader import MAX_BYTES, Node, read_yaml
 from muster.cli.terminal.colours import say
 from muster.client.names import name_for
 from muster.state.foreign import kinds

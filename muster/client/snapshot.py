@@ -18,8 +18,8 @@ from muster.client.subjects import collection_path, object_path, parse
 from muster.kube.listwatch.informer import Kind
 from muster.kube.unstructured import Json, mapping, moment, text
 from muster.state.foreign.record_condition import from_object
+from muster.state.foreign.subject import EXPERIMENT, Subject, title
 from muster.state.status import StatusError
-from muster.state.subject import EXPERIMENT, Subject, title
 
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
 

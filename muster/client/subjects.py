@@ -8,7 +8,7 @@ from muster.client.errors import CannotCancel
 from muster.kube.paths import custom
 from muster.kube.unstructured import Json, text
 from muster.state.foreign import kinds
-from muster.state.subject import EXPERIMENT, JAXJOB, JOBSET, Subject
+from muster.state.foreign.subject import EXPERIMENT, JAXJOB, JOBSET, Subject
 
 SUBJECTS: Final = (EXPERIMENT, JOBSET, JAXJOB)
 _KNOWN: Final = {word: each for each in SUBJECTS for word in (each.kind.lower(), each.plural)} | {"": EXPERIMENT}

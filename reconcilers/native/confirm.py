@@ -29,11 +29,11 @@ from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
 from muster.state.actions import ConfirmLaunch, ConfirmLoss
 from muster.state.foreign.record_condition import from_object
+from muster.state.foreign.subject import EXPERIMENT
 from muster.state.plan import Plan
-from muster.state.pod import PodPhase
 from muster.state.record import Record
-from muster.state.subject import EXPERIMENT
 from muster.state.view.engine_facts import Refusal
+from muster.state.view.pod import PodPhase
 
 NAMED = 8
 """How many of the pods that prevent a launch are named."""

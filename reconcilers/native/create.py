@@ -11,7 +11,8 @@ from muster.reconcilers.render.environment import NO_RESTARTS, Restarts
 from muster.reconcilers.render.pod import PodTemplate, identity
 from muster.reconcilers.result import Outcome
 from muster.state.actions import CreatePods
-from muster.state.plan import Member, Plan
+from muster.state.group import Member
+from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
 
 STRICT = {"fieldValidation": "Strict"}

@@ -17,8 +17,8 @@ from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.actions import DeletePods
 from muster.state.plan import Plan
-from muster.state.pod import Pod, PodPhase
 from muster.state.view.engine_facts import Refusal
+from muster.state.view.pod import Pod, PodPhase
 
 _ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 

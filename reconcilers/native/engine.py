@@ -42,8 +42,9 @@ from muster.state.actions import (
     ReleaseWorkload,
     StopPods,
 )
+from muster.state.group import Member
 from muster.state.jobs.changes import restarts_of
-from muster.state.plan import Member, Plan
+from muster.state.plan import Plan
 from muster.state.record import Record
 from muster.state.view.workload import Workload
 

@@ -18,8 +18,8 @@ from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.actions import StopPods
 from muster.state.plan import Plan
-from muster.state.pod import Pod
 from muster.state.view.engine_facts import Refusal
+from muster.state.view.pod import Pod
 
 DEADLINE = 1
 """The shortest that Kubernetes takes."""

@@ -9,7 +9,8 @@ from typing import assert_never
 
 import msgspec
 
-from muster.state.plan import Group, Plan
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.pod_spec import Env, Source
 
 Cell = str | msgspec.Raw

@@ -10,7 +10,8 @@ from dataclasses import replace
 import msgspec
 
 from muster.api.manifest.template.merge import merge
-from muster.state.plan import Group, Plan
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.view.workload import PodSetPlacement
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from muster.reconcilers.render.environment import Cell, Place, environment, variable
 from muster.reconcilers.render.exclusive import exclusive
 from muster.reconcilers.render.service import labels, owner_reference
-from muster.state.plan import Group, Plan
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.pod_spec import Env
 
 

@@ -14,7 +14,8 @@ from muster.api.names import FINALIZER_QUOTA, JOB_UID_LABEL
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import labels, owner_reference
 from muster.state.actions import PatchWorkloadStatus
-from muster.state.plan import Group, Plan
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.view.workload import Workload, WorkloadCondition
 
 API_VERSION: Final = "kueue.x-k8s.io/v1beta2"

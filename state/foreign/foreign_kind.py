@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
+from muster.state.foreign.subject import Subject
 from muster.state.plan import Plan
 from muster.state.record import Record
-from muster.state.subject import Subject
 from muster.state.view.view import ReadOnlyView
 
 Object = Mapping[str, Any]

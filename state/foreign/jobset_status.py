@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
 from muster.state.context import Context
+from muster.state.group import Group
 from muster.state.jobs.changes import restarts_of
 from muster.state.jobs.succeeded import succeeded
-from muster.state.plan import Group, Plan
+from muster.state.plan import Plan
 from muster.state.policies.failures.jobs import FAIL_JOBSET, FAILED_JOBS, REACHED_MAX_RESTARTS, chosen
 from muster.state.record import Cause, Phase, Record
 from muster.state.view.view import ReadOnlyView

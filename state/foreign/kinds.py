@@ -4,8 +4,8 @@ from typing import Final
 
 from muster.state.foreign import jaxjob_status, jobset_status
 from muster.state.foreign.foreign_kind import ForeignKind
+from muster.state.foreign.subject import JAXJOB, JOBSET
 from muster.state.operators import jaxjob, jobset_object
-from muster.state.subject import JAXJOB, JOBSET
 
 SUBJECTS: Final[dict[str, ForeignKind]] = {
     JOBSET.kind: ForeignKind(

@@ -5,7 +5,8 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS, Attempts, JobRestarts
+from muster.api.restart_counts import Attempts, JobRestarts
+from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_COUNTER, MAX_RANGES
 from muster.state.record import Record

@@ -1,9 +1,9 @@
 """Which jobs have succeeded, where a job may succeed without every member: success rules and work queues."""
 
 from muster.state.context import Context
+from muster.state.group import Group
 from muster.state.jobs.changes import ranks_of
 from muster.state.jobs.rules import JobRules, JobSuccess
-from muster.state.plan import Group
 
 
 def succeeded(context: Context, group: Group, index: int) -> bool:

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from muster.state.context import Context
+from muster.state.group import Group
 from muster.state.jobs import succeeded
 from muster.state.jobs.changes import NO_RESTARTS, ranks_of, restarts_of
 from muster.state.jobs.rules import JobRules, PodAction, PodRule
-from muster.state.plan import Group
-from muster.state.pod import Pod
 from muster.state.policies import gates
 from muster.state.record import Cause
 from muster.state.summary.messages import cause_of
+from muster.state.view.pod import Pod
 
 BACKOFF_LIMIT = "BackoffLimitExceeded", "Job has reached the specified backoff limit"
 DEADLINE = "DeadlineExceeded", "Job was active longer than specified deadline"

@@ -14,11 +14,13 @@ from typing import Any, Final
 
 from muster.api.foreign.jobset import parse_jobset
 from muster.api.foreign.jobset_spec import MANAGED_BY, JobSet, JobSetSpec, ReplicatedJob
+from muster.state.foreign.subject import JOBSET, Names
+from muster.state.group import Group
 from muster.state.jobs.rules_of import job_rules
 from muster.state.operators.jobset_labels import annotations_of, env_of, labels_of
 from muster.state.operators.jobset_pods import claims_of, template_of
 from muster.state.operators.planning import FOREGROUND, ORPHAN
-from muster.state.plan import Group, Plan
+from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.rules import (
     Backoff,
@@ -29,7 +31,6 @@ from muster.state.rules import (
     Quantifier,
     SuccessRule,
 )
-from muster.state.subject import JOBSET, Names
 
 OPERATOR: Final = "jobset-object"
 AT_ONCE: Final = Backoff(0.0, 600.0, 1.0)

@@ -21,11 +21,13 @@ from muster.api.manifest.groups import HEAD, SUBMITTER
 from muster.api.manifest.groups import Group as Asked
 from muster.api.manifest.resources import Resources
 from muster.api.names import CONTAINER, RAY_METRICS_PORT
+from muster.state.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
+from muster.state.group import Group, Role
 from muster.state.operators.operator import Operator
 from muster.state.operators.pod_specs import pod_spec_of
 from muster.state.operators.ray_start import Ports, in_shell, memory_of, ray_start
 from muster.state.operators.ray_submit import SUBMIT
-from muster.state.plan import AGENT, DASHBOARD, Completeness, Coordinator, Group, Plan, ProbeKind, Role
+from muster.state.plan import Plan
 from muster.state.pod_spec import Env, PodSpec, Port, Source
 from muster.state.rules import FailureAction, FailureRule, Gate, GateCondition, SuccessRule
 

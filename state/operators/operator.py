@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.groups import Group
-from muster.state.plan import Coordinator, Plan
+from muster.state.coordinator import Coordinator
+from muster.state.plan import Plan
 from muster.state.pod_spec import Env
 from muster.state.rules import EVERY_JOB, GANG_FAILURE_RULES, CulpritRule, FailureRule, SuccessRule
 

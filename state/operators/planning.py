@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from muster.api.errors import MusterError
-from muster.api.manifest.edits import shape_of
-from muster.api.manifest.experiment import AvoidNodes, Experiment, ExperimentSpec
-from muster.api.manifest.gates import DependsOn
+from muster.api.manifest.experiment import Experiment, ExperimentSpec
+from muster.api.manifest.policies.edits import shape_of
+from muster.api.manifest.policies.gates import DependsOn
+from muster.api.manifest.policies.restart_policy import AvoidNodes
 from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
 from muster.state.clocks import CLOCKS
+from muster.state.coordinator import Coordinator
+from muster.state.group import Group, Role
 from muster.state.operators.debug import debugged, with_notice
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
@@ -18,7 +21,7 @@ from muster.state.operators.pod_specs import pod_spec_of
 from muster.state.operators.pytorch import PYTORCH
 from muster.state.operators.storage import with_shared_volume
 from muster.state.operators.xgboost import XGBOOST
-from muster.state.plan import LONGEST_GRACE, MAX_POD_SETS, Coordinator, Group, Plan, Queue, Role
+from muster.state.plan import LONGEST_GRACE, MAX_POD_SETS, Plan, Queue
 from muster.state.pod_spec import Env, Port, Source
 from muster.state.rules import (
     Backoff,

@@ -13,8 +13,8 @@ collectives cannot go on without a member, so the survivors of a broken gang get
 
 from muster.api.manifest.groups import Group
 from muster.api.names import PYTORCH_PORT
+from muster.state.coordinator import Coordinator, ProbeKind
 from muster.state.operators.operator import Operator, size_of
-from muster.state.plan import Coordinator, ProbeKind
 from muster.state.pod_spec import Env, Source
 
 COORDINATOR_RANK = 0

@@ -11,8 +11,8 @@ when its pod is ready.
 
 from muster.api.manifest.groups import Group
 from muster.api.names import XGBOOST_PORT
+from muster.state.coordinator import Coordinator, ProbeKind
 from muster.state.operators.operator import Operator, size_of
-from muster.state.plan import Coordinator, ProbeKind
 from muster.state.pod_spec import Env, Source
 
 COORDINATOR_RANK = 0

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context
-from muster.state.pod import Pod
 from muster.state.record import Phase
 from muster.state.rules import ClockAction, ClockName
+from muster.state.view.pod import Pod
 
 CUT_GRACE = 1
 """Seconds; 0 would be a deletion by force."""

@@ -39,11 +39,11 @@ from msgspec.structs import replace
 
 from muster.api.names import QUEUE_LABEL
 from muster.state.context import Context
-from muster.state.pod import Pod
 from muster.state.policies.failures import avoidance
 from muster.state.record import Blocked, ConditionType, Phase, Record
 from muster.state.rules import Moment
 from muster.state.summary.messages import EXACT, share, why_idle
+from muster.state.view.pod import Pod
 
 CONTAINER_PATIENCE = 15.0
 """Seconds: a Secret or a registry that is a moment late is no news, a typo is."""

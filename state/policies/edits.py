@@ -1,6 +1,6 @@
 """Edits of what a gang is made of, which the API server let through.
 
-The CRD refuses them (``muster.api.manifest.edits``). The kind of an older release does not know every rule. Pods that
+The CRD refuses them (``manifest.policies.edits``). The kind of an older release does not know every rule. Pods that
 run are never restarted for an edit: those that are created from then on follow it, at the latest those of the next
 epoch, and until then the status and an Event say which fields they are. The record holds digests of the fields with
 which its epoch was begun; while no pod may be there they follow the spec.
@@ -8,7 +8,7 @@ which its epoch was begun; while no pod may be there they follow the spec.
 
 from msgspec.structs import replace
 
-from muster.api.manifest.edits import changed
+from muster.api.manifest.policies.edits import changed
 from muster.state.context import Context
 from muster.state.record import Phase, Record
 

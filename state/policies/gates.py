@@ -5,8 +5,8 @@ the coordinator. The coordinator's own pod never waits for a gate on the coordin
 """
 
 from muster.state.context import Context
+from muster.state.group import Group
 from muster.state.jobs.succeeded import jobs_succeeded
-from muster.state.plan import Group
 from muster.state.rules import Gate, GateCondition
 from muster.state.summary.messages import share
 

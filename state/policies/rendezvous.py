@@ -24,7 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.state.context import Context
-from muster.state.plan import Completeness, Coordinator
+from muster.state.coordinator import Completeness, Coordinator
 from muster.state.policies import blocked
 from muster.state.policies.blocked import Obstacle
 from muster.state.policies.deadline import alerts

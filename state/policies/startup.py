@@ -17,7 +17,7 @@ from itertools import filterfalse, islice
 
 from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
 from muster.state.context import Context
-from muster.state.plan import Member
+from muster.state.group import Member
 from muster.state.policies import gates
 from muster.state.policies.failures import avoidance, failure, repair
 from muster.state.policies.queueing import queue

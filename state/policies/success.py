@@ -6,8 +6,8 @@ without members has nothing left to do.
 """
 
 from muster.state.context import Context, Succeed
+from muster.state.group import Group
 from muster.state.jobs.succeeded import jobs_succeeded, succeeded
-from muster.state.plan import Group
 from muster.state.rules import Quantifier
 
 BY_POLICY = "SuccessPolicyMet"

@@ -9,9 +9,9 @@ from itertools import islice
 from muster.api.names import CONTAINER
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.context import Context
-from muster.state.plan import Member
-from muster.state.pod import Pod, PodPhase
+from muster.state.group import Member
 from muster.state.record import Cause
+from muster.state.view.pod import Pod, PodPhase
 
 
 def cause_of(pod: Pod, epoch: int, now: float) -> Cause:

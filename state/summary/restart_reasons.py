@@ -6,7 +6,8 @@ or the platform names is counted as ``Other``.
 
 from typing import Final
 
-from muster.api.status import MAX_RESTART_REASONS, RestartReason
+from muster.api.restart_counts import RestartReason
+from muster.api.status import MAX_RESTART_REASONS
 from muster.state.clocks import CLOCKS
 from muster.state.policies.failures.culprit import REASON as RANK_FAILED
 from muster.state.record import Record

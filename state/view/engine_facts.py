@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from muster.state.pod import Pod
+from muster.state.view.pod import Pod
 from muster.state.view.workload import Placement
 
 

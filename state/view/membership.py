@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from muster.state.plan import Plan
-from muster.state.pod import Pod
+from muster.state.view.pod import Pod
 from muster.state.view.view import View
 
 Shape = tuple[str, str, tuple[tuple[str, int, int, int], ...]]

@@ -6,7 +6,7 @@ no cost what keeps the missing ranks (``state.summary.missing``).
 
 from enum import IntEnum
 
-from muster.state.pod import PATIENT, SCHEDULING_GATED, Pod, PodPhase
+from muster.state.view.pod import PATIENT, SCHEDULING_GATED, Pod, PodPhase
 
 
 class Stage(IntEnum):

@@ -6,37 +6,11 @@ Each change of a pod costs O(1), so that a decision reads counts and a few notab
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muster.state.pod import PATIENT, SCHEDULING_GATED, Pod
 from muster.state.record import Attempts
+from muster.state.view.counts import NO_PODS, Counts
+from muster.state.view.pod import PATIENT, SCHEDULING_GATED, Pod
 from muster.state.view.roll import RankState
 from muster.state.view.stage import STAGES, Stage, stage_of
-
-
-@dataclass(slots=True)
-class Counts:
-    """How many pods there are, and how far they have come."""
-
-    pods: int = 0
-    working: int = 0
-    """Live, and the member is not done: a sidecar that runs on after ``main`` takes no place of another member."""
-    scheduled: int = 0
-    started: int = 0
-    ready: int = 0
-    """Working, ready and not terminating."""
-    succeeded: int = 0
-
-    def shift(self, step: int, working: int, scheduled: int, started: int, ready: int, succeeded: int) -> None:
-        """Count one pod in (``step`` 1) or out (-1); the flags are 0 or 1."""
-        self.pods += step
-        self.working += step * working
-        self.scheduled += step * scheduled
-        self.started += step * started
-        self.ready += step * ready
-        self.succeeded += step * succeeded
-
-
-NO_PODS = Counts()
-"""The counts of a group or job without pods. Never changed."""
 
 
 @dataclass(slots=True)

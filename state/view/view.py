@@ -13,9 +13,9 @@ from msgspec import structs
 
 from muster.api.values.rank_ranges import from_ranges
 from muster.state.plan import Plan
-from muster.state.pod import Pod
 from muster.state.record import Record, attempts_of
 from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
+from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.roll import RollAnswer
 from muster.state.view.tally import NO_TALLY, Tally

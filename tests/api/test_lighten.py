@@ -9,7 +9,7 @@ import yaml
 from muster.api.convert.load import load_any_node
 from muster.api.manifest.lighten import Share, lighten
 from muster.api.manifest.load import Loaded
-from muster.api.manifest.yaml_reader import plain, read_yaml
+from muster.api.manifest.yaml.reader import plain, read_yaml
 from tests.api.convert.test_corpus import AS_IT_IS
 
 SHARE = Share(cpus=0.5, memory=2.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from muster.api.manifest.load import load_node
 from muster.api.manifest.overrides import override
 from muster.api.manifest.problems import ManifestError
-from muster.api.manifest.yaml_reader import Node, plain, read_yaml
+from muster.api.manifest.yaml.reader import Node, plain, read_yaml
 
 JAX = """\
 kind: AIchorManifest

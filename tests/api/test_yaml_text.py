@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.manifest import yaml_reader as reader
-from muster.api.manifest.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_NODES, Mapping, Node, Scalar, plain, read_yaml
-from muster.api.manifest.yaml_scalars import resolve
+from muster.api.manifest.yaml import reader as reader
+from muster.api.manifest.yaml.reader import MAX_BYTES, MAX_DEPTH, MAX_NODES, Mapping, Node, Scalar, plain, read_yaml
+from muster.api.manifest.yaml.scalars import resolve
 
 
 class Counter:

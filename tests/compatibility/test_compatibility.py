@@ -11,7 +11,7 @@ from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import load_node
 from muster.api.manifest.overrides import override
 from muster.api.manifest.problems import ProblemsError
-from muster.api.manifest.yaml_reader import Node, plain, read_yaml
+from muster.api.manifest.yaml.reader import Node, plain, read_yaml
 from muster.state.operators.planning import PlanError, plan_of
 from tests.compatibility.aichor import AICHOR
 from tests.compatibility.jaxjob import JAXJOB

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.manifest.yaml_reader import MAX_BYTES
+from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.store import Store
 from muster.watchers import experiments

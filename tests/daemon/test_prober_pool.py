@@ -4,7 +4,7 @@ import pytest
 
 from muster.daemon.prober_pool import FACTORIES, prober_of
 from muster.state.actions import ProbeTarget
-from muster.state.plan import ProbeKind
+from muster.state.coordinator import ProbeKind
 from muster.state.pod_spec import Port
 
 

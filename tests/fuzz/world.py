@@ -26,11 +26,11 @@ from muster.reconcilers.render.service import render_service
 from muster.state.actions import CreatePods, ProbeTarget
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
-from muster.state.pod import Pod
 from muster.state.policies import deadline
 from muster.state.record import Record, StoryLine
 from muster.state.status import from_status, to_status
 from muster.state.summary.invalid_spec import refuse
+from muster.state.view.pod import Pod
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers import experiments, services
 from muster.watchers.experiments import ExperimentRecord

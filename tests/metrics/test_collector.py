@@ -10,7 +10,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from muster.metrics.catalogue import SERIES
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
-from muster.state.plan import Plan, ProbeKind
+from muster.state.coordinator import ProbeKind
+from muster.state.plan import Plan
 from muster.state.policies.deadline import ends
 from muster.state.record import Condition, ConditionType, Phase, Record, RestartReason, RollCall, StoryLine
 from muster.state.rules import ClockAction, ClockName

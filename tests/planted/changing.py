@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from muster.daemon import app
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
-from muster.state.pod import Pod
 from muster.state.policies import blocked
 from muster.state.policies.failures import failure
 from muster.state.record import Cause
 from muster.state.summary.messages import cause_of
+from muster.state.view.pod import Pod
 from muster.state.view.tally import Tally
 from tests.planted.bug import Hunt, Swaps, bug, swap
 

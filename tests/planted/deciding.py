@@ -13,12 +13,12 @@ from muster.state import machine
 from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context, Fail, Repair, Restart
 from muster.state.plan import Plan
-from muster.state.pod import Pod
 from muster.state.policies import barrier, deadline, gates, retention, startup
 from muster.state.policies.failures import failure
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName
 from muster.state.summary.messages import cause_of
+from muster.state.view.pod import Pod
 from muster.state.view.view import View
 from tests.planted.bug import Hunt, Swaps, bug, swap
 

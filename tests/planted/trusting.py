@@ -9,9 +9,9 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch import listing
 from muster.kube.listwatch.listing import ObjectList
 from muster.kube.transport import Transport
-from muster.state.pod import Pod, PodPhase
 from muster.state.policies import completion
 from muster.state.view.membership import Membership
+from muster.state.view.pod import Pod, PodPhase
 from muster.watchers.pods import containers, decode
 from tests.planted.bug import Hunt, Swaps, bug, swap
 

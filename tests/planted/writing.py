@@ -20,10 +20,11 @@ from muster.reconcilers.render.environment import Place, Restarts
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
 from muster.state.actions import DeletePods
+from muster.state.group import Group, Member
 from muster.state.machine import Decision
-from muster.state.plan import Group, Member, Plan
-from muster.state.pod import Pod
+from muster.state.plan import Plan
 from muster.state.record import Record, StoryLine
+from muster.state.view.pod import Pod
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 

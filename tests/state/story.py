@@ -18,9 +18,9 @@ from muster.state.actions import (
 )
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan
-from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.record import ConditionType, Phase, Record
 from muster.state.view.engine_facts import LiveRead
+from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
 from tests.builders import NOW, answer, pod

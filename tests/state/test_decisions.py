@@ -6,13 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget, StopPods
+from muster.state.coordinator import Coordinator, ProbeKind
+from muster.state.group import Group
 from muster.state.machine import Decision, decide
-from muster.state.plan import Coordinator, Group, Plan, ProbeKind
-from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.record import Cause, ConditionType, Phase, Record, RollCall
 from muster.state.rules import Backoff, ClockAction, ClockName
 from muster.state.view.engine_facts import LiveRead, Refusal
+from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import RankState
 from muster.state.view.view import View
 from tests.builders import NOW, Clock, answer, plan, pod, record, view

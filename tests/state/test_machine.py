@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
-from muster.state.plan import ProbeKind
+from muster.state.coordinator import ProbeKind
 from muster.state.record import ConditionType, Phase
 from muster.state.rules import Backoff, ClockAction, ClockName, Gate, GateCondition
 from muster.state.view.roll import CoordinatorState, RankState

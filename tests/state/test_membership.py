@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from muster.api.names import name_suffix, pod_name
 from muster.state.plan import MAX_EPOCH, Plan
-from muster.state.pod import Pod
 from muster.state.view.membership import Membership
+from muster.state.view.pod import Pod
 from tests.builders import plan, pod, worker_group
 
 PLAN = plan(size=4)

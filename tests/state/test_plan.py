@@ -3,7 +3,9 @@
 import pytest
 
 from muster.api.names import name_suffix
-from muster.state.plan import Engine, Group, Member, Plan, ProbeKind
+from muster.state.coordinator import ProbeKind
+from muster.state.group import Group, Member
+from muster.state.plan import Engine, Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.rules import Backoff, SuccessRule
 from tests.builders import plan

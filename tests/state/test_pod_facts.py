@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.pod import Exit, PodPhase
+from muster.state.view.pod import Exit, PodPhase
 from tests.builders import pod
 
 

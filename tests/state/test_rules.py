@@ -5,14 +5,16 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context, Fail, Restart, Succeed
+from muster.state.coordinator import Completeness, Coordinator, ProbeKind
+from muster.state.group import Group
 from muster.state.operators.jobset import JOBSET
-from muster.state.plan import Completeness, Coordinator, Group, Plan, ProbeKind
-from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.policies import gates, rendezvous, startup, success
 from muster.state.policies.failures import failure
 from muster.state.record import Cause, Phase
 from muster.state.rules import FailureAction, FailureRule, Gate, GateCondition, Quantifier, SuccessRule
+from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import RankState
 from tests.builders import NOW, answer, plan, pod, record, view
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 from muster.state.actions import CreatePods, StopPods
-from muster.state.plan import Group, Plan
-from muster.state.pod import Exit, PodPhase
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase
+from muster.state.view.pod import Exit, PodPhase
 from tests.builders import plan
 from tests.state.story import Story
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import RankState
 from muster.state.view.stage import STAGES, Stage, stage_of
 from muster.state.view.view import View

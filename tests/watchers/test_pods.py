@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.kube.listwatch.events import EventType
-from muster.state.pod import Pod, PodPhase
+from muster.state.view.pod import Pod, PodPhase
 from muster.watchers.pods import decode as pods
 from tests.fakes.apiserver import bookmark, event
 from tests.fakes.objects import container, pod, terminated

@@ -15,7 +15,7 @@ import msgspec
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, word
 from muster.api.values.timestamps import seconds_of
-from muster.state.pod import PATIENT, Exit, PodPhase
+from muster.state.view.pod import PATIENT, Exit, PodPhase
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
 from muster.watchers.pods.termination_message import gist
 

@@ -8,7 +8,7 @@ from muster.api.names import GROUP, KIND
 from muster.api.values.printable import MESSAGE, clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection, version_of
-from muster.state.pod import SCHEDULING_GATED, Pod, PodPhase
+from muster.state.view.pod import SCHEDULING_GATED, Pod, PodPhase
 from muster.watchers.pods.containers import (
     exit_by_phase,
     first_exit,

@@ -18,7 +18,7 @@ from muster.api.convert.source import Fields, Report
 from muster.api.convert.trainjob import trainjob
 from muster.api.manifest.load import KINDS, load_node
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, quoted
-from muster.api.manifest.yaml_reader import Mapping, Node, Scalar, read_yaml
+from muster.api.manifest.yaml.reader import Mapping, Node, Scalar, read_yaml
 from muster.api.names import AICHOR_KIND
 
 CONVERTERS: Final[dict[str, tuple[str, Callable[[Draft, Fields], None]]]] = {

@@ -12,7 +12,7 @@ from muster.api.convert.source import Report
 from muster.api.manifest.error_text import Loc, explain
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.problems import ManifestError, bounded
-from muster.api.manifest.yaml_reader import Mapping, Node, Sequence
+from muster.api.manifest.yaml.reader import Mapping, Node, Sequence
 from muster.api.names import API_VERSION, KIND
 from muster.api.naming import check_name
 

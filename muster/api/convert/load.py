@@ -15,9 +15,9 @@ from muster.api.foreign.jaxjob import MANAGER, parse_jaxjob
 from muster.api.foreign.jobset import parse_jobset
 from muster.api.manifest.load import SERVER_FIELDS, Loaded, experiment_object, load_node
 from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded
-from muster.api.manifest.yaml_reader import Mapping as Tree
-from muster.api.manifest.yaml_reader import Node, plain, read_yaml
-from muster.api.manifest.yaml_tree import tree_of
+from muster.api.manifest.yaml.reader import Mapping as Tree
+from muster.api.manifest.yaml.reader import Node, plain, read_yaml
+from muster.api.manifest.yaml.tree import tree_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from muster.api.manifest.error_text import Loc, position
 from muster.api.manifest.problems import ManifestError, Problem, path, quoted
-from muster.api.manifest.yaml_reader import Mapping, Node, Scalar, Sequence, plain
+from muster.api.manifest.yaml.reader import Mapping, Node, Scalar, Sequence, plain
 
 NO_FIELD: Final = "not carried over: an Experiment has no field for it"
 

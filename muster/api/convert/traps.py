@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from muster.api.manifest.error_text import Loc, position
 from muster.api.manifest.problems import Problem, path
-from muster.api.manifest.yaml_reader import Node, plain
+from muster.api.manifest.yaml.reader import Node, plain
 
 _AUTOMATIC: Final = re.compile(r"jax\.distributed\.initialize\(\s*\)")
 """JAX finds its cluster by itself (jax: _src/clusters/k8s_cluster.py): the Job of its own pod, and nothing else."""

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from muster.api.manifest.error_text import explain, position
 from muster.api.manifest.problems import Problem, SpecError, bounded, path, quoted
-from muster.api.manifest.yaml_reader import Node
+from muster.api.manifest.yaml.reader import Node
 from muster.api.values.fields import LABEL_1035, MEANING, Shape, null_is_empty
 
 CONTAINER: Final = "jax"

@@ -14,7 +14,7 @@ from muster.api.foreign.jobset_checks import checks
 from muster.api.foreign.jobset_spec import JobSet, JobSetSpec
 from muster.api.manifest.error_text import explain, position
 from muster.api.manifest.problems import Problem, SpecError, bounded, path
-from muster.api.manifest.yaml_reader import Node
+from muster.api.manifest.yaml.reader import Node
 
 
 def parse_jobset(obj: Mapping[str, Any], *, file: str = "", node: Node | None = None) -> JobSet:

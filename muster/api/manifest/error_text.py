@@ -14,8 +14,8 @@ from pydantic_core import ErrorDetails
 from muster.api.manifest.groups import TYPES_OF, Types
 from muster.api.manifest.problems import MAX_PROBLEMS, Problem, Wrong, nearest, path, quoted
 from muster.api.manifest.template.pod import CheckedBy
-from muster.api.manifest.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
-from muster.api.manifest.yaml_scalars import trap
+from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence
+from muster.api.manifest.yaml.scalars import trap
 from muster.api.values.fields import MEANING
 
 Loc = tuple[str | int, ...]

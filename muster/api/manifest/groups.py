@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, RootModel, ValidationInfo, model_validator
 
-from muster.api.manifest.gates import MAX_GATES, DependsOn
+from muster.api.manifest.policies.gates import MAX_GATES, DependsOn
 from muster.api.manifest.problems import Wrong
 from muster.api.manifest.ray_params import RayParams
 from muster.api.manifest.resources import Resources

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from muster.api.manifest.problems import Problem, nearest, path, quoted
 from muster.api.manifest.resources import Gpu, Resources
-from muster.api.manifest.yaml_reader import Entry, Mapping, Node, Scalar, Sequence, plain
+from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain
 
 _SPELLINGS = {
     "jax": {"worker": "worker"},

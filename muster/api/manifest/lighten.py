@@ -11,8 +11,8 @@ from typing import Final
 
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.problems import path, quoted
-from muster.api.manifest.yaml_reader import Entry, Mapping, Node, Scalar, Sequence, plain
-from muster.api.manifest.yaml_tree import tree_of
+from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain
+from muster.api.manifest.yaml.tree import tree_of
 from muster.api.values.quantities import QuantityError, parse_quantity
 
 TYPE_FIELDS: Final = ("accelerators", "extraSelectors", "extraTolerations", "rdma", "shmSizeGB")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from muster.api.manifest.aichor import Storage
-from muster.api.manifest.gates import Refused
+from muster.api.manifest.policies.gates import Refused
 
 
 def refused_volumes(storage: Storage | None, members: int) -> Iterator[Refused]:

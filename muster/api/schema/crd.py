@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import yaml
 
-from muster.api.manifest.edits import FROZEN
 from muster.api.manifest.experiment import ExperimentSpec
+from muster.api.manifest.policies.edits import FROZEN
 from muster.api.names import GROUP, KIND, PLURAL, VERSION, name_suffix, pod_name
 from muster.api.naming import MAX_POD_NAME
 from muster.api.schema.structural import Schema, status_schema, structural, types_schema

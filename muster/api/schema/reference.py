@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from muster.api.manifest import yaml_reader as text
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
-from muster.api.manifest.edits import EDITS
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.groups import MAX_MEMBERS, OPERATORS, JaxTypes, JobSetType, MasterTypes, RayTypes
 from muster.api.manifest.load import ManifestMetadata
+from muster.api.manifest.policies.edits import EDITS
 from muster.api.manifest.resources import Resources
+from muster.api.manifest.yaml import reader as text
 from muster.api.names import API_VERSION, KIND
 from muster.api.naming import MAX_POD_NAME
 from muster.api.schema.structural import Schema, structural

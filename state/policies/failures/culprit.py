@@ -25,9 +25,9 @@ from msgspec.structs import replace
 from muster.api.values.printable import small_number
 from muster.state.context import Context
 from muster.state.plan import Plan
-from muster.state.pod import Pod
 from muster.state.record import Cause
 from muster.state.summary.messages import cause_of
+from muster.state.view.pod import Pod
 
 WAIT: Final = 3.0
 READ: Final = 64

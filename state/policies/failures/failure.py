@@ -20,13 +20,13 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from muster.state.context import Context, Fail, ReadFirst, Repair, Restart, Wait
-from muster.state.plan import Group
-from muster.state.pod import Pod
+from muster.state.group import Group
 from muster.state.policies.failures import budget, culprit, disruptions, ignored, jobs
 from muster.state.policies.failures.repair import Repairs, job_index, jobs_of
 from muster.state.record import Cause, JobRestarts
 from muster.state.rules import FailureAction, FailureRule
 from muster.state.summary.messages import cause_of, sentence
+from muster.state.view.pod import Pod
 
 
 def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | Wait | None:

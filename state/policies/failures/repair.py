@@ -23,7 +23,8 @@ from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
 from muster.state.context import Context, Fail
-from muster.state.plan import Group, Plan
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.policies import completion
 from muster.state.policies.failures import avoidance, backoff, budget
 from muster.state.policies.failures.disruptions import PROGRESS

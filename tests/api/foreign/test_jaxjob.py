@@ -7,7 +7,7 @@ import pytest
 
 from muster.api.foreign.jaxjob import parse_jaxjob
 from muster.api.manifest.problems import SpecError
-from muster.api.manifest.yaml_reader import plain, read_yaml
+from muster.api.manifest.yaml.reader import plain, read_yaml
 
 TEXT = """\
 apiVersion: kubeflow.org/v1

@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.foreign.jobset import parse_jobset
 from muster.api.manifest.problems import SpecError
-from muster.api.manifest.yaml_reader import read_yaml
+from muster.api.manifest.yaml.reader import read_yaml
 from tests.api.foreign.jobsets import job, jobset
 
 TWO = {"completions": 2, "parallelism": 2}

@@ -6,9 +6,9 @@ import pytest
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.machine import Decision, decide
-from muster.state.pod import Pod, PodPhase
 from muster.state.record import Phase
 from muster.state.status import to_status
+from muster.state.view.pod import Pod, PodPhase
 from muster.watchers.services import ServiceRecord
 from tests.builders import NOW, pod, record
 from tests.daemon.experiments.test_index import SERVICE, UID, run

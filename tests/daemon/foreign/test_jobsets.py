@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.state.foreign.record_condition import TYPE
-from muster.state.subject import JOBSET
+from muster.state.foreign.subject import JOBSET
 from tests.api.foreign.jobsets import job, jobset
 from tests.daemon.foreign.world import World, virtually
 from tests.fakes.history import Object

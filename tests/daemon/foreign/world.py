@@ -10,7 +10,7 @@ from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.state.foreign.record_condition import TYPE
-from muster.state.subject import JAXJOB
+from muster.state.foreign.subject import JAXJOB
 from muster.state.view.roll import CoordinatorState, RollAnswer
 from tests.daemon.virtual_daemon import Cluster, Prober
 from tests.fakes.history import Object

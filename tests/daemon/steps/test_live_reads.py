@@ -16,9 +16,9 @@ from muster.kube.transport import Answer
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
 from muster.state.plan import Plan
-from muster.state.pod import Exit, PodPhase
 from muster.state.record import Phase
 from muster.state.status import to_status
+from muster.state.view.pod import Exit, PodPhase
 from muster.state.view.view import View
 from muster.watchers.experiments import DECODER, ExperimentRecord
 from tests.builders import NOW, pod, record

@@ -14,10 +14,10 @@ from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.instruments import Instruments
 from muster.state.plan import Plan
-from muster.state.pod import PodPhase
 from muster.state.policies.deadline import ends
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.rules import ClockAction, ClockName
+from muster.state.view.pod import PodPhase
 from muster.state.view.roll import RankState
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 

@@ -12,7 +12,7 @@ import yaml
 from muster.api.names import LABEL_RANK
 from muster.cli.processes.stack import free_port
 from muster.local.foreign_crds import foreign_crds
-from muster.state.subject import JAXJOB
+from muster.state.foreign.subject import JAXJOB
 from tests.real.ground import ROOT, TAINT, daemon_program
 from tests.real.site import PROCESSES, Object, Site, eventually
 

@@ -6,7 +6,7 @@ from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
 from muster.reconcilers.result import Outcome
 from muster.state.actions import CreatePods, StopPods
 from muster.state.plan import Plan
-from muster.state.pod import Pod
+from muster.state.view.pod import Pod
 from tests.fakes.engines import Bench, finished
 from tests.fakes.plans import gang, members, pod_path, record, seen
 

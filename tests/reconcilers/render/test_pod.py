@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from muster.reconcilers.render.encode import Unrenderable
 from muster.reconcilers.render.pod import PodTemplate, render_pod
-from muster.state.plan import Coordinator, Group, Plan, ProbeKind, Role
+from muster.state.coordinator import Coordinator, ProbeKind
+from muster.state.group import Group, Role
+from muster.state.plan import Plan
 from muster.state.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
 from tests.fakes.plans import POD_FIELDS, UID, gang, member_of
 

@@ -18,9 +18,9 @@ from muster.state.actions import (
 from muster.state.foreign.jobset_status import status_of
 from muster.state.machine import decide
 from muster.state.operators.jobset_object import plan_of
-from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.record import Record
 from muster.state.view.engine_facts import LiveRead
+from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.view import View
 
 NOW = 1_000_000.0

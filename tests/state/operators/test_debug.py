@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from muster.state.coordinator import ProbeKind
 from muster.state.machine import decide
 from muster.state.operators.debug import LONGEST, NO_PROGRAM
-from muster.state.plan import Plan, ProbeKind
+from muster.state.plan import Plan
 from muster.state.rules import ClockAction, ClockName
 from tests.builders import NOW, view
 from tests.state.operators.test_operators import SMALL, planned

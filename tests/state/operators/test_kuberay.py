@@ -10,9 +10,11 @@ from muster.api.manifest.problems import SpecError
 from muster.api.names import INJECTED_ENV, SCRATCH_VOLUME
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import render_service
+from muster.state.coordinator import Completeness, Coordinator, ProbeKind
+from muster.state.group import Role
 from muster.state.operators.planning import plan_of
 from muster.state.operators.ray_submit import SUBMIT
-from muster.state.plan import Completeness, Coordinator, Plan, ProbeKind, Role
+from muster.state.plan import Plan
 from muster.state.pod_spec import Port
 from muster.state.rules import Gate, GateCondition, SuccessRule
 

@@ -7,10 +7,10 @@ import msgspec
 from muster.state.actions import CreatePods
 from muster.state.context import Context
 from muster.state.plan import Plan
-from muster.state.pod import Pod, PodPhase
 from muster.state.policies import gates, rendezvous
 from muster.state.record import Phase
 from muster.state.rules import Gate, GateCondition
+from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import RankError, RankState, RollAnswer, of_rank
 from tests.builders import NOW, answer, pod, record
 from tests.state.operators.test_kuberay import planned

@@ -7,20 +7,14 @@ from typing import Any
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
-from muster.api.manifest.gates import DependsOn
+from muster.api.manifest.policies.gates import DependsOn
 from muster.api.names import ENV_PREFIX, INJECTED_ENV
+from muster.state.coordinator import Coordinator, ProbeKind
+from muster.state.group import Group, Member, Role
 from muster.state.operators import planning
 from muster.state.operators.jax import JAX
 from muster.state.operators.planning import REGISTRY, plan_of
-from muster.state.plan import (
-    Coordinator,
-    Engine,
-    Group,
-    Member,
-    Plan,
-    ProbeKind,
-    Role,
-)
+from muster.state.plan import Engine, Plan
 from muster.state.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
 from muster.state.rules import (
     GANG_FAILURE_RULES,

@@ -7,10 +7,10 @@ import pytest
 from muster.state.actions import DeletePods
 from muster.state.context import Context
 from muster.state.plan import LONGEST_GRACE
-from muster.state.pod import Pod, PodPhase
 from muster.state.policies import barrier
 from muster.state.record import Cause, Phase
 from muster.state.rules import ClockAction, ClockName
+from muster.state.view.pod import Pod, PodPhase
 from tests.builders import NOW, Clock, plan, pod, record, view, view_of
 
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from muster.state.plan import Group, ProbeKind
+from muster.state.coordinator import ProbeKind
+from muster.state.group import Group
 from muster.state.pod_spec import PodSpec
 from muster.state.policies import blocked
 from muster.state.record import ConditionType, Phase

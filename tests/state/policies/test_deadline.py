@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
-from muster.state.pod import Pod, PodPhase
 from muster.state.policies import deadline
 from muster.state.record import Cause, Phase
 from muster.state.rules import ClockAction, ClockName
 from muster.state.view.engine_facts import LiveRead
+from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import RankState
 from tests.builders import NOW, Clock, answer, clock_rules, plan, pod, record, view, view_of
 from tests.state.story import Story

@@ -7,8 +7,8 @@ import pytest
 from muster.state.actions import DeletePods
 from muster.state.context import Context
 from muster.state.plan import Engine
-from muster.state.pod import Pod, PodPhase
 from muster.state.policies.deletion import clear_away
+from muster.state.view.pod import Pod, PodPhase
 from tests.builders import NOW, plan, pod, record, view, view_of
 
 ENDED = pod(2, epoch=1, phase=PodPhase.FAILED)

@@ -6,13 +6,14 @@ import pytest
 
 from muster.state.actions import CreatePods
 from muster.state.context import Context
+from muster.state.group import Group
 from muster.state.machine import decide
-from muster.state.plan import Group, Plan
-from muster.state.pod import Pod, PodPhase
+from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.policies import gates, startup
 from muster.state.record import Phase
 from muster.state.rules import Gate, GateCondition
+from muster.state.view.pod import Pod, PodPhase
 from tests.builders import NOW, plan, pod, record, view
 
 TRAIN = 4

@@ -4,10 +4,10 @@ import pytest
 
 from muster.state.context import Context
 from muster.state.plan import Plan
-from muster.state.pod import PodPhase
 from muster.state.policies import deadline, progress
 from muster.state.record import Phase
 from muster.state.rules import ClockAction, ClockName
+from muster.state.view.pod import PodPhase
 from tests.builders import NOW, Clock, plan, pod, record, view, view_of
 from tests.state.story import Story
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from muster.state.plan import Group
+from muster.state.group import Group
 from muster.state.pod_spec import PodSpec
 from muster.state.policies import blocked, deadline
 from muster.state.record import ConditionType, Phase

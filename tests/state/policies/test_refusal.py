@@ -2,10 +2,10 @@
 
 from muster.state.actions import CreatePods, EnsureService
 from muster.state.machine import decide
-from muster.state.pod import Exit, PodPhase
 from muster.state.policies.refusal import READ_PODS
 from muster.state.record import ConditionType, Phase
 from muster.state.view.engine_facts import EngineFacts, Refusal
+from muster.state.view.pod import Exit, PodPhase
 from muster.state.view.view import View
 from tests.builders import NOW, plan, pod, record, view
 from tests.state.story import Story

@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context
-from muster.state.plan import Coordinator, Group, Plan, ProbeKind
-from muster.state.pod import Pod, PodPhase
+from muster.state.coordinator import Coordinator, ProbeKind
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.policies import rendezvous
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, RollCall
 from muster.state.rules import ClockAction, ClockName
 from muster.state.view.engine_facts import Refusal
+from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.view.view import View
 from tests.builders import NOW, Clock, answer, plan, pod, record, view

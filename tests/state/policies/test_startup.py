@@ -7,12 +7,14 @@ import pytest
 
 from muster.state.actions import ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
 from muster.state.context import Context
-from muster.state.plan import Coordinator, Group, Plan, ProbeKind
-from muster.state.pod import Pod, PodPhase
+from muster.state.coordinator import Coordinator, ProbeKind
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.pod_spec import Claim, PodSpec
 from muster.state.policies import gates, startup
 from muster.state.policies.startup import WAVE
 from muster.state.rules import Gate, GateCondition
+from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from tests.builders import NOW, answer, plan, pod, record, view, view_of
 

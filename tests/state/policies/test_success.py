@@ -6,13 +6,13 @@ import pytest
 
 from muster.state.actions import StopPods
 from muster.state.context import Context, Succeed
+from muster.state.group import Group
 from muster.state.machine import decide
-from muster.state.plan import Group
-from muster.state.pod import PodPhase
 from muster.state.pod_spec import PodSpec
 from muster.state.policies import success
 from muster.state.record import Phase
 from muster.state.rules import Quantifier, SuccessRule
+from muster.state.view.pod import PodPhase
 from tests.builders import NOW, plan, pod, record, view
 
 

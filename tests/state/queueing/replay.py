@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from muster.kube.listwatch.decoder import Projection
 from muster.state.actions import PatchWorkloadStatus, QueueAction, ReadAdmission
-from muster.state.plan import Plan, ProbeKind, Queue
+from muster.state.coordinator import ProbeKind
+from muster.state.plan import Plan, Queue
 from muster.state.view.workload import Placement, Workload
 from muster.watchers.workloads import DECODER
 from tests.builders import plan

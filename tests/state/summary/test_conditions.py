@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from muster.state.context import Context
-from muster.state.pod import Pod, PodPhase
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Cause, Condition, ConditionType, Phase
 from muster.state.summary.conditions import renew
+from muster.state.view.pod import Pod, PodPhase
 from tests.builders import NOW, plan, pod, record, view
 
 REST = Assembly(False, False, 0, (), "", None, None)

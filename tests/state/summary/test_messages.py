@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context
-from muster.state.plan import Member
-from muster.state.pod import Exit, Pod, PodPhase
+from muster.state.group import Member
 from muster.state.record import Cause
 from muster.state.summary.messages import (
     cause_of,
@@ -18,6 +17,7 @@ from muster.state.summary.messages import (
     why_idle,
     why_missing,
 )
+from muster.state.view.pod import Exit, Pod, PodPhase
 from tests.builders import NOW, plan, pod, record, view
 
 KILLED = Exit("main", 137, 9, "OOMKilled", "out of memory", NOW - 5)

@@ -5,7 +5,9 @@ from random import Random
 import pytest
 
 from muster.metrics.arrivals import arrivals
-from muster.state.plan import Group, Plan, ProbeKind
+from muster.state.coordinator import ProbeKind
+from muster.state.group import Group
+from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase, Record, RollCall
 from muster.state.rules import Gate, GateCondition

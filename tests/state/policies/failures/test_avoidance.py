@@ -3,7 +3,7 @@
 from typing import Any
 
 from muster.state.actions import CreatePods
-from muster.state.plan import ProbeKind
+from muster.state.coordinator import ProbeKind
 from muster.state.policies.failures import avoidance
 from muster.state.record import Cause, NodeFailures
 from muster.state.rules import Backoff

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from muster.state.plan import ProbeKind
+from muster.state.coordinator import ProbeKind
 from muster.state.policies.failures import backoff, budget
 from muster.state.record import Cause, Phase
 from muster.state.rules import Backoff, FailureAction, FailureRule

@@ -6,10 +6,10 @@ import pytest
 
 from muster.state.context import Context, Fail, ReadFirst, Restart, Wait
 from muster.state.operators.pytorch import PYTORCH
-from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.policies.failures import culprit, failure
 from muster.state.record import Cause
 from muster.state.view.engine_facts import LiveRead
+from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import RankError, RankState, RollAnswer
 from tests.builders import NOW, answer, plan, pod, record, view
 

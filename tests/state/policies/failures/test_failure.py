@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
-from muster.state.pod import Exit, Pod, PodPhase
 from muster.state.policies.failures import failure
 from muster.state.record import Cause
 from muster.state.view.engine_facts import LiveRead
+from muster.state.view.pod import Exit, Pod, PodPhase
 from tests.builders import NOW, plan, pod, record, view
 
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.plan import Group, ProbeKind
+from muster.state.coordinator import ProbeKind
+from muster.state.group import Group
 from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase
 from muster.state.rules import FailureAction, FailureRule, Quantifier, SuccessRule

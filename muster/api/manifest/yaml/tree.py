@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.api.manifest.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
+from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence
 
 
 def tree_of(value: Any, line: int = 0, column: int = 0) -> Node:

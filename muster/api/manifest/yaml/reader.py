@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from muster.api.manifest.problems import Problem, path, quoted
-from muster.api.manifest.yaml_scalars import ScalarError, Value, resolve, resolve_tagged
+from muster.api.manifest.yaml.scalars import ScalarError, Value, resolve, resolve_tagged
 
 MAX_BYTES: Final = 256 * 1024
 MAX_DEPTH: Final = 32

@@ -1,7 +1,7 @@
 """The subject of a plan, and the names of its members."""
 
 from muster.api.names import name_suffix
-from muster.state.subject import EXPERIMENT, JAXJOB, JOBSET, Names
+from muster.state.foreign.subject import EXPERIMENT, JAXJOB, JOBSET, Names
 from tests.builders import plan
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from muster.api.manifest.gates import Refused
+from muster.api.manifest.policies.gates import Refused
 from muster.api.manifest.problems import Wrong, nearest
 from muster.api.values.fields import TEXT, WORD, Count, GroupName, Shape, Word, limited, listed
 from muster.api.values.patterns import MAX_PATTERN, PatternError, compiled

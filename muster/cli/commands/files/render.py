@@ -12,7 +12,8 @@ from muster.cli.terminal.colours import data
 from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import render_service
-from muster.state.plan import Member, Plan
+from muster.state.group import Member
+from muster.state.plan import Plan
 
 
 @click.command(

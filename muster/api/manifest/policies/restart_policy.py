@@ -1,0 +1,94 @@
+"""``spec.restartPolicy``: how often, how fast and where a gang runs again."""
+
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from muster.api.manifest.aichor import BackoffLimit
+from muster.api.manifest.problems import Wrong
+from muster.api.status import MAX_NODES, MAX_RESTART_TIMES
+from muster.api.values.durations import parse_duration
+from muster.api.values.fields import Count, Duration, Number, Shape, Wait, null_is_empty
+
+
+class Backoff(Shape):
+    """How long Muster waits before a gang restart: initial, then factor times longer each time, up to max."""
+
+    initial: Wait = Field("5s", description="Wait before the first restart; 0s restarts at once.")
+    max: Wait = Field("5m", description="Longest wait.")
+    factor: Annotated[Number, Field(ge=1, le=10)] = Field(
+        2.0, description="Growth of the wait from restart to restart."
+    )
+    jitter: Annotated[Number, Field(ge=0, le=1)] = Field(
+        0.0,
+        description="Up to which share of itself a wait is shortened, differently for each experiment and restart.",
+    )
+
+    @model_validator(mode="after")
+    def _growing(self) -> Self:
+        if self.initial_seconds > self.max_seconds:
+            raise Wrong(f"initial ({self.initial}) is longer than max ({self.max})", "raise max or lower initial")
+        return self
+
+    @property
+    def initial_seconds(self) -> int:
+        """The first wait in seconds."""
+        return parse_duration(self.initial)
+
+    @property
+    def max_seconds(self) -> int:
+        """The longest wait in seconds."""
+        return parse_duration(self.max)
+
+
+class AvoidNodes(Shape):
+    """Nodes that the experiment failed on again and again are left out by its next pods."""
+
+    after_failures: Annotated[int, Field(ge=1, le=100)] = Field(
+        2, description="Restarts whose first failure was on a node, after which the node is left out."
+    )
+    most: Annotated[int, Field(ge=1, le=MAX_NODES)] = Field(
+        16, description="Nodes that are left out at most: those that failed last."
+    )
+
+
+class RestartPolicy(BackoffLimit):
+    """How often, and how fast, the whole gang is restarted after a failure."""
+
+    window: Duration | None = Field(
+        None,
+        description="Only the restarts of so long ago count against backoffLimit. Absent: those of the whole life.",
+    )
+    no_progress_limit: Count | None = Field(
+        None,
+        description="Gang restarts in a row, of whatever cause, without 5 minutes of work between them, before the "
+        "experiment fails. Absent: any number.",
+    )
+    avoid_nodes: AvoidNodes | None = Field(
+        None,
+        description="Leave out nodes that the experiment failed on (by node anti-affinity on kubernetes.io/hostname); "
+        "{} for the defaults. Absent: none is left out.",
+    )
+
+    backoff: Annotated[Backoff, BeforeValidator(null_is_empty)] = Field(
+        Backoff(), description="Waits between restarts."
+    )
+    max_disruptions: Count | None = Field(
+        None,
+        description="Disruptions in a row, without 5 minutes of work between them, before the experiment fails. "
+        "Absent: any number, with growing waits.",
+    )
+
+    @model_validator(mode="after")
+    def _remembered(self) -> Self:
+        if self.window is not None and self.backoff_limit > MAX_RESTART_TIMES:
+            message = (
+                f"backoffLimit {self.backoff_limit} with a window: at most {MAX_RESTART_TIMES} times are remembered"
+            )
+            raise Wrong(message, f"lower backoffLimit to {MAX_RESTART_TIMES}, or remove window")
+        return self
+
+    @property
+    def window_seconds(self) -> int | None:
+        """Seconds for which a restart counts; None: for the life of the experiment."""
+        return None if self.window is None else parse_duration(self.window)

@@ -1,0 +1,57 @@
+"""The coordinator of a plan: the member at which the others meet, and how it is asked who has arrived."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from muster.state.pod_spec import Port
+
+DASHBOARD: Final = "dashboard"
+"""Name of the port at which a coordinator shows its web page."""
+AGENT: Final = "agent"
+"""Name of the port at which a coordinator reports the health of its own node."""
+
+
+class ProbeKind(StrEnum):
+    """How the coordinator is asked who has arrived."""
+
+    NONE = "none"
+    JAX = "jax"
+    RAY = "ray"
+    TORCH = "torch"
+
+    @property
+    def passive(self) -> bool:
+        """The probe does not say who has arrived: readiness of the pods must do."""
+        return self is ProbeKind.NONE
+
+
+class Completeness(StrEnum):
+    """When the roll of a coordinator is complete."""
+
+    PASSED = "passed"
+    """The rendezvous has passed: the coordinator lets all members through together (JAX)."""
+    ARRIVED = "arrived"
+    """Every member has arrived: members go on one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinator:
+    """The member the others meet at, and how patient Muster is with it."""
+
+    rank: int
+    port: int
+    probe: ProbeKind
+    quiet: float = 6.0
+    """Seconds without a change of the roll, or without an answer, after which the gang is called stuck."""
+    first_serve: float = 60.0
+    """Seconds the coordinator's program may run before its port opens (imports, data, compilation caches)."""
+    complete: Completeness = Completeness.PASSED
+    arrivals: float | None = None
+    """Seconds without an arrival after which missing ranks count as stuck; None: ``quiet``."""
+    ports: tuple[Port, ...] = ()
+    """Further ports of the coordinator, which its probe asks: ``dashboard`` is that of its web page."""
+    token: str = field(default="", repr=False)
+    """What its probe must show; empty: nothing."""
+    may_close: bool = False
+    """Its port may close before its program ends: once the rendezvous has passed, a refused port is no alarm."""
