@@ -12,6 +12,7 @@ from muster.api.names import (
     LABEL_RANK,
     selector_of,
 )
+from muster.api.values.termination_message import gist
 from muster.kube.listwatch.informer import Kind
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
@@ -44,7 +45,7 @@ class Member:
     state: str
     """One word, as in ``kubectl get pods``: Running, ImagePullBackOff, Error, Terminating ..."""
     why: str
-    """The message of the scheduler or the kubelet; may be empty."""
+    """The message of the scheduler or the kubelet, or what the container said of its end; may be empty."""
     exit_code: int | None
     process: int | None
     """The process id, on a local cluster."""
@@ -112,7 +113,7 @@ def _state_of(status: Json, state: Json, terminating: bool) -> tuple[str, str]:
         return "Terminating", ""
     if ended and phase != "Succeeded":
         code = whole(ended, "exitCode")
-        return text(ended, "reason") or "Error", text(ended, "message") or f"exit code {code}"
+        return text(ended, "reason") or "Error", gist(text(ended, "message")) or f"exit code {code}"
     if waiting and text(waiting, "reason"):
         return text(waiting, "reason"), text(waiting, "message")
     for condition in items(status.get("conditions")):

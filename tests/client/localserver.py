@@ -215,9 +215,9 @@ def running(process: int | None = None) -> dict[str, Any]:
     }
 
 
-def ended(code: int) -> dict[str, Any]:
-    """The status of a pod whose container has ended."""
-    terminated = {"exitCode": code, "reason": "Error" if code else "Completed"}
+def ended(code: int, message: str = "") -> dict[str, Any]:
+    """The status of a pod whose container has ended, with what the kubelet took from its log."""
+    terminated = {"exitCode": code, "reason": "Error" if code else "Completed", "message": message}
     container = {
         "name": "main",
         "image": "none",

@@ -71,6 +71,11 @@ def test_a_condition_is_met_or_can_no_longer_be_met() -> None:
         (ended(0), "Succeeded", ""),
         (ended(137), "Error", "exit code 137"),
         (
+            ended(1, '\x1b[32mstep 1\x1b[0m\nTraceback:\n  File "a.py", line 1\nValueError: bad\n'),
+            "Error",
+            "ValueError: bad",
+        ),
+        (
             {"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]},
             "ImagePullBackOff",
             "",

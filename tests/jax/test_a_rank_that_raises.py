@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.watchers.pods.termination_message import gist
+from muster.api.values.termination_message import gist
 from tests.jax.gang import gang
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]  # jax's own shutdown barrier lasts 300 s

@@ -14,10 +14,10 @@ import msgspec
 
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, word
+from muster.api.values.termination_message import gist
 from muster.api.values.timestamps import seconds_of
 from muster.state.view.pod import PATIENT, Exit, PodPhase
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
-from muster.watchers.pods.termination_message import gist
 
 _RETRIED = frozenset(("Always", "OnFailure"))
 """Restart policies of an init container that the kubelet starts again after a failure; Always makes it a sidecar."""

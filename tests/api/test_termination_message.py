@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.printable import MESSAGE
-from muster.watchers.pods.termination_message import gist
+from muster.api.values.termination_message import gist
 
 TRACEBACK = """step 12: loss 0.3
 Traceback (most recent call last):
@@ -48,7 +48,8 @@ The first task at the barrier: 1. Some timed out task names:{" x" * 300}
         (ABORTED, "ValueError: loss is NaN"),
         (TRACEBACK.partition("line 40")[2], "ValueError: loss is NaN"),
         ("loss is NaN", "loss is NaN"),
-        ("first\nsecond\tthird\x1b[31m\n", "first second third\N{REPLACEMENT CHARACTER}[31m"),
+        ("first\nsecond\tthird\x1b[31m\n", "first second third"),
+        ("first\x1b[2J\n", "first\N{REPLACEMENT CHARACTER}[2J"),
         ("", ""),
         (None, ""),
     ],
