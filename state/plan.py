@@ -102,9 +102,9 @@ class Plan:
     notice: str = ""
     """What the message says while it runs; ``{pod}`` and ``{host}`` are the coordinator's."""
     shape: str = ""
-    """Digests of what cannot change (``muster.api.manifest.policies.edits``); empty: nobody compares them."""
+    """Digests of what cannot change (``muster.api.manifest.policies.edits``); empty: they are not compared."""
     ttl: float | None = None
-    """Seconds after its end for which the object stays; None: until somebody deletes it."""
+    """Seconds after its end for which the object stays; None: until it is deleted."""
     suspend: bool = False
     cancel: bool = False
     deleting: bool = False

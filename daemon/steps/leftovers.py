@@ -1,6 +1,6 @@
 """Leftovers: what Experiments that are gone leave behind. Their pods are deleted, and their Workloads let go.
 
-The garbage collector deletes the pods as well, but later, and a pod that was created after it looked is nobody's.
+The garbage collector deletes the pods as well, but later, and may miss a pod that was created after it looked.
 """
 
 from collections.abc import Callable, Coroutine

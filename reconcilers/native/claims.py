@@ -1,7 +1,7 @@
 """EnsureClaims: creates the PersistentVolumeClaims that the pods of a plan share, where they are missing.
 
 A claim that exists already is used as it is: one that outlived an earlier object of the name, or that was made by hand.
-Of an exclusive claim only the plan's own is. It is asked for again at the start of each epoch: whoever deletes the
+Of an exclusive claim only the plan's own is. It is asked for again at the start of each epoch: who deletes the
 claim of a running experiment takes it away when the last of its pods is gone (finalizer kubernetes.io/pvc-protection),
 and the next epoch would wait for it for ever.
 """

@@ -31,7 +31,7 @@ _DIGEST: Final = 8
 def render_workload(plan: Plan, priority: int | None) -> dict[str, Any]:
     """The Workload. ``priority`` is the value of its WorkloadPriorityClass, None where it names none.
 
-    Nobody looks the class up later: the value must be written with the name.
+    The class is not looked up later: the value must be written with the name.
     """
     if plan.queue is None:
         raise ValueError(f"experiment {plan.namespace}/{plan.name} has no queue")

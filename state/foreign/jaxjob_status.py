@@ -17,7 +17,7 @@ from muster.state.view.view import ReadOnlyView
 ENDED: Final = frozenset(("Succeeded", "Failed"))
 DEADLINE: Final = "was active longer than specified deadline"
 BACKOFF: Final = "has reached the specified backoff limit"
-"""The two phrases by which readers tell the failures of the run policy from others: their reason is the same."""
+"""The two phrases by which readers know the failures of the run policy from others: their reason is the same."""
 
 Conditions = list[dict[str, Any]]
 

@@ -1,7 +1,7 @@
 """The record of a foreign object: a condition in its own status.
 
 The message of the condition ``muster.dev/Record`` is the record as compact JSON, in the form that an Experiment's
-status has, without the story (which Events tell). So one PUT of the status, under one resourceVersion, persists the
+status has, without the story (which Events hold). So one PUT of the status, under one resourceVersion, persists the
 record and the kind's own status together. It is always the first condition: the columns of ``kubectl get`` show the
 last one.
 

@@ -38,7 +38,7 @@ def debugged(experiment: Experiment) -> Experiment:
 
 
 def with_notice(experiment: Experiment, plan: Plan) -> Plan:
-    """The plan with what people must know of the server. Nobody meets at a coordinator while one runs."""
+    """The plan with what people must know of the server. No member meets at a coordinator while one runs."""
     if not _command(experiment.spec):
         return plan
     if experiment.spec.operator == "kuberay":

@@ -122,7 +122,7 @@ def _cluster(experiment: Experiment, node_type: str, ports: Ports) -> Iterable[E
 
 
 def _shared_memory(asked: Asked, pod: PodSpec) -> int:
-    """Ray keeps its objects in /dev/shm, of which a container has 64 MiB unless it asks for more."""
+    """Ray keeps its objects in /dev/shm, where a container has 64 MiB unless it asks for more."""
     elsewhere = "plasma-directory" in dict(asked.ray_start_params)
     return pod.shm_bytes or (0 if elsewhere else memory_of(asked))
 

@@ -7,7 +7,7 @@ its argument and is never part of the text. What it relies on is public in Ray s
   goes on with its log, from the beginning.
 - A connection for the log that breaks says nothing: the status decides. Ray must answer within ``PATIENCE`` seconds.
 - The exit code is the program's own (128 + the signal where one ended it), and 1 where Ray knows none.
-- SIGTERM ends the submitter and not the job: whoever ends the experiment ends the head as well.
+- SIGTERM ends the submitter and not the job: to end the experiment is to end the head as well.
 """
 
 from typing import Final

@@ -57,9 +57,9 @@ def test_the_example_of_a_page_is_the_one_that_is_run(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", PAGES)
 def test_what_a_page_says_is_refused_is_refused_with_these_words(operator: str) -> None:
-    told = rows(section(operator, "What is refused"))[2:]
-    assert told
-    for what, answer in told:
+    answers = rows(section(operator, "What is refused"))[2:]
+    assert answers
+    for what, answer in answers:
         spec = {"operator": operator, "image": "a", "command": "b", "types": {"worker": {"resources": SMALL}}}
         spec |= REFUSED[what]
         if spec.get("template"):

@@ -1,4 +1,4 @@
-"""The manifest that is converted: fields are read at their place, and every field that nobody reads is a loss.
+"""The manifest that is converted: fields are read at their place, and every field that is not read is a loss.
 
 A converter takes what it understands out of a mapping (``value``, ``fields``, ``items``) and calls ``rest`` at the end,
 so that no field of a manifest can be dropped without being named.

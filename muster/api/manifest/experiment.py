@@ -84,7 +84,7 @@ class ExperimentSpec(AIchorSpec):
 
     @property
     def ttl_seconds(self) -> int | None:
-        """Seconds for which the finished experiment stays; None: until somebody deletes it."""
+        """Seconds for which the finished experiment stays; None: until it is deleted."""
         return None if self.ttl_after_finished is None else parse_duration(self.ttl_after_finished)
 
     def template_of(self, group: Group) -> dict[str, Any]:

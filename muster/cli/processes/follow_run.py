@@ -32,7 +32,7 @@ GRACE_MARGIN = 5.0
 LOG_SECONDS = 3.0
 """How long the last lines of the log are waited for after the end."""
 FOLLOWED = 32
-"""The largest gang of which the log of every rank is followed; of a larger one only the leader's."""
+"""The largest gang whose ranks' logs are all followed; of a larger one only the leader's."""
 REMEMBERED = 20
 """Last lines kept of each rank; those of a rank that is not shown are printed if it is the one that fails."""
 

@@ -100,7 +100,7 @@ def _lost(context: Context) -> Iterator[Cause]:
 
 
 def gone_cause(context: Context, rank: int, group: str) -> Cause:
-    """The failure of a member whose pod was removed, nobody saw why."""
+    """The failure of a member whose pod was removed, no one saw why."""
     epoch, now = context.record.epoch, context.now
     return Cause(epoch, "PodDeleted", "the member's pod is gone", now, group=group, rank=rank, disruption=True)
 

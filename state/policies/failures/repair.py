@@ -71,7 +71,7 @@ class Repairs:
         """The record after these repairs, the first of which was for that cause; None where it cannot hold them."""
         before = self._context.record
         lives = {**_lives(before.attempts), **self._begun}
-        if len(set(lives.values())) > MAX_ATTEMPTS:  # what lies in the past tells only how long a member has worked
+        if len(set(lives.values())) > MAX_ATTEMPTS:  # what lies in the past shows only how long a member has worked
             now = self._context.now
             lives = {rank: (attempt, at if at and at > now else None) for rank, (attempt, at) in lives.items()}
         ignored = set(from_ranges(before.ignored, MAX_MEMBERS)) - self._begun.keys() | self._ignored

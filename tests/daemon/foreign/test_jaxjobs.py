@@ -336,7 +336,7 @@ def test_the_pods_of_a_deleted_job_are_deleted_at_once() -> None:
 
 
 def test_a_job_and_an_experiment_may_have_one_name() -> None:
-    """They are told apart by kind."""
+    """They are distinguished by kind."""
 
     async def story(world: World) -> None:
         await running(world)

@@ -1,4 +1,4 @@
-"""The page and the metrics tell objects of two kinds apart that have one name."""
+"""The page and the metrics distinguish objects of two kinds that have one name."""
 
 import asyncio
 

@@ -24,7 +24,7 @@ class Operator:
     probed: bool = False
     """Muster asks the coordinator who has arrived; elsewhere the readiness of pods must do."""
     counted: bool = False
-    """The coordinator counts who has arrived and names nobody (a TCPStore while NCCL has not connected)."""
+    """The coordinator counts who has arrived and names no rank (a TCPStore while NCCL has not connected)."""
     survivor_exit: int = SIGABRT
     """The exit code of a member whose peer is lost."""
     survivors_known: bool = True

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class QueueDoes(StrEnum):
-    """What the administrator of the queue, or somebody who uses it too, does."""
+    """What the administrator of the queue, or another user of it, does."""
 
     QUOTA = "quota"
     STOP = "stop"

@@ -191,7 +191,7 @@ class Gang:
 
 
 def _counted(process: Process, at: float) -> RollAnswer:
-    """What a TCPStore tells where its members leave no names."""
+    """What a TCPStore says where its members leave no names."""
     joined = len(process.arrived)
     whole = joined >= process.size
     return RollAnswer(

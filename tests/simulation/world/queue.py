@@ -72,7 +72,7 @@ class QueueActor:
         self._soon()
 
     def _preemptor(self, step: QueueAction) -> None:
-        """Somebody else's Workload of high priority, which takes the whole quota."""
+        """Another user's Workload of high priority, which takes the whole quota."""
         path = f"/apis/{API_VERSION}/namespaces/other/workloads/high"
         if step.does is QueueDoes.FINISH:
             self.world.api.remove(path)

@@ -48,7 +48,7 @@
   resources: [workloads]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [kueue.x-k8s.io]
-  resources: [workloads/status] # gives quota back; Kueue's own roles let nobody write it
+  resources: [workloads/status] # gives quota back; Kueue's own roles let no one write it
   verbs: [patch]
 {{- end }}
 

@@ -1,4 +1,4 @@
-"""What follows a failure (``spec.failurePolicy``): rules, of which the first that matches applies.
+"""What follows a failure (``spec.failurePolicy``): rules; the first that matches applies.
 
 Names and semantics are JobSet's v1alpha2 where it has them (``failurePolicy.rules``); exit codes, groups of single
 members, limits per rule and Ignore are Muster's. Failures that no rule matches are left to the rules of the operator:
@@ -59,7 +59,7 @@ class Rule(Shape):
         (), description="Reasons as status.cause.reason has them: Error, OOMKilled, Evicted, PodDeleted ..."
     )
     on_message_patterns: Annotated[tuple[Pattern, ...], listed(MAX_PATTERNS)] = Field(
-        (), description="Regular expressions (RE2), of which one is found in status.cause.message: the last words."
+        (), description="Regular expressions (RE2); one is found in status.cause.message: the last words."
     )
     target_groups: Annotated[tuple[GroupName, ...], listed(MAX_VALUES)] = Field(
         (), description="Types whose members' failures it matches."

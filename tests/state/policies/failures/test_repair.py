@@ -27,23 +27,23 @@ def story(*rules: FailureRule, groups: tuple[Group, ...] = (), **changes: Any) -
     wanted: Plan = plan(
         probe=ProbeKind.NONE, survivor_exits=frozenset(), survivor_text="", culprits=(), failures=rules, **changes
     )
-    told = Story(replace(wanted, groups=members))
-    told.launch()
-    told.start()
-    told.look(1)
-    assert told.kept.phase is Phase.RUNNING
-    return told
+    life = Story(replace(wanted, groups=members))
+    life.launch()
+    life.start()
+    life.look(1)
+    assert life.kept.phase is Phase.RUNNING
+    return life
 
 
-def settle(told: Story) -> list[Action]:
+def settle(life: Story) -> list[Action]:
     """Do what the decisions ask; what that was."""
     done: list[Action] = []
     for _ in range(20):
-        actions = told.look()
+        actions = life.look()
         if not actions:
             return done
         for action in actions:
-            told.do(action)
+            life.do(action)
         done += actions
     raise AssertionError("the decisions do not come to an end")
 
@@ -55,242 +55,242 @@ def created(actions: list[Action]) -> list[tuple[int, int]]:
 
 
 def test_a_failed_member_runs_again_and_the_gang_goes_on() -> None:
-    told = story(MEMBER)
-    told.end(1, 3)
-    assert told.look() == ()  # the pod of the cause is kept, and the back-off runs
-    assert (told.kept.epoch, told.kept.phase, told.kept.restarts) == (0, Phase.RUNNING, 1)
-    assert told.kept.attempts == (Attempts("1", 1, told.now + 5),)
-    assert told.last is not None
-    assert told.last.wake_at == told.now + 5
-    assert "MemberRestart" in told.told
-    told.now += 5
-    assert created(settle(told)) == [(1, 1)]
-    told.start(1)
-    assert told.look(1) == ()
-    assert (told.kept.epoch, told.kept.phase, told.kept.cause and told.kept.cause.rank) == (0, Phase.RUNNING, 1)
+    life = story(MEMBER)
+    life.end(1, 3)
+    assert life.look() == ()  # the pod of the cause is kept, and the back-off runs
+    assert (life.kept.epoch, life.kept.phase, life.kept.restarts) == (0, Phase.RUNNING, 1)
+    assert life.kept.attempts == (Attempts("1", 1, life.now + 5),)
+    assert life.last is not None
+    assert life.last.wake_at == life.now + 5
+    assert "MemberRestart" in life.told
+    life.now += 5
+    assert created(settle(life)) == [(1, 1)]
+    life.start(1)
+    assert life.look(1) == ()
+    assert (life.kept.epoch, life.kept.phase, life.kept.cause and life.kept.cause.rank) == (0, Phase.RUNNING, 1)
 
 
 def test_the_next_attempt_is_confirmed_by_the_live_api_before_it_is_created() -> None:
-    told = story(MEMBER, backoff=Backoff(0))
-    told.end(1, 3)
-    (asked,) = told.look()
+    life = story(MEMBER, backoff=Backoff(0))
+    life.end(1, 3)
+    (asked,) = life.look()
     assert asked == ConfirmLaunch(0, ((1, 1),))
-    told.do(asked)
-    assert created(list(told.look())) == [(1, 1)]
+    life.do(asked)
+    assert created(list(life.look())) == [(1, 1)]
 
 
 def test_the_next_attempt_waits_until_the_older_pod_is_gone() -> None:
-    told = story(LOST)
-    told.set(1, terminating=True, delete_by=told.now + 30)
-    assert told.look() == ()
-    assert told.kept.attempts == (Attempts("1", 1, told.now),)
-    assert (told.kept.restarts, told.kept.disruptions) == (0, 1)
-    assert told.look(20) == ()
-    told.gone(1, attempt=0)
-    assert created(settle(told)) == [(1, 1)]
+    life = story(LOST)
+    life.set(1, terminating=True, delete_by=life.now + 30)
+    assert life.look() == ()
+    assert life.kept.attempts == (Attempts("1", 1, life.now),)
+    assert (life.kept.restarts, life.kept.disruptions) == (0, 1)
+    assert life.look(20) == ()
+    life.gone(1, attempt=0)
+    assert created(settle(life)) == [(1, 1)]
 
 
 def test_the_failure_of_an_older_attempt_is_not_counted_again() -> None:
-    told = story(LOST)
-    told.set(1, terminating=True, delete_by=told.now + 30)
-    told.look()
-    told.set(1, attempt=0, phase=PodPhase.FAILED)
-    settle(told)
-    assert (told.kept.attempts[0].attempt, told.kept.disruptions) == (1, 1)
+    life = story(LOST)
+    life.set(1, terminating=True, delete_by=life.now + 30)
+    life.look()
+    life.set(1, attempt=0, phase=PodPhase.FAILED)
+    settle(life)
+    assert (life.kept.attempts[0].attempt, life.kept.disruptions) == (1, 1)
 
 
 def test_a_burst_of_failures_is_one_write() -> None:
-    told = story(MEMBER)
+    life = story(MEMBER)
     for rank in (0, 1, 3):
-        told.end(rank, 3)
-    writes = told.writes
-    told.look()
-    assert told.writes == writes + 1
-    assert told.kept.attempts == (Attempts("0-1,3", 1, told.now + 5),)
-    assert told.kept.restarts == 3
+        life.end(rank, 3)
+    writes = life.writes
+    life.look()
+    assert life.writes == writes + 1
+    assert life.kept.attempts == (Attempts("0-1,3", 1, life.now + 5),)
+    assert life.kept.restarts == 3
 
 
 def test_a_member_that_fails_again_waits_longer() -> None:
-    told = story(MEMBER)
+    life = story(MEMBER)
     for attempt, wait in ((1, 5), (2, 10), (3, 20)):
-        told.end(1, 3)
-        told.look()
-        assert told.kept.attempts == (Attempts("1", attempt, told.now + wait),)
-        told.now += wait
-        assert created(settle(told)) == [(1, attempt)]
-        told.start(1)
-        told.look(1)
+        life.end(1, 3)
+        life.look()
+        assert life.kept.attempts == (Attempts("1", attempt, life.now + wait),)
+        life.now += wait
+        assert created(settle(life)) == [(1, attempt)]
+        life.start(1)
+        life.look(1)
 
 
 def test_a_member_that_worked_for_long_waits_as_after_its_first_failure() -> None:
-    told = story(MEMBER)
-    told.end(1, 3)
-    told.look()
-    told.now += 5
-    settle(told)
-    told.start(1)
-    told.look(400)
-    told.end(1, 3)
-    told.look()
-    assert told.kept.attempts == (Attempts("1", 2, told.now + 5),)
+    life = story(MEMBER)
+    life.end(1, 3)
+    life.look()
+    life.now += 5
+    settle(life)
+    life.start(1)
+    life.look(400)
+    life.end(1, 3)
+    life.look()
+    assert life.kept.attempts == (Attempts("1", 2, life.now + 5),)
 
 
 def test_counted_repairs_use_the_budget() -> None:
-    told = story(MEMBER, limit=1)
-    told.end(1, 3)
-    told.end(2, 3)
-    told.look()
-    assert (told.kept.phase, told.kept.reason) == (Phase.FAILED, "BackoffLimitExceeded")
+    life = story(MEMBER, limit=1)
+    life.end(1, 3)
+    life.end(2, 3)
+    life.look()
+    assert (life.kept.phase, life.kept.reason) == (Phase.FAILED, "BackoffLimitExceeded")
 
 
 def test_a_failure_that_takes_the_gang_down_goes_first() -> None:
-    told = story(FailureRule(FailureAction.RESTART_GANG, exit_codes=(7,)), MEMBER)
-    told.end(1, 3)
-    told.end(2, 7, at=told.now + 1)
-    told.look()
-    assert (told.kept.epoch, told.kept.phase, told.kept.attempts, told.kept.restarts) == (1, Phase.RESTARTING, (), 1)
-    assert told.kept.cause is not None
-    assert told.kept.cause.rank == 2
+    life = story(FailureRule(FailureAction.RESTART_GANG, exit_codes=(7,)), MEMBER)
+    life.end(1, 3)
+    life.end(2, 7, at=life.now + 1)
+    life.look()
+    assert (life.kept.epoch, life.kept.phase, life.kept.attempts, life.kept.restarts) == (1, Phase.RESTARTING, (), 1)
+    assert life.kept.cause is not None
+    assert life.kept.cause.rank == 2
 
 
 def test_a_gang_restart_begins_every_rank_anew() -> None:
-    told = story(FailureRule(FailureAction.RESTART_GANG, exit_codes=(7,)), MEMBER, backoff=Backoff(0))
-    told.end(1, 3)
-    settle(told)
-    told.start(1)
-    told.end(2, 7)
-    told.look()
-    assert (told.kept.epoch, told.kept.attempts, told.kept.gang_restarts) == (1, (), 1)
-    assert created(settle(told)) == [(0, 0), (1, 0), (2, 0), (3, 0)]
+    life = story(FailureRule(FailureAction.RESTART_GANG, exit_codes=(7,)), MEMBER, backoff=Backoff(0))
+    life.end(1, 3)
+    settle(life)
+    life.start(1)
+    life.end(2, 7)
+    life.look()
+    assert (life.kept.epoch, life.kept.attempts, life.kept.gang_restarts) == (1, (), 1)
+    assert created(settle(life)) == [(0, 0), (1, 0), (2, 0), (3, 0)]
 
 
 def test_a_member_that_is_gone_runs_again() -> None:
-    told = story(LOST)
-    told.gone(2)
-    assert told.look() == (ConfirmLoss(0, attempts=((2, 0),)),)
-    told.do(ConfirmLoss(0, attempts=((2, 0),)))
-    assert created(settle(told)) == [(2, 1)]
-    assert (told.kept.epoch, told.kept.disruptions) == (0, 1)
+    life = story(LOST)
+    life.gone(2)
+    assert life.look() == (ConfirmLoss(0, attempts=((2, 0),)),)
+    life.do(ConfirmLoss(0, attempts=((2, 0),)))
+    assert created(settle(life)) == [(2, 1)]
+    assert (life.kept.epoch, life.kept.disruptions) == (0, 1)
 
 
 def test_a_gone_member_of_a_group_that_is_lost_to_the_gang_ends_the_epoch() -> None:
     groups = (Group("head", 1, 1, PodSpec("i", "c"), 0), Group("worker", 1, 3, PodSpec("i", "c"), 1, first_job=1))
-    told = story(replace(LOST, groups=("worker",)), groups=groups)
-    told.gone(0)
-    told.do(told.look()[0])
-    told.look()
-    assert (told.kept.epoch, told.kept.phase) == (1, Phase.RESTARTING)
+    life = story(replace(LOST, groups=("worker",)), groups=groups)
+    life.gone(0)
+    life.do(life.look()[0])
+    life.look()
+    assert (life.kept.epoch, life.kept.phase) == (1, Phase.RESTARTING)
 
 
 def test_a_daemon_that_did_not_see_a_member_go_creates_it_again() -> None:
-    told = story(LOST)
-    told.gone(2)
-    fresh = Story(told.plan, now=told.now)
-    fresh.record = told.record
-    fresh.pods = dict(told.pods)
-    for each in told.pods.values():
+    life = story(LOST)
+    life.gone(2)
+    fresh = Story(life.plan, now=life.now)
+    fresh.record = life.record
+    fresh.pods = dict(life.pods)
+    for each in life.pods.values():
         fresh.view.change(None, each)
     assert created(settle(fresh)) == [(2, 0)]
 
 
 def test_a_restarted_job_runs_all_of_its_members_again_and_no_other() -> None:
-    told = story(JOB, backoff=Backoff(0))
-    told.end(3, 0)
-    told.look(1)
-    told.end(2, 3)
-    done = settle(told)
+    life = story(JOB, backoff=Backoff(0))
+    life.end(3, 0)
+    life.look(1)
+    life.end(2, 3)
+    done = settle(life)
     assert created(done) == [(2, 1), (3, 1)]
-    assert told.kept.attempts[0].ranks == "2-3"
-    assert told.kept.job_restarts == (JobRestarts("1", 1, 1),)
-    assert "JobRestart" in told.told
+    assert life.kept.attempts[0].ranks == "2-3"
+    assert life.kept.job_restarts == (JobRestarts("1", 1, 1),)
+    assert "JobRestart" in life.told
     assert [pod.rank for each in done if isinstance(each, DeletePods) for pod in each.pods] == [3]
 
 
 def test_a_rank_that_is_done_is_done_no_more_when_its_job_runs_again() -> None:
-    told = story(JOB, backoff=Backoff(0))
-    told.end(3, 0)
-    told.look(200)
-    assert told.kept.completed == "3"
-    told.end(2, 3)
-    settle(told)
-    assert (told.kept.completed, told.view.of(0).done) == ("", set())
-    told.start(2, 3)
+    life = story(JOB, backoff=Backoff(0))
+    life.end(3, 0)
+    life.look(200)
+    assert life.kept.completed == "3"
+    life.end(2, 3)
+    settle(life)
+    assert (life.kept.completed, life.view.of(0).done) == ("", set())
+    life.start(2, 3)
     for rank in range(4):
-        told.end(rank)
-    told.look(1)
-    assert told.kept.phase is Phase.SUCCEEDED
+        life.end(rank)
+    life.look(1)
+    assert life.kept.phase is Phase.SUCCEEDED
 
 
 def test_the_members_of_a_running_job_are_deleted_before_they_run_again() -> None:
-    told = story(JOB, backoff=Backoff(0))
-    told.end(2, 3)
-    (deletion,) = told.look()
+    life = story(JOB, backoff=Backoff(0))
+    life.end(2, 3)
+    (deletion,) = life.look()
     assert isinstance(deletion, DeletePods)
     assert [(pod.rank, pod.attempt) for pod in deletion.pods] == [(3, 0)]
-    told.do(deletion)
-    assert created(settle(told)) == [(2, 1), (3, 1)]
+    life.do(deletion)
+    assert created(settle(life)) == [(2, 1), (3, 1)]
 
 
 def test_an_uncounted_job_restart_uses_no_budget() -> None:
-    told = story(replace(JOB, counted=False), limit=0, backoff=Backoff(0))
-    told.end(2, 3)
-    settle(told)
-    assert (told.kept.restarts, told.kept.job_restarts) == (0, (JobRestarts("1", 1, 0),))
+    life = story(replace(JOB, counted=False), limit=0, backoff=Backoff(0))
+    life.end(2, 3)
+    settle(life)
+    assert (life.kept.restarts, life.kept.job_restarts) == (0, (JobRestarts("1", 1, 0),))
 
 
 def test_a_rule_that_a_job_has_used_up_is_passed_over() -> None:
     exceeded = FailureRule(FailureAction.FAIL_EXPERIMENT, reasons=("BackoffLimitExceeded",), name="give-up")
-    told = story(
+    life = story(
         replace(MEMBER, per_job=2, counted=False, becomes=Escalation("BackoffLimitExceeded")),
         exceeded,
         backoff=Backoff(0),
     )
     for rank in (2, 3, 0):
-        told.end(rank, 3)
-        settle(told)
-        told.start(rank)
-        told.look(1)
-    assert told.kept.job_restarts == (JobRestarts("0", failures=1), JobRestarts("1", failures=2))
-    told.end(2, 3)
-    told.look()
-    assert (told.kept.phase, told.kept.reason) == (Phase.FAILED, "FailureRule")
-    assert "give-up" in told.kept.message
+        life.end(rank, 3)
+        settle(life)
+        life.start(rank)
+        life.look(1)
+    assert life.kept.job_restarts == (JobRestarts("0", failures=1), JobRestarts("1", failures=2))
+    life.end(2, 3)
+    life.look()
+    assert (life.kept.phase, life.kept.reason) == (Phase.FAILED, "FailureRule")
+    assert "give-up" in life.kept.message
 
 
 def test_a_rule_has_a_limit_of_its_own() -> None:
-    told = story(replace(MEMBER, limit=2, counted=False, name="flaky"), backoff=Backoff(0))
+    life = story(replace(MEMBER, limit=2, counted=False, name="flaky"), backoff=Backoff(0))
     for _ in range(2):
-        told.end(1, 3)
-        settle(told)
-        told.start(1)
-    told.end(1, 3)
-    told.look()
-    assert (told.kept.phase, told.kept.reason) == (Phase.FAILED, "FailureRuleLimitExceeded")
-    assert "failure rule flaky has applied 2 times" in told.kept.message
+        life.end(1, 3)
+        settle(life)
+        life.start(1)
+    life.end(1, 3)
+    life.look()
+    assert (life.kept.phase, life.kept.reason) == (Phase.FAILED, "FailureRuleLimitExceeded")
+    assert "failure rule flaky has applied 2 times" in life.kept.message
 
 
 def test_a_pod_of_a_newer_attempt_than_the_records_is_deleted_after_the_record_has_proved_itself() -> None:
-    told = story(LOST)
-    told.set(1, attempt=3, uid="newer", name="newer")
-    (deletion,) = told.look()
+    life = story(LOST)
+    life.set(1, attempt=3, uid="newer", name="newer")
+    (deletion,) = life.look()
     assert isinstance(deletion, DeletePods)
     assert [pod.uid for pod in deletion.pods] == ["newer"]
-    assert told.last is not None
-    assert told.last.deletes_newer_pods
+    assert life.last is not None
+    assert life.last.deletes_newer_pods
 
 
 @pytest.mark.parametrize("seen_before", [True, False])
 def test_a_daemon_that_takes_over_finds_the_same_attempts(seen_before: bool) -> None:
-    told = story(LOST)
-    told.set(1, terminating=True, delete_by=told.now + 30)
-    told.look()
-    told.gone(1, attempt=0)
-    settle(told)
-    fresh = Story(told.plan, now=told.now)
+    life = story(LOST)
+    life.set(1, terminating=True, delete_by=life.now + 30)
+    life.look()
+    life.gone(1, attempt=0)
+    settle(life)
+    fresh = Story(life.plan, now=life.now)
     if not seen_before:
-        fresh.view.remember(told.plan, told.kept, told.now)
-    for each in (*told.pods.values(), *told.again.values()):
+        fresh.view.remember(life.plan, life.kept, life.now)
+    for each in (*life.pods.values(), *life.again.values()):
         fresh.view.change(None, each)
-    fresh.view.remember(told.plan, told.kept, told.now)
+    fresh.view.remember(life.plan, life.kept, life.now)
     assert fresh.view.of(0).pods == 4
     assert not fresh.view.of(0).previous
