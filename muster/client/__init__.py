@@ -6,8 +6,8 @@
 from muster.client.client import Client
 from muster.client.errors import LogsGone, NoCluster, NoSuchExperiment, NoSuchRank, NotInstalled, Vanished, WaitTimeout
 from muster.client.explanation import EventSummary, Explanation
-from muster.client.last_lines import LastLine
-from muster.client.loglines import LogLine, LogNote
+from muster.client.logs.last_lines import LastLine
+from muster.client.logs.lines import LogLine, LogNote
 from muster.client.member import Member
 from muster.client.snapshot import ExperimentChange, Outcome, Snapshot
 from muster.client.until import Until

@@ -23,10 +23,10 @@ from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.names import ANNOTATION_COMMAND_SOURCE
 from muster.client.cluster_choice import connect
 from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first, readable
-from muster.client.follow import FollowedLog
-from muster.client.last_lines import LastLine, read_last_lines
-from muster.client.loglines import LogLine
-from muster.client.logs import AT_ONCE, GangLog, LogChoice, Noted, newest
+from muster.client.logs.follow import FollowedLog
+from muster.client.logs.last_lines import LastLine, read_last_lines
+from muster.client.logs.lines import LogLine
+from muster.client.logs.of_gang import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members
 from muster.client.names import name_for
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
@@ -248,7 +248,7 @@ class Client:
         namespace: str | None = None,
         noted: Noted = lambda _note: None,
     ) -> AsyncGenerator[LogLine, None]:
-        """The log of the gang or of some ranks, by time; see ``muster.client.logs`` and ``muster.client.follow``.
+        """The log of the gang or of some ranks, by time; see ``logs.of_gang`` and ``logs.follow``.
 
         ``since`` is a moment, or the last so many seconds. ``noted`` is called with ranks that are not read, and why.
         Raises ``NoSuchExperiment``, ``NoSuchRank`` where nothing is logged yet, and ``LogsGone``.

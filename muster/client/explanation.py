@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from muster.api.errors import Forbidden
-from muster.client.last_lines import LastLine
+from muster.client.logs.last_lines import LastLine
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 from muster.kube.unstructured import Json, mapping, moment, text, whole

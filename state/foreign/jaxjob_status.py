@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
-from muster.state.operators.jaxjob import GROUP, labels_of
+from muster.state.operators.objects.jaxjob import GROUP, labels_of
 from muster.state.plan import Plan
 from muster.state.record import Phase, Record
 from muster.state.view.view import ReadOnlyView

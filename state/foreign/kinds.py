@@ -5,12 +5,10 @@ from typing import Final
 from muster.state.foreign import jaxjob_status, jobset_status
 from muster.state.foreign.foreign_kind import ForeignKind
 from muster.state.foreign.subject import JAXJOB, JOBSET
-from muster.state.operators import jaxjob, jobset_object
+from muster.state.operators.objects import jaxjob, jobset
 
 SUBJECTS: Final[dict[str, ForeignKind]] = {
-    JOBSET.kind: ForeignKind(
-        JOBSET, jobset_object.ours, jobset_object.plan_of, jobset_status.status_of, ended=jobset_status.ENDED
-    ),
+    JOBSET.kind: ForeignKind(JOBSET, jobset.ours, jobset.plan_of, jobset_status.status_of, ended=jobset_status.ENDED),
     JAXJOB.kind: ForeignKind(JAXJOB, jaxjob.ours, jaxjob.plan_of, jaxjob_status.status_of, ended=jaxjob_status.ENDED),
 }
 """By kind."""

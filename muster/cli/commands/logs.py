@@ -16,7 +16,7 @@ from muster.cli.options import ClusterChoice, Span, cluster_options, json_text
 from muster.cli.terminal.colours import DIM, data, say
 from muster.cli.terminal.patience import patient
 from muster.client import LogLine, LogNote, Snapshot
-from muster.client.logs import AT_ONCE
+from muster.client.logs.of_gang import AT_ONCE
 from muster.kube.unstructured import mapping
 
 LONGEST_GROUP = 20

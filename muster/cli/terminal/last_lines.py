@@ -7,7 +7,7 @@ from itertools import groupby
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import to_ranges
 from muster.cli.terminal.progress import since
-from muster.client.last_lines import LastLine
+from muster.client.logs.last_lines import LastLine
 
 ROWS = 10
 """Rows that are shown; those that are left out logged last."""

@@ -9,7 +9,7 @@ import pytest
 ROOT: Final = Path(__file__).parents[3]
 DAEMON: Final = "tests/daemon/foreign/test_jaxjobs.py"
 MODEL: Final = "tests/api/foreign/test_jaxjob.py"
-PLAN: Final = "tests/state/operators/test_jaxjob.py"
+PLAN: Final = "tests/state/operators/objects/test_jaxjob.py"
 EXAMPLE: Final = "tests/examples/test_jaxjob_example.py"
 
 

@@ -17,7 +17,7 @@ from muster.state.actions import (
 )
 from muster.state.foreign.jobset_status import status_of
 from muster.state.machine import decide
-from muster.state.operators.jobset_object import plan_of
+from muster.state.operators.objects.jobset import plan_of
 from muster.state.record import Record
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.pod import Exit, Pod, PodPhase

@@ -16,7 +16,7 @@ import pytest
 from muster.api.manifest.problems import SpecError
 from muster.reconcilers.render.environment import Restarts
 from muster.reconcilers.render.pod import render_pod
-from muster.state.operators.jobset_object import plan_of
+from muster.state.operators.objects.jobset import plan_of
 from muster.state.view.membership import Membership
 from tests.api.foreign.jobsets import job, jobset
 from tests.state.jobsets.cluster import Cluster

@@ -10,10 +10,10 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from muster.api.errors import Unreachable
-from muster.client.loglines import LogLine, LogNote, LogStart
-from muster.client.logs import GangLog, Noted, line_of
+from muster.client.logs.lines import LogLine, LogNote, LogStart
+from muster.client.logs.of_gang import GangLog, Noted, line_of
+from muster.client.logs.of_pod import PodLog
 from muster.client.member import Member, member_of, members_of
-from muster.client.podlog import PodLog
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.client.subjects import collection_path
 from muster.kube.listwatch.changes import changes

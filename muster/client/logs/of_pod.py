@@ -14,7 +14,7 @@ from random import SystemRandom
 from muster.api.errors import ApiError, Invalid, NotFound
 from muster.api.names import CONTAINER
 from muster.api.values.timestamps import whole_time
-from muster.client.loglines import LogStart, nanoseconds
+from muster.client.logs.lines import LogStart, nanoseconds
 from muster.client.member import Member, member_of
 from muster.kube.backoff import Backoff
 from muster.kube.paths import core

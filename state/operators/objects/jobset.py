@@ -17,8 +17,8 @@ from muster.api.foreign.jobset_spec import MANAGED_BY, JobSet, JobSetSpec, Repli
 from muster.state.foreign.subject import JOBSET, Names
 from muster.state.group import Group
 from muster.state.jobs.rules_of import job_rules
-from muster.state.operators.jobset_labels import annotations_of, env_of, labels_of
-from muster.state.operators.jobset_pods import claims_of, template_of
+from muster.state.operators.objects.jobset_labels import annotations_of, env_of, labels_of
+from muster.state.operators.objects.jobset_pods import claims_of, template_of
 from muster.state.operators.planning import FOREGROUND, ORPHAN
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec

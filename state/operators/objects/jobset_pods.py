@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.foreign.jobset_spec import JobSet, ReplicatedJob
-from muster.state.operators.jobset_labels import JOBSET_NAME
+from muster.state.operators.objects.jobset_labels import JOBSET_NAME
 from muster.state.pod_spec import Claim
 
 TOLERATION: Final = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}

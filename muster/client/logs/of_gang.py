@@ -1,7 +1,7 @@
 """The log of a gang: the lines of all ranks or of some, merged by time.
 
 What cannot be read is named: a rank without a pod, a container that has not started, a rank beyond those that are
-read. ``muster.client.follow`` goes on from here.
+read. ``muster.client.logs.follow`` goes on from here.
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable
@@ -13,9 +13,9 @@ from muster.api.errors import ApiError, Forbidden, Invalid, NotFound
 from muster.api.names import CONTAINER
 from muster.api.values.rank_ranges import from_ranges
 from muster.client.errors import LogsGone, NoSuchRank
-from muster.client.loglines import Lines, LogLine, LogNote, LogStart, merged
+from muster.client.logs.lines import Lines, LogLine, LogNote, LogStart, merged
+from muster.client.logs.of_pod import PodLog, Stamped
 from muster.client.member import Member, read_members
-from muster.client.podlog import PodLog, Stamped
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient
 
