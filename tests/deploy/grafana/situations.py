@@ -8,7 +8,7 @@ import signal
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from muster.api.names import LABEL_EPOCH
+from muster.api.names import LABEL_EPOCH, QUEUE_LABEL
 from muster.client import Client, Snapshot
 from muster.kube.paths import core
 from tests.deploy.grafana.proxy import Refusal
@@ -29,6 +29,8 @@ class Situation:
     holds: Holds
     more: str = ""
     """Lines of the spec, in YAML."""
+    queue: str = ""
+    """The LocalQueue of its label."""
     late: bool = False
     """Whether it passes by itself, and so is begun once all others have come."""
     ready: Holds | None = None
@@ -41,10 +43,11 @@ class Situation:
         """The Experiment."""
         kind = "worker" if self.operator == "jax" else "task"
         counted = "count: {0}" if self.operator == "jax" else "count: 1, completions: {0}, parallelisms: {0}"
+        labels = f"{{{QUEUE_LABEL}: {self.queue}}}" if self.queue else "{}"
         return f"""
 apiVersion: muster.dev/v1alpha1
 kind: Experiment
-metadata: {{name: {self.name}, namespace: {self.namespace}}}
+metadata: {{name: {self.name}, namespace: {self.namespace}, labels: {labels}}}
 spec:
   operator: {self.operator}
   image: none
@@ -153,6 +156,16 @@ SITUATIONS = (
         members=2,
         holds=_stuck("QuotaExceeded"),
         values={(2, "QuotaExceeded"): 1, (21, "Refused"): 2},
+    ),
+    Situation(
+        name="queued",
+        namespace="speech",
+        operator="jobset",
+        command="sleep 3600",
+        members=2,
+        queue="gpus",
+        holds=lambda seen: seen.phase == "Queued",
+        values={(1, "Queued"): 1},
     ),
     Situation(
         name="finished",

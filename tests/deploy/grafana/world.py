@@ -18,7 +18,7 @@ PATIENCE = 240.0
 """Seconds in which every situation must come: sixteen processes start at once, and eight of them import jax."""
 
 LEASE = ("--lease-duration", "90", "--renew-deadline", "60")
-"""A machine that runs eight experiments and all queries on two processors may hold musterd up for 10 s."""
+"""A machine that runs nine experiments and all queries on two processors may hold musterd up for 10 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ async def _make_lease(client: Client) -> None:
 
 
 async def _daemon(here: Environment, kubeconfig: Path) -> Child:
-    options = ("--kubeconfig", str(kubeconfig), "--http-port", str(here.port), "--leader-elect", *LEASE)
+    options = ("--kubeconfig", str(kubeconfig), "--http-port", str(here.port), "--leader-elect", "--kueue", *LEASE)
     return await Child.start("daemon", module("muster.daemon.main", *options), here.home.daemon_log)
 
 
