@@ -129,7 +129,8 @@ def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
         which = f"rank {coordinator.rank}, {pod.name}, running{state}"
         message = f"waiting for the coordinator to serve at {address} ({which})"
         if since is not None and context.now >= since + coordinator.first_serve:
-            stuck = ("CoordinatorNotServing", f"{message}, for more than {coordinator.first_serve:g} s")
+            message += f", for more than {coordinator.first_serve:g} s"
+            stuck = ("CoordinatorNotServing", message)
         elif since is not None:
             look_again = since + coordinator.first_serve
     return Assembly(False, False, 0, (), message, stuck, look_again)

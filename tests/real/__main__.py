@@ -16,7 +16,7 @@ from rich.console import Console
 from muster.local import tether
 from tests.real import rights, rows
 from tests.real.binaries import CANNOT_BUILD, CannotBuild
-from tests.real.ground import ROOT, Ground, ground
+from tests.real.ground import ROOT, SYSTEM, Ground, ground
 from tests.real.stopping import REVOKED
 
 WORKERS = 6
@@ -65,7 +65,7 @@ def _rights(built: Ground, *, whole: bool) -> bool:
         return True
     file = Path(built.folder) / REVOKED
     revoked = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    measured = rights.measure(Path(built.audit_log), revoked)
+    measured = rights.measure(Path(built.audit_log), rights.account(SYSTEM, "musterd"), rights.deployed(), revoked)
     for line in rights.lines(measured):
         say(line)
     return not measured.missing and not (whole and measured.unused)

@@ -1,4 +1,4 @@
-"""The rights of deploy/musterd.yaml and the audit log: which are granted and not used, and which were missing.
+"""The rights of a musterd and the audit log: which are granted and not used, and which were missing.
 
 A right is (API group, resource or resource/subresource, verb). Requests refused while a test had taken rights away on
 purpose do not count as missing.
@@ -16,9 +16,11 @@ import yaml
 from tests.real.ground import ROOT
 
 Right = tuple[str, str, str]
-CHECKED_BY_ADMISSION: Right = ("muster.dev", "experiments/finalizers", "update")
+CHECKED_BY_ADMISSION: frozenset[Right] = frozenset(
+    {("muster.dev", "experiments/finalizers", "update"), ("jobset.x-k8s.io", "jobsets/finalizers", "update")}
+)
 """Never a request: OwnerReferencesPermissionEnforcement asks for it at each create with blockOwnerDeletion. The
-situation "without the right on finalizers" shows that it is needed."""
+situations "without the right on finalizers" show that each is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +35,26 @@ class Rights:
     @property
     def unused(self) -> frozenset[Right]:
         """Granted, and never used in the whole run."""
-        return self.granted - self.used - {CHECKED_BY_ADMISSION}
+        return self.granted - self.used - CHECKED_BY_ADMISSION
 
 
-def measure(audit_log: Path, revoked: Iterable[tuple[float, float]]) -> Rights:
-    """Read the audit log of a run."""
+def account(namespace: str, name: str) -> str:
+    """The user name of a service account."""
+    return f"system:serviceaccount:{namespace}:{name}"
+
+
+def deployed() -> list[Any]:
+    """The objects of deploy/musterd.yaml."""
+    return list(yaml.safe_load_all((ROOT / "deploy/musterd.yaml").read_text(encoding="utf-8")))
+
+
+def measure(audit_log: Path, user: str, objects: Iterable[Any], revoked: Iterable[tuple[float, float]] = ()) -> Rights:
+    """What the audit log says of that user, whose rights are in the roles among the objects."""
     windows = list(revoked)
     used: set[Right] = set()
     missing: set[Right] = set()
     requests = 0
-    for event in _events(audit_log):
+    for event in _events(audit_log, user):
         requests += 1
         right = _right(event)
         if event.get("annotations", {}).get("authorization.k8s.io/decision") == "allow":
@@ -51,7 +63,7 @@ def measure(audit_log: Path, revoked: Iterable[tuple[float, float]]) -> Rights:
             at = datetime.fromisoformat(event["requestReceivedTimestamp"]).timestamp()
             if not any(began <= at <= ended for began, ended in windows):
                 missing.add(right)
-    return Rights(frozenset(_granted()), frozenset(used), frozenset(missing), requests)
+    return Rights(frozenset(_granted(objects)), frozenset(used), frozenset(missing), requests)
 
 
 def lines(rights: Rights) -> Iterator[str]:
@@ -62,8 +74,8 @@ def lines(rights: Rights) -> Iterator[str]:
         yield f"{title} rights: {len(found)}{f' ({named})' if found else ''}"
 
 
-def _granted() -> Iterator[Right]:
-    for document in yaml.safe_load_all((ROOT / "deploy/musterd.yaml").read_text(encoding="utf-8")):
+def _granted(objects: Iterable[Any]) -> Iterator[Right]:
+    for document in objects:
         if document and document["kind"] in ("ClusterRole", "Role"):
             for rule in document["rules"]:
                 for group in rule["apiGroups"]:
@@ -71,12 +83,12 @@ def _granted() -> Iterator[Right]:
                         yield from ((group, resource, verb) for verb in rule["verbs"])
 
 
-def _events(audit_log: Path) -> Iterator[dict[str, Any]]:
-    """Each answered request once: a watch is audited when it begins and when it ends."""
+def _events(audit_log: Path, user: str) -> Iterator[dict[str, Any]]:
+    """Each answered request of the user once: a watch is audited when it begins and when it ends."""
     with audit_log.open(encoding="utf-8") as file:
         for line in file:
             event = json.loads(line)
-            if event["stage"] in ("ResponseStarted", "ResponseComplete"):
+            if event["user"]["username"] == user and event["stage"] in ("ResponseStarted", "ResponseComplete"):
                 yield event
 
 

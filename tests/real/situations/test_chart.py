@@ -15,13 +15,10 @@ import yaml
 from deploy.helm.copies import CHART, CRD
 from deploy.helm.manifests import SYSTEM, render
 from tests.deploy.chart.matrix import MATRIX
-from tests.deploy.chart.release import NAME, Release, release
+from tests.deploy.chart.release import NAME, Release
 from tests.deploy.chart.shapes import OPERATOR
 from tests.real.site import Object, Refused, Site, eventually
 from tests.real.situations.test_readers import read
-from tests.real.stopping import held
-from tests.tools.go_tool import CannotBuild
-from tests.tools.helm import HELM
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(1200)]
 KIND = "experiments.muster.dev"
@@ -38,22 +35,6 @@ PEOPLE = {
 }
 """What each role may do with experiments, and what it may not."""
 SCRAPER = "rbac.metricsReaders[0].namespace={0},rbac.metricsReaders[0].serviceAccount=scraper"
-
-
-@pytest.fixture
-def helm() -> Path:
-    try:
-        return HELM.path()
-    except CannotBuild as missing:
-        pytest.skip(str(missing))
-
-
-@pytest.fixture
-async def ours(here: Site, helm: Path) -> AsyncIterator[Release]:
-    """A release, while no other musterd runs."""
-    async with held(here.ground, "musterd"), release(here, helm) as made:
-        yield made
-    await here.kubectl("apply", "--filename", str(CRD))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from tests.real.jobset import define, jobset, jobset_controller, jobsets_path, why_not
 from tests.real.site import Object, Site, eventually
+from tests.real.stopping import without_rights
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(400), pytest.mark.usefixtures("our_servers")]
 
@@ -115,3 +116,24 @@ async def test_a_jobset_gets_its_claims_and_is_deleted_its_ttl_after_its_end(her
     here.row.says("PersistentVolumeClaim data-claims is made")
     await eventually(gone)
     await here.request("DELETE", jobsets_path(here.namespace, "claims"))
+
+
+async def test_without_the_right_on_finalizers_the_pods_of_a_jobset_are_refused(here: Site) -> None:
+    await define(here.request)
+    path = jobsets_path(here.namespace)
+    async with without_rights(here, "jobsets/finalizers"):
+        await asyncio.sleep(1)
+        here.row.happens("without the right on finalizers of JobSets (OwnerReferencesPermissionEnforcement)")
+        await here.request("POST", path, named(jobset("run", 2, "*: run 600"), "run", managedBy=MUSTER))
+
+        async def refused() -> str:
+            seen = await here.client.get("jobset/run", namespace=here.namespace)
+            return seen.message if "cannot set blockOwnerDeletion" in seen.message else ""
+
+        here.row.says(await eventually(refused))
+
+    async def runs() -> bool:
+        return [pod["status"].get("phase") for pod in await here.pods()] == ["Running"] * 2
+
+    await eventually(runs)
+    await here.request("DELETE", jobsets_path(here.namespace, "run"))

@@ -12,7 +12,7 @@ from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.policies import rendezvous
 from muster.state.policies.rendezvous import Assembly
-from muster.state.record import Condition, ConditionType, RollCall
+from muster.state.record import Blocked, Condition, ConditionType, Phase, RollCall
 from muster.state.rules import ClockAction, ClockName
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.pod import Pod, PodPhase
@@ -101,8 +101,17 @@ def test_a_process_may_take_a_minute_to_open_its_port() -> None:
     early = assess(seen, after=59.9, assembling_at=NOW)
     assert early == Assembly(False, False, 0, (), f"{WAITING})", None, NOW + FIRST_SERVE)
     late = assess(seen, after=60, assembling_at=NOW)
-    assert late.stuck == ("CoordinatorNotServing", f"{WAITING}), for more than 60 s")
-    assert (late.message, late.look_again, FIRST_SERVE) == (f"{WAITING})", None, 60.0)
+    said = f"{WAITING}), for more than 60 s"  # the status joins the two unless the one holds the other
+    assert (late.stuck, late.message) == (("CoordinatorNotServing", said), said)
+    assert (late.look_again, FIRST_SERVE) == (None, 60.0)
+
+
+def test_what_an_unserving_coordinator_is_stuck_with_stands_once_beside_an_obstacle() -> None:
+    seen = view(pod(0), pod(1), pod(2, phase=PodPhase.SUCCEEDED), pod(3))
+    late = assess(seen, after=60, phase=Phase.ASSEMBLING, assembling_at=NOW, blocked=Blocked("RanksEnded", NOW + 20))
+    assert late.stuck
+    assert late.stuck[0] == "CoordinatorNotServing"
+    assert late.message == f"1 member ended with exit code 0 (rank 2) while 3 run on; {late.stuck[1]}"
 
 
 def test_the_state_of_the_port_is_reported() -> None:
