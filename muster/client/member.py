@@ -13,6 +13,7 @@ from muster.api.names import (
     selector_of,
 )
 from muster.api.values.termination_message import gist
+from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.informer import Kind
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
@@ -51,6 +52,8 @@ class Member:
     """The process id, on a local cluster."""
     attempt: int = 0
     """How often the rank was run again in that epoch."""
+    ended_at: float | None = None
+    """When the container ended, in whole wall seconds by the node's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,7 @@ def member_of(pod: Json) -> Member:
         why=why,
         exit_code=whole(ended, "exitCode") if ended else None,
         attempt=whole(labels, LABEL_ATTEMPT),
+        ended_at=seconds_of(text(ended, "finishedAt")) or None,
         process=whole({"pid": identity.removeprefix(PROCESS)}, "pid") or None if identity.startswith(PROCESS) else None,
     )
 

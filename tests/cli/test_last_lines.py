@@ -32,6 +32,10 @@ def test_ended_ranks_silent_ranks_and_unreadable_logs_have_rows_of_their_own() -
     ]
 
 
+def test_the_colours_of_a_line_are_left_out() -> None:
+    assert rows([line(0, "\x1b[1mdone\x1b[0m")], NOW) == ["rank 0  5s ago  done"]
+
+
 def test_a_large_gang_takes_few_rows() -> None:
     found = [line(rank, "step", 1.0) for rank in range(0, 1000, 2)]
     assert rows(found, NOW) == ["ranks 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,… (500)  1s ago  step"]

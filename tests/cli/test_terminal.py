@@ -7,15 +7,17 @@ import pytest
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
+from muster.cli.commands import explain
 from muster.cli.terminal.display import Block, Lines, choose_display
 from muster.cli.terminal.progress import left, since, summary
 from muster.cli.terminal.rollcall import read_rollcall
 from muster.cli.terminal.table import Table
 from muster.cli.terminal.tree import SHOWN, tree
 from muster.client import Explanation
+from muster.client.explanation import EventSummary
 from muster.client.member import member_of
 from muster.client.snapshot import snapshot_of
-from tests.client.localserver import labels, running
+from tests.client.localserver import ended, labels, running
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,35 @@ def test_a_large_gang_is_cut_off() -> None:
     assert lines[1] == "└── worker  70/70 ready"
     assert len(lines) == 2 + SHOWN + 1
     assert lines[-1] == "    └── and 6 more, 0 of them not running"
+
+
+def test_a_member_that_is_stopped_after_the_end_has_not_failed() -> None:
+    """A Ray head exits 1 when it is stopped because the program has succeeded."""
+    pods = [{"metadata": {"name": f"p{r}", "labels": labels("mine", r)}, "status": ended(1)} for r in range(2)]
+    for pod, second in zip(pods, (9, 11), strict=True):
+        status: Any = pod["status"]
+        status["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = f"1970-01-01T00:00:{second:02}Z"
+    seen = experiment(phase="Succeeded", finishTime="1970-01-01T00:00:10.5Z")
+    lines = tree(Explanation(seen, tuple(map(member_of, pods)), ()), 20)
+    assert [click.unstyle(line).split("  ")[-2:] for line in lines[-2:]] == [
+        ["Error", "exit code 1"],
+        ["Stopped", "after the experiment's end, exit code 1"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("phase", "events", "shown"),
+    [
+        ("Pending", (), "nothing was recorded yet"),
+        ("Running", (), "no Event of it can be read"),
+        ("Running", (EventSummary(None, "Normal", "Running", "3/3 members are ready", 1),), "3/3 members are ready"),
+        ("Running", (EventSummary(None, "Warning", "Stuck", "no image", 4),), "no image  (4 times)"),
+    ],
+)
+def test_without_a_story_the_events_say_what_happened(phase: str, events: tuple[EventSummary, ...], shown: str) -> None:
+    """The status of a JobSet or JAXJob has no story."""
+    lines = list(explain.lines(Explanation(experiment(phase=phase), (), events), 10))
+    assert lines[lines.index("What happened:") + 1].endswith(shown)
 
 
 def test_an_experiment_without_a_status() -> None:

@@ -1,5 +1,6 @@
 """Makes untrusted text safe to print in a log line, a metric label, a status message or a terminal."""
 
+import re
 from functools import lru_cache
 from sys import intern
 
@@ -11,6 +12,14 @@ DIGITS = 9
 
 WORD = 253
 """Longest name or reason (a DNS subdomain's length, RFC 1123)."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+"""An escape sequence of a terminal that chooses a colour (ECMA-48, SGR), which Ray prints also where none reads it."""
+
+
+def uncoloured(text: str) -> str:
+    """The text without the escape sequences that choose a colour."""
+    return _COLOUR.sub("", text) if "\x1b" in text else text
 
 
 def printable(text: str | bytes, limit: int | None = None) -> str:

@@ -12,10 +12,8 @@ kuberuntime_manager.go, pkg/kubelet/container/runtime.go). A decision keeps 512 
 
 import re
 
-from muster.api.values.printable import MESSAGE, clean
+from muster.api.values.printable import MESSAGE, clean, uncoloured
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-"""An escape sequence of a terminal that chooses a colour (ECMA-48, SGR), which Ray prints also where none reads it."""
 _LINES = re.compile(r"[\r\n]+")
 _FRAME = re.compile(r'\s+File ".*", line \d+')
 _NATIVE_STACK = re.compile(r"\*\*\* Check failure stack trace: \*\*\*.*|(\n +@ +0x[^\n]*)+", re.DOTALL)
@@ -27,7 +25,7 @@ def gist(text: str | None) -> str:
     """The line or lines of the text that say why the program ended: one printable line."""
     if not text:
         return ""
-    text = _COLOUR.sub("", text)
+    text = uncoloured(text)
     if exception := _exception(_LINES.split(text)):
         return clean(exception, MESSAGE)
     if status := _STATUS.search(text):

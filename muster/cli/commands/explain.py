@@ -74,11 +74,7 @@ def lines(found: Explanation, now: float) -> Iterator[str]:
         yield f"Epoch {status.cause.epoch} ended because {cause_sentence(status.cause)}"
     yield ""
     yield "What happened:"
-    if not status.story:
-        yield "  nothing was recorded yet"
-    for line in status.story:
-        what = printable(f"{line.reason}: {line.message}")
-        yield f"  {of_day(line.at or None)}  epoch {line.epoch}  {what}"
+    yield from (f"  {line}" for line in _happened(found))
     if status.conditions:
         yield ""
         yield "Conditions:"
@@ -87,6 +83,20 @@ def lines(found: Explanation, now: float) -> Iterator[str]:
             age = f" for {ago}" if ago else ""
             why = printable(": ".join(part for part in (condition.reason, condition.message) if part))
             yield f"  {printable(condition.type)} {condition.status_text}{age}" + (f"  ({why})" if why else "")
+
+
+def _happened(found: Explanation) -> Iterator[str]:
+    """The story of the status. JobSets and JAXJobs have none, only Events."""
+    for line in found.experiment.status.story:
+        yield f"{of_day(line.at or None)}  epoch {line.epoch}  {printable(f'{line.reason}: {line.message}')}"
+    if found.experiment.status.story:
+        return
+    for event in found.events:
+        times = f"  ({event.count} times)" if event.count > 1 else ""
+        yield f"{of_day(event.at)}  {printable(f'{event.reason}: {event.message}')}{times}"
+    if not found.events:
+        waits = found.experiment.phase in ("", "Pending")
+        yield "nothing was recorded yet" if waits else "no Event of it can be read"
 
 
 def cause_sentence(cause: Cause) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from muster.api.values.printable import printable
+from muster.api.values.printable import printable, uncoloured
 from muster.api.values.rank_ranges import to_ranges
 from muster.cli.terminal.progress import since
 from muster.client.logs.last_lines import LastLine
@@ -56,4 +56,4 @@ def _what(line: LastLine) -> str:
     ended = "" if line.exit_code is None else f"(exit code {line.exit_code})  "
     if line.unread:
         return f"{ended}the log cannot be read: {printable(line.unread)}"
-    return ended + (printable(line.text) if line.at is not None else "nothing was logged")
+    return ended + (printable(uncoloured(line.text)) if line.at is not None else "nothing was logged")

@@ -39,12 +39,13 @@ def tree(explanation: Explanation, now: float) -> list[str]:
         lines.append(f"│ dashboard: http://{printable(status.dashboard)} (inside the cluster)")
     members = sorted(explanation.members, key=lambda member: (member.group, member.rank))
     groups = [(name, list(found)) for name, found in groupby(members, key=lambda member: member.group)]
+    end = status.finished_at if seen.finished else None
     for number, (name, found) in enumerate(groups):
         last = number == len(groups) - 1
         ready = sum(_here(member) for member in found)
         lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {ready}/{len(found)} ready")
         stem = "    " if last else "│   "
-        lines += [stem + line for line in _members(found, frozenset(status.roll.missing if status.roll else ()))]
+        lines += [stem + line for line in _members(found, frozenset(status.roll.missing if status.roll else ()), end)]
     if not explanation.members_read:
         lines.append("└── the members may not be read")
     elif not groups:
@@ -66,29 +67,37 @@ def _here(member: Member) -> bool:
     return member.ready or member.phase == "Succeeded"
 
 
-def _members(found: list[Member], missing: frozenset[int]) -> list[str]:
+def _members(found: list[Member], missing: frozenset[int], over: float | None) -> list[str]:
     shown, rest = found[:SHOWN], found[SHOWN:]
     pods = [printable(member.pod) for member in shown]
     size = max(map(len, pods), default=0)
     lines = []
     for member, pod in zip(shown, pods, strict=True):
         end = "└" if member is shown[-1] and not rest else "├"
-        lines.append(f"{end}── {member.rank:>3}  {pod:<{size}}  {_state(member, missing)}")
+        lines.append(f"{end}── {member.rank:>3}  {pod:<{size}}  {_state(member, missing, over)}")
     if rest:
         away = sum(not member.running for member in rest)
         lines.append(f"└── and {len(rest)} more, {away} of them not running")
     return lines
 
 
-def _state(member: Member, missing: frozenset[int]) -> str:
-    colour = GOOD if _here(member) else BUSY
-    if member.phase == "Failed" or member.exit_code:
+def _state(member: Member, missing: frozenset[int], over: float | None) -> str:
+    stopped = _stopped(member, over)
+    colour = GOOD if _here(member) else DIM if stopped else BUSY
+    if (member.phase == "Failed" or member.exit_code) and not stopped:
         colour = BAD
-    parts = [click.style(printable(member.state), fg=colour)]
+    parts = [click.style("Stopped" if stopped else printable(member.state), fg=colour)]
     if member.rank in missing:
         parts.append(click.style("missing from the roll", fg=BAD))
     if member.node:
         parts.append(click.style(f"on {printable(member.node)}", fg=DIM))
-    if member.why:
+    if stopped:
+        parts.append(f"after the experiment's end, exit code {member.exit_code}")
+    elif member.why:
         parts.append(printable(member.why))
     return "  ".join(parts)
+
+
+def _stopped(member: Member, over: float | None) -> bool:
+    """It failed in a second after that of the experiment's end, which Muster had asked for: no fault of its own."""
+    return bool(member.exit_code and member.ended_at and over and member.ended_at > over)
