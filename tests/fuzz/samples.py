@@ -27,16 +27,32 @@ COMMON: dict[str, Any] = {
     "suspend": False,
     "cancel": False,
     "startup": {"order": "CoordinatorFirst"},
-    "restartPolicy": {"backoffLimit": 3, "backoff": {"initial": "5s", "max": "5m", "factor": 2}},
+    "restartPolicy": {
+        "backoffLimit": 3,
+        "window": "1h",
+        "backoff": {"initial": "5s", "max": "5m", "factor": 2, "jitter": 0.1},
+    },
+    "failurePolicy": {
+        "rules": [
+            {"name": "lost", "action": "RestartGang", "disruption": True, "counted": False},
+            {"name": "bug", "action": "FailExperiment", "onExitCodes": [2], "onMessagePatterns": ["Error: .*"]},
+        ]
+    },
     "timeout": "1h",
+    "ttlAfterFinished": "1d",
     "clocks": {
         "pending": {"after": "10m", "action": "Restart"},
         "assembly": {"after": "5m", "action": "Fail"},
         "terminating": {"after": "30s", "action": "Restart"},
+        "run": {"after": "2h", "action": "Fail"},
+        "progress": {"after": "20m", "action": "Restart"},
     },
     "gracefulTermination": {"terminationGracePeriodSeconds": 30, "shutdownCommand": ["sh", "-c", "save"]},
     "securityContext": {"ptrace": True},
-    "storage": {"attachExistingPVCs": [{"name": "data", "mountPoint": "/mnt/data"}]},
+    "storage": {
+        "attachExistingPVCs": [{"name": "data", "mountPoint": "/mnt/data"}],
+        "sharedVolume": {"mountPoint": "/shared", "sizeGB": 1},
+    },
     "tensorboard": {"enabled": True, "usePVC": {"enabled": True, "name": "logs"}},
     "debug": {"vscode": {"enabled": False, "path": "code", "provider": "github"}},
 }
@@ -55,8 +71,16 @@ SPECS: tuple[dict[str, Any], ...] = (
         "operator": "jobset",
         "types": {
             "driver": {"count": 1, "resources": SMALL},
-            "actor": {"count": 2, "completions": 3, "parallelisms": 2, "resources": SMALL},
+            "actor": {
+                "count": 2,
+                "completions": 3,
+                "parallelisms": 2,
+                "resources": SMALL,
+                "dependsOn": [{"group": "driver", "status": "Ready"}],
+            },
         },
+        "failurePolicy": {"rules": [{"action": "RestartMember", "targetGroups": ["actor"], "limit": 3}]},
+        "successPolicy": {"operator": "Any", "targets": ["driver"]},
     },
     COMMON
     | {
@@ -66,6 +90,7 @@ SPECS: tuple[dict[str, Any], ...] = (
             "Workers": [{"name": "cpu", "count": 2, "resources": SMALL}],
         },
         "rayVersion": "2.40.0",
+        "debug": {"jupyter": {"enabled": False, "path": "jupyter"}},
     },
 )
 

@@ -58,6 +58,11 @@ def walk(every: int = 1) -> tuple[int, list[str]]:
     for spec in SPECS:
         index = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)
         plan = _plan_after(index, spec, 1)
+        if plan is None:
+            wrong.append(
+                f"walk: {spec['operator']}: the spec to start from gives no plan: {index.entries[VICTIM].problem}"
+            )
+            continue
         for number in range(len(places(spec))):
             for value in values_for(_leaf(spec, number)):
                 count += 1
@@ -77,7 +82,7 @@ def _leaf(spec: Any, number: int) -> Any:
     return node[key]
 
 
-def _stop(index: ExperimentIndex, good: dict[str, Any], before: Plan | None, bad: dict[str, Any], version: int) -> str:
+def _stop(index: ExperimentIndex, good: dict[str, Any], before: Plan, bad: dict[str, Any], version: int) -> str:
     try:
         plan_of(parse_experiment(experiment(VICTIM, "victim", bad, 2)))
     except (SpecError, PlanError) as error:
