@@ -20,6 +20,8 @@ Facts about what a JAX coordinator shows in which situation: openxla/xla
 xla/pjrt/distributed/coordination/coordination_service.cc, and measurements with jax 0.4.35 to 0.12.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec.structs import replace
 
@@ -33,6 +35,7 @@ from muster.state.policies.queueing import queue
 from muster.state.record import ConditionType, Phase
 from muster.state.summary.messages import EXACT, enumerate_missing, share, why_idle
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
+from muster.state.view.roll import RankError
 
 RANKS_MISSING = "RanksMissing"
 
@@ -151,8 +154,8 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
         stuck = ("ProcessCountMismatch", f"the coordinator waits for {total} processes, the gang has {size} members")
     elif lost or not probe.serving:
         stuck = lost
-    elif probe.answer.errors:
-        rank, _, text = probe.answer.errors[0]
+    elif errors := _of_running_members(context, probe):
+        rank, _, text = errors[0]
         rank = named.rank if (named := culprit.named(context)) else rank
         stuck = ("RankFailed", f"the coordinator gave up rank {rank}: {text}")
     elif not complete and missing > 0 and quiet:
@@ -161,6 +164,15 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
         look_again = min((at for at in (look_again, due) if at is not None), default=None)
     present = probe.present(context.now)
     return Assembly(complete, present, probe.arrived, probe.missing, message, stuck, look_again)
+
+
+def _of_running_members(context: Context, probe: ProbeResult) -> Sequence[RankError]:
+    """The members that the coordinator gave up. One that runs again alone is awaited, and not stuck."""
+    if not context.plan.piecewise:
+        return probe.answer.errors
+    members = context.tally.members
+    found = ((error, members.get(error.rank)) for error in probe.answer.errors)
+    return [error for error, pod in found if pod is not None and pod.live and not pod.terminating]
 
 
 def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:

@@ -49,6 +49,14 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "rule-gives-up",
         "member-ignored",
     ),
+    "head, workers and submitter of a Ray cluster, which are lost or fail": (
+        "cluster-runs",
+        "cluster-worker-preempted",
+        "cluster-worker-fails",
+        "cluster-head-preempted",
+        "cluster-submitter-preempted",
+        "cluster-job-fails",
+    ),
     "a node on which the gang fails again and again": ("node-avoided",),
     "survivors that hang, ignore SIGTERM, or cannot be killed": ("survivors-hang", "unkillable"),
     "scheduler: no node, preemption, again and again": (

@@ -31,7 +31,7 @@ def backed_off(world: World) -> Iterator[str]:
         for before, turn in pairwise(turns):
             if turn.phase != "Restarting" or turn.epoch == before.epoch:
                 continue
-            counted = turn.restarts > before.restarts
+            counted = turn.counted
             row = 0 if counted else row + 1
             if not counted and before.phase == "Running" and turn.at - before.at >= PROGRESS:
                 row = 1

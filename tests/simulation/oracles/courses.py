@@ -16,16 +16,20 @@ class Turn:
     epoch: int
     restarts: int
     status: Object
+    counted: bool
+    """The restarts grew with this very status. (Those of members grow within a phase.)"""
 
 
 def course(world: World, name: str) -> list[Turn]:
     """The turns of that experiment, in order."""
     turns: list[Turn] = []
+    restarts = 0
     for change in world.api.history.changes:
         status = change.after.get("status")
         if change.path != path_of(name) or not status:
             continue
-        turn = Turn(change.at, status["phase"], status["epoch"], status["restarts"], status)
+        grown, restarts = status["restarts"] > restarts, status["restarts"]
+        turn = Turn(change.at, status["phase"], status["epoch"], restarts, status, grown)
         if not turns or (turn.phase, turn.epoch) != (turns[-1].phase, turns[-1].epoch):
             turns.append(turn)
     return turns

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
 OVER = ("Succeeded", "Failed")
+UNSEEN = 0.01
+"""Seconds from the creation of an object to the end of what was decided without it: four messages."""
 
 
 class Invariants:
@@ -130,11 +132,21 @@ class Invariants:
             self._violate(f"{name} may run on {', '.join(sorted(missed))}, which is to be avoided")
         self._starts_in_order(name, uid, epoch, rank)
         self._starts_after_its_gates(name, uid, epoch, labels[LABEL_GROUP])
+        if self.world.operator.cluster:
+            self._starts_in_its_cluster(name, uid, epoch, rank)
         for other in self._pods(uid):
             theirs = other["metadata"]["labels"]
             same = theirs[LABEL_RANK] == str(rank) and theirs[LABEL_ATTEMPT] != str(attempt)
-            if (int(theirs[LABEL_EPOCH]) != epoch or same) and _phase(other) not in OVER:
+            stands = int(theirs[LABEL_EPOCH]) != epoch or same
+            if stands and _phase(other) not in OVER and not self._lands_now(other):
                 self._violate(f"{name} is created beside {other['metadata']['name']}, which may still run")
+
+    def _lands_now(self, pod: Object) -> bool:
+        """A create of a dead leader was carried out so late, and such a moment ago, that no watch has shown the pod."""
+        metadata = pod["metadata"]
+        path = core(metadata["namespace"], "pods", metadata["name"])
+        age = self.world.clock() - self.world.kubelet.processes[metadata["uid"]].created_at
+        return path in self.world.created_late and age <= UNSEEN
 
     def _finds_its_volumes(self, pod: Object) -> None:
         """The claims that a member mounts exist before its pod."""
@@ -169,6 +181,16 @@ class Invariants:
             done = {p.rank for p in gang if p.group == other and p.stage is Stage.ENDED and p.code == 0}
             if len(done) < types[other]["count"]:
                 self._violate(f"{name} is created before group {other} of epoch {epoch} is complete")
+
+    def _starts_in_its_cluster(self, name: str, uid: str, epoch: int, rank: int) -> None:
+        """Workers are created when their head serves, and the submitter when all of them have joined it."""
+        processes = self.world.kubelet.processes.values()
+        heads = [each for each in processes if (each.experiment, each.epoch, each.rank) == (uid, epoch, 0)]
+        if rank and not any(head.serving for head in heads):
+            self._violate(f"{name} is created before the head of epoch {epoch} serves")
+        nodes = set(range(self.world.plan.size - 1))
+        if rank == self.world.plan.size - 1 and not any(nodes <= set(head.arrived) for head in heads):
+            self._violate(f"{name} is created before all nodes of epoch {epoch} have joined")
 
     def _deleted(self, path: str) -> None:
         """Pods are deleted only after the end of their epoch was persisted, and only pods that the daemon has made."""

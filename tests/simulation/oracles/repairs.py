@@ -8,6 +8,7 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.api.values.timestamps import seconds_of
 from tests.fakes.history import Object
 from tests.simulation.plans.plan import CRASHES, FOREIGN_CHANGES
+from tests.simulation.scenarios.operators import OPERATORS
 from tests.simulation.scenarios.scenario import Scenario, path_of
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ SIZE = 1000
 
 
 def repairs(scenario: Scenario) -> bool:
-    """A rule of the scenario leaves the rest of the gang at work."""
-    return any(rule["action"] in PARTIAL for rule in _rules(scenario))
+    """A rule of the scenario, or of its operator, leaves the rest of the gang at work."""
+    cluster = any(OPERATORS[name].cluster for name in scenario.operators)
+    return cluster or any(rule["action"] in PARTIAL for rule in _rules(scenario))
 
 
 def attempts_of(status: Object) -> dict[int, int]:

@@ -1,6 +1,6 @@
 """Where the end of a plan may differ from that of its clean run, and why."""
 
-from tests.simulation.plans.plan import CRASHES, Fault, Plan
+from tests.simulation.plans.plan import CRASHES, SILENCE, Fault, Plan
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.incidents import NodeLost, Preempted
 from tests.simulation.scenarios.operators import OPERATORS
@@ -19,7 +19,12 @@ MOST_EPOCHS = 100
 
 
 def incident_averted(world: World, name: str) -> bool:
-    """A deleted pod ended the epoch in which an incident was to happen, before it happened."""
+    """A deleted pod ended the epoch in which an incident was to happen, before it happened.
+
+    Where a rule gives members up, a deleted one is given up as a failed one is: the end is the same.
+    """
+    if any(rule["action"] == "Ignore" for rule in world.scenario.spec.get("failurePolicy", {}).get("rules", ())):
+        return False
     deleted = any(kind == "deletion" and experiment == name for _, kind, experiment, _, _ in world.incident_log)
     happened = any(kind != "deletion" and experiment == name for _, kind, experiment, _, _ in world.incident_log)
     return deleted and not happened and any(len(event.epochs) == 1 for event in world.scenario.incidents)
@@ -55,7 +60,9 @@ def unrecorded_epochs(world: World, name: str) -> set[int]:
     if stalled(world):
         return set(range(MOST_EPOCHS))
     charged = _charged_as_failures(world, name) | world.ends_unseen(name)
-    if not world.plan.has(*CRASHES):
+    # (Nor where a watch is silent for so long that a new list takes the place of its events, while a cluster starts.)
+    listed = world.operator.cluster and any(f.kind == "hold" and f.seconds > SILENCE for f in world.plan.faults)
+    if not world.plan.has(*CRASHES) and not listed:
         return charged
     return charged | {epoch for experiment, epoch in world.unrecorded if experiment == name}
 

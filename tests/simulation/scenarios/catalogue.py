@@ -6,6 +6,7 @@ from tests.simulation.scenarios import (
     admission,
     arrivals,
     clocks,
+    clusters,
     disruptions,
     endings,
     failures,
@@ -16,7 +17,19 @@ from tests.simulation.scenarios import (
 )
 from tests.simulation.scenarios.scenario import Scenario
 
-TABLES = (arrivals, failures, disruptions, clocks, user_actions, endings, intruders, admission, queues, repairs)
+TABLES = (
+    arrivals,
+    failures,
+    disruptions,
+    clocks,
+    user_actions,
+    endings,
+    intruders,
+    admission,
+    queues,
+    repairs,
+    clusters,
+)
 
 
 @cache

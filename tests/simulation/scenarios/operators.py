@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from muster.api.names import JAX_PORT, PYTORCH_PORT, XGBOOST_PORT
+from muster.api.names import JAX_PORT, PYTORCH_PORT, RAY_PORT, XGBOOST_PORT
 
 RESOURCES = {"cpus": 1, "ramRatio": 2}
 SIGABRT = 134
@@ -32,6 +32,9 @@ class Operator:
     member that failed by itself."""
     sequential: bool = False
     """One member runs at a time."""
+    cluster: bool = False
+    """A head (rank 0) and workers serve for as long as they are let, and the last rank, a submitter, ends with its job.
+    The members find each other one by one, a lost one is run again, and without the head none can go on."""
 
     @property
     def meets(self) -> bool:
@@ -53,6 +56,11 @@ def _completions(size: int) -> dict[str, Any]:
     return {"worker": {"count": 1, "completions": size, "resources": RESOURCES}}
 
 
+def _ray(size: int) -> dict[str, Any]:
+    """A head, one group of workers, and the submitter, which is not stated."""
+    return {"Head": {"resources": RESOURCES}, "Workers": [{"name": "w", "count": size - 2, "resources": RESOURCES}]}
+
+
 JAX = Operator("jax", "jax", _workers, "JAXOPERATOR_COORDINATOR_HOST", probed=True)
 OPERATORS = {
     each.name: each
@@ -62,10 +70,14 @@ OPERATORS = {
         Operator("xgboost", "xgboost", _workers, "MASTER_ADDR", XGBOOST_PORT, survivor_exit=255, survivors_known=False),
         Operator("jobset", "jobset", _jobs),
         Operator("jobset-sequential", "jobset", _completions, sequential=True),
+        Operator("kuberay", "kuberay", _ray, "FQ_RAY_IP", RAY_PORT, probed=True, cluster=True),
     )
 }
-MEETING = tuple(each.name for each in OPERATORS.values() if each.meets)
-TOGETHER = tuple(each.name for each in OPERATORS.values() if not each.sequential)
-PROBED = tuple(each.name for each in OPERATORS.values() if each.probed)
-COUNTED = tuple(each.name for each in OPERATORS.values() if each.counted)
-NAMED = tuple(each.name for each in OPERATORS.values() if each.probed and not each.counted)
+CLUSTERS = tuple(each.name for each in OPERATORS.values() if each.cluster)
+GANGS = {name: each for name, each in OPERATORS.items() if not each.cluster}
+"""The operators whose members begin, work and end together."""
+MEETING = tuple(each.name for each in GANGS.values() if each.meets)
+TOGETHER = tuple(each.name for each in GANGS.values() if not each.sequential)
+PROBED = tuple(each.name for each in GANGS.values() if each.probed)
+COUNTED = tuple(each.name for each in GANGS.values() if each.counted)
+NAMED = tuple(each.name for each in GANGS.values() if each.probed and not each.counted)

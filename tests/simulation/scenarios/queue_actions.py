@@ -28,3 +28,5 @@ class QueueAction:
     does: QueueDoes
     quota: float = 0.0
     """The new quota in CPUs, of ``QUOTA``."""
+    from_gang: bool = False
+    """It takes the quota back from a gang: it waits until one runs, which faults may delay; what follows waits too."""

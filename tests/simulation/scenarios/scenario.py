@@ -9,7 +9,7 @@ from typing import Any
 
 from muster.reconcilers.refs import experiment_path
 from tests.simulation.scenarios.incidents import Incident
-from tests.simulation.scenarios.operators import OPERATORS
+from tests.simulation.scenarios.operators import GANGS
 from tests.simulation.scenarios.queue_actions import QueueAction
 
 NAMESPACE = "team"
@@ -92,7 +92,7 @@ class Trouble:
     within: float
     """Seconds within which Stuck is True with that reason; ``inf``: it may be, and need not."""
     until: float | None = None
-    operators: tuple[str, ...] = tuple(OPERATORS)
+    operators: tuple[str, ...] = tuple(GANGS)
     """The operators under which it is known."""
 
 
@@ -121,7 +121,7 @@ class Scenario:
     name: str
     end: End
     sizes: tuple[int, ...] = (1, 4, 16)
-    operators: tuple[str, ...] = tuple(OPERATORS)
+    operators: tuple[str, ...] = tuple(GANGS)
     """The operators under which the scenario makes sense."""
     spec: Mapping[str, Any] = field(default_factory=dict)
     incidents: tuple[Incident, ...] = ()

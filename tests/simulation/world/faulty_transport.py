@@ -97,7 +97,8 @@ class FaultyTransport:
 
     async def _read(self, path: str, params: Mapping[str, str]) -> Answer:
         cached = params.get("labelSelector") == SELECTOR or path.endswith(f"/{PLURAL}")  # the list of a cache
-        if cached and (version := self.opening(path)) is not None:
+        served = path.rsplit("/", 1)[-1] not in self.world.api.unserved  # no cache has a list of what was never served
+        if cached and served and (version := self.opening(path)) is not None:
             return Answer(200, encode(self.world.api.page(path, params, version)))
         if cached or not path.endswith("/pods"):
             return await self.world.api.request("GET", path, params=params)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from muster.state.actions import ProbeTarget
-from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
 from tests.simulation.scenarios.incidents import (
     CoordinatorFlaps,
     Ends,
@@ -56,7 +56,7 @@ class Gang:
             # process 0 killed during the rendezvous and started again; a waiting rank stays alive and joins).
             waiting = (other for other in process.arrived.values() if other is not process and other.running)
             self._callers += waiting
-        alone = not process.coordinator_host
+        alone = not process.coordinator_host or self.world.operator.cluster
         if alone or process.left or not process.assembled or self.world.scenario.survivors == "hang":
             return
         code = self.world.operator.survivor_exit
@@ -89,6 +89,9 @@ class Gang:
             self._callers.append(process)
             return
         self.world.invariants.arrives(process, coordinator)
+        if self.world.operator.cluster:
+            self._join(process, coordinator)
+            return
         coordinator.arrived[process.rank] = process
         self._notify()
         if len(coordinator.arrived) == coordinator.size:
@@ -99,22 +102,43 @@ class Gang:
         if not all(member.running for member in members.values()):
             return
         for member in members.values():
-            member.assembled = True
-            kinds = (Ends, Fails, Preempted, NodeLost, CoordinatorFlaps, ReadinessFlaps)
-            for event in self.world.incidents_of(member, *kinds):
-                match event:
-                    case CoordinatorFlaps() | ReadinessFlaps():
-                        self.world.loop.call_later(event.every, self._flap, member, event, event.seconds)
-                    case Ends():
-                        self.world.later(event.after, self._leave, member)
-                    case Fails(start=False):
-                        self.world.later(event.after, self._fail, member, event)
-                    case Preempted():
-                        self.world.later(event.after, self.world.kubelet.preempt, member, event)
-                    case NodeLost():
-                        self.world.later(event.after, self.world.kubelet.lose_node, member, event)
+            self._work(member)
         self._notify()
         self.world.later(self.world.scenario.run, self._finish, members)
+
+    def _work(self, member: Process) -> None:
+        """A member is at work: what happens to it from now on is scheduled."""
+        member.assembled = True
+        kinds = (Ends, Fails, Preempted, NodeLost, CoordinatorFlaps, ReadinessFlaps)
+        for event in self.world.incidents_of(member, *kinds):
+            match event:
+                case CoordinatorFlaps() | ReadinessFlaps():
+                    self.world.loop.call_later(event.every, self._flap, member, event, event.seconds)
+                case Ends():
+                    self.world.later(event.after, self._leave, member)
+                case Fails(start=False):
+                    self.world.later(event.after, self._fail, member, event)
+                case Preempted():
+                    self.world.later(event.after, self.world.kubelet.preempt, member, event)
+                case NodeLost():
+                    self.world.later(event.after, self.world.kubelet.lose_node, member, event)
+
+    def _join(self, process: Process, head: Process) -> None:
+        """A member of a cluster is at work as soon as it has joined; the submitter ends with its job."""
+        if lost := head.arrived.get(process.rank):
+            head.dead.append(lost)
+        head.arrived[process.rank] = process
+        self._work(process)
+        self._notify()
+        if process.rank == process.size - 1:
+            now = self.world.loop.time()
+            head.job_ends_at = head.job_ends_at or now + self.world.scenario.run
+            self.world.loop.call_later(max(LEAVE, head.job_ends_at - now), self._end_job, process, head)
+
+    def _end_job(self, submitter: Process, head: Process) -> None:
+        """The job has ended well, and the submitter says so. Without its head it waits."""
+        if head.running:
+            self._leave(submitter)
 
     def _finish(self, members: dict[int, Process]) -> None:
         """The run is finished if all members still run; if one is missing, the others wait for it for ever."""
@@ -178,6 +202,8 @@ class Gang:
             return RollAnswer(at=at, coordinator=CoordinatorState.REFUSED, latency=PROBE)
         if self.world.operator.counted:
             return _counted(process, at)
+        if self.world.operator.cluster:
+            return _of_cluster(process, at)
         ranks = tuple(_state(process.arrived.get(rank)) for rank in range(process.size))
         return RollAnswer(
             at=at,
@@ -205,6 +231,29 @@ def _counted(process: Process, at: float) -> RollAnswer:
     )
 
 
+def _of_cluster(head: Process, at: float) -> RollAnswer:
+    """What the dashboard of a Ray head tells: its nodes by address, lost ones too, and the job of its submitter."""
+    nodes = [each for each in (*head.dead, *head.arrived.values()) if each.rank < head.size - 1]
+    states = [RankState.CONNECTED if each.running else RankState.FAILED for each in nodes]
+    identities = [each.ip for each in nodes]
+    if head.job_ends_at:
+        submitter = head.arrived[head.size - 1]
+        identities.append(of_rank(submitter.rank))
+        states.append(RankState.LEFT if submitter.left else RankState.CONNECTED)
+    errors = [RankError(index, 0, "the node is dead") for index, each in enumerate(nodes) if not each.running]
+    return RollAnswer(
+        at=at,
+        coordinator=CoordinatorState.SERVING,
+        latency=PROBE,
+        expected=head.size,
+        states=tuple(states),
+        identities=tuple(identities),
+        errors=tuple(errors),
+        incarnation=int(head.uid[-12:]),
+        protocol="ray",
+    )
+
+
 def _state(process: Process | None) -> RankState:
     if process is None:
         return RankState.MISSING
@@ -226,7 +275,12 @@ class WorldProber:
         return self._gang.answer(self._address, self._clock())
 
     async def changes(self) -> AsyncIterator[RollAnswer]:
-        """Yield an answer per change, until the coordinator is gone or a member has left in good order."""
+        """Yield an answer per change, until the coordinator is gone or a member has left in good order.
+
+        A Ray dashboard cannot be waited for: it is asked again and again.
+        """
+        if self._gang.world.operator.cluster:
+            return
         last = self._gang.answer(self._address, self._clock())
         while last.coordinator is CoordinatorState.SERVING and not last.left:
             await self._gang.changed()

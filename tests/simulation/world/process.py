@@ -72,6 +72,10 @@ class Process:
     left: bool = False
     arrived: dict[int, "Process"] = field(default_factory=dict)
     """Of a coordinator: the registered members by rank."""
+    dead: list["Process"] = field(default_factory=list)
+    """Of the head of a cluster: nodes that had joined it and were lost."""
+    job_ends_at: float = 0.0
+    """Of the head of a cluster: when the job that was submitted to it ends; 0 before there is one."""
 
     @property
     def running(self) -> bool:

@@ -19,6 +19,8 @@ PASS = 0.015
 """Seconds from a change of a Workload to the queue's answer; the real one takes about as long."""
 LATE = 2.0
 """Seconds after the loss of an admission within which a daemon without faults has stopped to create pods."""
+WAIT = 1.0
+"""Seconds after which an administrator looks again whether the gang runs."""
 DOWN = 'Internal error occurred: failed calling webhook "mworkload.kb.io": connection refused'
 
 
@@ -38,8 +40,23 @@ class QueueActor:
         world.api.put(f"/apis/{API_VERSION}/resourceflavors/standard", flavor)
         for name, value in (("low", 100), ("high", 1000)):
             world.api.put(f"/apis/{API_VERSION}/workloadpriorityclasses/{name}", {"value": value})
-        for step in world.scenario.queue:
-            world.loop.call_at(step.second, self.act, step)
+        self._schedule(list(world.scenario.queue), 0.0)
+
+    def _schedule(self, steps: list[QueueAction], before: float) -> None:
+        """The next action, as long after the one before it as the scenario says."""
+        if steps:
+            self.world.loop.call_later(steps[0].second - before, self._try, steps)
+
+    def _try(self, steps: list[QueueAction]) -> None:
+        """Quota is taken back from a gang that runs; where faults have delayed it, its end is waited for as well."""
+        if steps[0].from_gang and not self._at_work():
+            self.world.loop.call_later(WAIT, self._try, steps)
+            return
+        self.act(steps[0])
+        self._schedule(steps[1:], steps[0].second)
+
+    def _at_work(self) -> bool:
+        return any(each.running and each.assembled for each in self.world.kubelet.processes.values())
 
     def act(self, step: QueueAction) -> None:
         """What the administrator does."""

@@ -126,6 +126,19 @@ def test_a_node_that_ray_gave_up_is_said_with_rays_reason() -> None:
     )  # fmt: skip
 
 
+def test_a_worker_that_is_to_run_again_is_not_stuck_though_ray_gave_it_up() -> None:
+    story = story_of()
+    for rank in range(5):
+        story.view.change(None, place(story.plan, rank))
+    story.view.change(None, place(story.plan, 2, phase=PodPhase.FAILED, ready=False))
+    said = heard(0, 1, 3, 2, submitted=True)
+    states = (ALIVE, ALIVE, ALIVE, DEAD, ALIVE)
+    said = replace(said, states=states, errors=(RankError(3, 0, "the raylet has ended"),))
+    story.view.observe_probe(said, 0)
+    context = Context(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
+    assert rendezvous.assess(context).stuck is None
+
+
 def test_what_ray_says_of_addresses_that_are_no_members_is_left_out() -> None:
     story = story_of()
     story.view.change(None, place(story.plan, 0))
