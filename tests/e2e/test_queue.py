@@ -33,7 +33,8 @@ spec:
       completions: 1
       resources: {{cpus: 0.1, memory: 0.05}}
 """
-FAILS_ONCE = "sleep 1; test $MUSTER_EPOCH != 0 || exit 3; sleep 2"
+FAILS_ONCE = "sleep 1; test $MUSTER_EPOCH != 0 || exit 3; until test -e {flag}; do sleep 0.1; done"
+"""It then keeps its quota until the test makes the flag."""
 QUOTA = 0.2
 
 
@@ -44,8 +45,9 @@ async def workloads(resources: ResourceClient) -> list[dict[str, Any]]:
 async def test_the_second_runs_after_the_first_and_a_restart_keeps_the_place(tmp_path: Path) -> None:
     async with environment(tmp_path, "--memory-only") as here:
         resources = ResourceClient(here.client.transport)
+        flag = tmp_path / "the-second-has-waited"
         await here.start_daemon("--kueue")
-        await here.client.submit(SLEEPERS.format(name="first", command=FAILS_ONCE))
+        await here.client.submit(SLEEPERS.format(name="first", command=FAILS_ONCE.format(flag=flag)))
         stuck = await here.until("first", lambda seen: "install Kueue" in seen.status.message)
         assert (stuck.phase, stuck.status.reason) == ("Queued", "QueueUnavailable")
 
@@ -57,6 +59,7 @@ async def test_the_second_runs_after_the_first_and_a_restart_keeps_the_place(tmp
             assert waits.phase == "Queued"
             assert waits.status.message.startswith("queued in q: couldn't assign flavors to pod set sleeper")
             assert await pods_of(here, "second") == []
+            flag.touch()
             first, second = await asyncio.gather(
                 here.until("first", lambda seen: seen.finished), here.until("second", lambda seen: seen.finished)
             )

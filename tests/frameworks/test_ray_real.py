@@ -1,6 +1,7 @@
 """examples/ray with real Ray: from its file to Succeeded, without a worker for a while, and without its head."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -58,7 +59,8 @@ async def kill(env: Environment, seen: Snapshot, rank: int) -> str:
     """Kill every process of that rank's container, as the out-of-memory killer may; the pod's name."""
     name = await pod_of(env, seen, rank)
     for pid in processes_of(name):
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # Ray's processes end with the one that started them
+            os.kill(pid, signal.SIGKILL)
     return name
 
 
