@@ -17,7 +17,7 @@ import pytest
 from aiohttp import web
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from muster.api.names import API_VERSION, JAX_PORT, KIND, LABEL_EPOCH, LABEL_RANK, MANAGER, PLURAL
+from muster.api.names import API_VERSION, JAX_PORT, KIND, LABEL_EPOCH, LABEL_RANK, MANAGER, PLURAL, QUEUE_LABEL
 from muster.api.schema.crd import custom_resource_definition
 from muster.cli.processes.child import Child, module
 from muster.cli.processes.stack import free_port
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
 SIZE = 2
 TEAM, RUN = "default", "run"
-FAST = ("--leader-elect", "--lease-duration", "3", "--renew-deadline", "2", "--retry-period", "0.3")
+FAST = ("--kueue", "--leader-elect", "--lease-duration", "3", "--renew-deadline", "2", "--retry-period", "0.3")
 HOST = "127.83.7.19"
 Scrape = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -77,12 +77,14 @@ class Life:
         if self.daemon is not None:
             await self.daemon.stop()
 
-    def submit(self, name: str, **spec: Any) -> None:
+    def submit(self, name: str, queue: str = "", **spec: Any) -> None:
         """Create an experiment."""
         worker = {"count": SIZE, "resources": {"cpus": 1, "ramRatio": 2}}
         usual = {"operator": "jax", "image": "x", "command": "train", "types": {"worker": worker}, "timeout": "1h"}
         usual["restartPolicy"] = {"backoffLimit": 3, "backoff": {"initial": "1s"}}
         body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": {**usual, **spec}}
+        if queue:
+            body["metadata"] = {"name": name, "labels": {QUEUE_LABEL: queue}}
         self.api.store.create(self.api.store.resource(API_VERSION, PLURAL), TEAM, body)
 
     def pods(self, epoch: int) -> dict[int, dict[str, Any]]:
@@ -258,7 +260,11 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         # Another experiment is refused, because a right is missing, until it is there; a third one cannot be planned.
         here.denied.add(("POST", "pods"))
         here.submit("refused", types={"worker": {"count": 1, "resources": {"cpus": 1, "ramRatio": 2}}})
-        here.submit("invalid", debug={"jupyter": {"enabled": True}})
+        here.submit("queued", queue="gpus")  # Kueue is not installed
+        await here.until(lambda _: "muster_experiment_queued_seconds_total" in here.names)
+
+        unreadable = {"name": "broken", "action": "Ignore", "onMessagePatterns": ["("]}  # the CRD reads no pattern
+        here.submit("invalid", failurePolicy={"rules": [unreadable]})
         found = await here.until(lambda found: total(found, "rights_missing", verb="create", resource="pods") == 1)
         assert one(found, "stuck_reason", "refused", reason="RightsMissing") == 1
         assert one(found, "ranks_missing_by_cause", "refused", cause="Refused") == 1
