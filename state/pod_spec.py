@@ -109,3 +109,5 @@ class PodSpec:
     grace: int = 30
     pre_stop: tuple[str, ...] = ()
     ptrace: bool = False
+    quotes_log: bool = True
+    """The kubelet copies the last lines of a container that fails into the status; not where they hold a secret."""

@@ -216,7 +216,8 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
         "command": arguments_of(group.pod.argv) if group.pod.argv else command_of(group.pod.command),
         "env": environment(plan, group, epoch, place),
         "resources": {"requests": dict(group.pod.requests), "limits": dict(group.pod.limits)},
-        "terminationMessagePolicy": "FallbackToLogsOnError",  # the cause of a restart quotes the program's last lines
+        # The cause of a restart quotes the program's last lines.
+        "terminationMessagePolicy": "FallbackToLogsOnError" if group.pod.quotes_log else "File",
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "privileged": False,

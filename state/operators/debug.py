@@ -1,8 +1,9 @@
 """Debug modes: a Jupyter server (kuberay) or a VS Code tunnel (the others) in place of the command.
 
 The server runs for 12 hours at most and is not restarted. It makes its token, or the code to sign in with, itself and
-prints it, so that it is read with the reader's right on logs and stands in no object (ADR 52). The image must hold
-the program: where it does not, the last words of the member say so.
+prints it, so that it is read with the right on logs and stands in no object (ADR 52): the kubelet does not copy
+the last lines of these pods into their status. The image must hold the program: where it does not, the log says so, and
+the termination message of the member.
 """
 
 import shlex
@@ -17,6 +18,8 @@ LONGEST = 12 * 3_600
 JUPYTER_PORT = 8888
 NO_PROGRAM = 127
 """The exit code of a shell for a program that does not exist."""
+MESSAGE = "/dev/termination-log"
+"""The file that the kubelet copies into the status (core/v1 Container.terminationMessagePath)."""
 _UID_SHOWN = 8
 
 
@@ -41,6 +44,8 @@ def with_notice(experiment: Experiment, plan: Plan) -> Plan:
     """The plan with what people must know of the server. No member meets at a coordinator while one runs."""
     if not _command(experiment.spec):
         return plan
+    silent = tuple(replace(group, pod=replace(group.pod, quotes_log=False)) for group in plan.groups)
+    plan = replace(plan, groups=silent)
     if experiment.spec.operator == "kuberay":
         notice = (
             f"a Jupyter server takes the place of the command, on port {JUPYTER_PORT} of {{pod}} ({{host}}): "
@@ -52,8 +57,8 @@ def with_notice(experiment: Experiment, plan: Plan) -> Plan:
         "a VS Code tunnel takes the place of the command in each member: "
         f"`muster logs {plan.name}` has its address and the code to sign in with"
     )
-    silent = replace(plan.coordinator, probe=ProbeKind.NONE) if plan.coordinator else None
-    return replace(plan, notice=notice, coordinator=silent)
+    unasked = replace(plan.coordinator, probe=ProbeKind.NONE) if plan.coordinator else None
+    return replace(plan, notice=notice, coordinator=unasked)
 
 
 def _command(spec: ExperimentSpec) -> str:
@@ -78,4 +83,5 @@ def _command(spec: ExperimentSpec) -> str:
 def _present(field: str, program: str) -> str:
     """A line of shell that ends with a clear sentence where the image lacks the program."""
     text = f"spec.{field}: the image has no program {program}; install it there, or write its place as path"
-    return f"command -v {shlex.quote(program)} >/dev/null || {{ echo {shlex.quote(text)} >&2; exit {NO_PROGRAM}; }}"
+    said = f"echo {shlex.quote(text)} >&2; [ ! -w {MESSAGE} ] || echo {shlex.quote(text)} >{MESSAGE}"
+    return f"command -v {shlex.quote(program)} >/dev/null || {{ {said}; exit {NO_PROGRAM}; }}"

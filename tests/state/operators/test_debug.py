@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from muster.reconcilers.render.pod import render_pod
 from muster.state.coordinator import ProbeKind
 from muster.state.machine import decide
 from muster.state.operators.debug import LONGEST, NO_PROGRAM
@@ -75,6 +76,13 @@ def test_the_status_says_where_the_server_is_and_who_has_its_token() -> None:
     assert "`muster logs run` has its address with the token" in said
     assert "VS Code tunnel takes the place of the command" in decide(vscode(), None, view(), NOW).record.message
     assert "muster logs" not in decide(replace(run, notice=""), None, view(), NOW).record.message
+
+
+def test_the_log_that_holds_the_token_is_not_quoted_in_the_status_of_a_pod() -> None:
+    for run in (vscode(), jupyter()):
+        for member in run.members():
+            (container,) = render_pod(run, member, 0)["spec"]["containers"]
+            assert container["terminationMessagePolicy"] == "File"
 
 
 @pytest.mark.parametrize("path", ["no-such-program", "/opt/my tools/no-such-program"])
