@@ -6,7 +6,7 @@ from muster.daemon.wall_clock import WallClock
 from muster.state.context import Context
 from muster.state.plan import Plan
 from muster.state.policies import barrier, blocked, deadline, deletion
-from muster.state.policies.failures import disruptions
+from muster.state.policies.failures import backoff
 from muster.state.record import Record
 from muster.state.rules import Backoff
 from tests.planted.bug import Hunt, Swaps, bug, swap
@@ -35,7 +35,7 @@ def backoff_one_restart_ahead() -> Swaps:
 @bug(Hunt("clean", "preempted-again"), shown_by="before its back-off")
 def disruptions_never_wait() -> Swaps:
     """A gang that is disrupted again and again starts again at once."""
-    return [swap(disruptions, "pause", lambda plan, row: 0.0)]
+    return [swap(backoff, "disrupted", lambda plan, row, epoch, attempt=0: 0.0)]
 
 
 @bug(Hunt("clean", "unschedulable-fails"), shown_by="after its clock")
