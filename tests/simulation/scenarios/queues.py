@@ -28,6 +28,7 @@ SCENARIOS = (
         spec={"clocks": {"pending": {"after": "50s", "action": "Restart"}}},
         queue=(QueueAction(0.5, QueueDoes.QUOTA, 3), QueueAction(60.0, QueueDoes.QUOTA, 4)),
         troubles=(Trouble("ExceedsMaxQuota", ("maximum capacity",), since=1.0, within=5.0, until=60.5),),
+        families=SEEN_IN_TIME,  # the pending clock rightly fires over a gang that is not seen for two minutes
         quota=4,
     ),
     # Two experiments, and quota for one: the second runs after the first.
