@@ -14,7 +14,7 @@ from tests.simulation.plans.masks import (
     stalled,
     unrecorded_epochs,
 )
-from tests.simulation.plans.plan import FOREIGN_CHANGES, RESTART_DELAY, TAKEOVER, Fault
+from tests.simulation.plans.plan import CRASHES, FOREIGN_CHANGES, RESTART_DELAY, TAKEOVER, Fault
 from tests.simulation.scenarios.scenario import End, path_of
 from tests.simulation.world.world import EPOCH, World
 
@@ -66,7 +66,8 @@ def _shift(world: World, fault: Fault, since: float, expires: float) -> tuple[fl
     """By how many seconds a fault may let a clock act early, and late.
 
     A leader whose wall clock is ahead of the last one's acts that much early on a clock that began under the last one,
-    and one that is behind that much late. A clock that begins and runs out under one leader knows nothing of that.
+    and one that is behind that much late. A clock that begins and runs out under one leader knows nothing of that. What
+    a leader that is behind persists, or moves to its own present, is that much too early for the leader after it.
     """
     early = ahead(world.plan, fault)
     if fault.kind not in ("skew", "failover") or fault not in world.injected:
@@ -75,7 +76,9 @@ def _shift(world: World, fault: Fault, since: float, expires: float) -> tuple[fl
     away = (TAKEOVER if fault.kind == "failover" else RESTART_DELAY) + PROMPT
     own = since > killed
     delay = away if expires < killed + away else 0.0  # it ran out while no daemon led
-    return (0.0, delay) if own else (max(skew, 0.0), delay + max(-skew, 0.0))
+    followed = any(each.kind in CRASHES and each.at > fault.at for each in world.plan.faults)
+    left_behind = max(-skew, 0.0) if followed else 0.0
+    return (left_behind, delay) if own else (left_behind + max(skew, 0.0), delay + max(-skew, 0.0))
 
 
 def _set_at(world: World, name: str, field: str) -> float:

@@ -61,8 +61,10 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
     if not raced and world.scenario.end.phase != "Failed":
         for what in ("created", "deleted", "left"):
             got, wanted = summary[what], clean.summary[what]
-            # The head of a cluster may be lost while a late daemon has not yet created the others.
-            unfinished = world.operator.cluster and any(fault.seconds > PROMPT for fault in world.plan.faults)
+            # The head of a cluster may be lost while a late daemon has not yet created the others. And members that
+            # wait for no other may end while a daemon that was away, or waits for an answer, has not.
+            late = any(fault.seconds > PROMPT for fault in world.plan.faults)
+            unfinished = late and (world.operator.cluster or _ended_incomplete(world))
             if unfinished or cause_may_differ(world.plan) or world.plan.has("refuse"):
                 got, wanted = _per_epoch(got), _per_epoch(wanted)
                 if unfinished or any(isinstance(event, Fails) and event.start for event in world.scenario.incidents):
@@ -104,6 +106,19 @@ def _per_epoch(objects: dict[str, Any]) -> dict[str, int]:
     """Objects per kind and epoch, by the suffix that all names of an epoch share. The pod of the cause is kept, and
     if the cause may differ, so may the pod."""
     return dict(Counter(f"{name.rpartition('/')[0]} {name.rsplit('-', 1)[-1]}" for name in objects))
+
+
+def _ended_incomplete(world: World) -> bool:
+    """Some epoch is over, and no status says that all its members had a node."""
+    begun, complete = set[tuple[str, int]](), set[tuple[str, int]]()
+    for change in world.api.history.changes:
+        status = change.after.get("status") or {}
+        if change.resource == "experiments" and "epoch" in status:
+            epoch = change.path, status["epoch"]
+            begun.add(epoch)
+            if status.get("scheduledTime"):
+                complete.add(epoch)
+    return bool(begun - complete)
 
 
 def _with_uncreated(

@@ -24,8 +24,9 @@ def told_once(world: World) -> Iterator[str]:
         story = (obj.get("status") or {}).get("story", ())
         turns = Counter((line.get("epoch", 0), line["reason"]) for line in story)
         once = set(ONCE) - {"CoordinatorReady"} if flaps else set(ONCE)
-        # A head that was lost before a status said that all members have a node is made again in its epoch.
-        again = unrecorded_epochs(world, obj["metadata"]["name"]) if world.operator.cluster else set[int]()
+        # A coordinator that is lost unseen, before a status said that all members have a node, is made again.
+        made_again = world.operator.cluster or plan.has("expire")
+        again = unrecorded_epochs(world, obj["metadata"]["name"]) if made_again else set[int]()
         twice = [turn for turn, times in turns.items() if times > 1 and turn[1] in once and turn[0] not in again]
         if twice:
             yield f"{obj['metadata']['name']}: the story has these lines twice: {twice}"

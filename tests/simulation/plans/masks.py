@@ -60,8 +60,9 @@ def unrecorded_epochs(world: World, name: str) -> set[int]:
     if stalled(world):
         return set(range(MOST_EPOCHS))
     charged = _charged_as_failures(world, name) | world.ends_unseen(name)
-    # (Nor where a watch is silent for so long that a new list takes the place of its events, while a cluster starts.)
-    listed = world.operator.cluster and any(f.kind == "hold" and f.seconds > SILENCE for f in world.plan.faults)
+    # (Nor where a new list takes the place of events: the watch has expired, or was silent while a cluster began.)
+    silent = world.operator.cluster and any(f.kind == "hold" and f.seconds > SILENCE for f in world.plan.faults)
+    listed = silent or world.plan.has("expire")
     if not world.plan.has(*CRASHES) and not listed:
         return charged
     return charged | {epoch for experiment, epoch in world.unrecorded if experiment == name}
@@ -78,8 +79,10 @@ def _charged_as_failures(world: World, name: str) -> set[int]:
 
 def stalled(world: World) -> bool:
     """The daemon waited for its own writes to come back for longer than a clock lasts, or a leader's clock is ahead of
-    the last one's by more than that; clocks count that time."""
-    own = [fault for fault in world.plan.faults if world.held_resource.get(fault) == "experiments"]
+    the last one's by more than that; clocks count that time. Pods are own writes, too: where a create of a wave is
+    refused, the others are awaited before it is sent again."""
+    awaited = ("experiments", "pods") if world.plan.has("refuse") else ("experiments",)
+    own = [fault for fault in world.plan.faults if world.held_resource.get(fault) in awaited]
     longest = max(ahead(world.plan), *(fault.seconds for fault in own), 0.0)
     return "clocks" in world.scenario.spec and longest > CONVERGE
 

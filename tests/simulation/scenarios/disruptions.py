@@ -25,7 +25,7 @@ SCENARIOS = (
                 "TerminatingDeadlineExceeded", ("on node node-3", "within 120 s"), 163.4, within=2.0, operators=TOGETHER
             ),
         ),
-        settle_within=600.0,  # the clock alerts after 120 s; status.message is refreshed at growing intervals
+        settle_within=601.0,  # the clock alerts after 120 s; the remaining grace of old pods is cut after 600 s
     ),
     # The pod of a lost node is never removed. The spec allows to delete it by force after 30 s.
     Scenario(
