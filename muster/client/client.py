@@ -176,9 +176,8 @@ class Client:
     ) -> Snapshot:
         """The experiment as soon as ``until`` holds, at the latest when it has finished.
 
-        See ``outcome`` (and ``until.met``) for how. Raises ``WaitTimeout`` after ``timeout`` seconds,
-        ``NoSuchExperiment`` where there is none, ``Vanished`` if it is deleted meanwhile (unless ``until`` is its
-        deletion).
+        See ``outcome`` (and ``until.met``) for how. Raises ``WaitTimeout`` after ``timeout`` seconds, ``Vanished`` if
+        it is deleted meanwhile (unless ``until`` is its deletion), and ``NoSuchExperiment``.
         """
         goal = Until.parse(until) if isinstance(until, str) else until
         return await wait(self, await self.get(name, namespace=namespace), goal, timeout)
