@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import pytest
 
 from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.watchers.probes.jax import JaxProbe
+from tests.watchers.probes.waiting import until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 pytest.importorskip("jax")
@@ -96,16 +97,6 @@ async def a_job(log: Path, steps: int = 0) -> AsyncIterator[Job]:
             if process.returncode is None:
                 process.kill()
             await process.communicate()
-
-
-async def until(probe: JaxProbe, wanted: Callable[[RollAnswer], bool]) -> RollAnswer:
-    """Take snapshots until one fulfils the condition."""
-    async with asyncio.timeout(40):
-        while True:
-            answer = await probe.snapshot()
-            if wanted(answer):
-                return answer
-            await asyncio.sleep(0.05)
 
 
 async def test_the_roll_of_a_real_job_from_arrival_to_a_kill(tmp_path: Path) -> None:

@@ -6,16 +6,17 @@ It confirms what the fake store assumes: the keys, the dialect, and that thousan
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from muster.cli.processes.stack import free_port
-from muster.state.view.roll import CoordinatorState, RollAnswer
+from muster.state.view.roll import CoordinatorState
 from muster.watchers.probes.torch import TorchProbe
 from tests.frameworks.interpreters import python_of, reason_without
+from tests.watchers.probes.waiting import until
 
 pytestmark = [
     pytest.mark.cluster,
@@ -85,15 +86,6 @@ async def job_in(folder: Path) -> AsyncIterator[Job]:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-
-
-async def until(probe: TorchProbe, wanted: Callable[[RollAnswer], bool]) -> RollAnswer:
-    async with asyncio.timeout(60):
-        while True:
-            answer = await probe.snapshot()
-            if wanted(answer):
-                return answer
-            await asyncio.sleep(0.05)
 
 
 async def test_the_missing_rank_of_a_real_job_is_named_and_two_thousand_looks_do_it_no_harm(tmp_path: Path) -> None:

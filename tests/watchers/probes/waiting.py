@@ -1,0 +1,23 @@
+"""Waiting for what a probe of a real process sees."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from muster.state.view.roll import RollAnswer
+
+
+class Probe(Protocol):
+    """What both kinds of probe have."""
+
+    async def snapshot(self) -> RollAnswer: ...
+
+
+async def until(probe: Probe, wanted: Callable[[RollAnswer], bool]) -> RollAnswer:
+    """Take snapshots until one fulfils the condition."""
+    async with asyncio.timeout(60):
+        while True:
+            answer = await probe.snapshot()
+            if wanted(answer):
+                return answer
+            await asyncio.sleep(0.05)
