@@ -12,7 +12,7 @@ WORKERS = 2
 def lead() -> None:
     """Wait until every worker has called."""
     with socket.create_server(("", PORT)) as server:
-        called = set()
+        called = set[str]()
         while len(called) < WORKERS:
             peer, _ = server.accept()
             with peer:
