@@ -44,11 +44,15 @@ class Names(StrEnum):
     """Pod the same, host ``<name>-<group>-<job>-<pod>`` (jobset: pkg/controllers, CoordinatorEndpoint)."""
     KUBEFLOW = "kubeflow"
     """Pod ``<name>-<group>-<pod>-<suffix>``, host ``<name>-<group>-<pod>`` (training-operator: GenGeneralName)."""
+    OBSERVED = "observed"
+    """Another controller names the pods: here a member is called ``<name>-<group>-<job>-<pod>``."""
 
     def pod(self, name: str, group: str, job: int, pod: int, suffix: str) -> str:
         """The name of a member's pod."""
         if self is Names.KUBEFLOW:
             return f"{name}-{group}-{pod}-{suffix}"
+        if self is Names.OBSERVED:
+            return f"{name}-{group}-{job}-{pod}"
         return pod_name(name, group, job, pod, suffix)
 
     def host(self, name: str, group: str, job: int, pod: int, uid: str, epoch: int) -> str:
@@ -56,7 +60,7 @@ class Names(StrEnum):
         match self:
             case Names.MUSTER:
                 return member_hostname(group, job, pod, name_suffix(uid, epoch))
-            case Names.JOBSET:
+            case Names.JOBSET | Names.OBSERVED:
                 return f"{name}-{group}-{job}-{pod}"
             case Names.KUBEFLOW:
                 return f"{name}-{group}-{pod}"

@@ -1,0 +1,128 @@
+"""What Muster knows of a kind whose objects it only observes: how one becomes a plan, and what it says of itself.
+
+A pod says by its labels whose it is (``PodSource.place_of``) and an object which pods are its own
+(``ObservedKind.claims``). Both use owner keys such as ``jobset/train``: the kind in lower case, and a name within the
+namespace. So an object can claim pods that carry the name of another one: a RayJob those of its RayCluster.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from muster.state.foreign.subject import Subject, title
+from muster.state.plan import Plan
+
+Object = Mapping[str, Any]
+"""A decoded API object: ``metadata``, ``spec`` and ``status`` as they are on the wire, which may hold anything."""
+
+
+class PodFacts(msgspec.Struct, frozen=True, gc=False):
+    """What of a pod says whose it is. ``kind``, ``owner`` and ``owner_uid`` are those of its controller."""
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    """Only those of Muster, and the index that the Job controller writes."""
+    kind: str = ""
+    owner: str = ""
+    owner_uid: str = ""
+
+
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """A pod's place as its labels say. The rank follows from the plan: ``first_rank + job * completions + index``."""
+
+    owner: str
+    """The owner key: ``jobset/train``."""
+    group: str
+    job: int
+    index: int
+    """Within the job; -1 where the pod has none, and any free place of the group is its own."""
+    epoch: int = 0
+    uid: str = ""
+    """Of the owner, where the pod says it: pods of a deleted object of the same name are not counted."""
+
+
+class Claim(msgspec.Struct, frozen=True, gc=False):
+    """Pods with the owner key ``owner`` are the object's. Where set, ``group`` and ``epoch`` replace the pod's own."""
+
+    owner: str
+    group: str = ""
+    epoch: int = -1
+
+
+class Said(StrEnum):
+    """The verdict of an object's own controller."""
+
+    NOTHING = "Nothing"
+    """It runs, or is about to."""
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    SUSPENDED = "Suspended"
+    ASK_PODS = "AskPods"
+    """It has no status of its own: it has succeeded when all pods have, and failed when all ended and some failed."""
+
+
+class OwnState(msgspec.Struct, frozen=True, gc=False):
+    """What an object's own controller says of it. Times are wall seconds, None where it does not say."""
+
+    said: Said = Said.NOTHING
+    reason: str = ""
+    message: str = ""
+    epoch: int = 0
+    """Of its own counting: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller."""
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodSource:
+    """A watch of pods: the selector is the existence of ``label``.
+
+    ``place_of`` returns None for a pod that has no place. It must not raise, whatever the labels hold.
+    """
+
+    name: str
+    """The plural of the kind that labels the pods."""
+    label: str
+    place_of: Callable[[PodFacts], Place | None]
+
+
+def own_name(subject: Subject) -> Callable[[Object], tuple[Claim, ...]]:
+    """Claims the pods that carry the object's own kind and name."""
+
+    def claims(obj: Object) -> tuple[Claim, ...]:
+        return (Claim(title(subject.kind, str(obj["metadata"]["name"]))),)
+
+    return claims
+
+
+def every(_object: Object) -> bool:
+    """Every object of the kind is watched over."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedKind:
+    """One observed kind.
+
+    ``plan_of`` gives a plan with ``Engine.OBSERVE`` (see ``state.observed.planning``), and raises ``SpecError`` or
+    ``PlanError``. ``own_state`` must not raise. ``wanted`` says of one object whether it is watched over.
+    """
+
+    subject: Subject
+    pods: tuple[PodSource, ...]
+    plan_of: Callable[[Object], Plan]
+    own_state: Callable[[Object], OwnState]
+    claims: Callable[[Object], tuple[Claim, ...]]
+    wanted: Callable[[Object], bool] = every
+    suspend: Mapping[str, Any] | None = None
+    """The merge patch that suspends an object; None where the kind has no such field."""
+
+    @property
+    def virtual(self) -> bool:
+        """There is no object: its pods alone, by their label."""
+        return not self.subject.plural

@@ -1,0 +1,101 @@
+"""Pods with the label muster.dev/observe become one run, from what their labels and annotations say."""
+
+from typing import Any
+
+import pytest
+
+from muster.api.errors import MusterError
+from muster.state.coordinator import ProbeKind
+from muster.state.observed.observed_kind import Place, PodFacts, Said
+from muster.state.operators.observed.pods import LABELLED_PODS, OBSERVE, place_of
+from muster.state.plan import Engine
+from muster.state.rules import ClockAction, ClockName
+
+
+def facts(
+    name: str = "train-0", *, kind: str = "", labels: dict[str, str] | None = None, **annotations: str
+) -> PodFacts:
+    stated = {f"muster.dev/{key}": value for key, value in annotations.items()}
+    return PodFacts(name, "team", {OBSERVE: "run"} | (labels or {}), stated, kind)
+
+
+def made(seen: int = 3, **annotations: str) -> dict[str, Any]:
+    stated = {f"muster.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    metadata = {"name": "run", "namespace": "team", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    return {"kind": "Pods", "metadata": {**metadata, "annotations": stated}, "spec": {"size": seen}}
+
+
+@pytest.mark.parametrize(
+    ("pod", "index"),
+    [
+        (facts("train-2"), 2),
+        (facts("train-x7k2p", rank="5"), 5),
+        (facts("train-2", labels={"apps.kubernetes.io/pod-index": "7"}), 7),
+        (facts("train-2", labels={"muster.dev/rank": "1"}), 1),
+        (facts("train-abc"), -1),
+        (facts("web-56789", kind="ReplicaSet"), -1),
+        (facts("train-2", rank="-3"), -1),
+        (facts("train-2", rank="99999999999"), -1),
+        (facts("train-999999"), -1),
+    ],
+)
+def test_the_index_of_a_pod_is_what_states_it_most_definitely(pod: PodFacts, index: int) -> None:
+    assert place_of(pod) == Place("pods/run", "worker", 0, index)
+
+
+def test_a_pod_without_the_label_has_no_place() -> None:
+    assert place_of(PodFacts("train-0", "team", {}, {})) is None
+
+
+def test_a_set_of_pods_is_as_large_as_it_says() -> None:
+    assert LABELLED_PODS.plan_of(made(seen=2)).size == 2
+    assert LABELLED_PODS.plan_of(made(seen=2, size="4")).size == 4
+
+
+def test_a_set_of_pods_is_observed_under_its_title() -> None:
+    plan = LABELLED_PODS.plan_of(made(operator="jax"))
+    assert (plan.engine, plan.title, plan.operator) == (Engine.OBSERVE, "pods/run", "jax")
+    assert plan.coordinator is not None
+    assert (plan.coordinator.rank, plan.coordinator.port, plan.coordinator.probe) == (0, 1234, ProbeKind.JAX)
+    assert [claim.owner for claim in LABELLED_PODS.claims(made())] == ["pods/run"]
+
+
+def test_without_an_operator_readiness_is_the_roll() -> None:
+    assert LABELLED_PODS.plan_of(made()).coordinator is None
+
+
+def test_a_stated_probe_and_port_replace_those_of_the_operator() -> None:
+    plan = LABELLED_PODS.plan_of(made(operator="none", probe="torch", coordinator_port="700"))
+    assert plan.coordinator is not None
+    assert (plan.coordinator.port, plan.coordinator.probe) == (700, ProbeKind.TORCH)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "words"),
+    [
+        ({"operator": "horovod"}, "muster.dev/operator: 'horovod' is not one of jax"),
+        ({"probe": "ping"}, "muster.dev/probe: 'ping' is not one of"),
+        ({"operator": "none", "probe": "jax"}, "needs a port"),
+        ({"coordinator_port": "0"}, "muster.dev/coordinator-port: '0' is not a whole number from 1 to 65535"),
+        ({"size": "1e9"}, "muster.dev/size"),
+        ({"size": "100001"}, "muster.dev/size"),
+        ({"total_deadline": "soon"}, "muster.dev/total-deadline: 'soon' is not a duration"),
+        ({"on_deadline": "explode"}, "muster.dev/on-deadline: 'explode' is not one of suspend, delete"),
+    ],
+)
+def test_a_wrong_annotation_is_named(annotations: dict[str, str], words: str) -> None:
+    with pytest.raises(MusterError, match=words.replace("(", r"\(")):
+        LABELLED_PODS.plan_of(made(3, **annotations))
+
+
+def test_a_deadline_alerts_unless_an_action_is_asked_for() -> None:
+    alerting = LABELLED_PODS.plan_of(made(total_deadline="1h")).clock(ClockName.TOTAL)
+    ending = LABELLED_PODS.plan_of(made(total_deadline="1h", on_deadline="delete")).clock(ClockName.TOTAL)
+    assert alerting is not None
+    assert ending is not None
+    assert (alerting.after, alerting.action, ending.action) == (3600.0, ClockAction.ALERT, ClockAction.FAIL)
+
+
+def test_pods_have_no_state_in_common() -> None:
+    state = LABELLED_PODS.own_state(made())
+    assert (state.said, state.started_at) == (Said.ASK_PODS, 1767225600.0)
