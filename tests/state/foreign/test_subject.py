@@ -18,7 +18,7 @@ def test_a_plan_is_of_an_experiment_unless_it_says_otherwise() -> None:
 def test_pods_of_foreign_kinds_have_the_host_names_of_their_own_controller() -> None:
     """The pods' names still differ per epoch and attempt."""
     shapes = {}
-    for names in Names:
+    for names in (Names.MUSTER, Names.JOBSET, Names.KUBEFLOW):
         wanted = plan(names=names)
         member = wanted.member(2)
         assert member is not None
@@ -35,6 +35,14 @@ def test_pods_of_foreign_kinds_have_the_host_names_of_their_own_controller() -> 
         Names.JOBSET: ("run-worker-0-2-*", "run-worker-0-2"),
         Names.KUBEFLOW: ("run-worker-2-*", "run-worker-2"),
     }
+
+
+def test_a_member_of_an_observed_run_is_called_by_its_place() -> None:
+    """Its pod has the name that its own controller gave it."""
+    wanted = plan(names=Names.OBSERVED)
+    member = wanted.member(2)
+    assert member is not None
+    assert wanted.pod_name(member, 3) == wanted.pod_name(member, 4) == "run-worker-0-2"
 
 
 def test_the_subdomain_is_the_name_unless_the_plan_says_otherwise() -> None:
