@@ -41,7 +41,7 @@ from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
-from muster.metrics.instruments import Instruments
+from muster.metrics.instruments import Instruments, Traced
 from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.rights import RightsCollector
 from muster.metrics.watch import WatchCollector
@@ -76,15 +76,16 @@ class Daemon:
         version: str,
         make_prober: Callable[[ProbeTarget], Prober] | None = None,
         settle: Callable[[], None] = lambda: None,
+        traced: Traced = lambda _plan, _old, _new: None,
     ) -> None:
         """Call this on the event loop that will run the daemon.
 
         ``instance`` names this daemon in Events and in the Lease. ``settle`` is called once, when the first full lists
-        have arrived.
+        have arrived. ``traced`` is called with each transition of a record.
         """
         self.settings = settings
         clock = self._wall_clock = WallClock(clock, monotonic, self._clock_stepped)
-        self.instruments = Instruments(version, lambda: self.index.pods, lambda: len(self.queue))
+        self.instruments = Instruments(version, lambda: self.index.pods, lambda: len(self.queue), traced)
         self.denials = Denials(monotonic)
         transport = MeasuredTransport(transport, self.instruments.request, monotonic, self._answered)
         self.unfenced = transport

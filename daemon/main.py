@@ -17,6 +17,7 @@ import structlog
 from pydantic import ValidationError
 
 import muster
+from muster import extras
 from muster.api.errors import ApiError
 from muster.daemon import logs
 from muster.daemon.app import Daemon
@@ -28,6 +29,7 @@ from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
 from muster.kube.authentication.kubeconfig import SERVICE_ACCOUNT
 from muster.kube.connection import Connection
+from muster.metrics.traces.destination import traces_to
 
 log = structlog.get_logger()
 
@@ -55,15 +57,22 @@ async def serve(settings: Settings) -> int:
     except ApiError as error:
         log.critical("cannot connect", error=str(error))
         return UNUSABLE
+    if settings.otlp_endpoint and (missing := extras.problem("tracing")):
+        log.critical("cannot send traces", error=missing)
+        await connection.aclose()
+        return UNUSABLE
+    instance = f"{socket.gethostname()}-{os.getpid()}"
+    traces = traces_to(settings.otlp_endpoint, version=muster.__version__, instance=instance)
     daemon = Daemon(
         connection,
         settings.model_copy(update={"lease_namespace": settings.lease_namespace or own_namespace(SERVICE_ACCOUNT)}),
         clock=time.time,
         monotonic=uninterrupted,
         random=SystemRandom(),
-        instance=f"{socket.gethostname()}-{os.getpid()}",
+        instance=instance,
         version=muster.__version__,
         settle=settle_memory,
+        traced=traces.transition,
     )
     connection.retried = daemon.retried
     trusted = settings.http_authentication == "auto" and is_loopback(settings.http_host)
@@ -94,6 +103,7 @@ async def serve(settings: Settings) -> int:
     finally:
         for _, listener in listeners:
             await listener.stop()
+        await traces.aclose()
         await connection.aclose()
     log.info("musterd has ended", clean=clean)
     return 0 if clean else 1

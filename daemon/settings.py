@@ -111,6 +111,12 @@ class Settings(BaseSettings):
         description="foreign kinds to run, separated by commas: jobsets (those with managedBy muster.dev/muster), "
         "jaxjobs (all that name no other manager); each from when its CRD is served; or none",
     )
+    otlp_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://\S+)?$",
+        description="address of an OpenTelemetry collector, such as http://collector:4318, for a trace of each "
+        "experiment (extra tracing); none by default. OTEL_EXPORTER_OTLP_HEADERS and its like hold",
+    )
     uvloop: bool = Field(True, description="use uvloop where it is installed")
 
     @property

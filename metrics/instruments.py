@@ -27,11 +27,22 @@ from muster.metrics.rows.row import Metric
 from muster.state.plan import Plan
 from muster.state.record import Record
 
+Traced = Callable[[Plan, Record | None, Record], None]
+"""Takes in that a record was persisted in the place of another one."""
+
 
 class Instruments:
     """All instruments; ``registry`` is where collectors are registered beside them and what a scrape reads."""
 
-    def __init__(self, version: str, tracked_pods: Callable[[], float], queue_depth: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        version: str,
+        tracked_pods: Callable[[], float],
+        queue_depth: Callable[[], float],
+        traced: Traced = lambda _plan, _old, _new: None,
+    ) -> None:
+        """``traced`` is called with each transition, to make spans of it."""
+        self._traced = traced
         self.registry = CollectorRegistry()
         self._folded = self._counter(daemon.LABEL_SETS_FOLDED)
         self._phases = self._bounded_histogram(fleet.PHASE_DURATION, closed_sets.PHASES)
@@ -63,6 +74,8 @@ class Instruments:
 
         The times of both are of one clock. Without a plan the experiment has ended as InvalidSpec.
         """
+        if plan is not None:
+            self._traced(plan, old, new)
         operator = plan.operator if plan else INVALID
         if new.finished and not (old and old.finished):
             self._outcomes.at(operator, new.phase, new.reason).inc()

@@ -13,6 +13,7 @@ MODULES = {
     "cli": _CLI,
     "daemon": _DAEMON,
     "local": (*_CLI, *_DAEMON, "celpy", "jsonpatch", "jsonpath", "openapi_schema_validator", "trustme"),
+    "tracing": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk", "opentelemetry.trace"),
 }
 """The modules that each extra brings and that its code cannot do without. pyroute2 (extra ``local``) is absent: where
 it is not installed, the local cluster runs without network namespaces and says so."""
@@ -20,7 +21,14 @@ it is not installed, the local cluster runs without network namespaces and says 
 
 def problem(extra: str) -> str | None:
     """Which modules of the extra are missing and how to install them, in one line; None if nothing is missing."""
-    missing = [module for module in MODULES[extra] if find_spec(module) is None]
+    missing = [module for module in MODULES[extra] if not _installed(module)]
     if not missing:
         return None
     return f"not installed: {', '.join(missing)}; run: pip install 'musterd[{extra}]'"
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of a parent package
+        return False

@@ -34,6 +34,7 @@ OTHER: dict[str, Any] = {
     "renew_deadline": 12,
     "retry_period": 0.5,
     "foreign_kinds": "jaxjobs,jobsets",
+    "otlp_endpoint": "http://collector.monitoring:4318",
     "uvloop": False,
 }
 """A value of each setting that is neither its default nor the chart's."""
