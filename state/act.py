@@ -4,7 +4,7 @@ from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
 from muster.state.plan import Engine
 from muster.state.policies import barrier, retention, startup
-from muster.state.policies.failures import failure, jobs
+from muster.state.policies.failures import coordinator, failure, jobs
 from muster.state.policies.queueing import queue, quota
 from muster.state.record import Phase
 
@@ -24,26 +24,30 @@ def act(context: Context) -> tuple[Action, ...]:
     if not barrier.clear(context) or record.phase is Phase.RESTARTING:
         return (*swept, *quota.report(context))
     swept += jobs.surplus(context)
+    leader = coordinator.lost(context)
     if context.plan.piecewise:
-        started = startup.launch(context) if queue.admits(context) else ()
-        return (*swept, *_confirm_losses(context), *started, *quota.report(context))
+        started = startup.launch(context) if leader is None and queue.admits(context) else ()
+        return (*swept, *_confirm_losses(context, leader), *started, *quota.report(context))
     gone = tuple(sorted(tally.gone)) if context.plan.sequential else ()  # of the others no rank is made again
-    missing = gone or tally.pods < context.plan.together
-    if context.launched and missing and context.view.engine.lost != record.epoch:
+    missing = context.launched and bool(gone or tally.pods < context.plan.together)
+    if not missing and leader is not None:
+        missing, gone = True, (leader,)
+    if missing and context.view.engine.lost != record.epoch:
         return (*swept, ConfirmLoss(record.epoch, gone))
     if not queue.admits(context):
         return (*swept, *quota.report(context))
     return (*swept, *startup.launch(context), *quota.report(context))
 
 
-def _confirm_losses(context: Context) -> tuple[Action, ...]:
+def _confirm_losses(context: Context, leader: int | None) -> tuple[Action, ...]:
     """Ask for the pods that are missing of a gang whose members run again one by one.
 
-    Those are pods that were seen to go, and pods that this process has never seen, of groups whose members are lost to
-    the whole gang. Of other groups the latter are created: a pod of their name does not exist.
+    Those are pods that were seen to go, and pods that this process has never seen: of a coordinator that has served
+    (``leader``), and of groups whose members are lost to the whole gang. Of other groups the latter are created: a pod
+    of their name does not exist.
     """
     record, tally, known = context.record, context.tally, context.view.engine.lost_attempts
-    missing = set(tally.gone)
+    missing = tally.gone | ({leader} if leader is not None else set())
     for group in context.plan.groups if context.launched else ():
         if tally.of_group(group.name).pods < group.size == group.at_a_time and not failure.mends(context, group):
             ranks = range(group.first_rank, group.first_rank + group.size)

@@ -83,7 +83,7 @@ def _gone(context: Context) -> Cause | None:
     """A member's pod that is gone, once the live API has confirmed it (see ``ConfirmLoss``)."""
     if context.plan.piecewise:
         return next(_lost(context), None)
-    if not context.launched or context.view.engine.lost != context.record.epoch:
+    if context.view.engine.lost != context.record.epoch:
         return None
     return Cause(context.record.epoch, "PodDeleted", "a member's pod is gone", context.now, disruption=True)
 

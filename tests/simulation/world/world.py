@@ -82,7 +82,7 @@ class World:
         """What happened to which member: second, kind, experiment, epoch, rank."""
         self.unrecorded: set[tuple[str, int]] = set()
         """Experiments and epochs that lost a pod of which no status said that it was there: any member of a sequential
-        group, and others before a status said that all had a node."""
+        group, and others before a status said that all had a node, or that it served as the coordinator."""
         self.unseen_ends: set[tuple[str, int]] = set()
         """Experiments and epochs in which a finished rank's pod was removed before any status said that it is done."""
         self.writes: list[Write] = []
@@ -187,9 +187,10 @@ class World:
         self.incident_log.append((self.clock(), kind, process.experiment_name, process.epoch, process.rank))
         obj = self.experiment_named(process.experiment_name)
         conditions = (obj.get("status") or {}).get("conditions", ()) if obj else ()
-        gathered = any(said["type"] == "Scheduled" and said["status"] == "True" for said in conditions)
-        gathered &= not self.operator.sequential  # a status says which members are done, not which one runs
-        if kind != "failure" and not gathered:
+        true = {said["type"] for said in conditions if said["status"] == "True"}
+        gathered = "Scheduled" in true and not self.operator.sequential  # a status says who is done, not who runs
+        served = "CoordinatorReady" in true and process.host == process.coordinator_host and self.operator.probed
+        if kind != "failure" and not (gathered or served):
             self.unrecorded.add((process.experiment_name, process.epoch))
         if self.say:
             self.say(f"{self.loop.time():9.3f}  {kind} of {process.name}")

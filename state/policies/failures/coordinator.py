@@ -1,0 +1,34 @@
+"""Lost coordinator: a coordinator that has served in this epoch and has no pod any more was lost, not pending.
+
+The other members met at it, so its loss is theirs, however few of them there were: a Ray head keeps its jobs and actors
+in memory, and the JAX coordinator its registrations. Its pod is not created again in the epoch, also where not all
+members had a node yet. The record says that it served (``CoordinatorReady``, or a roll with an arrival), so a daemon
+that was away while the pod was taken decides as one that saw it go. The live API is asked before (``ConfirmLoss``).
+
+A coordinator that may run again alone, because a failure rule says so, is created in its current attempt.
+"""
+
+from muster.state.context import Context
+from muster.state.policies.failures import failure
+from muster.state.record import ConditionType
+
+
+def lost(context: Context) -> int | None:
+    """The rank of the coordinator that has served and has no pod; None where there is none."""
+    coordinator = context.plan.coordinator
+    if coordinator is None or coordinator.probe.passive:
+        return None
+    rank, tally = coordinator.rank, context.tally
+    if rank in tally.members or rank in tally.collected or not _served(context):
+        return None
+    group = context.plan.group_of(rank)
+    alone = context.plan.piecewise and group is not None and failure.mends(context, group)
+    return None if alone else rank
+
+
+def _served(context: Context) -> bool:
+    record, probe = context.record, context.probe
+    if probe is not None and probe.served:
+        return True
+    ready, roll = record.condition(ConditionType.COORDINATOR_READY), record.roll
+    return bool(ready and ready.status) or bool(roll and roll.arrived)
