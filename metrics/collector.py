@@ -18,9 +18,9 @@ from muster.metrics.catalogue import INVALID, OTHER, SERIES
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import fleet
 from muster.metrics.series import FEWEST, FEWEST_FINISHED, Deadlines, Facts, Finished, Series
+from muster.state.diagnosis.by_cause import by_cause
 from muster.state.plan import Plan
 from muster.state.record import FINISHED, Phase, Record
-from muster.state.summary.missing import by_cause
 from muster.state.view.view import View
 from muster.state.wall_time import moved
 

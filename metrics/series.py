@@ -18,10 +18,10 @@ from typing import NamedTuple
 from muster.metrics.exposition import Block, quoted
 from muster.metrics.rows import experiment as rows
 from muster.metrics.rows.row import Metric
+from muster.state.diagnosis.cause import COUNTED, MissingCause
 from muster.state.plan import Plan
 from muster.state.record import Condition, ConditionType, Phase, Record
 from muster.state.rules import ClockName
-from muster.state.summary.missing import MissingCause
 from muster.state.summary.restart_reasons import REASONS as RESTART_REASONS
 from muster.state.summary.restart_reasons import by_reason
 from muster.state.transitions import queued, spent
@@ -189,9 +189,9 @@ def _ranks(text: _Text, arrived: int, missing: int, causes: Causes) -> None:
     text.add(rows.RANKS_ARRIVED, arrived)
     text.add(rows.RANKS_MISSING, missing)
     if not causes:
-        text.add_set(rows.RANKS_MISSING_BY_CAUSE, _NO_CAUSES, len(MissingCause))
+        text.add_set(rows.RANKS_MISSING_BY_CAUSE, _NO_CAUSES, len(COUNTED))
         return
-    for cause in MissingCause:
+    for cause in COUNTED:
         text.add_one(rows.RANKS_MISSING_BY_CAUSE, f'cause="{cause.value}",', "", causes.get(cause, 0))
 
 
@@ -235,5 +235,5 @@ def _templates(row: Metric, name: str, values: type[StrEnum]) -> dict[str, str]:
 
 _PHASES = _templates(rows.PHASE, "phase", Phase)
 _STATES = _templates(rows.COORDINATOR_STATE, "state", CoordinatorState)
-_NO_CAUSES = "".join(f'{rows.RANKS_MISSING_BY_CAUSE.name}{{cause="{cause}",\0}} 0.0\n' for cause in MissingCause)
+_NO_CAUSES = "".join(f'{rows.RANKS_MISSING_BY_CAUSE.name}{{cause="{cause}",\0}} 0.0\n' for cause in COUNTED)
 _NO_RESTARTS = "".join(f'{rows.RESTARTS.name}{{\0,reason="{reason}"}} 0.0\n' for reason in RESTART_REASONS)

@@ -20,6 +20,7 @@ from muster.daemon.web.schemas import (
     ConditionReport,
     CoordinatorReport,
     Detail,
+    FindingReport,
     Listing,
     MissingRank,
     StoryReport,
@@ -29,6 +30,8 @@ from muster.metrics.arrivals import arrivals
 from muster.metrics.catalogue import LONGEST
 from muster.metrics.collector import Subject
 from muster.state.context import Context
+from muster.state.diagnosis.diagnose import diagnose
+from muster.state.diagnosis.finding import Finding
 from muster.state.plan import Plan
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.rules import ClockName
@@ -109,6 +112,7 @@ def detail(subject: Subject, clocks: Clocks, now: float) -> Detail:
         coordinator=_coordinator(case, probe) if probe else None,
         ranks=_by_state(probe.answer.states) if probe else {},
         missing_ranks=[_missing_rank(case, rank) for rank in _missing(case)],
+        findings=[_finding(each) for each in diagnose(case)],
         cause=_cause(record.cause) if record.cause else None,
         conditions=[_condition(condition) for condition in record.conditions],
         story=[_story_line(line) for line in record.story],
@@ -180,6 +184,19 @@ def _missing_rank(case: Context, rank: int) -> MissingRank:
         pod=_word(pod.name) if pod else "",
         node=_word(pod.node) if pod else "",
         why=_text(why_missing(case, rank)),
+    )
+
+
+def _finding(found: Finding) -> FindingReport:
+    return FindingReport(
+        cause=found.cause.value,
+        ranks=to_ranges(found.ranks),
+        count=found.count,
+        sentence=_text(found.sentence),
+        evidence=_text(found.evidence),
+        next_step=found.next_step,
+        group=_word(found.group),
+        node=_word(found.node),
     )
 
 

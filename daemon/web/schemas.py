@@ -78,6 +78,19 @@ class MissingRank(Struct, frozen=True, kw_only=True, rename="camel"):
     why: str
 
 
+class FindingReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Members that share one cause. ``ranks`` is as ``0-3,7``, or empty where only their number is known."""
+
+    cause: str
+    ranks: str
+    count: int
+    sentence: str
+    evidence: str
+    next_step: str
+    group: str
+    node: str
+
+
 class ConditionReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """A condition."""
 
@@ -105,6 +118,8 @@ class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
     ranks: dict[str, str]
     missing_ranks: list[MissingRank]
     """The first 64."""
+    findings: list[FindingReport]
+    """Why members are missing or not at work, the most decisive cause first."""
     cause: CauseReport | None
     conditions: list[ConditionReport]
     story: list[StoryReport]

@@ -1,7 +1,7 @@
 """The stage of a member: how far its pod has come, or what keeps it, as the pod alone shows it.
 
 The tally counts the stages of the members that the coordinator does not know (``view.tally``), so that it is known at
-no cost what keeps the missing ranks (``state.summary.missing``).
+no cost what keeps the missing ranks (``state.diagnosis.by_cause``).
 """
 
 from enum import IntEnum

@@ -11,12 +11,12 @@ from muster.metrics.catalogue import SERIES
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.state.coordinator import ProbeKind
+from muster.state.diagnosis.cause import MissingCause
 from muster.state.plan import Plan
 from muster.state.policies.deadline import ends
 from muster.state.record import Condition, ConditionType, Phase, Record, RestartReason, RollCall, StoryLine
 from muster.state.rules import ClockAction, ClockName
 from muster.state.summary.invalid_spec import refuse
-from muster.state.summary.missing import MissingCause
 from muster.state.summary.restart_reasons import REASONS
 from muster.state.view.roll import CoordinatorState, RankState
 from tests.builders import NOW, Clock, answer, plan, pod, record, view

@@ -9,7 +9,7 @@ from muster.daemon.web.page import Html, element, join
 from muster.daemon.web.rollcall import detail, stamp, summary
 from muster.metrics.collector import Subject
 from muster.state.record import Phase, RollCall
-from tests.builders import NOW, plan, record, view
+from tests.builders import NOW, plan, pod, record, view
 
 
 @pytest.mark.parametrize(("numbers", "text"), [((), ""), ((4,), "4"), ((0, 1, 2, 3, 7), "0-3,7"), ((1, 3, 4), "1,3-4")])
@@ -49,3 +49,13 @@ def test_text_is_escaped_once_and_elements_are_not() -> None:
     assert inner == '<b title="&quot;">&lt;&amp;&gt;</b>'
     assert element("p", inner, "<") == f"<p>{inner}&lt;</p>"
     assert isinstance(join((inner,)), Html)
+
+
+def test_the_findings_name_members_cause_evidence_and_next_step() -> None:
+    pods = [pod(0), pod(1), pod(2, node="n7", cut_off=True, ready=False), pod(3, node="n7", cut_off=True, ready=False)]
+    told = detail(Subject(plan(), record(phase=Phase.RUNNING, scheduled_at=NOW), view(*pods)), {}, NOW)
+    found = next(each for each in told.findings if each.cause == "NodeNotReady")
+    assert (found.ranks, found.count, found.node, found.group) == ("2-3", 2, "n7", "worker")
+    assert found.sentence == "ranks 2-3: node n7 is not ready"
+    assert "kubectl describe node" in found.next_step
+    assert pods[2].name in found.evidence

@@ -10,13 +10,14 @@ from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import FINALIZER_QUOTA, PRIORITY_LABEL, QUEUE_LABEL
 from muster.state.context import Context
+from muster.state.diagnosis.by_cause import by_cause
+from muster.state.diagnosis.cause import MissingCause
 from muster.state.operators.planning import PlanError, plan_of
 from muster.state.plan import Queue
 from muster.state.policies import deadline
 from muster.state.policies.queueing import queue
 from muster.state.record import ConditionType, Phase
 from muster.state.rules import ClockAction, ClockName
-from muster.state.summary.missing import MissingCause, by_cause
 from muster.state.view.workload import Workload, WorkloadCondition
 from tests.builders import Clock
 from tests.state.queueing.replay import QueueStory, queued_plan, written

@@ -6,12 +6,13 @@ import pytest
 
 from muster.metrics.arrivals import arrivals
 from muster.state.coordinator import ProbeKind
+from muster.state.diagnosis.by_cause import by_cause
+from muster.state.diagnosis.cause import AFTER_ARRIVAL, COUNTED, COUNTED_AS, MissingCause
 from muster.state.group import Group
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.record import Phase, Record, RollCall
 from muster.state.rules import Gate, GateCondition
-from muster.state.summary.missing import MissingCause, by_cause
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import RankState
 from muster.state.view.view import View
@@ -91,4 +92,7 @@ def test_the_causes_always_add_up(probe: ProbeKind, seed: int) -> None:
 
 
 def test_the_list_of_causes_is_closed() -> None:
-    assert len(MissingCause) == 16
+    assert len(MissingCause) == 36
+    assert len(COUNTED) == 16
+    assert set(COUNTED) | AFTER_ARRIVAL | COUNTED_AS.keys() == set(MissingCause)
+    assert set(COUNTED_AS.values()) <= set(COUNTED)

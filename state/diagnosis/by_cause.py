@@ -8,44 +8,14 @@ arrived, but only how many. Then those that have come furthest count as arrived.
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from muster.state.context import Context
+from muster.state.diagnosis.cause import MissingCause
 from muster.state.plan import Plan
 from muster.state.policies import barrier, startup
 from muster.state.record import Phase, Record
 from muster.state.view.stage import Stage
 from muster.state.view.view import ReadOnlyView
-
-
-class MissingCause(StrEnum):
-    """Why a rank has not arrived."""
-
-    NOT_CREATED = "NotCreated"
-    """It has no pod yet, and nothing is known that keeps Muster from creating it."""
-    REFUSED = "Refused"
-    """The API server refuses what creating its pod needs."""
-    HELD_BACK = "HeldBack"
-    """Its pod waits for a gate of its group, for its turn, for a back-off, or for pods of an older epoch to end."""
-    LOST = "Lost"
-    """It had a pod in this epoch, and the pod is gone."""
-    QUEUED = "Queued"
-    """A queue has not admitted the experiment, or a scheduling gate is on its pod."""
-    UNSCHEDULABLE = "Unschedulable"
-    SCHEDULING = "Scheduling"
-    IMAGE_PULL = "ImagePull"
-    CONTAINER_CANNOT_START = "ContainerCannotStart"
-    STARTING = "Starting"
-    NODE_NOT_READY = "NodeNotReady"
-    TERMINATING = "Terminating"
-    NOT_ARRIVED = "NotArrived"
-    """Its program runs, and has not registered with the coordinator; where none can be asked, its pod is not ready."""
-    ENDED = "Ended"
-    """Its program has ended with exit code 0 without having registered."""
-    CRASHED = "Crashed"
-    """Its program has failed before it registered."""
-    UNKNOWN = "Unknown"
-
 
 _CAUSE_OF = {
     Stage.QUEUED: MissingCause.QUEUED,

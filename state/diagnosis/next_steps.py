@@ -1,0 +1,139 @@
+"""What each cause means, and what a person does next: the text of ``docs/diagnosis.md`` and of every finding."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from muster.state.diagnosis.cause import MissingCause
+
+
+class Advice(NamedTuple):
+    """One row of the table of causes."""
+
+    shown_by: str
+    """Where the evidence comes from."""
+    next_step: str
+
+
+NEXT: Final[Mapping[MissingCause, Advice]] = {
+    MissingCause.REFUSED: Advice(
+        "the API server's answer to the request", "correct what the answer names; Muster tries again by itself"
+    ),
+    MissingCause.QUOTA_EXCEEDED: Advice(
+        "the API server's answer to the create", "free or raise the ResourceQuota that the answer names"
+    ),
+    MissingCause.ADMISSION_DENIED: Advice(
+        "the API server's answer to the create",
+        "change the experiment so that the webhook or policy admits it, or restore or change the webhook or policy",
+    ),
+    MissingCause.RIGHTS_MISSING: Advice(
+        "the API server's answer: 401, or 403 that names the right",
+        "give musterd's service account the right that the answer names; the chart's ClusterRole has all of them",
+    ),
+    MissingCause.NAME_TAKEN: Advice(
+        "the object of that name, and its controller", "delete that object, or give the experiment another name"
+    ),
+    MissingCause.NODE_NOT_READY: Advice(
+        "the pod: Ready is false while its containers are ready, as the node lifecycle controller marks it",
+        "look at the node (kubectl describe node); it comes back, or its pods are evicted after 5 minutes",
+    ),
+    MissingCause.IMAGE_PULL: Advice(
+        "the waiting reason and message of the container",
+        "check the name and tag of the image, the registry, and spec.template.spec.imagePullSecrets",
+    ),
+    MissingCause.CONTAINER_CANNOT_START: Advice(
+        "the waiting reason and message of the container",
+        "create the Secret, ConfigMap or key that the message names, or correct the command or the pod template",
+    ),
+    MissingCause.INIT_CONTAINER: Advice(
+        "the state of the init container or sidecar in the pod's status",
+        "read its log: kubectl logs POD -c CONTAINER; what it waits for does not come, or it fails",
+    ),
+    MissingCause.UNSCHEDULABLE: Advice(
+        "the pod's condition PodScheduled, in the scheduler's words",
+        "free or add nodes with what the scheduler misses, or ask for less",
+    ),
+    MissingCause.OOM_KILLED: Advice(
+        "the container's end: reason OOMKilled",
+        "give the group more memory, or let the program use less: its limit is in the pod's resources",
+    ),
+    MissingCause.CRASHED: Advice(
+        "the container's exit code and its last words", "read the last lines of its log: muster logs NAME --rank RANK"
+    ),
+    MissingCause.EVICTED: Advice(
+        "the pod's condition DisruptionTarget, or the reason of its failure",
+        "nothing, if it was meant to be so: it is a disruption and is not charged; else look at the node or the queue",
+    ),
+    MissingCause.LOST: Advice(
+        "the watch and a live list: the pod was there in this epoch and is not any more",
+        "nothing: the gang starts again; the Events of the node or of the namespace say who deleted it",
+    ),
+    MissingCause.RESTARTED_IN_PLACE: Advice(
+        "the restart count of its containers",
+        "read the log of its previous container: kubectl logs POD --previous; set restartPolicy to Never for a gang",
+    ),
+    MissingCause.PROCESS_COUNT: Advice(
+        "the coordinator's own list of processes",
+        "start the program with the number of members of the gang, or change the count of the experiment",
+    ),
+    MissingCause.WRONG_PROTOCOL: Advice(
+        "what the port answered",
+        "check that the coordinator listens at the port of the experiment, and nothing else does; turn its TLS off",
+    ),
+    MissingCause.COORDINATOR_FROZEN: Advice(
+        "the port accepts a connection, and no answer follows",
+        "look what its process does (muster stacks, kubectl exec): stopped, swapping, or in a long pause",
+    ),
+    MissingCause.COORDINATOR_UNREACHABLE: Advice(
+        "no connection, or no answer, within the deadline",
+        "check the NetworkPolicies of the namespace (musterd must reach the port) and the coordinator's node",
+    ),
+    MissingCause.COORDINATOR_NOT_SERVING: Advice(
+        "connections to the coordinator's port are refused, though its pod runs",
+        "read its log: it is still importing, it waits for data, or it listens at another port than the experiment's",
+    ),
+    MissingCause.HEARTBEAT_LOST: Advice(
+        "the coordinator's error for that member",
+        "look at its process and node: it is stopped, starved of CPU, or cut off from the coordinator",
+    ),
+    MissingCause.GIVEN_UP: Advice("the coordinator's error for that member", "read the log of that rank"),
+    MissingCause.HUNG: Advice(
+        "the steps that the program reports", "look at all stacks: muster stacks NAME; then restart or cancel it"
+    ),
+    MissingCause.GHOST: Advice(
+        "the pod is ready, and is not in the list of the coordinator that serves now",
+        "delete the pod, or restart the gang: it belongs to an earlier life of the coordinator",
+    ),
+    MissingCause.LEFT: Advice(
+        "the coordinator's own list: it has left in good order", "read its log: it has ended its work before the others"
+    ),
+    MissingCause.ENDED: Advice(
+        "the container's end: exit code 0",
+        "read its log: it never called the coordinator, or it ended its work before the others",
+    ),
+    MissingCause.UNKNOWN: Advice("the pod's phase is Unknown", "look at its node"),
+    MissingCause.NOT_ARRIVED: Advice(
+        "the pod runs, and the coordinator's list does not have it; without a coordinator: the pod is not ready",
+        "read its log: imports may take minutes; else it calls another address than the coordinator's, "
+        "cannot resolve it, or fails its readiness probe",
+    ),
+    MissingCause.TERMINATING: Advice("the pod has a deletionTimestamp", "nothing: it ends within its grace period"),
+    MissingCause.QUEUED: Advice(
+        "the Workload of the queue, or the scheduling gates of the pod",
+        "nothing, if the queue is full: it is admitted in its turn; else look at the queue that is named",
+    ),
+    MissingCause.HELD_BACK: Advice(
+        "the gates of its group, the back-off, or the pods of older epochs", "nothing: it starts when that is over"
+    ),
+    MissingCause.SANDBOX: Advice(
+        "the pod's condition PodReadyToStartContainers is false",
+        "nothing for a minute; then look at the Events of the pod: a volume cannot be mounted, or the network is down",
+    ),
+    MissingCause.STARTING: Advice("the pod has a node, and its containers are being made", "nothing for some minutes"),
+    MissingCause.SCHEDULING: Advice(
+        "the pod has no node and no condition", "nothing for a moment; then look whether the scheduler runs"
+    ),
+    MissingCause.NOT_CREATED: Advice("no pod of that rank exists", "nothing: Muster creates it"),
+    MissingCause.AWAITS_COORDINATOR: Advice(
+        "its pod runs; the coordinator's does not, or does not serve", "nothing: mend what keeps the coordinator"
+    ),
+}

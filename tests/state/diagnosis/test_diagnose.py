@@ -1,0 +1,71 @@
+"""A finding for each cause, grouped by what members share, in an order that does not depend on time."""
+
+from muster.state.context import Context
+from muster.state.coordinator import ProbeKind
+from muster.state.diagnosis.cause import MissingCause
+from muster.state.diagnosis.diagnose import diagnose
+from muster.state.diagnosis.finding import sentence
+from muster.state.plan import Plan
+from muster.state.record import Phase, Record
+from muster.state.view.pod import Pod
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from tests.builders import NOW, answer, plan, pod, record, view
+from tests.state.test_stage import CRASHED, NODELESS, WAITING
+
+ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
+ASSEMBLING = record(phase=Phase.ASSEMBLING, scheduled_at=NOW, assembling_at=NOW, size=16)
+NOT_READY = {"cut_off": True, "ready": False}
+PULL = WAITING | {"waiting_reason": "ImagePullBackOff", "waiting_message": 'Back-off pulling image "registry/x:1"'}
+
+
+def context(
+    *pods: Pod, wanted: Plan | None = None, now: Record = ASSEMBLING, heard: RollAnswer | None = None
+) -> Context:
+    return Context(wanted or plan(size=16), now, view(*pods, heard=heard), NOW)
+
+
+def test_members_of_one_node_are_one_finding() -> None:
+    pods = [pod(rank, node="n7", **NOT_READY) if rank >= 8 else pod(rank) for rank in range(16)]
+    (found,) = diagnose(context(*pods, heard=answer(*[RankState.CONNECTED] * 16)))
+    assert found.sentence == "ranks 8-15: node n7 is not ready"
+    assert (found.cause, found.node, found.count) == (MissingCause.NODE_NOT_READY, "n7", 8)
+
+
+def test_members_of_one_image_are_one_finding_whatever_the_kubelet_says_now() -> None:
+    pods = [pod(rank) for rank in range(16)]
+    pods[3], pods[9] = pod(3, **PULL), pod(9, **PULL | {"waiting_reason": "ErrImagePull"})
+    (found,) = diagnose(context(*pods, heard=answer(*(MISSING if rank in (3, 9) else ARRIVED for rank in range(16)))))
+    assert found.sentence == "ranks 3, 9: the image example.org/train:1 cannot be pulled"
+    assert 'Back-off pulling image "registry/x:1"' in found.evidence
+
+
+def test_the_most_decisive_cause_comes_first_and_the_order_does_not_depend_on_the_order_of_events() -> None:
+    pods = [pod(0), pod(1, **CRASHED), pod(2, **NODELESS), pod(3, node="n7", **NOT_READY)]
+    said = set()
+    for order in (pods, pods[::-1], [pods[2], pods[0], pods[3], pods[1]]):
+        found = diagnose(context(*order, wanted=plan(), heard=answer(*[MISSING] * 4)))
+        said.add(sentence(found))
+    (only,) = said
+    assert only.startswith("rank 3: node n7 is not ready; rank 1: exited with 1; ")
+
+
+def test_nothing_is_found_where_every_member_is_there_or_none_is_wanted() -> None:
+    pods = [pod(rank) for rank in range(4)]
+    heard = answer(*[RankState.CONNECTED] * 4)
+    assert diagnose(context(*pods, wanted=plan(), heard=heard)) == ()
+    assert diagnose(context(wanted=plan(), now=record(phase=Phase.SUSPENDED))) == ()
+    assert diagnose(context(wanted=plan(), now=record(phase=Phase.SUCCEEDED))) == ()
+
+
+def test_ranks_that_wait_for_the_coordinator_are_not_blamed() -> None:
+    pods = [pod(rank) for rank in range(4)]
+    heard = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
+    first, rest = diagnose(context(*pods, wanted=plan(), heard=heard))
+    assert (first.cause, first.ranks) == (MissingCause.COORDINATOR_NOT_SERVING, (0,))
+    assert (rest.cause, rest.ranks) == (MissingCause.AWAITS_COORDINATOR, (1, 2, 3))
+
+
+def test_without_a_roll_a_member_that_is_not_ready_is_named() -> None:
+    wanted = plan(probe=ProbeKind.NONE, operator="pytorch")
+    (found,) = diagnose(context(pod(0), pod(1), pod(2, ready=False), pod(3), wanted=wanted))
+    assert (found.cause, found.ranks) == (MissingCause.NOT_ARRIVED, (2,))
