@@ -23,6 +23,7 @@ from muster.daemon.web.schemas import (
     FindingReport,
     Listing,
     MissingRank,
+    ProgressReport,
     StoryReport,
     Summary,
 )
@@ -37,7 +38,10 @@ from muster.state.record import Cause, Condition, ConditionType, Phase, Record, 
 from muster.state.rules import ClockName
 from muster.state.summary.messages import sentence, why_missing
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
+from muster.state.view.progress import Progress
+from muster.state.view.progress import sentence as progress_sentence
 from muster.state.view.roll import RankState
+from muster.state.view.view import View
 
 log = structlog.get_logger()
 
@@ -156,7 +160,30 @@ def _row(subject: Subject, clocks: Clocks, now: float) -> dict[str, Any]:
         "arrived": roll.arrived if roll else None,
         "missing": roll.missing if roll else None,
         "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
+        "progress": _progress(seen, now) if (seen := _progress_of(record, view)) else None,
     }
+
+
+def _progress_of(record: Record, view: View) -> Progress | None:
+    return view.progress_of(record.epoch) if record.gathering else None
+
+
+def _progress(progress: Progress, now: float) -> ProgressReport:
+    return ProgressReport(
+        sentence=_text(progress_sentence(progress, now)),
+        unit="step" if progress.total is None else "task",
+        step=progress.step,
+        total=progress.total,
+        per_second=None if progress.rate is None else round(progress.rate, 6),
+        slowest_rank=progress.slowest,
+        stragglers=to_ranges(progress.stragglers),
+        reporting=progress.reporting,
+        moved_at=stamp(progress.moved_at),
+        longest=progress.longest,
+        hangs_after=progress.patience,
+        hung=progress.hung,
+        scalars={_word(name): value for name, value in progress.scalars},
+    )
 
 
 def _by_state(ranks: Iterable[RankState]) -> dict[str, str]:

@@ -6,6 +6,33 @@ Names of fields are in camel case and times are RFC 3339, as in the Kubernetes A
 from msgspec import Struct
 
 
+class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How far the gang has come, by what its programs report. ``state.view.progress`` explains the words."""
+
+    sentence: str
+    """All of it in one line: ``step 1,840, 9.8 steps/s, slowest rank 37 at 1,702``."""
+    unit: str
+    """``step`` or ``task``: what ``step`` counts."""
+    step: int
+    total: int | None
+    """The number of tasks; None for steps."""
+    per_second: float | None
+    slowest_rank: int | None
+    stragglers: str
+    """The first 64, as ``0-3,7``."""
+    reporting: int
+    """How many ranks report."""
+    moved_at: str
+    """When the last step was seen."""
+    longest: float
+    """The longest time between two reports in this epoch, in seconds."""
+    hangs_after: float
+    """Seconds without a report after which the gang counts as hung."""
+    hung: bool
+    scalars: dict[str, float]
+    """What the lowest reporting rank reports beside its step."""
+
+
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     """One experiment in one row. ``arrived`` and ``missing`` are None where the coordinator does not report them."""
 
@@ -27,6 +54,8 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     missing: int | None
     clocks: dict[str, float]
     """Seconds each running clock has left; negative once it has run out."""
+    progress: ProgressReport | None
+    """None where no program reports, and while the gang does not run."""
 
 
 class Listing(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -17,6 +17,7 @@ from muster.state.record import Record, attempts_of
 from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
 from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult, probe_result
+from muster.state.view.progress import Progress, steps_progress, tasks_progress
 from muster.state.view.roll import RollAnswer
 from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.view.workload import Placement, Workload
@@ -78,6 +79,7 @@ class ReadOnlyView(Protocol):
     def of(self, epoch: int) -> Tally: ...
     def others(self, epoch: int) -> list[Tally]: ...
     def probe_result_of(self, epoch: int) -> ProbeResult | None: ...
+    def progress_of(self, epoch: int) -> Progress | None: ...
     @property
     def unsaved_since(self) -> float | None: ...
     @property
@@ -95,6 +97,7 @@ class View:
     epochs: dict[int, Tally] = field(default_factory=dict)
     engine: EngineFacts = field(default_factory=EngineFacts)
     probe: ProbeResult | None = None
+    progress: Progress | None = None
     writes: WriteBudget = field(default_factory=WriteBudget)
     oldest: int = 0
     """The oldest epoch whose ranks stay done when their pods are gone."""
@@ -223,13 +226,25 @@ class View:
         return [tally for number, tally in self.epochs.items() if number != epoch]
 
     def observe_probe(self, answer: RollAnswer, epoch: int) -> bool:
-        """Take in a coordinator's answer; True if the roll or the coordinator's state changed."""
-        before = self.probe
+        """Take in a coordinator's answer; True if the roll, the coordinator's state or a hang changed."""
+        before, hang_changed = self.probe, self._observe_progress(answer, epoch)
+        if answer.reports is not None or answer.tasks is not None:
+            answer = replace(answer, reports=None, tasks=None)  # ``progress`` has them
         ranks = {pod.ip: rank for rank, pod in self.of(epoch).members.items()} if answer.identities else None
         self.probe = probe_result(answer, epoch, before, ranks)
         if epoch in self.epochs:
             self.epochs[epoch].call(self.probe.answer.states)
-        return before is None or before.epoch != epoch or before.since != self.probe.since
+        return before is None or before.epoch != epoch or before.since != self.probe.since or hang_changed
+
+    def _observe_progress(self, answer: RollAnswer, epoch: int) -> bool:
+        """Take in what the answer says of steps or tasks; True if the gang hangs now, or does not any more."""
+        before = self.progress_of(epoch)
+        if answer.reports is not None:
+            self.progress = steps_progress(answer.reports, epoch, answer.at, before)
+        elif answer.tasks is not None:
+            self.progress = tasks_progress(answer.tasks, epoch, answer.at, before)
+        after = self.progress
+        return after is not before and (before is not None and before.hung) is not (after is not None and after.hung)
 
     def clock_stepped(self, seconds: float) -> None:
         """The wall clock was set: times of this view are of the clock as it was."""
@@ -244,10 +259,16 @@ class View:
             times = {name: getattr(self.probe, name) for name in ("since", "silent_at", "back_at")}
             moved = {name: at + seconds for name, at in times.items() if at}
             self.probe = structs.replace(self.probe, answer=answer, **moved)
+        if (seen := self.progress) is not None:
+            self.progress = structs.replace(seen, read_at=seen.read_at + seconds, moved_at=seen.moved_at + seconds)
 
     def probe_result_of(self, epoch: int) -> ProbeResult | None:
         """The latest probe result if it is that epoch's, else None."""
         return self.probe if self.probe and self.probe.epoch == epoch else None
+
+    def progress_of(self, epoch: int) -> Progress | None:
+        """The progress if it is that epoch's, else None: also where no program reports."""
+        return self.progress if self.progress and self.progress.epoch == epoch else None
 
     def _holds(self, pod: Pod) -> bool:
         """The pod has not been seen to go."""

@@ -1,0 +1,235 @@
+"""Progress: how far the ranks of an epoch have come, by what their programs report.
+
+A program that calls ``muster.jax.report`` has, per rank, a step and the number of its reports. Words:
+
+- The *step* of the gang is the highest one that at least half of the reporting ranks have reached.
+- *Steps per second* is the median of the ranks' own rates over their last 30 to 60 s, each by its own clock. While no
+  report comes for longer than the longest interval so far, the time since then counts, too, so the rate goes down.
+- A rank is a *straggler* if it was behind the step of the gang by more than ``LAG_STEPS`` steps, and by more than
+  ``LAG_SECONDS`` of work (twice the time between two values of a rank, in large gangs), in each of the last
+  ``LAG_LOOKS`` looks. Ranks that wait for each other in every step are never far apart: there, it names a rank only
+  where the others run on without it.
+- The *slowest* rank is the one furthest behind, if it is further behind than two values of one rank are apart; once
+  nothing moves any more, one step is enough.
+- The gang *hangs* if no rank has reported anything for ``HANG_SECONDS``, or for ``HANG_INTERVALS`` times the longest
+  time between two reports of a rank in this epoch, whichever is longer. The longest time is by the clock of the program
+  and so outlives the daemon. Checkpoints and evaluations are such intervals: a pause that takes as long as one before
+  it, or less than a minute, is no hang. The first pause that is longer can be bridged with further reports of the same
+  step. Silence of the coordinator does not count: a hang is what was read, and not what could not be.
+
+Nothing is said of programs that do not report, and nothing before a rank has reported twice: the first step compiles.
+"""
+
+from collections.abc import Iterable, Mapping
+from statistics import median
+from typing import NamedTuple
+
+import msgspec
+
+from muster.api.progress import report_interval
+from muster.api.values.humanize import age
+
+LAG_STEPS = 2
+LAG_SECONDS = 10.0
+LAG_LOOKS = 3
+HANG_SECONDS = 60.0
+HANG_INTERVALS = 5
+WINDOW = 30.0
+"""Seconds of the program's clock after which a rank's rate counts from a later step."""
+LONGEST_INTERVAL = 6 * 3600.0
+"""Seconds: the longest time between two reports that is believed."""
+SHOWN_STRAGGLERS = 64
+"""How many stragglers are named."""
+
+
+class StepReport(NamedTuple):
+    """What one rank has reported last. It is a claim of the program."""
+
+    rank: int
+    step: int
+    calls: int
+    """How often it has reported."""
+    at: float = 0.0
+    """When, by the monotonic clock of the program."""
+    longest: float = 0.0
+    """The longest time between two of its reports, in seconds."""
+    scalars: tuple[tuple[str, float], ...] = ()
+
+
+class TaskCounts(NamedTuple):
+    """The tasks of a job, where the framework counts them."""
+
+    finished: int
+    total: int
+
+
+class _Rank(NamedTuple):
+    """One rank: its last report, where its rate counts from, and in how many looks in a row it was behind."""
+
+    report: StepReport
+    older: tuple[int, float]
+    newer: tuple[int, float]
+    behind: int = 0
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far the gang has come, as of the last look that read reports."""
+
+    epoch: int
+    read_at: float
+    """When the reports were read last, in wall seconds."""
+    moved_at: float
+    """When a report was seen that was not there before. At the first look, its time."""
+    step: int = 0
+    rate: float | None = None
+    """Steps (or finished tasks) per second; None before a rank has reported two steps."""
+    slowest: int | None = None
+    """The rank furthest behind, where one is."""
+    slowest_step: int = 0
+    stragglers: tuple[int, ...] = ()
+    """The first ``SHOWN_STRAGGLERS`` of them, ascending."""
+    straggling: int = 0
+    """How many stragglers there are."""
+    reporting: int = 0
+    """How many ranks report; 0 where ``step`` counts finished tasks."""
+    total: int | None = None
+    """The number of tasks that there are, as far as they are known; None where ``step`` counts steps."""
+    longest: float = 0.0
+    """The longest time between two reports of one rank in this epoch, in seconds."""
+    repeated: bool = False
+    """A rank has reported at least twice."""
+    moved: bool = False
+    """This daemon has seen a report follow another: ``moved_at`` is the time of it."""
+    scalars: tuple[tuple[str, float], ...] = ()
+    """What the lowest reporting rank has reported beside its step."""
+    ranks: Mapping[int, _Rank] = {}
+
+    @property
+    def patience(self) -> float:
+        """Seconds without a report after which the gang hangs."""
+        return max(HANG_SECONDS, HANG_INTERVALS * self.longest)
+
+    @property
+    def hung(self) -> bool:
+        """No rank gets on. Task counts never show a hang: one task may take a day."""
+        return self.repeated and self.total is None and self.read_at - self.moved_at >= self.patience
+
+
+def steps_progress(reports: Iterable[StepReport], epoch: int, now: float, before: Progress | None) -> Progress | None:
+    """The progress after a look that read these reports, given the one before it (of any epoch)."""
+    earlier = before if before is not None and before.epoch == epoch and before.total is None else None
+    known = earlier.ranks if earlier else {}
+    ranks: dict[int, _Rank] = {}
+    moved = False
+    for report in reports:
+        last = known.get(report.rank)
+        if last is not None and last.report == report:
+            ranks[report.rank] = last
+            continue
+        moved = True
+        ranks[report.rank] = _moved(report, last)
+    if not ranks:
+        return earlier
+    moved_at = now if moved or earlier is None else earlier.moved_at
+    longest = min(max(rank.report.longest for rank in ranks.values()), LONGEST_INTERVAL)
+    in_order = sorted(rank.report.step for rank in ranks.values())
+    step, waited = in_order[len(in_order) // 2], now - moved_at
+    rate = _rate(ranks.values(), max(0.0, waited - max(longest, HANG_SECONDS / HANG_INTERVALS)))
+    ranks, late = _behind(ranks, step, rate or 0.0)
+    slowest = _slowest(ranks, step, rate or 0.0, waited)
+    lowest = min(ranks)
+    return Progress(
+        epoch=epoch,
+        read_at=now,
+        moved_at=moved_at,
+        step=step,
+        rate=rate,
+        slowest=slowest,
+        slowest_step=ranks[slowest].report.step if slowest is not None else 0,
+        stragglers=tuple(late[:SHOWN_STRAGGLERS]),
+        straggling=len(late),
+        reporting=len(ranks),
+        longest=longest,
+        repeated=any(rank.report.calls > 1 for rank in ranks.values()),
+        moved=(moved and earlier is not None) or (earlier is not None and earlier.moved),
+        scalars=ranks[lowest].report.scalars,
+        ranks=ranks,
+    )
+
+
+def tasks_progress(tasks: TaskCounts, epoch: int, now: float, before: Progress | None) -> Progress:
+    """The progress after a look that counted tasks; the rate is that of the last 30 to 60 s."""
+    earlier = before if before is not None and before.epoch == epoch and before.total is not None else None
+    last = earlier.ranks.get(0) if earlier else None
+    unchanged = earlier is not None and (earlier.step, earlier.total) == tasks
+    rank = _moved(StepReport(0, tasks.finished, 0, now), last)
+    return Progress(
+        epoch=epoch,
+        read_at=now,
+        moved_at=earlier.moved_at if earlier and unchanged else now,
+        step=tasks.finished,
+        rate=_rate((rank,), 0.0),
+        total=tasks.total,
+        moved=earlier is not None and (earlier.moved or not unchanged),
+        ranks={0: rank},
+    )
+
+
+def _moved(report: StepReport, last: _Rank | None) -> _Rank:
+    """The rank after a new report. A program that starts over, or whose clock does, has no rate for a moment."""
+    here = (report.step, report.at)
+    if last is None or report.at < last.report.at or report.step < last.report.step:
+        return _Rank(report, here, here)
+    if report.at - last.newer[1] >= WINDOW:
+        return _Rank(report, last.newer, here, last.behind)
+    return _Rank(report, last.older, last.newer, last.behind)
+
+
+def _rate(ranks: Iterable[_Rank], waited: float) -> float | None:
+    spans = [(rank.report.step - rank.older[0], rank.report.at - rank.older[1] + waited) for rank in ranks]
+    rates = [steps / seconds for steps, seconds in spans if seconds > waited]
+    return median(rates) if rates else None
+
+
+def _behind(ranks: dict[int, _Rank], step: int, rate: float) -> tuple[dict[int, _Rank], list[int]]:
+    """The ranks with their looks behind counted, and the stragglers among them."""
+    allowed = max(LAG_STEPS, rate * max(LAG_SECONDS, 2 * report_interval(len(ranks))))
+    late = []
+    for number, rank in ranks.items():
+        if step - rank.report.step > allowed:
+            ranks[number] = rank = rank._replace(behind=min(rank.behind + 1, LAG_LOOKS))
+            if rank.behind >= LAG_LOOKS:
+                late.append(number)
+        elif rank.behind:
+            ranks[number] = rank._replace(behind=0)
+    return ranks, sorted(late)
+
+
+def _slowest(ranks: Mapping[int, _Rank], step: int, rate: float, waited: float) -> int | None:
+    apart = 2 * report_interval(len(ranks))
+    noise = max(1.0, rate * apart) if waited <= 2 * apart else 0.0
+    number = min(ranks, key=lambda each: (ranks[each].report.step, each))
+    return number if step - ranks[number].report.step > noise else None
+
+
+def sentence(progress: Progress, now: float) -> str:
+    """How far the gang has come, in one line that changes with every look: it is for pages, and not for a status."""
+    unit = "step" if progress.total is None else "task"
+    if progress.total is None:
+        parts = [f"step {progress.step:,}"]
+    else:
+        parts = [f"{progress.step:,} of {progress.total:,} tasks finished"]
+    if progress.rate is not None:
+        parts.append(f"{shown_rate(progress.rate)} {unit}s/s")
+    if progress.slowest is not None:
+        parts.append(f"slowest rank {progress.slowest} at {progress.slowest_step:,}")
+    if progress.straggling:
+        parts.append(f"{progress.straggling} {'straggler' if progress.straggling == 1 else 'stragglers'}")
+    if progress.hung:
+        parts.insert(0, f"no step since {age(now - progress.moved_at)}")
+    return ", ".join(parts)
+
+
+def shown_rate(rate: float) -> str:
+    """Three digits: 9.81, 0.0125, 1,840."""
+    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.3g}"

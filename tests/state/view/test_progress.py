@@ -1,0 +1,270 @@
+"""Progress: steps per second, the slowest rank, stragglers and hangs, from what ranks report."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from muster.state.view.progress import Progress, StepReport, TaskCounts, sentence, steps_progress, tasks_progress
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view.view import View
+
+LOOK = 3.0
+BEGIN = 1_000.0
+
+
+def reports(
+    steps: Mapping[int, int], at: float, longest: float = 0.1, count: int | None = None
+) -> tuple[StepReport, ...]:
+    """One report per rank; a rank that has got no further reports nothing new, so its clock stands, too."""
+    return tuple(
+        StepReport(rank, step, step + 1 if count is None else count, at, longest) for rank, step in steps.items()
+    )
+
+
+class Gang:
+    """Ranks that run at their own speed, read every three seconds."""
+
+    def __init__(self, speeds: Mapping[int, float], longest: float = 0.1) -> None:
+        self.speeds, self.longest = dict(speeds), longest
+        self.done = dict.fromkeys(speeds, 0.0)
+        self.stopped_at = dict.fromkeys(speeds, BEGIN)
+        self.now = BEGIN
+        self.progress: Progress | None = None
+
+    def look(self, times: int = 1) -> Progress:
+        for _ in range(times):
+            self.now += LOOK
+            for rank, speed in self.speeds.items():
+                if speed:
+                    self.done[rank] += speed * LOOK
+                    self.stopped_at[rank] = self.now
+            seen = tuple(
+                StepReport(rank, int(done), int(done) + 1, self.stopped_at[rank], self.longest)
+                for rank, done in self.done.items()
+            )
+            self.progress = steps_progress(seen, 0, self.now, self.progress)
+        assert self.progress is not None
+        return self.progress
+
+
+def test_nothing_is_said_of_programs_that_do_not_report() -> None:
+    assert steps_progress((), 0, BEGIN, None) is None
+
+
+def test_the_step_of_the_gang_is_one_that_half_of_the_ranks_have_reached() -> None:
+    seen = steps_progress(reports({0: 1840, 1: 1840, 2: 1839, 3: 9}, BEGIN), 0, BEGIN, None)
+    assert seen is not None
+    assert seen.step == 1840
+    assert seen.reporting == 4
+
+
+def test_steps_per_second_are_those_of_the_programs_own_clocks() -> None:
+    seen = Gang({0: 10.0, 1: 10.0, 2: 10.0}).look(5)
+    assert seen.rate == pytest.approx(10.0)
+    assert sentence(seen, BEGIN) == "step 150, 10 steps/s"
+
+
+def test_a_change_of_speed_shows_within_a_minute() -> None:
+    gang = Gang({0: 10.0, 1: 10.0})
+    gang.look(100)
+    gang.speeds = {0: 2.0, 1: 2.0}
+    assert gang.look(22).rate == pytest.approx(2.0)
+
+
+def test_one_report_has_no_rate() -> None:
+    seen = Gang({0: 10.0}).look()
+    assert seen.rate is None
+    assert not seen.moved
+
+
+def test_a_slowed_rank_is_the_slowest_and_then_a_straggler() -> None:
+    gang = Gang({0: 10.0, 1: 10.0, 2: 10.0})
+    gang.look(4)
+    gang.speeds[2] = 2.0
+    assert gang.look(1).slowest == 2
+    assert gang.progress is not None
+    assert gang.progress.straggling == 0
+    seen = gang.look(6)  # 8 steps/s less: 100 steps behind after 12.5 s, and that for three looks
+    assert seen.stragglers == (2,)
+    assert "slowest rank 2 at " in sentence(seen, gang.now)
+
+
+def test_a_rank_is_no_straggler_before_the_third_look() -> None:
+    gang = Gang({0: 10.0, 1: 10.0, 2: 10.0})
+    gang.look(4)
+    gang.done[2] = -500.0  # 10 s of work are 100 steps
+    gang.speeds[2] = 0.0
+    assert [gang.look().straggling for _ in range(3)] == [0, 0, 1]
+
+
+def test_a_straggler_that_catches_up_is_none_any_more() -> None:
+    gang = Gang({0: 10.0, 1: 10.0, 2: 1.0})
+    assert gang.look(10).stragglers == (2,)
+    gang.done[2] = gang.done[0]
+    gang.speeds[2] = 10.0
+    assert gang.look().stragglers == ()
+
+
+def test_values_that_are_of_different_moments_make_no_slowest_rank() -> None:
+    """Each rank writes once a second at a moment of its own: at 10 steps/s they look up to 10 steps apart."""
+    gang = Gang({0: 10.0, 1: 10.0, 2: 10.0})
+    gang.done = {0: 9.0, 1: 5.0, 2: 0.0}
+    assert gang.look(5).slowest is None
+
+
+def test_two_slow_steps_apart_are_no_straggler() -> None:
+    gang = Gang({0: 0.01, 1: 0.01, 2: 0.0}, longest=100.0)
+    gang.done = {0: 12.0, 1: 12.0, 2: 10.0}
+    assert gang.look(5).straggling == 0
+
+
+def test_no_step_for_a_minute_is_a_hang_and_the_next_step_ends_it() -> None:
+    gang = Gang({0: 1.0, 37: 1.0}, longest=1.0)
+    gang.look(4)
+    gang.speeds = {0: 0.0, 37: 0.0}
+    gang.done[37] -= 1
+    gang.look()
+    assert not gang.look(18).hung
+    seen = gang.look(2)
+    assert seen.hung
+    assert seen.slowest == 37
+    assert sentence(seen, gang.now + 132).startswith("no step since 3m12s, step 12, ")
+    gang.speeds = {0: 1.0, 37: 0.0}
+    assert not gang.look().hung
+
+
+def test_a_pause_as_long_as_one_before_it_is_no_hang() -> None:
+    """A checkpoint of five minutes was seen: from then on 25 minutes are waited for."""
+    gang = Gang({0: 1.0}, longest=300.0)
+    gang.look(4)
+    gang.speeds = {0: 0.0}
+    assert not gang.look(499).hung
+    assert gang.look(2).hung
+
+
+def test_nothing_hangs_before_a_second_report() -> None:
+    """The first step compiles, for as long as it takes."""
+    seen = steps_progress(reports({0: 0, 1: 0}, BEGIN), 0, BEGIN, None)
+    for look in range(1, 400):
+        seen = steps_progress(reports({0: 0, 1: 0}, BEGIN), 0, BEGIN + look * LOOK, seen)
+    assert seen is not None
+    assert not seen.hung
+    seen = steps_progress(reports({0: 1, 1: 0}, BEGIN + 1200), 0, BEGIN + 1200, seen)
+    assert seen is not None
+    assert seen.repeated
+
+
+def test_further_reports_of_one_step_bridge_a_pause() -> None:
+    seen = None
+    for look in range(200):
+        seen = steps_progress(reports({0: 7}, BEGIN + look * LOOK, count=look), 0, BEGIN + look * LOOK, seen)
+    assert seen is not None
+    assert seen.repeated
+    assert not seen.hung
+
+
+def test_silence_of_the_coordinator_is_no_hang() -> None:
+    """A look that could not read the reports says nothing: the time of the last one that could counts."""
+    gang = Gang({0: 1.0}, longest=1.0)
+    gang.look(4)
+    gang.now += 600
+    assert gang.progress is not None
+    assert not gang.progress.hung
+    assert not gang.look().hung
+
+
+def test_a_daemon_that_takes_over_waits_from_its_own_first_look() -> None:
+    gang = Gang({0: 1.0}, longest=1.0)
+    gang.look(20)
+    gang.speeds, gang.progress = {0: 0.0}, None
+    assert not gang.look(20).hung
+    assert gang.look().hung
+
+
+def test_a_rate_goes_down_while_nothing_is_reported() -> None:
+    gang = Gang({0: 10.0}, longest=1.0)
+    before = gang.look(10).rate
+    gang.speeds = {0: 0.0}
+    after = gang.look(40).rate
+    assert before is not None
+    assert after is not None
+    assert after < before / 3
+
+
+def test_a_program_that_starts_over_has_no_negative_rate() -> None:
+    gang = Gang({0: 10.0})
+    gang.look(10)
+    gang.done[0] = 0.0
+    seen = gang.look()
+    assert seen.rate is None
+    assert seen.moved
+    rate = gang.look(2).rate
+    assert rate == pytest.approx(10.0)
+
+
+def test_another_epoch_begins_anew() -> None:
+    gang = Gang({0: 10.0}, longest=500.0)
+    gang.look(5)
+    seen = steps_progress(reports({0: 3}, 1.0), 1, gang.now, gang.progress)
+    assert seen is not None
+    assert (seen.epoch, seen.rate, seen.longest, seen.moved) == (1, None, 0.1, False)
+
+
+def test_an_empty_look_keeps_what_was_known() -> None:
+    gang = Gang({0: 10.0})
+    before = gang.look(3)
+    assert steps_progress((), 0, gang.now + LOOK, before) is before
+
+
+def test_a_claim_of_years_does_not_count() -> None:
+    seen = steps_progress(reports({0: 1}, BEGIN, longest=1e9), 0, BEGIN, None)
+    assert seen is not None
+    assert seen.patience == 5 * 6 * 3600
+
+
+def test_tasks_are_counted_and_never_hang() -> None:
+    seen = tasks_progress(TaskCounts(10, 100), 0, BEGIN, None)
+    for look in range(1, 200):
+        seen = tasks_progress(TaskCounts(10 + min(look, 50), 100), 0, BEGIN + look * LOOK, seen)
+    assert (seen.step, seen.total, seen.hung) == (60, 100, False)
+    assert seen.rate == 0
+    assert sentence(seen, BEGIN) == "60 of 100 tasks finished, 0 tasks/s"
+
+
+def answer(
+    at: float, seen: tuple[StepReport, ...] | None, state: CoordinatorState = CoordinatorState.SERVING
+) -> RollAnswer:
+    return RollAnswer(at=at, coordinator=state, expected=1, states=(RankState.CONNECTED,), reports=seen)
+
+
+def test_the_view_asks_for_a_decision_when_a_hang_begins_and_ends_and_not_at_a_step() -> None:
+    view = View()
+    view.observe_probe(answer(BEGIN, reports({0: 1}, 1.0)), 0)
+    asked = [view.observe_probe(answer(BEGIN + look * LOOK, reports({0: 5}, 2.0)), 0) for look in range(1, 30)]
+    assert asked.count(True) == 1
+    assert view.observe_probe(answer(BEGIN + 100, reports({0: 6}, 99.0)), 0)
+    assert not view.observe_probe(answer(BEGIN + 103, reports({0: 7}, 102.0)), 0)
+
+
+def test_the_view_keeps_progress_over_looks_that_did_not_read_it() -> None:
+    view = View()
+    view.observe_probe(answer(BEGIN, reports({0: 1}, 1.0)), 0)
+    view.observe_probe(answer(BEGIN + 1, None), 0)
+    seen = view.progress_of(0)
+    assert seen is not None
+    assert seen.step == 1
+    assert view.progress_of(1) is None
+    assert view.probe is not None
+    assert view.probe.answer.reports is None
+
+
+def test_a_step_of_the_wall_clock_moves_the_times() -> None:
+    view = View()
+    view.observe_probe(answer(BEGIN, reports({0: 1}, 1.0)), 0)
+    view.observe_probe(answer(BEGIN + 3, reports({0: 2}, 4.0)), 0)
+    view.clock_stepped(3600.0)
+    view.observe_probe(answer(BEGIN + 3606, reports({0: 2}, 4.0)), 0)
+    seen = view.progress_of(0)
+    assert seen is not None
+    assert seen.moved_at == BEGIN + 3603
+    assert not seen.hung
