@@ -109,5 +109,7 @@ class PodSpec:
     grace: int = 30
     pre_stop: tuple[str, ...] = ()
     ptrace: bool = False
+    assist: bool = False
+    """The code of ``muster.assist`` is mounted, and Python finds it."""
     quotes_log: bool = True
     """The kubelet copies the last lines of a container that fails into the status; not where they hold a secret."""

@@ -42,6 +42,8 @@ def selector_of(uid: str) -> str:
 
 ANNOTATION_COMMAND_SOURCE = "muster.dev/manifest"
 """Where an Experiment came from: the manifest's file name, for people."""
+ANNOTATION_ASSIST = "muster.dev/assist"
+"""Annotation of a pod with ``spec.assist``: the code that is mounted in it."""
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 """Label of an Experiment: the LocalQueue it waits in. Kueue's own owner check reads it, too."""
@@ -58,6 +60,7 @@ CONTAINER = "main"
 SHM_PATH = "/dev/shm"  # noqa: S108 - a mount point in the container, not a file of ours
 SHM_VOLUME = "shm"
 SCRATCH_VOLUME = "muster-scratch"
+ASSIST_VOLUME = "muster-assist"
 CLAIM_VOLUME = "claim-"
 """Prefix of the volumes for ``spec.storage`` and ``spec.tensorboard``; a number follows."""
 

@@ -10,7 +10,7 @@ from muster.cli.manifests import Manifest
 MODULE = "muster.jax"
 PLAIN_JAX = (
     "an exception in one rank of a jax program hangs every rank for up to 300 s unless the program joins with "
-    "muster.jax.initialize(): see `A jax program` in docs/guide.md"
+    "muster.jax.initialize(), or has spec.assist of kind: Experiment: see `A jax program` in docs/guide.md"
 )
 LARGEST = 1 << 20
 """Bytes of a script that are searched for the module."""
@@ -20,7 +20,8 @@ def notes_on(manifest: Manifest) -> Iterator[str]:
     """The notes on a manifest that can be planned."""
     plan = manifest.plan(name="checked")
     loaded = manifest.loaded
-    jax = plan.operator == "jax" and plan.size > 1
+    assisted = any(group.pod.assist for group in plan.groups)
+    jax = plan.operator == "jax" and plan.size > 1 and not assisted
     if isinstance(loaded, Loaded) and jax and not _joins_with_muster(loaded.spec.command):
         yield f"{manifest.file}: {PLAIN_JAX}"
     if (grace := max((group.pod.grace for group in plan.groups), default=0)) > plan.longest_grace:

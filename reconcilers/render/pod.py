@@ -45,6 +45,7 @@ from muster.api.names import (
     SHM_VOLUME,
 )
 from muster.reconcilers.render.affinity import kept_off
+from muster.reconcilers.render.assist import assist_annotations, assist_mount, assist_volume, assisted
 from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.environment import NO_RESTARTS, Cell, Place, Restarts, environment
@@ -180,7 +181,7 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place, apart: bool) -> dic
         spec["nodeSelector"] = dict(group.pod.node_selector)
     if group.pod.tolerations:
         spec["tolerations"] = [_toleration(toleration) for toleration in group.pod.tolerations]
-    pod = {
+    pod: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
@@ -191,7 +192,10 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place, apart: bool) -> dic
         },
         "spec": spec,
     }
-    return merge(pod, group.template) if group.template else pod
+    pod = merge(pod, group.template) if group.template else pod
+    if group.pod.assist:  # after the merge: a template may have annotations of its own, but not this one
+        pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **assist_annotations()}
+    return pod
 
 
 def _toleration(toleration: Toleration) -> dict[str, object]:
@@ -210,10 +214,11 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
     capabilities: dict[str, object] = {"drop": ["ALL"]}
     if group.pod.ptrace:
         capabilities["add"] = ["SYS_PTRACE"]
+    command = arguments_of(group.pod.argv) if group.pod.argv else command_of(group.pod.command)
     rendered: dict[str, object] = {
         "name": CONTAINER,
         "image": group.pod.image,
-        "command": arguments_of(group.pod.argv) if group.pod.argv else command_of(group.pod.command),
+        "command": assisted(command) if group.pod.assist else command,
         "env": environment(plan, group, epoch, place),
         "resources": {"requests": dict(group.pod.requests), "limits": dict(group.pod.limits)},
         # The cause of a restart quotes the program's last lines.
@@ -225,13 +230,15 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
             "seccompProfile": {"type": "RuntimeDefault"},
         },
     }
-    mounts = [
+    mounts: list[dict[str, object]] = [
         {"name": _claim_volume(number), "mountPath": volume.path} for number, volume in enumerate(group.pod.volumes)
     ]
     if group.pod.shm_bytes > 0:
         mounts.append({"name": SHM_VOLUME, "mountPath": SHM_PATH})
     if group.pod.scratch:
         mounts.append({"name": SCRATCH_VOLUME, "mountPath": group.pod.scratch})
+    if group.pod.assist:
+        mounts.append(assist_mount())
     if group.ports:
         rendered["ports"] = [{"name": port.name, "containerPort": port.number} for port in group.ports]
     if mounts:
@@ -254,6 +261,8 @@ def volumes(group: Group) -> list[dict[str, object]]:
         rendered.append({"name": SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": str(group.pod.shm_bytes)}})
     if group.pod.scratch:
         rendered.append({"name": SCRATCH_VOLUME, "emptyDir": {}})
+    if group.pod.assist:
+        rendered.append(assist_volume())
     return rendered
 
 

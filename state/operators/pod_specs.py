@@ -53,6 +53,7 @@ def pod_spec_of(spec: ExperimentSpec, resources: Resources) -> PodSpec:
         grace=DEFAULT_GRACE if grace is None else grace,
         pre_stop=graceful.shutdown_command if graceful else (),
         ptrace=bool(spec.security_context and spec.security_context.ptrace),
+        assist=spec.assist,
     )
 
 

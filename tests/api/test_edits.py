@@ -40,6 +40,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "successPolicy": ({}, {"operator": "Any"}),
     "ttlAfterFinished": ("1h", "2h"),
     "startup": ({}, {"order": "CoordinatorFirst"}),
+    "assist": (False, True),
     "engineName": ("a", "b"),
 }
 

@@ -39,6 +39,17 @@ def test_a_jax_program_that_may_hide_an_exception_is_noted(
     assert (f"note: {file}: an exception in one rank of a jax program hangs" in result.stderr) is noted
 
 
+def test_with_assist_an_exception_is_not_hidden(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "experiment.yaml"
+    for assist in (False, True):
+        spec = with_command("python3 train.py") | {"assist": assist}
+        head = {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "metadata": {"name": "demo"}}
+        file.write_text(yaml.dump(head | {"spec": spec}))
+        result = call("lint", file)
+        assert result.exit_code == 0, result.output
+        assert ("hangs every rank" in result.stderr) is not assist
+
+
 @pytest.mark.parametrize(("seconds", "noted"), [(600, False), (3600, True)])
 def test_a_grace_period_that_a_restart_does_not_wait_for_is_noted(
     call: Call, tmp_path: Path, seconds: int, noted: bool

@@ -40,6 +40,7 @@ COMMON: dict[str, Any] = {
     },
     "timeout": "1h",
     "ttlAfterFinished": "1d",
+    "assist": True,
     "clocks": {
         "pending": {"after": "10m", "action": "Restart"},
         "assembly": {"after": "5m", "action": "Fail"},

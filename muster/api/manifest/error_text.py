@@ -31,6 +31,7 @@ ELSEWHERE: Final = {
     "backoff": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "Master": "the only type is worker; rank 0 is its first member",
     "successPolicy": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
+    "assist": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "ttlAfterFinished": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "dependsOn": "it is for types of operators jobset, pytorch and xgboost; Ray workers wait for the head anyway",
     "template": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",

@@ -1,8 +1,9 @@
 """The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec and Muster's own fields.
 
 Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy`` but for its limit, ``failurePolicy``,
-``clocks``, ``successPolicy``, ``ttlAfterFinished`` and ``template``. An object read from the API server was checked by
-its schema, but the schema may be older or newer than this program: ``parse_experiment`` checks everything again.
+``clocks``, ``successPolicy``, ``ttlAfterFinished``, ``assist`` and ``template``. An object read from the API
+server was checked by its schema, but the schema may be older or newer than this program: ``parse_experiment`` checks
+everything again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -63,6 +64,12 @@ class ExperimentSpec(AIchorSpec):
         None,
         description="How long the experiment stays after it has succeeded or failed; then Muster deletes it with its "
         "pods and their logs. Absent: it stays.",
+    )
+    assist: bool = Field(
+        False,
+        description="Help Python in the members without a change to program or image: a bare "
+        "jax.distributed.initialize() works, an exception ends its process at once, SIGURG writes its stacks. "
+        "See docs/researcher.md.",
     )
     template: Template = Field({}, description="Pod template of every member: see docs/pod-template.md.")
 

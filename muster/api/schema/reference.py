@@ -36,6 +36,7 @@ _OWN: Final = (
     "clocks",
     "successPolicy",
     "ttlAfterFinished",
+    "assist",
     "template",
 )
 

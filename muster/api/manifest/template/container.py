@@ -22,7 +22,16 @@ from muster.api.manifest.template.values import (
     owned,
     unique,
 )
-from muster.api.names import CLAIM_VOLUME, CONTAINER, ENV_PREFIX, INJECTED_ENV, SCRATCH_VOLUME, SHM_PATH, SHM_VOLUME
+from muster.api.names import (
+    ASSIST_VOLUME,
+    CLAIM_VOLUME,
+    CONTAINER,
+    ENV_PREFIX,
+    INJECTED_ENV,
+    SCRATCH_VOLUME,
+    SHM_PATH,
+    SHM_VOLUME,
+)
 from muster.api.values.fields import Image, LabelKey, Shape, limited, listed
 
 _ENV_NAME: Final = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"
@@ -223,4 +232,4 @@ def read_container(value: Any, handler: Callable[[Any], Any], info: ValidationIn
 def is_reserved_volume(name: str) -> bool:
     """The name belongs to a volume that Muster adds: shared memory, a directory, or a claim of ``spec.storage``."""
     claim = name.startswith(CLAIM_VOLUME) and name.removeprefix(CLAIM_VOLUME).isdigit()
-    return claim or name in (SHM_VOLUME, SCRATCH_VOLUME)
+    return claim or name in (ASSIST_VOLUME, SHM_VOLUME, SCRATCH_VOLUME)

@@ -1,0 +1,190 @@
+"""The mounted sitecustomize in real Python processes: what it does, and that the program runs as without it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from muster.assist import CODE, FILE
+
+JAX_MEMBER = {
+    "JAXOPERATOR_COORDINATOR_ADDRESS": "10.0.0.7:1234",
+    "JAXOPERATOR_NUM_PROCESSES": "3",
+    "JAXOPERATOR_PROCESS_ID": "1",
+}
+ANSWERS = """
+import os, signal
+[name] = [n for n in os.listdir("/proc/self/fd") if "muster-stacks-" in os.path.realpath("/proc/self/fd/" + n)]
+def inside():
+    os.kill(os.getpid(), signal.SIGURG)
+inside()
+print(int(name) >= 100, open("/proc/self/fd/" + name).read())
+"""
+
+
+def run(
+    folder: Path, program: str, *before: Path, environ: dict[str, str] | None = None, options: tuple[str, ...] = ()
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program under the mounted folder; ``before`` are other entries of PYTHONPATH."""
+    mounted = folder / "mounted"
+    mounted.mkdir(exist_ok=True)
+    (mounted / FILE).write_text(CODE)
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (mounted, *before))), **(environ or {})}
+    return subprocess.run(
+        [sys.executable, *options, "-c", program], env=variables, capture_output=True, text=True, timeout=50
+    )
+
+
+def test_a_program_sees_nothing_of_it(tmp_path: Path) -> None:
+    done = run(tmp_path, "import sys; print(sys.argv, [p for p in sys.path if 'mounted' in p])")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['-c'] []\n", "")
+
+
+def test_sigurg_writes_all_stacks_to_the_file_in_memory_and_not_to_the_log(tmp_path: Path) -> None:
+    done = run(tmp_path, ANSWERS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("True ")
+    assert "(most recent call first):\n" in done.stdout
+    assert "in inside\n" in done.stdout
+    assert done.stderr == ""
+
+
+def test_without_memfd_the_file_has_no_name_in_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    (mounted / FILE).write_text(CODE.replace("import os\n", "import os\ndel os.memfd_create\n", 1))
+    done = subprocess.run(
+        [sys.executable, "-c", ANSWERS],
+        env={**os.environ, "PYTHONPATH": str(mounted), "TMPDIR": str(tmp_path / "old")},
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert "in inside\n" in done.stdout
+    assert not list(Path("/dev/shm").glob("muster-stacks-*"))
+    assert not list((tmp_path / "old").iterdir())
+
+
+def test_the_images_sitecustomize_runs_too(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    image.mkdir()
+    (image / FILE).write_text("import builtins\nbuiltins.of_the_image = __file__\n")
+    done = run(tmp_path, "import sitecustomize; print(of_the_image == sitecustomize.__file__)", image)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_an_error_of_the_images_sitecustomize_is_reported_as_without_this_one(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    image.mkdir()
+    (image / FILE).write_text("raise ValueError('of the image')\n")
+    done = run(tmp_path, "print('runs')", image)
+    assert done.stdout == "runs\n"
+    assert "ValueError: of the image" in done.stderr
+
+
+def test_off_leaves_the_process_alone_and_runs_the_images(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    image.mkdir()
+    (image / FILE).write_text("import builtins\nbuiltins.of_the_image = True\n")
+    program = (
+        "import sys; found = any(type(each).__name__ == 'Clusters' for each in sys.meta_path)\n"
+        "print(of_the_image, sys.excepthook is sys.__excepthook__, found)"
+    )
+    off = run(tmp_path, program, image, environ={**JAX_MEMBER, "MUSTER_ASSIST": "off"})
+    on = run(tmp_path, program, image, environ=JAX_MEMBER)
+    assert off.stdout == "True True False\n"
+    assert on.stdout == "True False True\n"
+
+
+@pytest.mark.parametrize("part", ["import faulthandler", "import fcntl", "import signal", "before = sys.excepthook"])
+def test_a_part_that_fails_leaves_the_rest_and_the_program(tmp_path: Path, part: str) -> None:
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    assert part in CODE
+    (mounted / FILE).write_text(CODE.replace(part, "raise RuntimeError", 1))
+    done = subprocess.run(
+        [sys.executable, "-c", "print('runs')"],
+        env={**os.environ, **JAX_MEMBER, "PYTHONPATH": str(mounted)},
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "runs\n", "")
+
+
+THREAD = "import threading; threading.Thread(target=threading.Event().wait).start()\n"
+
+
+def test_an_exception_ends_a_process_that_a_thread_would_keep(tmp_path: Path) -> None:
+    done = run(tmp_path, f"{THREAD}print('said', end='')\nraise ValueError('loss is NaN')")
+    assert (done.returncode, done.stdout) == (1, "said")
+    assert done.stderr.endswith("ValueError: loss is NaN\n")
+
+
+def test_an_exception_runs_the_exit_hooks_where_nothing_keeps_the_process(tmp_path: Path) -> None:
+    done = run(tmp_path, "import atexit; atexit.register(print, 'saved')\nraise ValueError")
+    assert (done.returncode, done.stdout) == (1, "saved\n")
+
+
+def test_a_hook_that_a_running_program_calls_does_not_end_it(tmp_path: Path) -> None:
+    thread = "import threading; threading.Thread(target=threading.Event().wait, args=(0.1,)).start()\n"
+    done = run(tmp_path, f"{thread}import sys\nsys.excepthook(ValueError, ValueError(), None)\nprint('goes on')")
+    assert (done.returncode, done.stdout) == (0, "goes on\n")
+
+
+def test_an_interrupt_ends_with_the_code_of_an_interrupt(tmp_path: Path) -> None:
+    assert run(tmp_path, f"{THREAD}raise KeyboardInterrupt").returncode == 130
+
+
+CLUSTERS = """
+class ClusterEnv:
+    _cluster_types = []
+    def __init_subclass__(cls, **kwargs):
+        cls._cluster_types.append(cls)
+
+class Kubernetes(ClusterEnv):
+    name = "k8s"
+"""
+
+
+def jax_package(folder: Path) -> Path:
+    """An empty package jax._src, which hides the one that is installed."""
+    inner = folder / "jax" / "_src"
+    inner.mkdir(parents=True)
+    for each in (folder / "jax", inner):
+        (each / "__init__.py").touch()
+    return inner
+
+
+def test_the_gang_is_the_first_of_jaxs_kinds_of_clusters(tmp_path: Path) -> None:
+    package = jax_package(tmp_path / "site") / "clusters"
+    package.mkdir()
+    (package / "__init__.py").write_text(CLUSTERS)
+    program = """
+from jax._src.clusters import ClusterEnv
+first, second = ClusterEnv._cluster_types
+print(first.name, second.name, first.is_env_present(), first.get_coordinator_address(300, None),
+      first.get_process_count(), first.get_process_id(), first.get_local_process_id())
+"""
+    done = run(tmp_path, program, tmp_path / "site", environ=JAX_MEMBER)
+    assert (done.stdout, done.stderr) == ("muster k8s True 10.0.0.7:1234 3 1 None\n", "")
+
+
+def test_a_jax_of_another_shape_is_imported_as_without_it(tmp_path: Path) -> None:
+    (jax_package(tmp_path / "site") / "clusters.py").write_text("moved = True\n")
+    done = run(tmp_path, "from jax._src.clusters import moved; print(moved)", tmp_path / "site", environ=JAX_MEMBER)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_a_program_that_imports_no_jax_is_offered_none(tmp_path: Path) -> None:
+    done = run(tmp_path, "import sys; print('jax' in sys.modules, 'threading' in sys.modules)", environ=JAX_MEMBER)
+    assert done.stdout == "False False\n"
+
+
+@pytest.mark.parametrize("options", [("-I",), ("-E",), ("-S",)])
+def test_python_that_ignores_its_environment_runs_without_it(tmp_path: Path, options: tuple[str, ...]) -> None:
+    done = run(tmp_path, "import sys; print(sys.excepthook is sys.__excepthook__)", options=options)
+    assert done.stdout == "True\n"

@@ -1,0 +1,119 @@
+"""What ``spec.assist`` adds to a pod, and that everything else of it stays as it is."""
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.api.names import ANNOTATION_ASSIST
+from muster.assist import CODE, FILE, FOLDER
+from muster.reconcilers.render.assist import PREFIX, assisted
+from muster.reconcilers.render.command import arguments_of, command_of
+from muster.reconcilers.render.pod import PodTemplate, render_pod
+from muster.state.plan import Plan
+from tests.fakes.plans import gang, member_of
+
+LARGEST = 256 * 1024
+"""Bytes of all annotations of an object (kubernetes: apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB)."""
+MOST = 8 * 1024
+"""Bytes that a pod may grow by."""
+
+
+def pod_of(plan: Plan) -> dict[str, Any]:
+    return render_pod(plan, member_of(plan, 0), 0)
+
+
+def templated(plan: Plan, template: dict[str, Any]) -> Plan:
+    (group,) = plan.groups
+    return replace(plan, groups=(replace(group, template=template),))
+
+
+def test_the_annotation_is_the_file_of_a_read_only_volume() -> None:
+    pod = pod_of(gang(assist=True))
+    (container,) = pod["spec"]["containers"]
+    (mount,) = container["volumeMounts"]
+    (volume,) = pod["spec"]["volumes"]
+    (item,) = volume["downwardAPI"]["items"]
+    assert pod["metadata"]["annotations"] == {ANNOTATION_ASSIST: CODE}
+    assert mount == {"name": volume["name"], "mountPath": FOLDER, "readOnly": True}
+    assert item["path"] == FILE
+    assert item["fieldRef"]["fieldPath"] == f"metadata.annotations['{ANNOTATION_ASSIST}']"
+
+
+def test_a_pod_without_it_is_the_pod_of_before() -> None:
+    helped, plain = pod_of(gang(assist=True)), pod_of(gang())
+    del helped["metadata"]["annotations"], helped["spec"]["volumes"]
+    (container,) = helped["spec"]["containers"]
+    del container["volumeMounts"]
+    container["command"][2] = container["command"][2].removeprefix(PREFIX)
+    assert helped == plain
+
+
+def test_the_template_of_a_group_renders_the_same_pod() -> None:
+    plan = gang(assist=True)
+    rendered = PodTemplate(plan, plan.groups[0], 3).render(member_of(plan, 2))
+    assert json.loads(rendered) == render_pod(plan, member_of(plan, 2), 3)
+
+
+def test_the_code_is_far_below_what_annotations_may_hold() -> None:
+    assert len(json.dumps(pod_of(gang(assist=True)))) - len(json.dumps(pod_of(gang()))) < MOST < LARGEST / 16
+
+
+def test_annotations_volumes_and_variables_of_a_template_stay() -> None:
+    template = {
+        "metadata": {"annotations": {"team": "vision", ANNOTATION_ASSIST: "print('other code')"}},
+        "spec": {
+            "volumes": [{"name": "cache", "emptyDir": {}}],
+            "containers": [
+                {
+                    "name": "main",
+                    "env": [{"name": "PYTHONPATH", "value": "/app"}],
+                    "volumeMounts": [{"name": "cache", "mountPath": "/cache"}],
+                    "securityContext": {"readOnlyRootFilesystem": True, "runAsNonRoot": True},
+                }
+            ],
+        },
+    }
+    pod = pod_of(templated(gang(assist=True), template))
+    (container,) = pod["spec"]["containers"]
+    assert pod["metadata"]["annotations"] == {"team": "vision", ANNOTATION_ASSIST: CODE}
+    assert [volume["name"] for volume in pod["spec"]["volumes"]] == ["muster-assist", "cache"]
+    assert [mount["mountPath"] for mount in container["volumeMounts"]] == [FOLDER, "/cache"]
+    assert {"name": "PYTHONPATH", "value": "/app"} in container["env"]
+
+
+COMMANDS = (
+    command_of('echo "$PYTHONPATH"'),
+    command_of('sh -c \'printf "%s" "$PYTHONPATH"; echo\' | cat'),
+    command_of("export OTHER=1; printenv PYTHONPATH"),
+    arguments_of(("printenv", "PYTHONPATH")),
+    arguments_of(("/bin/sh", "-c", 'printenv "$1"', "sh", "PYTHONPATH")),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("image", "seen"),
+    [
+        ({}, FOLDER),
+        ({"PYTHONPATH": ""}, FOLDER),
+        ({"PYTHONPATH": "/app:/lib"}, f"{FOLDER}:/app:/lib"),
+        ({"PYTHONPATH": "/a b", "MUSTER_VOLUME_MUSTER_ASSIST": "/node/v"}, "/node/v:/a b"),
+    ],
+)
+def test_the_folder_comes_before_what_the_image_has_in_pythonpath(
+    command: list[str], image: dict[str, str], seen: str
+) -> None:
+    variables = {"PATH": os.environ["PATH"], **image}
+    wanted = [each.replace("$$", "$") for each in assisted(command)]  # as the kubelet does
+    done = subprocess.run(wanted, env=variables, capture_output=True, text=True, check=True, timeout=50)
+    assert done.stdout.strip() == seen
+
+
+def test_a_program_stays_the_first_process_of_its_container(tmp_path: Path) -> None:
+    for command in (command_of("python3 main.py"), arguments_of(("ray", "start"))):
+        assert assisted(command)[2].split("\n", 1)[1].startswith("exec ")
