@@ -9,7 +9,7 @@ Answers without a serving coordinator are dropped while the daemon's own event l
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import structlog
 
@@ -44,6 +44,13 @@ class Prober(Protocol):
         ...
 
 
+@runtime_checkable
+class AsksMembers(Protocol):
+    """A prober that also asks members, by IP, whether they belong to an earlier life of the coordinator."""
+
+    suspects: tuple[str, ...]
+
+
 class ProberPool:
     """Owns the probe tasks. ``heard(uid, epoch, answer)`` receives each answer."""
 
@@ -68,7 +75,8 @@ class ProberPool:
         """Probe that coordinator from now on (None: stop probing)."""
         current = self._tasks.get(uid)
         if current is not None:
-            if current[0] == target and not current[1].done():
+            if target is not None and current[0].same_coordinator(target) and not current[1].done():
+                self._tasks[uid] = target, current[1]
                 return
             self._tasks.pop(uid)
             current[1].cancel()
@@ -95,6 +103,8 @@ class ProberPool:
         parked: asyncio.Task[None] | None = None
         try:
             while True:
+                if isinstance(prober, AsksMembers):
+                    prober.suspects = self._tasks[uid][0].suspects if uid in self._tasks else ()
                 answer = await prober.snapshot()
                 self._take(uid, target, answer)
                 serving = answer.coordinator.serving

@@ -160,3 +160,10 @@ class ProbeTarget(msgspec.Struct, frozen=True):
     """The submitter's rank: it has arrived once the coordinator knows that job."""
     token: str = ""
     """What the coordinator wants to be shown."""
+    suspects: tuple[str, ...] = ()
+    """IPs of members whose processes run and which the coordinator does not know: a probe that can asks them whether
+    they belong to an earlier life of it."""
+
+    def same_coordinator(self, other: "ProbeTarget") -> bool:
+        """Whether the other target differs in nothing but its suspects."""
+        return msgspec.structs.replace(other, suspects=self.suspects) == self

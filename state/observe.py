@@ -21,6 +21,7 @@ from muster.state.context import (
     Verdict,
     Wait,
 )
+from muster.state.coordinator import ProbeKind
 from muster.state.group import Role
 from muster.state.policies import (
     barrier,
@@ -278,6 +279,7 @@ def _probe(context: Context) -> ProbeTarget | None:
     epoch, plan = context.record.epoch, context.plan
     leader = plan.group_of(plan.leader)
     submitter = plan.leader if leader and leader.role is Role.SUBMITTER else -1
+    hands_over = submitter >= 0 or plan.submits_as
     return ProbeTarget(
         epoch=epoch,
         uid=pod.uid,
@@ -285,7 +287,16 @@ def _probe(context: Context) -> ProbeTarget | None:
         kind=coordinator.probe.value,
         expected=plan.size,
         ports=coordinator.ports,
-        job=plan.submission(epoch) if submitter >= 0 else "",
+        job=plan.submission(epoch) if hands_over else "",
         submitter=submitter,
         token=coordinator.token,
+        suspects=_suspects(context) if coordinator.probe is ProbeKind.RAY else (),
     )
+
+
+def _suspects(context: Context) -> tuple[str, ...]:
+    """IPs of members whose processes run and which the coordinator does not know: of those that a sentence may name."""
+    members = context.tally.members
+    missing = context.probe.missing if context.probe is not None and context.probe.serving else ()
+    found = (members.get(rank) for rank in missing)
+    return tuple(pod.ip for pod in found if pod is not None and pod.live and pod.started and not pod.terminating)

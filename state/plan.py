@@ -131,6 +131,8 @@ class Plan:
     rivals: str = ""
     """Label selector by which pods that another controller makes for this object are found; empty: none can be."""
     queue: Queue | None = None
+    submits_as: str = ""
+    """Name under which the program is handed to the coordinator, where another controller names it."""
 
     @property
     def title(self) -> str:
@@ -230,8 +232,8 @@ class Plan:
         return f"{self.hostname(member, epoch)}.{self.domain}" if member else ""
 
     def submission(self, epoch: int) -> str:
-        """Name under which a submitter hands the program to the coordinator of that epoch."""
-        return f"{self.name}-{epoch}"
+        """Name under which the program is handed to the coordinator of that epoch."""
+        return self.submits_as or f"{self.name}-{epoch}"
 
     def said(self, epoch: int) -> str:
         """The notice in that epoch."""

@@ -7,8 +7,12 @@ from typing import Final
 
 from muster.state.observed.observed_kind import ObservedKind
 from muster.state.operators.observed.pods import LABELLED_PODS
+from muster.state.operators.observed.raycluster import RAYCLUSTERS
+from muster.state.operators.observed.rayjob import RAYJOBS
 
 OBSERVED: Final[dict[str, ObservedKind]] = {
+    "rayjobs": RAYJOBS,
+    "rayclusters": RAYCLUSTERS,
     "pods": LABELLED_PODS,
 }
 """By the name that ``--observe-kinds`` has for it: the kind's plural."""

@@ -74,6 +74,9 @@ class OwnState(msgspec.Struct, frozen=True, gc=False):
     message: str = ""
     epoch: int = 0
     """Of its own counting: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller."""
+    attempt: str = ""
+    """Name of the present attempt, where its controller names attempts and does not count them: another name than the
+    last one is the next epoch (``state.observed.attempts``). Empty between two of them."""
     started_at: float | None = None
     finished_at: float | None = None
 

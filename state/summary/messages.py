@@ -12,6 +12,7 @@ from muster.state.context import Context
 from muster.state.group import Member
 from muster.state.record import Cause
 from muster.state.view.pod import Pod, PodPhase
+from muster.state.view.roll import RankState
 
 
 def cause_of(pod: Pod, epoch: int, now: float) -> Cause:
@@ -109,6 +110,8 @@ def why_missing(context: Context, rank: int) -> str:
         why = "ended without calling the coordinator"
     elif pod.terminating:
         why = "being deleted"
+    elif pod.started and rank < len(context.tally.roll) and context.tally.roll[rank] is RankState.STALE:
+        why = "running, but it belongs to the life of the coordinator before this one"
     elif pod.started:
         why = "running, but it has not called the coordinator"
     else:

@@ -24,12 +24,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.state.context import Context
+from muster.state.coordinator import Completeness
 from muster.state.policies import barrier, blocked, edits, gates
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
 from muster.state.summary.conditions import renew
 from muster.state.summary.messages import of_lingering, sentence, share
+from muster.state.view.roll import RankState
 from muster.state.view.view import ReadOnlyBudget
 
 TURNING = (ConditionType.COORDINATOR_READY, ConditionType.STUCK)
@@ -112,6 +114,11 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
         return "Pending", f"{size} members start" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
+        return "AwaitingRanks", assembly.message
+    if RankState.STALE in tally.roll:
+        return "StaleMembers", assembly.message
+    coordinator = context.plan.coordinator
+    if not assembly.complete and coordinator and coordinator.complete is Completeness.ARRIVED:
         return "AwaitingRanks", assembly.message
     return "RollComplete", assembly.message
 

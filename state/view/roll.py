@@ -55,9 +55,33 @@ class RankState(StrEnum):
     """The coordinator gave it up; `RollAnswer.errors` has the text."""
     LEFT = "left"
     """Was connected and left in good order."""
+    STALE = "stale"
+    """Its process runs and belongs to an earlier life of the coordinator, which is gone. It has not arrived in this
+    one, and what it shows of itself (a ready pod) does not say so."""
+
+    @property
+    def absent(self) -> bool:
+        """It is not known to have arrived in this life of the coordinator."""
+        return self is RankState.MISSING or self is RankState.STALE
 
 
 _PAST_RENDEZVOUS = frozenset({RankState.CONNECTED, RankState.FAILED, RankState.LEFT})
+
+
+class Work(NamedTuple):
+    """The program, where the coordinator itself runs it and reports on it (Ray's jobs)."""
+
+    name: str
+    status: str
+    """In the coordinator's own word: PENDING, RUNNING, SUCCEEDED."""
+    message: str
+    ended: bool
+    succeeded: bool
+
+    @property
+    def sentence(self) -> str:
+        """``job run-0 FAILED: exit code 1``."""
+        return f"job {self.name} {self.status}{f': {self.message}' if self.message else ''}"
 
 
 class RankError(NamedTuple):
@@ -96,6 +120,8 @@ class RollAnswer:
     """How many members have registered, where the coordinator counts them without naming them."""
     errors: tuple[RankError, ...] = ()
     """The failed ranks' errors, different texts first, capped; `failed` is complete."""
+    work: Work | None = None
+    """What the coordinator says of the program; None where it does not run it, or does not know it."""
     incarnation: int | None = None
     """Identity of this life of the coordinator. Protocols before jaxlib 0.10 have none."""
     protocol: str = ""
@@ -111,12 +137,12 @@ class RollAnswer:
     @property
     def arrived(self) -> frozenset[int]:
         """Ranks that ever registered in this life of the coordinator, whatever became of them."""
-        return frozenset(rank for rank, state in enumerate(self.states) if state is not RankState.MISSING)
+        return frozenset(rank for rank, state in enumerate(self.states) if not state.absent)
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """Ranks that never registered, ascending."""
-        return self._in(RankState.MISSING)
+        """Ranks that never registered in this life of the coordinator, ascending."""
+        return tuple(rank for rank, state in enumerate(self.states) if state.absent)
 
     @property
     def failed(self) -> tuple[int, ...]:

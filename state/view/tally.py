@@ -123,8 +123,8 @@ class Tally(Counts):
         if roll == before:
             return
         for rank in range(max(len(roll), len(before))):
-            old = rank < len(before) and before[rank] is not RankState.MISSING
-            new = rank < len(roll) and roll[rank] is not RankState.MISSING
+            old = rank < len(before) and not before[rank].absent
+            new = rank < len(roll) and not roll[rank].absent
             if old is new:
                 continue
             if (pod := self.members.get(rank)) is not None:
@@ -134,7 +134,7 @@ class Tally(Counts):
         self.roll = roll
 
     def _arrived(self, rank: int) -> bool:
-        return rank < len(self.roll) and self.roll[rank] is not RankState.MISSING
+        return rank < len(self.roll) and not self.roll[rank].absent
 
     def collect(self, pod: Pod) -> None:
         """The pod, which was counted out, is gone for good: if its rank is done, go on counting the rank."""

@@ -65,6 +65,8 @@ class FakeRay:
         if callable(answer):
             found: web.StreamResponse = await answer(request)
             return found
+        if isinstance(answer, tuple):
+            return web.Response(status=answer[0], text=answer[1])
         if isinstance(answer, int):
             return web.Response(status=answer, text="RPC error: Deadline Exceeded")
         return web.Response(text=answer) if isinstance(answer, str) else web.json_response(answer)

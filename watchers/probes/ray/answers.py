@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from muster.api.values.printable import printable
+from muster.state.view.roll import Work
 
 MAX_NODES = 10_000
 """What the dashboard lists at most (RAY_MAX_LIMIT_FROM_API_SERVER)."""
@@ -24,6 +25,8 @@ AGENT_HEALTH = "/api/healthz"
 ALIVE, DEAD = "ALIVE", "DEAD"
 ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
 MAX_TEXT = 300
+LOGS_FOLLOW = ", last available logs (truncated to 20,000 chars):"
+"""End of the first line of a failed job's message; the lines after it are the log."""
 
 T = TypeVar("T")
 
@@ -41,18 +44,12 @@ class Node(NamedTuple):
     group: str
     why: str
     """Of a dead node: what Ray says of its end."""
+    stale: bool = False
+    """It belongs to a GCS that is gone, by its own agent."""
 
 
-class Job(NamedTuple):
-    """A Ray job."""
-
-    status: str
-    message: str
-
-    @property
-    def ended(self) -> bool:
-        """It runs no more."""
-        return self.status in ENDED
+WRONG_CLUSTER = b"WrongClusterID"
+"""In the answer of an agent whose node belongs to a GCS that is gone (gRPC status of ray: src/ray/gcs)."""
 
 
 class _Node(msgspec.Struct):
@@ -83,6 +80,8 @@ class _Version(msgspec.Struct):
 class _Job(msgspec.Struct):
     status: str
     message: str | None = None
+    error_type: str | None = None
+    driver_exit_code: int | None = None
 
 
 def read_nodes(body: bytes) -> tuple[list[Node], int]:
@@ -109,11 +108,15 @@ def read_session(body: bytes) -> int | None:
     return int.from_bytes(sha256(name.encode()).digest()[:7]) if name else None
 
 
-def read_job(body: bytes) -> Job:
-    """The job. Raises ``Unreadable``."""
+def read_job(body: bytes, name: str) -> Work:
+    """The job of that name. Raises ``Unreadable``."""
     job = _decode(body, _Job)
-    first = (job.message or "").partition("\n")[0]
-    return Job(printable(job.status, 63), printable(first, MAX_TEXT))
+    first = printable((job.message or "").partition("\n")[0].removesuffix(LOGS_FOLLOW), MAX_TEXT)
+    ended = job.status in ENDED
+    if ended and job.error_type:
+        code = "" if job.driver_exit_code is None else f", exit code {job.driver_exit_code}"
+        first = f"{first} ({printable(job.error_type, 63)}{code})"
+    return Work(name, printable(job.status, 63), first, ended, job.status == "SUCCEEDED")
 
 
 def _address(text: str) -> str:

@@ -7,6 +7,7 @@ small one could become a large one, and reading stops at ``most`` bytes.
 
 import asyncio
 from dataclasses import dataclass
+from typing import Protocol
 
 import aiohttp
 
@@ -29,6 +30,18 @@ class Reply:
         return self.status == 200
 
 
+class Asking(Protocol):
+    """The way to a head and its members."""
+
+    async def get(self, port: int, path: str, *, host: str = "") -> Reply:
+        """Ask once."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
 class Asker:
     """Sends the requests of one probe."""
 
@@ -39,8 +52,8 @@ class Asker:
         self._host, self._headers, self._deadline, self._most = host, headers, deadline, most
         self._session: aiohttp.ClientSession | None = None
 
-    async def get(self, port: int, path: str) -> Reply:
-        """Ask once. Raises nothing, whatever the network or the other side does."""
+    async def get(self, port: int, path: str, *, host: str = "") -> Reply:
+        """Ask once, the host of the probe or another. Raises nothing, whatever the network or the other side does."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 headers=self._headers,
@@ -49,8 +62,9 @@ class Asker:
                 trust_env=False,
                 timeout=aiohttp.ClientTimeout(total=self._deadline),
             )
+        url = f"http://{_in_url(host) or self._host}:{port}{path}"
         try:
-            async with self._session.get(f"http://{self._host}:{port}{path}", allow_redirects=False) as response:
+            async with self._session.get(url, allow_redirects=False) as response:
                 body = await self._read(response)
                 if body is None:
                     return self._none(CoordinatorState.OTHER_PROTOCOL, f"more than {self._most} bytes", port)
@@ -84,3 +98,7 @@ class Asker:
 
     def _none(self, state: CoordinatorState, what: str, port: int) -> Reply:
         return Reply(0, state=state, detail=f"port {port}: {what}")
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -4,6 +4,9 @@ The list of nodes decides: the dashboard reads it from the GCS at each request, 
 work. Where it fails, the health checks of dashboard and head agent say which of the two it is. A TCP connection says
 nothing: the port of a frozen GCS accepts them (measured with Ray 2.60; docs/operators/kuberay.md).
 
+A node that outlives the GCS it joined shows as a running, ready pod for up to a minute, and is in no list. Its own
+agent says so (503, WrongClusterID), and is asked where the daemon suspects it (``suspects``).
+
 Nodes are known by address. The submitter is no Ray node: it has arrived once the dashboard knows its job.
 """
 
@@ -12,7 +15,7 @@ from collections.abc import AsyncGenerator, Callable
 from urllib.parse import quote
 
 from muster.api.values.printable import printable
-from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, Work, of_rank
 from muster.watchers.probes.jax.port_check import Address
 from muster.watchers.probes.ray.answers import (
     AGENT_HEALTH,
@@ -21,18 +24,20 @@ from muster.watchers.probes.ray.answers import (
     MAX_NODES,
     NODES,
     VERSION,
-    Job,
+    WRONG_CLUSTER,
     Node,
     Unreadable,
     read_job,
     read_nodes,
     read_session,
 )
-from muster.watchers.probes.ray.http import Asker, Reply
+from muster.watchers.probes.ray.http import Asker, Asking, Reply
 
 MAX_TEXT = 1_000
 MAX_ERRORS = 16
 """Nodes whose end is quoted."""
+MAX_SUSPECTS = 16
+"""Agents that are asked in one look."""
 BASE_BYTES, BYTES_PER_NODE = 1 << 20, 2_048
 """Size of the longest list that is read: a node takes about 500 bytes, and Ray keeps 1,000 dead ones."""
 _NO_TOKEN = frozenset({401, 403})
@@ -43,7 +48,7 @@ class RayProbe:
 
     `dashboard` and `agent` are the ports that are asked, `expected` is the number of members, `job` the name of the
     submitter's job and `submitter` its rank. `deadline` bounds each request, in seconds; a snapshot takes at most twice
-    that. Raises ValueError for an invalid address.
+    that. ``ask`` is another way to the head than over the network. Raises ValueError for an invalid address.
     """
 
     def __init__(
@@ -58,24 +63,28 @@ class RayProbe:
         submitter: int = -1,
         token: str = "",
         deadline: float = 2.0,
+        ask: Asking | None = None,
     ) -> None:
         parsed = Address.parse(address)
         host = f"[{parsed.host}]" if parsed.v6 else parsed.host
         most = BASE_BYTES + BYTES_PER_NODE * min(expected, MAX_NODES)
-        self._ask = Asker(host, token=token, deadline=deadline, most=most)
+        self._ask = ask or Asker(host, token=token, deadline=deadline, most=most)
         self._dashboard, self._agent = dashboard, agent
         self._clock, self._expected = clock, expected
         self._job_path, self._job_name, self._submitter = JOBS + quote(job, safe=""), job, submitter
         self._session: int | None = None
-        self._job: Job | None = None
+        self._job: Work | None = None
+        self.suspects: tuple[str, ...] = ()
+        """IPs of members whose agents are asked whether their nodes belong to an earlier GCS."""
 
     async def snapshot(self) -> RollAnswer:
         """Ask once. Raises nothing, whatever the network or the head does."""
         started = _monotonic()
-        nodes, version, job = await asyncio.gather(
+        nodes, version, job, stale = await asyncio.gather(
             self._ask.get(self._dashboard, NODES),
             self._ask.get(self._dashboard, VERSION),
-            self._ask.get(self._dashboard, self._job_path),
+            self._ask_job(),
+            self._stale_nodes(),
         )
         latency = _monotonic() - started
         if nodes.status in _NO_TOKEN:
@@ -90,7 +99,7 @@ class RayProbe:
         if not any(node.head and node.alive for node in found):
             what = "the dashboard answers, and the head has not joined its own cluster yet"
             return self._silence(Reply(0, state=CoordinatorState.REFUSED, detail=what), latency)
-        return self._roll(found, total, latency)
+        return self._roll(_with_stale(found, stale), total, latency)
 
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Yield nothing: a dashboard cannot be waited for."""
@@ -101,14 +110,29 @@ class RayProbe:
         """Close the connections."""
         await self._ask.close()
 
-    def _follow(self, version: Reply, job: Reply) -> None:
+    async def _ask_job(self) -> Reply | None:
+        return await self._ask.get(self._dashboard, self._job_path) if self._job_name else None
+
+    async def _stale_nodes(self) -> list[Node]:
+        """The suspects whose agents say that their GCS is not the one that answers now."""
+        suspects = self.suspects[:MAX_SUSPECTS]
+        replies = await asyncio.gather(*(self._ask.get(self._agent, AGENT_HEALTH, host=ip) for ip in suspects))
+        return [
+            Node(ip, False, False, "", WRONG_CLUSTER.decode(), stale=True)
+            for ip, reply in zip(suspects, replies, strict=True)
+            if reply.status == 503 and WRONG_CLUSTER in reply.body
+        ]
+
+    def _follow(self, version: Reply, job: Reply | None) -> None:
         """Take in session and job; where the part of the dashboard that knows them hangs, what it said last counts."""
         try:
             session = read_session(version.body) if version.good else None
             if session is not None and session != self._session:
                 self._session, self._job = session, None
+            if job is None:
+                return
             if job.good:
-                self._job = read_job(job.body)
+                self._job = read_job(job.body, self._job_name)
             elif job.status == 404:
                 self._job = None
         except Unreadable:
@@ -116,11 +140,11 @@ class RayProbe:
 
     def _roll(self, nodes: list[Node], total: int, latency: float) -> RollAnswer:
         identities = [node.ip for node in nodes]
-        states = [RankState.CONNECTED if node.alive else RankState.FAILED for node in nodes]
+        states = [_state_of(node) for node in nodes]
         if self._job is not None and self._submitter >= 0:
             identities.append(of_rank(self._submitter))
             states.append(RankState.LEFT if self._job.ended else RankState.CONNECTED)
-        dead = [(index, node.why) for index, node in enumerate(nodes) if not node.alive]
+        dead = [(index, node.why) for index, node in enumerate(nodes) if not node.alive and not node.stale]
         cut = total > MAX_NODES
         return RollAnswer(
             at=self._clock(),
@@ -132,6 +156,7 @@ class RayProbe:
             identities=tuple(identities),
             partial=f"the dashboard lists {MAX_NODES} of {total} nodes" if cut else "",
             errors=tuple(RankError(index, 0, why) for index, why in dead[:MAX_ERRORS]),
+            work=self._job,
             incarnation=self._session,
             protocol="ray",
         )
@@ -141,7 +166,7 @@ class RayProbe:
         joined = f"{alive} Ray {'node is' if alive == 1 else 'nodes are'} alive"
         if self._job is None:
             return joined
-        return f"{joined}; job {self._job_name} {self._job.status}: {self._job.message}"[:MAX_TEXT]
+        return f"{joined}; {self._job.sentence}"[:MAX_TEXT]
 
     def _without_roll(self, latency: float) -> RollAnswer:
         """The head serves, and does not say who has joined: it wants a token that is not in the pod template."""
@@ -150,7 +175,7 @@ class RayProbe:
             coordinator=CoordinatorState.SERVING,
             latency=latency,
             states=(RankState.CONNECTED,),
-            partial="Ray wants a token: write RAY_AUTH_TOKEN with its value into the pod template",
+            partial="Ray wants a token that the pod template does not hold (RAY_AUTH_TOKEN); who has joined is unknown",
             protocol="ray",
         )
 
@@ -175,6 +200,19 @@ class RayProbe:
         return RollAnswer(
             at=self._clock(), coordinator=reply.state, latency=latency, detail=printable(reply.detail, MAX_TEXT)
         )
+
+
+def _state_of(node: Node) -> RankState:
+    if node.stale:
+        return RankState.STALE
+    return RankState.CONNECTED if node.alive else RankState.FAILED
+
+
+def _with_stale(nodes: list[Node], stale: list[Node]) -> list[Node]:
+    """The nodes and those stale ones that have not joined meanwhile. A dead entry of their address is of one before."""
+    living = {node.ip for node in nodes if node.alive}
+    found = {node.ip: node for node in stale if node.ip not in living}
+    return [*(node for node in nodes if node.ip not in found), *found.values()]
 
 
 def _monotonic() -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, joined, of_rank
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.ray.probe import BASE_BYTES
 from tests.fakes.ray import AGENT, GCS, NODES, VERSION, FakeRay, hang, listing, node
@@ -76,7 +76,7 @@ async def test_nodes_that_ended_are_said_with_rays_reason(ray: FakeRay) -> None:
         ("f-rayjob-success", "job run-0 SUCCEEDED: Job finished successfully."),
         (
             "g-rayjob-fails-with-retry",
-            "job run-0 FAILED: Job entrypoint command failed with exit code 1, last available",
+            "job run-0 FAILED: Job entrypoint command failed with exit code 1 (JOB_ENTRYPOINT_COMMAND_ERROR, exit",
         ),
     ],
 )
@@ -89,6 +89,8 @@ async def test_a_job_that_ended_shows_that_the_submitter_arrived_and_left(
     assert by_identity(answer)[of_rank(2)] is ENDED
     assert said in answer.detail
     assert "\n" not in answer.detail
+    assert answer.work is not None
+    assert (answer.work.ended, answer.work.succeeded) == (True, recorded.startswith("f-"))
 
 
 # --- the job -----------------------------------------------------------------------------------------------------
@@ -125,6 +127,48 @@ async def test_another_session_is_another_life_without_the_old_job(ray: FakeRay)
     assert first.incarnation != second.incarnation
     assert of_rank(2) in first.identities
     assert of_rank(2) not in second.identities
+
+
+# --- nodes of a cluster that is gone ------------------------------------------------------------------------------
+
+GONE = (503, "raylet: RPC error: WrongClusterID: Perhaps the client is accessing GCS after it has restarted.")
+
+
+async def test_a_suspect_whose_agent_names_another_cluster_is_stale_and_has_not_arrived(ray: FakeRay) -> None:
+    ray.answers |= {NODES: listing(node("127.0.0.9", head=True)), AGENT: GONE}
+    probe = probe_of(ray)
+    probe.suspects = ("127.0.0.1",)
+    answer = await probe.snapshot()
+    await probe.close()
+    assert by_identity(answer) == {"127.0.0.9": ALIVE, "127.0.0.1": RankState.STALE}
+    roll = joined(answer, {"127.0.0.9": 0, "127.0.0.1": 1})
+    assert (roll.arrived, roll.missing, roll.errors) == (frozenset({0}), (1, 2), ())
+
+
+@pytest.mark.parametrize("agent", ["raylet: success", 503, 404, (200, GONE[1])])
+async def test_another_answer_of_a_suspect_says_nothing(ray: FakeRay, agent: Any) -> None:
+    ray.answers |= {NODES: listing(node("127.0.0.9", head=True)), AGENT: agent}
+    probe = probe_of(ray)
+    probe.suspects = ("127.0.0.1",)
+    answer = await probe.snapshot()
+    await probe.close()
+    assert by_identity(answer) == {"127.0.0.9": ALIVE}
+
+
+async def test_a_suspect_that_has_joined_meanwhile_is_not_stale_and_one_that_is_dead_in_the_list_is(
+    ray: FakeRay,
+) -> None:
+    nodes = [node("127.0.0.9", head=True), node("127.0.0.1"), node("127.0.0.2", "DEAD", why="of a life before")]
+    ray.answers |= {NODES: listing(*nodes), AGENT: GONE}
+    probe = probe_of(ray)
+    probe.suspects = ("127.0.0.1",)
+    answer = await probe.snapshot()
+    assert by_identity(answer) == {"127.0.0.9": ALIVE, "127.0.0.1": ALIVE, "127.0.0.2": DEAD}
+    ray.answers[NODES] = listing(nodes[0], node("127.0.0.1", "DEAD", why="of a life before"))
+    answer = await probe.snapshot()
+    await probe.close()
+    assert by_identity(answer) == {"127.0.0.9": ALIVE, "127.0.0.1": RankState.STALE}
+    assert answer.errors == ()
 
 
 # --- who answers -------------------------------------------------------------------------------------------------
@@ -177,7 +221,7 @@ async def test_without_its_token_ray_serves_and_does_not_say_who_has_joined(ray:
     ray.token = "s3cret"
     answer = await look(ray)
     assert (answer.coordinator, answer.states) == (CoordinatorState.SERVING, (ALIVE,))
-    assert "write RAY_AUTH_TOKEN" in answer.partial
+    assert answer.partial.endswith("does not hold (RAY_AUTH_TOKEN); who has joined is unknown")
 
 
 async def test_with_its_token_ray_says_who_has_joined(ray: FakeRay) -> None:
