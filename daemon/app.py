@@ -29,6 +29,7 @@ from muster.daemon.takeover import Source, list_latest, stand_by, take_over
 from muster.daemon.tasks import Tasks
 from muster.daemon.wall_clock import TICK, WallClock
 from muster.daemon.web.health import DaemonHealth
+from muster.daemon.web.live import Changes
 from muster.kube.denials import Denials
 from muster.kube.fair_share import ALONE, FairShare
 from muster.kube.instrumented import MeasuredTransport, labels
@@ -101,6 +102,7 @@ class Daemon:
                 random=random,
             )
             writing = FencedTransport(transport, self.elector.fence)
+        self.changes = Changes()
         self.queue = WorkQueue(self.instruments.queued)
         creates, others = (FairShare(ALONE * settings.write_concurrency) for _ in range(2))
         self.index = ExperimentIndex(wanted=self._wanted, gone=self._gone)
@@ -165,8 +167,8 @@ class Daemon:
         return self.elector is None or self.elector.leading
 
     def subjects(self) -> Iterator[Subject]:
-        """Every experiment that has a plan and a record, for the roll-call page."""
-        for entry in self.index:
+        """Every experiment that has a plan and a record, for the roll-call page, which lets the loop go on between."""
+        for entry in list(self.index):
             if entry.plan is not None and entry.record is not None:
                 yield Subject(entry.plan, entry.record, entry.view)
 
@@ -216,10 +218,7 @@ class Daemon:
         return self.queue.run(self._step, self._step_failed)
 
     async def latest(self) -> ObjectList[ExperimentRecord]:
-        """All Experiments, and the foreign objects of the kinds that are served, as the API server has them now.
-
-        Retries until it answers.
-        """
+        """All Experiments, and the foreign objects of the served kinds, as the API server has them when it answers."""
         sources = [Source(experiments.PATH, experiments.DECODER)]
         sources += [Source(w.subject.path, decoder_of(w.kind)) for w in self.informers.foreign.values() if w.served]
         return await list_latest(self._writing, sources, self.settings, self._sleep)
@@ -227,11 +226,13 @@ class Daemon:
     def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
         """Begin to lead, from the ``latest`` records."""
         take_over(self.index, self.border, self.queue, latest)
+        self.changes.everything()
 
     def stand_by(self) -> None:
         """Lead no more: forget what only the leader does."""
         stand_by(self.index, self.queue)
         self.controller.stand_by()
+        self.changes.everything()
 
     def _answered(self, verb: str, resource: str, error: ApiError | None) -> None:
         """A request was answered. Reviews of readers are left out: no decision needs them."""
@@ -264,11 +265,13 @@ class Daemon:
 
     def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         self.controller.heard(uid, epoch, answer)
+        self.changes.changed(uid)
 
     def _probed(self, kind: str, answer: RollAnswer) -> None:
         self.instruments.probed(kind, answer.coordinator.value, answer.latency)
 
     def _wanted(self, uid: str) -> None:
+        self.changes.changed(uid)
         if uid not in self.border.damaged:  # else its retry waits in the queue, with a delay that grows
             self._requeue(uid)
 
@@ -290,6 +293,7 @@ class Daemon:
                 self._requeue(entry.seen.uid)
 
     def _gone(self, uid: str) -> None:
+        self.changes.changed(uid)
         self.queue.forget(uid)
         self.probers.aim(uid, None)
         if self.leading:

@@ -84,6 +84,7 @@ async def serve(settings: Settings) -> int:
         settings.http_port,
         clock=time.time,
         authenticator=Anyone() if trusted else TokenAuthenticator(Reviews(daemon.unfenced, uninterrupted)),
+        changes=daemon.changes,
         names={name.strip().lower() for name in settings.http_names.split(",")} - {""},
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]

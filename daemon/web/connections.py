@@ -62,10 +62,11 @@ class Listener:
         self._port = port
         self._limits = limits
         self._runner: web.ServerRunner | None = None
+        self._server: _LimitedServer | None = None
 
     async def start(self) -> int:
         """Listen. Returns the port. Raises ``OSError`` where the address cannot be bound."""
-        server = _LimitedServer(
+        server = self._server = _LimitedServer(
             self._answer,
             self._limits,
             access_log=None,
@@ -90,6 +91,11 @@ class Listener:
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()
+
+    def unhurried(self, request: web.BaseRequest) -> None:
+        """Lift the limit of time for the answer to that request, which bounds itself: a stream."""
+        if self._server is not None:
+            self._server.unhurried(request)
 
 
 class _LimitedServer(web.Server):
@@ -130,6 +136,12 @@ class _LimitedServer(web.Server):
             held.busy = False
             if self._held.pop(handler, None) is not None:
                 self._held[handler] = held
+
+    def unhurried(self, request: web.BaseRequest) -> None:
+        """See ``Listener``."""
+        held = self._held.get(request.protocol)
+        if held is not None:
+            held.deadline.cancel()
 
     def _make_room(self, peer: str) -> bool:
         """Whether one more connection of ``peer`` may stay; closes an idle one where a limit is reached."""

@@ -15,12 +15,16 @@ import structlog
 
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import to_ranges
+from muster.daemon.web.hurts import hurts
+from muster.daemon.web.ranks import benches, by_standing
 from muster.daemon.web.schemas import (
     CauseReport,
     ConditionReport,
     CoordinatorReport,
+    DeadlineReport,
     Detail,
     FindingReport,
+    GroupReport,
     Listing,
     MissingRank,
     ProgressReport,
@@ -33,6 +37,7 @@ from muster.metrics.collector import Subject
 from muster.state.context import Context
 from muster.state.diagnosis.diagnose import diagnose
 from muster.state.diagnosis.finding import Finding
+from muster.state.group import Group
 from muster.state.plan import Plan
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.rules import ClockName
@@ -61,31 +66,26 @@ def listing(
     *,
     limit: int,
     after: str = "",
-    urgent_first: bool = False,
 ) -> Listing:
-    """At most ``limit`` rows, from the first ``namespace/name`` beyond ``after``, which fits the plain order only.
-
-    Urgent are those that are stuck, then those that are not finished.
-    """
+    """At most ``limit`` rows, from the first ``namespace/name`` beyond ``after``."""
     phases: Counter[str] = Counter()
-    later: list[tuple[tuple[int, str, str], Subject]] = []
+    later: list[tuple[tuple[str, str], Subject]] = []
     start = tuple(after.split("/", 1)) if after else ()
     for subject in subjects:
         phases[subject.record.phase.value] += 1
-        rank = _urgency(subject.record) if urgent_first else 0
-        key = (rank, subject.plan.namespace, subject.plan.title)
-        if key[1:] > start:
+        key = (subject.plan.namespace, subject.plan.title)
+        if key > start:
             later.append((key, subject))
     shown = nsmallest(limit, later, key=itemgetter(0))
     return Listing(
         total=phases.total(),
         phases={phase.value: phases[phase.value] for phase in Phase},
-        experiments=[row for _, subject in shown if (row := _shown(subject, clocks, now))],
-        after="/".join(_word(part) for part in shown[-1][0][1:]) if len(shown) < len(later) else "",
+        experiments=[row for _, subject in shown if (row := shown_row(subject, clocks, now))],
+        after="/".join(_word(part) for part in shown[-1][0]) if len(shown) < len(later) else "",
     )
 
 
-def _shown(subject: Subject, clocks: ClocksOf, now: float) -> Summary | None:
+def shown_row(subject: Subject, clocks: ClocksOf, now: float) -> Summary | None:
     """The row of one experiment; None, with a line in the log, if that raises: the others must be shown."""
     try:
         return summary(subject, clocks(subject.plan, subject.record), now)
@@ -94,11 +94,6 @@ def _shown(subject: Subject, clocks: ClocksOf, now: float) -> Summary | None:
             "experiment left out of the page", namespace=subject.plan.namespace, experiment=subject.plan.title
         )
         return None
-
-
-def _urgency(record: Record) -> int:
-    stuck = record.condition(ConditionType.STUCK)
-    return 2 if record.finished else 0 if stuck and stuck.status else 1
 
 
 def summary(subject: Subject, clocks: Clocks, now: float) -> Summary:
@@ -113,6 +108,12 @@ def detail(subject: Subject, clocks: Clocks, now: float) -> Detail:
     probe = case.probe
     return Detail(
         **_row(subject, clocks, now),
+        started_at=_stamp(record.started_at),
+        finished_at=_stamp(record.finished_at),
+        groups=[_group(group) for group in subject.plan.groups],
+        members={each.value: to_ranges(ranks) for each, ranks in by_standing(benches(case)).items()},
+        deadlines=[_deadline(subject.plan, name, end) for name, end in clocks.items()],
+        dashboard=_word(subject.plan.dashboard_address(record.epoch)),
         coordinator=_coordinator(case, probe) if probe else None,
         ranks=_by_state(probe.answer.states) if probe else {},
         missing_ranks=[_missing_rank(case, rank) for rank in _missing(case)],
@@ -131,6 +132,26 @@ def stamp(seconds: float) -> str:
         return ""
 
 
+def _stamp(seconds: float | None) -> str:
+    return "" if seconds is None else stamp(seconds)
+
+
+def _group(group: Group) -> GroupReport:
+    return GroupReport(
+        name=_word(group.name),
+        role=group.role.value,
+        first_rank=group.first_rank,
+        jobs=group.replicas,
+        pods=group.completions,
+    )
+
+
+def _deadline(plan: Plan, name: ClockName, end: float) -> DeadlineReport:
+    rule = plan.clock(name)
+    limit, action = (rule.after, rule.action.value) if rule else (0.0, "")
+    return DeadlineReport(clock=name.value, until=stamp(end), limit=limit, action=action)
+
+
 def _word(text: str) -> str:
     return printable(text, LONGEST)
 
@@ -146,6 +167,7 @@ def _row(subject: Subject, clocks: Clocks, now: float) -> dict[str, Any]:
     return {
         "namespace": _word(plan.namespace),
         "name": _word(plan.title),
+        "kind": plan.subject.kind,
         "operator": _word(plan.operator),
         "phase": record.phase.value,
         "since": stamp(record.phase_at),
@@ -161,6 +183,7 @@ def _row(subject: Subject, clocks: Clocks, now: float) -> dict[str, Any]:
         "missing": roll.missing if roll else None,
         "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
         "progress": _progress(seen, now) if (seen := _progress_of(record, view)) else None,
+        "hurts": [each.value for each in hurts(plan, record, view, clocks, now)],
     }
 
 

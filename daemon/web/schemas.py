@@ -38,6 +38,7 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
 
     namespace: str
     name: str
+    kind: str
     operator: str
     phase: str
     since: str
@@ -56,6 +57,8 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     """Seconds each running clock has left; negative once it has run out."""
     progress: ProgressReport | None
     """None where no program reports, and while the gang does not run."""
+    hurts: list[str]
+    """What hurts, the worst first (``muster.daemon.web.hurts``)."""
 
 
 class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -140,9 +143,38 @@ class StoryReport(Struct, frozen=True, kw_only=True, rename="camel"):
     warning: bool
 
 
-class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
-    """Everything about one experiment. ``ranks`` has the ranks in each state, as ``0-3,7``."""
+class DeadlineReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A running clock: it runs out at ``until``, ``limit`` seconds after it began, and then ``action`` follows."""
 
+    clock: str
+    until: str
+    limit: float
+    action: str
+
+
+class GroupReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A group: ``jobs`` of ``pods`` each, and its first rank."""
+
+    name: str
+    role: str
+    first_rank: int
+    jobs: int
+    pods: int
+
+
+class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
+    """Everything about one experiment. ``ranks`` has the ranks in each state, as ``0-3,7``.
+
+    It holds what the coordinator says; ``members`` has every rank, by what the coordinator and its pod show.
+    """
+
+    started_at: str
+    finished_at: str
+    groups: list[GroupReport]
+    members: dict[str, str]
+    deadlines: list[DeadlineReport]
+    dashboard: str
+    """Host and port of the coordinator's web page inside the cluster; empty where it has none."""
     coordinator: CoordinatorReport | None
     ranks: dict[str, str]
     missing_ranks: list[MissingRank]

@@ -2,40 +2,41 @@
 
 Apart from health, every answer is for a reader that ``readers`` knows, and holds what that reader may see.
 
-It only reads: GET and HEAD, no bodies, no cookies, no files. What a stranger can make it do is bounded: connections
-and their time (see ``connections``), the length of a request, the time to answer it, and one scrape at a time. In a
-pod the kubelet's probes do not come here but to a listener of their own (``health``).
+It only reads: GET and HEAD, no bodies, no cookies, no files but the script of the page. What a stranger can make it do
+is bounded: connections and their time (see ``connections``), streams (``live``), the length of a request, the time to
+answer it, and one scrape at a time. In a pod the kubelet's probes do not come here but to a listener of their own
+(``health``).
 
 ======================================  =====================================================================
 ``/metrics``                            OpenMetrics for those who ask for it, else the Prometheus text format
 ``/livez``                              200 while the event loop beats, else 503 with what is wrong
 ``/readyz``                             200 while nothing keeps the daemon from deciding, else 503 with what does
                                         (watches, rights, the Lease); says whether this daemon leads
-``/``                                   the page
+``/``                                   the page of all experiments; its filters are parameters (``fleet.Filters``)
 ``/experiments.json``                   a listing; ``?limit=`` (1 to 1000) and ``?after=namespace/name``
 ``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document; ``jobset/<name>`` for
                                         an object of another kind
+``/events`` before the path of a page   the changes of that page, as server-sent events (``live``)
+``/page.js``                            the script of the page
 ======================================  =====================================================================
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Collection
 
 import msgspec
 from aiohttp import web
 from prometheus_client.registry import Collector
 
-from muster.daemon.web import page, rollcall
+from muster.daemon.web import rollcall
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.health import Health, probe_answer
+from muster.daemon.web.live import Changes, Ended, Full, Streams
+from muster.daemon.web.page.document import POLICY, SCRIPT, SCRIPT_PATH
+from muster.daemon.web.page.html import Part
+from muster.daemon.web.pages import ExperimentIndex, Pages
 from muster.daemon.web.readers import Anyone, Authenticator, Reader, Refused, check_host
-from muster.daemon.web.schemas import Listing
-from muster.metrics.collector import Subject
 from muster.metrics.exposition import compressed, look, write
-from muster.state.plan import Plan
-from muster.state.record import Record
-from muster.state.rules import ClockName
 
 ANSWER_WITHIN = 10.0
 """Seconds a request may take."""
@@ -44,35 +45,25 @@ READERS = Limits()
 """Of the listener for people, programs and scrapers."""
 
 SHOWN = 500
-"""Experiments on the page, and in a listing that names no limit."""
+"""Experiments in a listing that names no limit."""
 
 MOST = 1000
 """Experiments in any listing."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": page.POLICY,
+    "Content-Security-Policy": POLICY,
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "Server": "musterd",
     "X-Content-Type-Options": "nosniff",
 }
 
+_STREAM = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
+"""nginx collects an answer before it passes it on, unless that header says no."""
+
 _CHALLENGES = (("WWW-Authenticate", 'Bearer realm="musterd"'), ("WWW-Authenticate", 'Basic realm="musterd: a token"'))
 """A browser takes the second and asks its user (see ``readers``)."""
-
-
-class ExperimentIndex(Protocol):
-    """The experiments as they are at this moment."""
-
-    def subjects(self) -> Iterable[Subject]:
-        """Every experiment that has a plan and a record."""
-
-    def find(self, namespace: str, name: str) -> Subject | None:
-        """The experiment of that name, or None."""
-
-    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
-        """The running clocks of an experiment and the wall second each runs out."""
 
 
 class HttpServer(Listener):
@@ -90,21 +81,31 @@ class HttpServer(Listener):
         authenticator: Authenticator | None = None,
         names: Collection[str] = (),
         limits: Limits = READERS,
+        changes: Changes | None = None,
     ) -> None:
-        """``leadership`` gives the text of ``/readyz`` for a daemon that is ready.
+        """``authenticator`` decides who may read (None: everyone).
 
-        ``readers`` decides who may read (None: everyone); ``names`` are Host names beside addresses and ``localhost``.
+        ``names`` are Host names beside addresses and ``localhost``; ``changes`` wakes the live pages.
         """
         super().__init__(self._respond, host, port, limits)
         self._registry = registry
         self._health = health
         self._index = index
         self._clock = clock
+        self._pages = Pages(index, health.role, clock)
+        self._changes = changes or Changes()
+        self._streams = Streams(self._changes)
         self._authenticator = authenticator or Anyone()
         self._names = names
         self._scrape = asyncio.Lock()
 
+    async def stop(self) -> None:
+        """Stop listening, end the streams and close every connection. May be called at any time, and twice."""
+        self._changes.close()
+        await super().stop()
+
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
+        response: web.StreamResponse
         if request.method not in ("GET", "HEAD"):
             response = _text("Only GET and HEAD are answered here.", 405)
             response.headers["Allow"] = "GET, HEAD"
@@ -113,26 +114,26 @@ class HttpServer(Listener):
             response.force_close()
         else:
             try:
-                async with asyncio.timeout(ANSWER_WITHIN):
-                    response = await self._route(request)
+                async with asyncio.timeout(ANSWER_WITHIN) as patience:
+                    response = await self._route(request, patience)
             except TimeoutError:
                 response = _text(f"No answer within {ANSWER_WITHIN:g} s: the daemon is busy.", 503)
             except Refused as refused:
                 response = _text(refused.text, refused.status)
                 if refused.status == 401:
                     response.headers.extend(_CHALLENGES)
-        response.headers.update(_HEADERS)
+        if not response.prepared:
+            response.headers.update(_HEADERS)
         return response
 
-    async def _route(self, request: web.BaseRequest) -> web.Response:
+    async def _route(self, request: web.BaseRequest, patience: asyncio.Timeout) -> web.StreamResponse:
         check_host(request.headers.getall("Host", []), self._names)
         if probe := probe_answer(request.path, self._health):
             return probe
-        reader = await self._authenticator.reader(request.headers.getall("Authorization", []), request.remote or "")
+        reader = await self._reader(request)
         match request.path.split("/")[1:]:
             case [""]:
-                listing, scope = await self._listing(reader, SHOWN, urgent_first=True)
-                return _html(page.overview(listing, scope, _refresh(request)))
+                return _html((await self._pages.fleet(reader, request.query))[1])
             case ["metrics"]:
                 await reader.check_metrics()
                 return await self._metrics(request)
@@ -141,9 +142,16 @@ class HttpServer(Listener):
             case ["experiments", namespace, *parts] if 1 <= len(parts) <= 2:  # kind and name, where the kind is foreign
                 name = "/".join(parts)
                 await reader.check_experiment(namespace, name.removesuffix(".json"))
-                return self._one(namespace, name, _refresh(request))
+                return self._one(namespace, name, request)
+            case ["events", *path] if path[:1] in ([""], ["experiments"]) and len(path) <= 4:
+                return await self._events(request, reader, path, patience)
+            case _ if request.path == SCRIPT_PATH:
+                return web.Response(text=SCRIPT, content_type="text/javascript", charset="utf-8")
             case _:
                 return _text("Nothing here. Try /, /experiments.json, /metrics, /livez or /readyz.", 404)
+
+    async def _reader(self, request: web.BaseRequest) -> Reader:
+        return await self._authenticator.reader(request.headers.getall("Authorization", []), request.remote or "")
 
     async def _metrics(self, request: web.BaseRequest) -> web.Response:
         async with self._scrape:
@@ -156,42 +164,66 @@ class HttpServer(Listener):
                 headers["Content-Encoding"] = "gzip"
         return web.Response(body=body, headers=headers)
 
-    async def _listing(
-        self, reader: Reader, limit: int, after: str = "", urgent_first: bool = False
-    ) -> tuple[Listing, str]:
-        """What the reader may list, and a sentence that says so where it is not everything."""
-        namespaces: Collection[str] | None = None
-        if not await reader.sees_all():
-            namespaces = await reader.namespaces(subject.plan.namespace for subject in self._index.subjects())
-        listing = rollcall.listing(
-            (one for one in self._index.subjects() if namespaces is None or one.plan.namespace in namespaces),
-            self._index.clocks,
-            self._clock(),
-            limit=limit,
-            after=after,
-            urgent_first=urgent_first,
-        )
-        return listing, "" if namespaces is None else f"Those in namespaces where {reader.name} may list experiments."
-
     async def _list(self, reader: Reader, request: web.BaseRequest) -> web.Response:
         asked = request.query.get("limit", str(SHOWN))
         if not (asked.isascii() and asked.isdigit() and len(asked) <= 4 and 1 <= int(asked) <= MOST):
             return _text(f"limit is a number from 1 to {MOST}.", 400)
-        listing, _ = await self._listing(reader, int(asked), request.query.get("after", ""))
-        return _json(listing)
+        subjects, _ = await self._pages.readable(reader)
+        after = request.query.get("after", "")
+        return _json(rollcall.listing(subjects, self._index.clocks, self._clock(), limit=int(asked), after=after))
 
-    def _one(self, namespace: str, name: str, refresh: bool) -> web.Response:
-        as_json = name.endswith(".json")
+    def _one(self, namespace: str, name: str, request: web.BaseRequest) -> web.Response:
         subject = self._index.find(namespace, name.removesuffix(".json"))
         if subject is None:
             return _text("This daemon knows no experiment of that namespace and name.", 404)
-        clocks = self._index.clocks(subject.plan, subject.record)
-        document = rollcall.detail(subject, clocks, self._clock())
-        return _json(document) if as_json else _html(page.story(document, refresh))
+        if name.endswith(".json"):
+            return _json(self._pages.document(subject))
+        return _html(self._pages.experiment(subject, request.query)[1])
 
+    async def _events(
+        self, request: web.BaseRequest, reader: Reader, path: list[str], patience: asyncio.Timeout
+    ) -> web.StreamResponse:
+        """The stream of a page. The reader is checked before each rendering, by its token too."""
+        namespace, name = (path[1], "/".join(path[2:])) if len(path) > 2 else ("", "")
+        uid = ""
+        if name:
+            await reader.check_experiment(namespace, name)
+            subject = self._index.find(namespace, name)
+            if subject is None:
+                return _text("This daemon knows no experiment of that namespace and name.", 404)
+            uid = subject.plan.uid
+        elif path != [""]:
+            return _text("A stream has the address of a page behind /events.", 404)
 
-def _refresh(request: web.BaseRequest) -> bool:
-    return request.query.get("refresh") != "no"
+        async def render() -> Part:
+            try:
+                reader = await self._reader(request)
+                if not name:
+                    return (await self._pages.fleet(reader, request.query))[0]
+                await reader.check_experiment(namespace, name)
+            except Refused as refused:
+                raise Ended(refused.text) from None
+            subject = self._index.find(namespace, name)
+            if subject is None:
+                raise Ended("the experiment is gone")
+            return self._pages.experiment(subject, request.query)[0]
+
+        try:
+            with self._streams.admitted(request.remote or "", reader.name):
+                response = web.StreamResponse(headers=_HEADERS | _STREAM)
+                await response.prepare(request)
+                if request.method == "GET":
+                    patience.reschedule(None)
+                    self.unhurried(request)
+                    seen = request.headers.get("Last-Event-ID") or request.query.get("version", "")
+                    try:
+                        await self._streams.serve(uid, seen, render, response.write)
+                    except (TimeoutError, ConnectionError):  # the reader is gone, or does not read
+                        if request.transport is not None:
+                            request.transport.abort()
+                return response
+        except Full:
+            return _text("Too many pages are live at the same time; this one can be loaded again.", 503)
 
 
 def _text(text: str, status: int) -> web.Response:

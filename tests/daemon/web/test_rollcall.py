@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.daemon.web.page import Html, element, join
+from muster.daemon.web.page.html import Html, element, join
 from muster.daemon.web.rollcall import detail, stamp, summary
 from muster.metrics.collector import Subject
 from muster.state.record import Phase, RollCall

@@ -1,8 +1,11 @@
 """The HTTP server, asked over a real socket."""
 
 import asyncio
+import re
+from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 import pytest
 from aiohttp import ClientSession
@@ -10,6 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
 from muster.daemon.web import server as http
+from muster.daemon.web.page.document import SCRIPT, STYLE
 from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.instruments import Instruments
@@ -177,7 +181,9 @@ async def test_a_limit_out_of_bounds_is_explained(client: ClientSession, limit: 
         assert (response.status, await response.read()) == (400, b"limit is a number from 1 to 1000.\n")
 
 
-async def test_pages_escape_everything_and_allow_no_script(daemon: Daemon, client: ClientSession) -> None:
+async def test_pages_escape_everything_and_allow_one_style_and_one_script(
+    daemon: Daemon, client: ClientSession
+) -> None:
     subject = assembling()
     daemon.here += [subject, replace(subject, plan=plan(namespace=EVIL, name=EVIL, operator=EVIL))]
     for path in ("/", "/experiments/team/run", "/?refresh=no"):
@@ -185,11 +191,24 @@ async def test_pages_escape_everything_and_allow_no_script(daemon: Daemon, clien
             text = (await response.read()).decode()
             assert response.status == 200
             policy = response.headers["Content-Security-Policy"]
-        assert "<script" not in text
+        style = b64encode(sha256(STYLE.encode()).digest()).decode()
+        assert f"<style>{STYLE}</style>" in text
+        assert policy == (
+            f"default-src 'none'; style-src 'sha256-{style}'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
+            "form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types muster"
+        )
+        assert re.findall(r"<script[^>]*>", text) == ['<script src="/page.js" defer>']
+        assert not re.search(r"<[^>]*\s(style|on\w+)=", text)
         assert "&lt;script&gt;" in text
-        assert policy.startswith("default-src 'none'; style-src 'sha256-")
-        assert "unsafe" not in policy
-        assert ('http-equiv="refresh"' in text) is ("refresh=no" not in path)
+        assert ('<noscript><meta http-equiv="refresh"' in text) is ("refresh=no" not in path)
+        assert ("data-events=" in text) is ("refresh=no" not in path)
+
+
+async def test_the_script_of_the_page_is_served_as_it_is(client: ClientSession) -> None:
+    async with client.get("/page.js") as response:
+        assert (response.status, response.content_type) == (200, "text/javascript")
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert await response.text() == SCRIPT
 
 
 async def test_the_page_tells_what_is_waited_for_and_leads_to_the_story(daemon: Daemon, client: ClientSession) -> None:
@@ -202,7 +221,7 @@ async def test_the_page_tells_what_is_waited_for_and_leads_to_the_story(daemon: 
     assert text.index('href="/experiments/team/run"') < text.index('href="/experiments/team/a-done"')
     async with client.get("/experiments/team/run") as response:
         text = await response.text()
-    assert "Missing ranks (1)" in text
+    assert "rank 2: " in text[text.index(">Causes<") :]
     assert "exited 137" in text
     assert "Warning: Stuck" in text
 

@@ -1,0 +1,164 @@
+"""The experiments that a page of the fleet shows: filtered, counted and in the order of what hurts most.
+
+A filter is a query parameter, so that a filtered page is a link. The counts beside the values of one filter are of the
+experiments that pass all the others: they say what a click on the value shows.
+
+One page costs a walk over all experiments, in slices between which the loop goes on.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from operator import itemgetter
+
+from muster.api.values.printable import printable
+from muster.daemon.web.hurts import Hurt, hurts, place
+from muster.metrics.collector import Subject
+from muster.state.plan import Plan
+from muster.state.record import Phase, Record
+from muster.state.rules import ClockName
+
+SLICE = 200
+"""Experiments that are walked over in one turn of the loop."""
+LONGEST_TEXT = 200
+"""Characters of a filter's value that are used."""
+MOST_VALUES = 200
+"""Values of one filter that are offered: those with most experiments."""
+
+ClocksOf = Callable[[Plan, Record], Mapping[ClockName, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the reader asked for; an empty value passes everything."""
+
+    hurts: str = ""
+    namespace: str = ""
+    operator: str = ""
+    kind: str = ""
+    phase: str = ""
+    q: str = ""
+    """Text that must be in the name, the namespace, the message or the reason, in any case."""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "Filters":
+        """The filters of a query; those that are not stated are empty."""
+        return cls(**{name: printable(query.get(name, ""), LONGEST_TEXT) for name in cls.__slots__})
+
+    def stated(self) -> dict[str, str]:
+        """Those that are not empty, by name."""
+        return {name: value for name in self.__slots__ if (value := getattr(self, name))}
+
+    def without(self, name: str) -> "Filters":
+        """The same without that one."""
+        return replace(self, **{name: ""})
+
+
+DIMENSIONS = ("hurts", "namespace", "operator", "kind", "phase")
+"""The filters whose values are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One experiment that passes."""
+
+    subject: Subject
+    hurts: tuple[Hurt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """One page of rows, the first of which is number ``begin`` of ``matching`` (from 0); ``total`` are there."""
+
+    rows: Sequence[Row]
+    begin: int
+    matching: int
+    total: int
+    phases: Mapping[str, int]
+    """Of all experiments, whatever the filters are."""
+    counts: Mapping[str, Mapping[str, int]]
+    """By filter and value: how many experiments pass that have the value, and pass all other filters."""
+    passing: Mapping[str, int]
+    """By filter: how many experiments pass all the others."""
+
+
+async def fleet(
+    subjects: Iterable[Subject], clocks: ClocksOf, now: float, filters: Filters, *, begin: int, limit: int
+) -> Fleet:
+    """The page of the experiments that pass. ``subjects`` must not mind that the loop goes on while it is walked."""
+    walk = _Walk(filters, clocks, now)
+    left = iter(subjects)
+    while batch := list(islice(left, SLICE)):
+        for subject in batch:
+            walk.take(subject)
+        await asyncio.sleep(0)
+    return walk.page(begin, limit)
+
+
+class _Walk:
+    """Counts and collects."""
+
+    def __init__(self, filters: Filters, clocks: ClocksOf, now: float) -> None:
+        self._clocks = clocks
+        self._now = now
+        self._text = filters.q.casefold()
+        self._wanted = [getattr(filters, name) for name in DIMENSIONS]
+        self._counts: list[Counter[str]] = [Counter() for _ in DIMENSIONS]
+        self._passing: Counter[str] = Counter()
+        self._phases: Counter[str] = Counter()
+        self._found: list[tuple[tuple[int, float, str, str], Row]] = []
+
+    def take(self, subject: Subject) -> None:
+        """Count one experiment; keep it if it passes."""
+        plan, record = subject.plan, subject.record
+        phase = record.phase.value
+        self._phases[phase] += 1
+        if self._text and not self._says(plan, record):
+            return
+        try:
+            found = hurts(plan, record, subject.view, self._clocks(plan, record), self._now)
+        except Exception:  # noqa: BLE001 - its row says so; the others must be shown
+            found = ()
+        values: tuple[tuple[str, ...], ...] = (
+            found,
+            (printable(plan.namespace, LONGEST_TEXT),),
+            (printable(plan.operator, LONGEST_TEXT),),
+            (plan.subject.kind,),
+            (phase,),
+        )
+        failing = [i for i, wanted in enumerate(self._wanted) if wanted and wanted not in values[i]]
+        if len(failing) > 1:
+            return
+        for i in failing or range(len(DIMENSIONS)):
+            self._passing[DIMENSIONS[i]] += 1
+            for value in values[i]:
+                self._counts[i][value] += 1
+        if not failing:
+            at = -record.phase_at if record.finished else record.phase_at  # what hurts longest; what ended last
+            key = (place(record, found, self._now), at, plan.namespace, plan.title)
+            self._found.append((key, Row(subject, found)))
+
+    def page(self, begin: int, limit: int) -> Fleet:
+        """What was found."""
+        self._found.sort(key=itemgetter(0))
+        counts: dict[str, Mapping[str, int]] = {}
+        for name, wanted, counter in zip(DIMENSIONS, self._wanted, self._counts, strict=True):
+            counts[name] = dict(counter.most_common(MOST_VALUES))
+            if wanted and wanted not in counts[name]:
+                counts[name] = {**counts[name], wanted: counter[wanted]}
+        return Fleet(
+            rows=[row for _, row in self._found[begin : begin + limit]],
+            begin=begin,
+            matching=len(self._found),
+            total=self._phases.total(),
+            phases={phase.value: self._phases[phase.value] for phase in Phase},
+            counts=counts,
+            passing=self._passing,
+        )
+
+    def _says(self, plan: Plan, record: Record) -> bool:
+        """Whether the text is in what a row shows."""
+        texts = (plan.title, plan.namespace, record.message, record.reason, plan.operator)
+        return any(self._text in text.casefold() for text in texts)

@@ -1,0 +1,176 @@
+"""Live pages: a stream of server-sent events for each page that is open, with the parts of it that have changed.
+
+A stream belongs to the request that opened it; there is no task of its own. It waits until something of its subject
+has changed, checks the reader again, renders, and sends the parts that differ from what it sent last. What streams may
+cost is bounded: their number, in all and for one peer and one reader; one rendering a second for each, and a pause of
+twenty times the processor time that a rendering took, so that a page of 10,000 ranks is rendered less often; and the
+seconds in which a reader must take what it is sent.
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import thread_time
+
+import msgspec
+
+from muster.daemon.web.page.document import version
+from muster.daemon.web.page.html import Part, changes
+
+EVERYTHING = ""
+"""The subject of a page that shows all experiments."""
+
+PAUSE = 1.0
+"""Seconds between two updates of one stream."""
+SHARE = 0.05
+"""The most of a processor that the renderings of one stream may take."""
+HEARTBEAT = 15.0
+"""Seconds after which a page is rendered again although nothing changed, and a comment is sent if it is the same."""
+TAKE = 10.0
+"""Seconds within which a reader must have taken what it was sent."""
+RETRY = 3
+"""Seconds after which a browser opens a stream again that was ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLimits:
+    """Numbers of streams. They are less than those of connections, so that other requests have room."""
+
+    streams: int = 64
+    per_peer: int = 24
+    """Of one address. All readers behind a proxy share it."""
+    per_reader: int = 8
+    """Of one user, where users are known."""
+
+
+class Changes:
+    """Wakes the streams of an experiment, and those of all experiments. ``changed`` is cheap where none is open."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, set[asyncio.Event]] = {}
+        self.closing = asyncio.Event()
+
+    def changed(self, uid: str) -> None:
+        """Something of that experiment has changed."""
+        if self._streams:
+            for subject in (uid, EVERYTHING):
+                for woken in self._streams.get(subject, ()):
+                    woken.set()
+
+    def everything(self) -> None:
+        """All may have changed: this daemon leads from now on, or does not any more."""
+        for streams in self._streams.values():
+            for woken in streams:
+                woken.set()
+
+    def close(self) -> None:
+        """End all streams."""
+        self.closing.set()
+        self.everything()
+
+    @contextmanager
+    def following(self, uid: str) -> Iterator[asyncio.Event]:
+        """An event that is set when that experiment changes."""
+        woken = asyncio.Event()
+        streams = self._streams.setdefault(uid, set())
+        streams.add(woken)
+        try:
+            yield woken
+        finally:
+            streams.discard(woken)
+            if not streams and self._streams.get(uid) is streams:
+                del self._streams[uid]
+
+
+class Full(Exception):
+    """There are as many streams as there may be."""
+
+
+class Ended(Exception):
+    """The reader may not see the page any more, or it is gone; the text says so."""
+
+
+@dataclass(slots=True)
+class Streams:
+    """Counts and serves the streams. ``changes`` says when there is something to send."""
+
+    changes: Changes
+    limits: StreamLimits = field(default_factory=StreamLimits)
+    pause: float = PAUSE
+    heartbeat: float = HEARTBEAT
+    take: float = TAKE
+    _open: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def open(self) -> int:
+        """How many there are."""
+        return self._open["", ""]
+
+    @contextmanager
+    def admitted(self, peer: str, reader: str) -> Iterator[None]:
+        """Count a stream while it is open. Raises ``Full``."""
+        keys = {("", ""): self.limits.streams, ("peer", peer): self.limits.per_peer}
+        if reader:
+            keys["reader", reader] = self.limits.per_reader
+        if self.changes.closing.is_set() or any(self._open[key] >= most for key, most in keys.items()):
+            raise Full
+        self._open.update(keys.keys())
+        try:
+            yield
+        finally:
+            self._open.subtract(keys.keys())
+            self._open += Counter()  # drops those that are zero
+
+    async def serve(
+        self, uid: str, seen: str, render: Callable[[], Awaitable[Part]], send: Callable[[bytes], Awaitable[None]]
+    ) -> None:
+        """Send what changes until the reader leaves, or the streams are closed.
+
+        ``seen`` is the version of the page that the reader has. ``render`` checks the reader and raises ``Ended``.
+        ``send`` raises where the reader is gone; ``TimeoutError`` is raised where it does not take what it is sent.
+        """
+        shown: Part | None = None
+        await self._send(send, f"retry: {RETRY * 1000}\n\n".encode())
+        with self.changes.following(uid) as woken:
+            while not self.changes.closing.is_set():
+                woken.clear()
+                began = thread_time()
+                try:
+                    page = await render()
+                except Ended as ended:
+                    await self._send(send, _event("refused", "", str(ended)))
+                    return
+                await self._send(send, _update(shown, page, seen))
+                spent = thread_time() - began
+                shown = page
+                await _within(max(self.pause, spent / SHARE), self.changes.closing)
+                await _within(self.heartbeat, woken)
+
+    async def _send(self, send: Callable[[bytes], Awaitable[None]], data: bytes) -> None:
+        async with asyncio.timeout(self.take):
+            await send(data)
+
+
+async def _within(seconds: float, happened: asyncio.Event) -> None:
+    """Wait for the event, at most so long."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await happened.wait()
+
+
+def _update(shown: Part | None, page: Part, seen: str) -> bytes:
+    """The parts that a reader of ``shown``, or of the version ``seen``, lacks."""
+    now = version(page)
+    known = shown is not None or now == seen
+    parts = list(changes(shown or page, page)) if known else [page]
+    if not parts:
+        return b": nothing has changed\n\n"
+    return _event("parts", now, msgspec.json.encode([(part.id, part.html) for part in parts]).decode())
+
+
+def _event(name: str, number: str, data: str) -> bytes:
+    lines = [f"event: {name}", *([f"id: {number}"] if number else []), *(f"data: {line}" for line in data.splitlines())]
+    return ("\n".join(lines) + "\n\n").encode()

@@ -1,0 +1,79 @@
+"""The document around a page: its head, its policy, the style sheet and the script.
+
+A text becomes HTML in `html` alone, which escapes it. The Content-Security-Policy allows the one style sheet, by its
+hash, and the script of this server, and connections to this server: even a hole in the escaping could neither run nor
+load anything, nor send what is on the page elsewhere. Trusted Types leave the script one place that makes HTML of text.
+"""
+
+from base64 import b64encode
+from hashlib import blake2b, sha256
+from importlib.resources import files
+from urllib.parse import urlencode
+
+from muster.daemon.web.page.html import Html, Part, element, join
+
+REFRESH = 5
+"""Seconds between two loads of the page by a browser without a script that is left alone."""
+
+SCRIPT_PATH = "/page.js"
+
+_HERE = files("muster.daemon.web.page")
+STYLE = (_HERE / "style.css").read_text(encoding="utf-8")
+SCRIPT = (_HERE / "page.js").read_text(encoding="utf-8")
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        f"style-src 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'",
+        "script-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types muster",
+    )
+)
+"""The Content-Security-Policy of every answer."""
+
+
+def document(title: str, main: Part, here: str, query: dict[str, str]) -> str:
+    """A whole page. ``here`` is its path; the query's ``refresh=no`` keeps it as it is."""
+    still = query.get("refresh") == "no"
+    address = f"{here}?{urlencode(query)}" if query else here
+    again = "" if still else f'<noscript><meta http-equiv="refresh" content="{REFRESH}"></noscript>'
+    head = join(
+        (
+            element("meta", charset="utf-8"),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="color-scheme", content="light dark"),
+            Html(again),
+            element("title", f"{title} · muster"),
+            Html(f"<style>{STYLE}</style>"),
+            element("script", src=SCRIPT_PATH, defer=True),
+        )
+    )
+    skip = element("a", "Skip to the content", href="#main", class_="skip")
+    body = element(
+        "body",
+        skip,
+        main,
+        data_events=None if still else f"/events{address}",
+        data_version=version(main),
+    )
+    return f'<!doctype html><html lang="en"><head>{head}</head>{body}</html>'
+
+
+def version(main: Part) -> str:
+    """A short name of exactly this content."""
+    return blake2b(main.html.encode(), digest_size=9).hexdigest()
+
+
+def steadiness(here: str, query: dict[str, str]) -> Html:
+    """The sign of a live page, and the link that stops or starts it."""
+    still = query.get("refresh") == "no"
+    rest = {name: value for name, value in query.items() if name != "refresh"}
+    other = rest if still else {**rest, "refresh": "no"}
+    link = element("a", "Follow" if still else "Hold still", href=f"{here}?{urlencode(other)}" if other else here)
+    sign = "held still" if still else f"reloads every {REFRESH} s"
+    return element("span", element("span", sign, id="live", role="status"), " ", link, class_="live")

@@ -1,0 +1,184 @@
+"""The page of one experiment: the sentence first, then causes and ranks, then what explains them."""
+
+from collections.abc import Collection, Iterable
+
+from muster.api.values.humanize import age
+from muster.api.values.printable import WORD, printable
+from muster.api.values.rank_ranges import from_ranges
+from muster.daemon.web.page.clocks import clocks
+from muster.daemon.web.page.document import document, steadiness
+from muster.daemon.web.page.fleet import TONES, address, state
+from muster.daemon.web.page.grid import grid
+from muster.daemon.web.page.html import Child, Html, Part, element, join, part
+from muster.daemon.web.page.timeline import spans, timeline
+from muster.daemon.web.page.times import ago, moment
+from muster.daemon.web.ranks import Bench
+from muster.daemon.web.schemas import Detail, FindingReport, ProgressReport
+
+
+def story(one: Detail, benches: Collection[Bench], query: dict[str, str], *, role: str, now: float) -> tuple[Part, str]:
+    """The main part and the whole document. ``role`` says whether this daemon leads."""
+    here = address(one)
+    title = f"{one.namespace}/{one.name}"
+    head = element(
+        "header",
+        element("h1", element("a", "Experiments", href="/"), " / ", title),
+        steadiness(here, query),
+        class_="top",
+    )
+    late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())
+    parts: list[Child] = [head, _sentence(one, now), _numbers(one), *_why(one), grid(benches, one.size, late)]
+    if one.progress:
+        parts.append(_progress(one.progress, now))
+    if one.deadlines:
+        parts.append(clocks(one.deadlines, now))
+    if phases := spans(one.story, one.finished_at):
+        parts.append(timeline(phases, now))
+    parts.append(_facts(one))
+    if one.story:
+        parts.append(_story(one))
+    if one.conditions:
+        parts.append(_conditions(one, now))
+    links = [element("a", "As JSON", href=f"{here}.json"), element("a", "Metrics", href="/metrics")]
+    parts.append(part("footer", "foot", *links, element("span", role)))
+    main = part("main", "main", *parts, class_="one", tabindex="-1")
+    return main, document(title, main, here, query)
+
+
+def _sentence(one: Detail, now: float) -> Part:
+    tone = "bad" if one.stuck or one.phase == "Failed" else TONES.get(one.phase, "soon")
+    words = one.message or one.reason or "Nothing is known yet."
+    return part(
+        "section",
+        "sentence",
+        element("p", state(one), " for ", ago(one.since, now), class_="state"),
+        element("p", words, class_="words"),
+        class_=f"sentence {tone}",
+        aria_label="What it waits for",
+    )
+
+
+def _numbers(one: Detail) -> Part:
+    pairs: list[tuple[str, Child]] = []
+    if one.arrived is not None:
+        pairs.append(("ranks arrived", f"{one.arrived}/{one.size}"))
+    pairs += [
+        ("members ready", f"{one.ready}/{one.size}"),
+        ("epoch", str(one.epoch)),
+        ("restarts", str(one.restarts)),
+        ("disruptions", str(one.disruptions)),
+        ("operator", one.operator),
+    ]
+    return part("div", "numbers", _pairs(pairs))
+
+
+def _why(one: Detail) -> Iterable[Part]:
+    """The causes, each with the ranks it keeps; else the missing ranks, each with its reason."""
+    if one.findings:
+        items = [_finding(each) for each in one.findings]
+        yield _section("causes", "Causes", element("ul", *items, class_="findings"))
+    elif one.missing_ranks:
+        rows = [_row(str(m.rank), m.group, m.pod or "none", m.node or "none", m.why) for m in one.missing_ranks]
+        title = f"Missing ranks ({one.missing})" if one.missing is not None else "Missing ranks"
+        yield _section("missing", title, _table(("Rank", "Group", "Pod", "Node", "Why"), rows))
+
+
+def _finding(one: FindingReport) -> Html:
+    head = element("p", element("strong", one.sentence), " ", element("small", one.cause))
+    lines = [element("p", one.evidence)] if one.evidence else []
+    if one.next_step:
+        lines.append(element("p", one.next_step, class_="next"))
+    return element("li", head, *lines)
+
+
+def _progress(one: ProgressReport, now: float) -> Part:
+    of = f" of {one.total}" if one.total is not None else ""
+    pairs: list[tuple[str, Child]] = [(one.unit, f"{one.step}{of}")]
+    if one.per_second is not None:
+        pairs.append((f"{one.unit}s per second", f"{one.per_second:.3g}"))
+    if one.moved_at:
+        pairs.append(("since the last one", ago(one.moved_at, now)))
+    if one.reporting:
+        pairs.append(("ranks report", str(one.reporting)))
+    if one.slowest_rank is not None:
+        pairs.append(("slowest rank", str(one.slowest_rank)))
+    if one.stragglers:
+        pairs.append(("stragglers", one.stragglers))
+    pairs += [(printable(name, WORD), f"{value:.5g}") for name, value in one.scalars.items()]
+    lines = [_pairs(pairs)]
+    if one.hung:
+        text = f"No rank has reported for longer than {age(one.hangs_after)}: the programs hang."
+        lines.insert(0, element("p", text, class_="words bad"))
+    return _section("progress", "Progress", *lines)
+
+
+def _pairs(pairs: Iterable[tuple[str, Child]]) -> Html:
+    """Numbers with their names below."""
+    items = (element("div", element("dt", name), element("dd", value)) for name, value in pairs)
+    return element("dl", *items, class_="numbers")
+
+
+def _section(id_: str, title: str, *children: Child) -> Part:
+    name = f"{id_}-title"
+    return part("section", id_, element("h2", title, id=name), *children, aria_labelledby=name)
+
+
+def _facts(one: Detail) -> Part:
+    facts: list[tuple[str, Child]] = []
+    if asked := one.coordinator:
+        expected = "" if asked.told is None else f", waits for {asked.told} processes"
+        note = f": {asked.detail}" if asked.detail else ""
+        facts.append(("Coordinator", f"{asked.address} {asked.state}{expected}{note}"))
+        facts.append(("Protocol", asked.protocol or "none understood"))
+    if one.dashboard:
+        facts.append(("Dashboard of the run", f"http://{one.dashboard} inside the cluster"))
+    if cause := one.cause:
+        text = join((f"epoch {cause.epoch}, ", moment(cause.at), f": {cause.sentence}"))
+        facts.append(("Last epoch ended", text))
+    if one.started_at:
+        facts.append(("Started", moment(one.started_at)))
+    if one.finished_at:
+        facts.append(("Finished", moment(one.finished_at)))
+    facts.append(("In a terminal", element("code", f"muster explain {one.name} --namespace {one.namespace}")))
+    pairs = (element(tag, text) for term, fact in facts for tag, text in (("dt", term), ("dd", fact)))
+    return _section("facts", "Facts", element("dl", *pairs))
+
+
+def _story(one: Detail) -> Part:
+    rows = []
+    for line in reversed(one.story):
+        what = element("td", f"Warning: {line.reason}", class_="bad") if line.warning else element("td", line.reason)
+        cells = (
+            element("td", moment(line.at), class_="number"),
+            element("td", str(line.epoch), class_="number"),
+            what,
+            element("td", line.message),
+        )
+        rows.append(element("tr", *cells))
+    table = _table(("When", "Epoch", "What", "Message"), rows)
+    return _section("story", "Story, the latest first", table)
+
+
+def _conditions(one: Detail, now: float) -> Part:
+    rows = [
+        element(
+            "tr",
+            element("th", c.type, scope="row"),
+            element("td", "yes" if c.status else "no"),
+            element("td", c.reason),
+            element("td", c.message),
+            element("td", ago(c.since, now), class_="number"),
+        )
+        for c in one.conditions
+    ]
+    table = _table(("Condition", "True", "Reason", "Message", "For"), rows)
+    return _section("conditions", "Conditions", table)
+
+
+def _row(*cells: str) -> Html:
+    return element("tr", element("th", cells[0], scope="row"), *(element("td", cell) for cell in cells[1:]))
+
+
+def _table(heads: Iterable[str], rows: Iterable[Html]) -> Html:
+    head = element("thead", element("tr", *(element("th", text, scope="col") for text in heads)))
+    return element("table", head, element("tbody", *rows))

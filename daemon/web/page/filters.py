@@ -1,0 +1,68 @@
+"""The filters of the fleet: links for what hurts, and a form for the rest. Both work without a script."""
+
+from urllib.parse import urlencode
+
+from muster.daemon.web.fleet import Filters, Fleet
+from muster.daemon.web.hurts import TITLES, Hurt
+from muster.daemon.web.page.html import Html, Part, element, part
+
+_SELECTS = (("namespace", "Namespace"), ("phase", "Phase"), ("operator", "Operator"), ("kind", "Kind"))
+
+_CALM = (Hurt.QUEUED,)
+"""What is no trouble in itself."""
+
+
+def link(filters: Filters, query: dict[str, str], **changed: str) -> str:
+    """The address of the fleet with these filters, some of them changed; an empty value drops one."""
+    kept = {name: value for name, value in query.items() if name == "refresh"}
+    stated = filters.stated() | changed | kept
+    wanted = {name: value for name, value in stated.items() if value}
+    return f"/?{urlencode(wanted)}" if wanted else "/"
+
+
+def chips(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
+    """A link for all, and one for everything that hurts, each with its count."""
+    counts = shown.counts["hurts"]
+    everything = _chip("all", shown.passing.get("hurts", 0), link(filters, query, hurts=""), not filters.hurts, "all")
+    items = [everything]
+    for hurt in Hurt:
+        count = counts.get(hurt.value, 0)
+        tone = "none" if not count else "soon" if hurt in _CALM else "bad"
+        chosen = filters.hurts == hurt.value
+        target = link(filters, query, hurts="" if chosen else hurt.value)
+        items.append(_chip(TITLES[hurt], count, target, chosen, tone))
+    return part("nav", "hurts", element("ul", *items), class_="chips", aria_label="What hurts")
+
+
+def form(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
+    """Choices by namespace, phase, operator and kind, and a text."""
+    fields = [
+        element(
+            "label",
+            "Text",
+            element("input", type="search", name="q", value=filters.q, placeholder="name or message", id="filter-q"),
+        )
+    ]
+    for name, title in _SELECTS:
+        value: str = getattr(filters, name)
+        counts = shown.counts[name]
+        if len(counts) < 2 and not value:
+            continue
+        options = [element("option", f"any ({shown.passing.get(name, 0)})", value="")]
+        options += [
+            element("option", f"{each} ({count})", value=each, selected=each == value)
+            for each, count in sorted(counts.items())
+        ]
+        fields.append(element("label", title, element("select", *options, name=name, id=f"filter-{name}")))
+    hidden = {name: value for name, value in (("hurts", filters.hurts), ("refresh", query.get("refresh", ""))) if value}
+    fields += [element("input", type="hidden", name=name, value=value) for name, value in hidden.items()]
+    fields.append(element("button", "Filter", type="submit"))
+    if filters.stated():
+        fields.append(element("a", "Clear", href=link(Filters(), query)))
+    return part("form", "filters", *fields, action="/", method="get", role="search")
+
+
+def _chip(words: str, count: int, target: str, chosen: bool, tone: str) -> Html:
+    inside = (element("strong", str(count)), f" {words}")
+    current = "true" if chosen else None
+    return element("li", element("a", *inside, href=target, class_=f"chip {tone}", aria_current=current))

@@ -1,0 +1,120 @@
+"""The page of all experiments: what hurts first."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from muster.daemon.web.fleet import Filters, Fleet
+from muster.daemon.web.hurts import TITLES, Hurt
+from muster.daemon.web.page.document import document, steadiness
+from muster.daemon.web.page.filters import chips, form, link
+from muster.daemon.web.page.html import Child, Html, Part, element, join, part
+from muster.daemon.web.page.times import ago, coarse
+from muster.daemon.web.schemas import Summary
+
+PAGE = 500
+"""Rows of one page."""
+
+HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Restarts", "Next deadline", "For")
+
+TONES = {
+    "Failed": "bad",
+    "Succeeded": "over",
+    "Running": "ok",
+    "Restarting": "warn",
+    "Suspended": "none",
+}
+"""Those of the phases; what is not here is on its way."""
+
+
+def overview(
+    shown: Fleet, rows: Sequence[Summary], filters: Filters, query: dict[str, str], *, scope: str, role: str, now: float
+) -> tuple[Part, str]:
+    """The main part and the whole document.
+
+    ``query`` has all parameters of the page, the filters too. ``scope`` says which experiments a reader with few rights
+    sees, ``role`` whether this daemon leads.
+    """
+    counts = ", ".join(f"{count} {phase}" for phase, count in shown.phases.items() if count)
+    caption = f"{shown.total} experiments: {counts}" if shown.total else "No experiments."
+    here = element("header", element("h1", "Experiments"), steadiness("/", query), class_="top")
+    parts: list[Child] = [here, part("p", "sums", caption, f" {scope}" if scope else "", class_="sums")]
+    if shown.total:
+        parts += [chips(shown, filters, query), form(shown, filters, query), _table(rows, now)]
+        parts.append(part("p", "range", *_range(shown, len(rows), filters, query), class_="sums"))
+    links = (("As JSON", "/experiments.json"), ("Metrics", "/metrics"))
+    footer = [element("a", text, href=target) for text, target in links]
+    parts.append(part("footer", "foot", *footer, element("span", role)))
+    main = part("main", "main", *parts, class_="fleet", tabindex="-1")
+    return main, document("Experiments", main, "/", query)
+
+
+def address(one: Summary) -> str:
+    """The path of that experiment's page."""
+    return f"/experiments/{quote(one.namespace, safe='')}/{quote(one.name)}"
+
+
+def state(one: Summary) -> Html:
+    """Phase, and what hurts."""
+    badges = [element("span", one.phase, class_=f"badge {TONES.get(one.phase, 'soon')}")]
+    if one.stuck:
+        badges.append(element("span", f"stuck: {one.stuck}", class_="badge bad"))
+    shown = {"stuck", "hung", "failed", "restarting", "queued"}
+    badges += [element("span", TITLES[Hurt(h)], class_="badge warn") for h in one.hurts if h not in shown]
+    return join(badges)
+
+
+def _table(rows: Sequence[Summary], now: float) -> Part:
+    head = element("thead", element("tr", *(element("th", text, scope="col") for text in HEADS)))
+    body = part("tbody", "rows", *(_row(one, now) for one in rows))
+    return part("table", "experiments", head, body)
+
+
+def _row(one: Summary, now: float) -> Part:
+    soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
+    name = element("a", element("small", f"{one.namespace}/"), one.name, href=address(one))
+    kind = "" if one.kind == "Experiment" else f"{one.kind}, "
+    return part(
+        "tr",
+        f"row-{one.namespace}/{one.name}",
+        element("th", name, element("small", f"{kind}{one.operator}"), scope="row"),
+        element("td", state(one), class_="state"),
+        element("td", one.message or one.reason, class_="says"),
+        element("td", _arrived(one), class_="number"),
+        element("td", str(one.restarts), class_="number"),
+        element("td", _clock(*soonest) if soonest else "", class_="number"),
+        element("td", ago(one.since, now), class_="number"),
+    )
+
+
+def _arrived(one: Summary) -> Html:
+    count = one.ready if one.arrived is None else one.arrived
+    share = min(100, round(100 * count / one.size)) if one.size else 0
+    tone = "warn" if one.missing and one.phase in ("Assembling", "Running") else "ok"
+    bar = element(
+        "svg",
+        element("rect", width="100%", height="100%", class_="track"),
+        element("rect", width=f"{share}%", height="100%", class_=f"fill {tone}"),
+        class_="bar",
+        aria_hidden="true",
+    )
+    return join((f"{count}/{one.size}", element("small", " ready") if one.arrived is None else "", bar))
+
+
+def _clock(name: str, seconds: float) -> Html:
+    text = coarse(abs(seconds))
+    return join((text if seconds >= 0 else f"over since {text}", element("small", f" {name}")))
+
+
+def _range(shown: Fleet, count: int, filters: Filters, query: dict[str, str]) -> list[Child]:
+    if not shown.matching:
+        return ["No experiment passes these filters. ", element("a", "Show all", href=link(Filters(), query))]
+    if count == shown.matching:
+        return [f"All {count} are shown, what hurts most first."]
+    end = shown.begin + count
+    parts: list[Child] = [f"{shown.begin + 1} to {end} of {shown.matching}, what hurts most first. "]
+    if shown.begin:
+        before = max(0, shown.begin - PAGE)
+        parts.append(element("a", "Previous", href=link(filters, query, begin=str(before) if before else "")))
+    if end < shown.matching:
+        parts.append(element("a", "Next", href=link(filters, query, begin=str(end))))
+    return parts

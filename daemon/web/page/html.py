@@ -1,0 +1,102 @@
+"""HTML from texts: every text is escaped in one place, and elements with an id can be replaced one by one.
+
+A page is a tree of `Part`s. When a page is rendered again, `changes` finds the smallest parts that differ, so that a
+browser that shows the older one needs only those.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from html import escape
+
+VOID = frozenset(("br", "input", "link", "meta", "rect", "line", "circle"))
+"""Elements that are written without an end tag here. Those of SVG are closed by a slash."""
+
+_SVG = frozenset(("rect", "line", "circle"))
+
+
+class Html(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An element with an id."""
+
+    id: str
+    opening: str
+    children: "tuple[Part | Html, ...]"
+    closing: str
+    html: Html = field(init=False)
+
+    def __post_init__(self) -> None:
+        inside = "".join(child.html if isinstance(child, Part) else child for child in self.children)
+        object.__setattr__(self, "html", Html(f"{self.opening}{inside}{self.closing}"))
+
+
+Child = str | Html | Part
+
+
+def element(name: str, /, *children: Child, **attributes: str | bool | None) -> Html:
+    """An element. Children that are plain text are escaped.
+
+    A trailing underscore of an attribute is dropped, others become hyphens; True stands for an attribute without a
+    value, False, None and an empty class for none.
+    """
+    opening = _opening(name, attributes)
+    return Html(opening if name in VOID else f"{opening}{join(children)}</{name}>")
+
+
+def part(name: str, id_: str, /, *children: Child, **attributes: str | bool | None) -> Part:
+    """An element with that id."""
+    inside = tuple(child if isinstance(child, Part | Html) else Html(escape(child)) for child in children)
+    return Part(id_, _opening(name, {"id": id_, **attributes}), inside, f"</{name}>")
+
+
+def join(children: Iterable[Child]) -> Html:
+    """The children one after the other."""
+    return Html("".join(map(_inside, children)))
+
+
+def changes(old: Part, new: Part) -> Iterator[Part]:
+    """The parts of ``new`` that must replace those of the same id, so that ``old`` becomes ``new``."""
+    if old.html == new.html:
+        return
+    if old.opening != new.opening or not _alike(old, new):
+        yield new
+        return
+    for before, after in zip(old.children, new.children, strict=True):
+        if isinstance(before, Part) and isinstance(after, Part):
+            yield from changes(before, after)
+
+
+def _alike(old: Part, new: Part) -> bool:
+    """Whether they differ in nothing but parts of the same ids at the same places."""
+    if len(old.children) != len(new.children):
+        return False
+    for before, after in zip(old.children, new.children, strict=True):
+        if isinstance(before, Part) and isinstance(after, Part):
+            if before.id != after.id:
+                return False
+        elif isinstance(before, Part) or isinstance(after, Part) or before != after:
+            return False
+    return True
+
+
+def _inside(child: Child) -> str:
+    if isinstance(child, Part):
+        return child.html
+    return child if isinstance(child, Html) else escape(child)
+
+
+def _opening(name: str, attributes: dict[str, str | bool | None]) -> str:
+    given = "".join(_attribute(key, value) for key, value in attributes.items())
+    return f"<{name}{given}{'/' if name in _SVG else ''}>"
+
+
+def _attribute(key: str, value: str | bool | None) -> str:
+    if value is None or value is False or (key == "class_" and not value):
+        return ""
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{escape(value)}"'

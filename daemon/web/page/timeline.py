@@ -1,0 +1,122 @@
+"""The phases of the last epochs on one axis of time: a lane for each epoch, drawn from the story.
+
+Places are percentages, so that the picture is as wide as the window and its text is not distorted. The axis has a round
+length: it is drawn anew rarely while time goes on.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from muster.api.values.humanize import age
+from muster.daemon.web.page.html import Html, Part, element, part
+from muster.daemon.web.page.times import seconds_of
+from muster.daemon.web.schemas import StoryReport
+
+LANES = 8
+"""Epochs that are drawn: the last ones."""
+LANE, BAR, AXIS = 26, 18, 20
+"""Pixels: the height of a lane, of its bar, and of the axis."""
+LABEL = 8.0
+"""Percent of the width for the names of the lanes."""
+STEPS = 200
+"""Steps on the axis at which a phase that goes on may end."""
+
+_PHASES = {
+    "Started": "Pending",
+    "Queued": "Queued",
+    "Admitted": "Pending",
+    "Suspended": "Suspended",
+    "Resumed": "Pending",
+    "Restarted": "Pending",
+    "GangRestart": "Restarting",
+    "Evicted": "Queued",
+    "Assembling": "Assembling",
+    "Running": "Running",
+}
+"""The phase that begins with a line of the story."""
+
+_ROUND = (60, 120, 300, 600, 1200, 1800, 3600, 7200, 4 * 3600, 8 * 3600, 12 * 3600, 86400)
+"""Seconds an axis may be long; beyond the last, whole multiples of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One phase of one epoch; ``end`` is None while it goes on."""
+
+    epoch: int
+    phase: str
+    begin: float
+    end: float | None
+
+
+def spans(story: Sequence[StoryReport], finished_at: str) -> list[Span]:
+    """The phases that the story tells of, in order."""
+    turns = [(line.epoch, _PHASES[line.reason], seconds_of(line.at)) for line in story if line.reason in _PHASES]
+    over = seconds_of(finished_at) if finished_at else None
+    ends: list[float | None] = [begin for _, _, begin in turns[1:]]
+    return [Span(*turn, end) for turn, end in zip(turns, [*ends, over], strict=True)] if turns else []
+
+
+def timeline(found: Sequence[Span], now: float) -> Part:
+    """The picture, with the same as text for readers who do not see it."""
+    epochs = sorted({span.epoch for span in found})[-LANES:]
+    shown = [span for span in found if span.epoch in epochs]
+    begin = min(span.begin for span in shown)
+    length = _round(max(span.end if span.end is not None else now for span in shown) - begin)
+    lanes = {epoch: number for number, epoch in enumerate(epochs)}
+    height = LANE * len(epochs) + AXIS
+    body = [*_axis(length, height), *_lanes(lanes), *_bars(shown, lanes, begin, length, now)]
+    picture = element("svg", *body, class_="timeline", height=str(height), role="img", aria_labelledby="timeline-title")
+    title = element("h2", "Phases", id="timeline-title")
+    return part("section", "timeline", title, picture, _key(shown), aria_labelledby="timeline-title")
+
+
+def _axis(length: float, height: int) -> Iterator[Html]:
+    for quarter in range(5):
+        x = f"{LABEL + (100 - LABEL) * quarter / 4:.2f}%"
+        yield element("line", x1=x, x2=x, y1="0", y2=str(height - AXIS), class_="tick")
+        anchor = "end" if quarter == 4 else "start" if quarter == 0 else "middle"
+        text = f"+{age(length * quarter / 4)}" if quarter else "0"
+        yield element("text", text, x=x, y=str(height - 5), text_anchor=anchor, class_="axis")
+
+
+def _lanes(lanes: dict[int, int]) -> Iterator[Html]:
+    for epoch, lane in lanes.items():
+        yield element("text", f"epoch {epoch}", x="0", y=str(LANE * lane + BAR - 3), class_="lane")
+
+
+def _bars(shown: Iterable[Span], lanes: dict[int, int], begin: float, length: float, now: float) -> Iterator[Html]:
+    scale = (100 - LABEL) / length
+    for span in shown:
+        until = span.end if span.end is not None else begin + int((now - begin) / length * STEPS) * length / STEPS
+        x = LABEL + (span.begin - begin) * scale
+        width = max((until - span.begin) * scale, 0.15)
+        y = LANE * lanes[span.epoch]
+        lasts = f"for {age(span.end - span.begin)}" if span.end is not None else "goes on"
+        text = element("title", f"epoch {span.epoch}: {span.phase}, {lasts}")
+        bar = f'<rect x="{x:.2f}%" y="{y + 2}" width="{width:.2f}%" height="{BAR}" class="{span.phase.lower()}">'
+        yield Html(f"{bar}{text}</rect>")
+        if width > 9:
+            yield element("text", span.phase, x=f"{x + 0.5:.2f}%", y=str(y + BAR - 3), class_="name")
+
+
+def _key(shown: Iterable[Span]) -> Html:
+    """How long each phase took in all, as words; the colours of the bars stand beside them."""
+    spent: dict[str, float] = {}
+    for span in shown:
+        spent[span.phase] = spent.get(span.phase, 0.0) + ((span.end - span.begin) if span.end is not None else 0.0)
+    items = [
+        element(
+            "li",
+            element("b", " ", class_=f"swatch {phase.lower()}", aria_hidden="true"),
+            f"{phase} {age(seconds)}" if seconds else f"{phase}",
+        )
+        for phase, seconds in spent.items()
+    ]
+    return element("ul", *items, class_="legend")
+
+
+def _round(seconds: float) -> float:
+    place = bisect_left(_ROUND, seconds)
+    return float(_ROUND[place]) if place < len(_ROUND) else -(-seconds // _ROUND[-1]) * _ROUND[-1]

@@ -1,0 +1,79 @@
+"""Renders the pages of a reader: what it may see, from what the daemon knows at this moment."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Protocol
+
+from muster.daemon.web import rollcall
+from muster.daemon.web.fleet import Filters, fleet
+from muster.daemon.web.page.experiment import story
+from muster.daemon.web.page.fleet import PAGE, overview
+from muster.daemon.web.page.html import Part
+from muster.daemon.web.ranks import benches
+from muster.daemon.web.readers import Reader
+from muster.daemon.web.schemas import Detail
+from muster.metrics.collector import Subject
+from muster.state.context import Context
+from muster.state.plan import Plan
+from muster.state.record import Record
+from muster.state.rules import ClockName
+
+DIGITS = 7
+"""Most digits of a row's number."""
+
+
+class ExperimentIndex(Protocol):
+    """The experiments as they are at this moment."""
+
+    def subjects(self) -> Iterable[Subject]:
+        """Every experiment that has a plan and a record; experiments may come and go while it is walked."""
+
+    def find(self, namespace: str, name: str) -> Subject | None:
+        """The experiment of that name, or None."""
+
+    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
+        """The running clocks of an experiment and the wall second each runs out."""
+
+
+class Pages:
+    """``role`` says whether this daemon leads; ``clock`` gives wall seconds."""
+
+    def __init__(self, index: ExperimentIndex, role: Callable[[], str], clock: Callable[[], float]) -> None:
+        self._index = index
+        self._role = role
+        self._clock = clock
+
+    async def readable(self, reader: Reader) -> tuple[Iterable[Subject], str]:
+        """What the reader may list, and a sentence that says so where it is not everything."""
+        if await reader.sees_all():
+            return self._index.subjects(), ""
+        namespaces: Collection[str] = await reader.namespaces(one.plan.namespace for one in self._index.subjects())
+        few = (one for one in self._index.subjects() if one.plan.namespace in namespaces)
+        return few, f"Those in namespaces where {reader.name} may list experiments."
+
+    async def fleet(self, reader: Reader, query: Mapping[str, str]) -> tuple[Part, str]:
+        """The page of all experiments: its main part, and the whole document."""
+        subjects, scope = await self.readable(reader)
+        filters, now = Filters.of(query), self._clock()
+        begin = query.get("begin", "")
+        first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) <= DIGITS else 0
+        shown = await fleet(subjects, self._index.clocks, now, filters, begin=first, limit=PAGE)
+        rows = [
+            row for each in shown.rows if (row := rollcall.shown_row(each.subject, self._index.clocks, now)) is not None
+        ]
+        kept = filters.stated() | ({"begin": str(first)} if first else {}) | _still(query)
+        return overview(shown, rows, filters, kept, scope=scope, role=self._role(), now=now)
+
+    def document(self, subject: Subject) -> Detail:
+        """Everything about one experiment."""
+        clocks = self._index.clocks(subject.plan, subject.record)
+        return rollcall.detail(subject, clocks, self._clock())
+
+    def experiment(self, subject: Subject, query: Mapping[str, str]) -> tuple[Part, str]:
+        """The page of one experiment: its main part, and the whole document."""
+        now = self._clock()
+        found = benches(Context(subject.plan, subject.record, subject.view, now))
+        return story(self.document(subject), found, _still(query), role=self._role(), now=now)
+
+
+def _still(query: Mapping[str, str]) -> dict[str, str]:
+    return {"refresh": "no"} if query.get("refresh") == "no" else {}

@@ -1,0 +1,156 @@
+"""Where each rank of an experiment stands, for the grid of the page and the document of one experiment.
+
+What the coordinator says comes first where it can be asked; the rest is what the pods show.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from muster.api.values.printable import printable
+from muster.state.context import Context
+from muster.state.group import Group
+from muster.state.record import Phase, RollCall
+from muster.state.view.pod import Pod
+from muster.state.view.roll import RankState
+from muster.state.view.stage import Stage, stage_of
+
+
+class Standing(StrEnum):
+    """Where a rank stands."""
+
+    ARRIVED = "arrived"
+    RUNNING = "running"
+    """Its program runs; whether it has arrived cannot be asked."""
+    NOT_ARRIVED = "missing"
+    """Its program runs, and has not registered with the coordinator."""
+    STARTING = "starting"
+    """Its pod waits for a node in the usual way, or is on one and starts."""
+    NO_POD = "no pod yet"
+    QUEUED = "queued"
+    UNSCHEDULABLE = "no node"
+    IMAGE = "image not pulled"
+    CONTAINER = "container cannot start"
+    NODE = "node not ready"
+    TERMINATING = "being deleted"
+    FAILED = "failed"
+    LOST = "pod lost"
+    UNKNOWN = "unknown"
+    ENDED = "ended"
+
+
+class Seat(NamedTuple):
+    """One rank. ``again`` if it is not the first attempt of this epoch, or its containers were restarted."""
+
+    rank: int
+    standing: Standing
+    again: bool
+    pod: str
+    node: str
+
+
+class Bench(NamedTuple):
+    """The seats of one group."""
+
+    group: Group
+    seats: list[Seat]
+
+
+_BY_STAGE = {
+    Stage.QUEUED: Standing.QUEUED,
+    Stage.UNSCHEDULABLE: Standing.UNSCHEDULABLE,
+    Stage.SCHEDULING: Standing.STARTING,
+    Stage.IMAGE_PULL: Standing.IMAGE,
+    Stage.CONTAINER_CANNOT_START: Standing.CONTAINER,
+    Stage.STARTING: Standing.STARTING,
+    Stage.NODE_NOT_READY: Standing.NODE,
+    Stage.TERMINATING: Standing.TERMINATING,
+    Stage.RUNNING: Standing.RUNNING,
+    Stage.READY: Standing.RUNNING,
+    Stage.ENDED: Standing.ENDED,
+    Stage.CRASHED: Standing.FAILED,
+    Stage.UNKNOWN: Standing.UNKNOWN,
+}
+
+_RUNS = (Stage.RUNNING, Stage.READY)
+
+
+def benches(case: Context) -> list[Bench]:
+    """All ranks, by group. Costs O(ranks)."""
+    roll = _Roll(case)
+    return [Bench(group, list(_seats(case, group, roll))) for group in case.plan.groups]
+
+
+def by_standing(found: Iterable[Bench]) -> dict[Standing, list[int]]:
+    """The ranks of each standing that there is, in the order of `Standing`."""
+    ranks: dict[Standing, list[int]] = {standing: [] for standing in Standing}
+    for bench in found:
+        for seat in bench.seats:
+            ranks[seat.standing].append(seat.rank)
+    return {standing: numbers for standing, numbers in ranks.items() if numbers}
+
+
+def _seats(case: Context, group: Group, roll: "_Roll") -> Iterator[Seat]:
+    tally = case.tally
+    members, done, ignored, attempts = tally.members, tally.done, tally.ignored, tally.attempts
+    for rank in range(group.first_rank, group.first_rank + group.size):
+        pod = members.get(rank)
+        if rank in ignored:
+            standing = Standing.FAILED
+        elif rank in done:
+            standing = Standing.ENDED
+        elif pod is None:
+            standing = roll.absent(rank)
+        else:
+            standing = roll.present(rank, pod)
+        again = attempts.get(rank, 0) > 0 or (pod is not None and pod.restarts > 0)
+        yield Seat(rank, standing, again, printable(pod.name) if pod else "", printable(pod.node) if pod else "")
+
+
+class _Roll:
+    """What the coordinator, or else the record, says of single ranks."""
+
+    def __init__(self, case: Context) -> None:
+        record, probe = case.record, case.probe
+        self._gone = case.tally.gone
+        self._empty = Standing.QUEUED if record.phase is Phase.QUEUED else Standing.NO_POD
+        coordinator = case.plan.coordinator
+        self._passive = coordinator is None or coordinator.probe.passive
+        self._states: tuple[RankState, ...] = ()
+        self._missing: frozenset[int] | None = None
+        if record.finished or self._passive:
+            return
+        if probe is not None and not probe.answer.partial:
+            self._states = probe.answer.states
+        elif probe is None and record.roll is not None and len(record.roll.missing) == _absent(record.roll):
+            self._missing = frozenset(record.roll.missing)
+
+    def absent(self, rank: int) -> Standing:
+        """Where a rank stands that has no pod and is not done."""
+        return Standing.LOST if rank in self._gone else self._empty
+
+    def present(self, rank: int, pod: Pod) -> Standing:
+        """Where a rank stands that has a pod."""
+        stage = stage_of(pod, done=False)
+        if stage not in _RUNS:
+            return _BY_STAGE[stage]
+        if self._passive:
+            return Standing.ARRIVED if stage is Stage.READY else Standing.RUNNING
+        if rank < len(self._states):
+            return _BY_ROLL[self._states[rank]]
+        if self._missing is not None:
+            return Standing.NOT_ARRIVED if rank in self._missing else Standing.ARRIVED
+        return Standing.RUNNING
+
+
+_BY_ROLL = {
+    RankState.MISSING: Standing.NOT_ARRIVED,
+    RankState.ARRIVED: Standing.ARRIVED,
+    RankState.CONNECTED: Standing.ARRIVED,
+    RankState.FAILED: Standing.FAILED,
+    RankState.LEFT: Standing.ENDED,
+}
+
+
+def _absent(roll: RollCall) -> int:
+    return roll.expected - roll.arrived
