@@ -27,7 +27,7 @@ from muster.client.logs.follow import FollowedLog
 from muster.client.logs.last_lines import LastLine, read_last_lines
 from muster.client.logs.lines import LogLine
 from muster.client.logs.of_gang import AT_ONCE, GangLog, LogChoice, Noted, newest
-from muster.client.member import Member, MemberChange, member_of, members_of, read_members
+from muster.client.member import Member, MemberChange, member_of, members_of, read_members, read_pods
 from muster.client.names import name_for
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
 from muster.client.subjects import collection_path, ours, parse, refuse_to_cancel, subject_of
@@ -217,7 +217,8 @@ class Client:
         """
         experiment = await self.get(name, namespace=namespace)
         unreadable: list[str] = []
-        members = await readable(self._members(experiment), unreadable)
+        pods = await readable(read_pods(self.resources, experiment.namespace, experiment.uid), unreadable)
+        members = None if pods is None else tuple(newest(map(member_of, pods)).values())
         lines: Sequence[LastLine] | None = ()
         if last_lines:
             lines = await readable(read_last_lines(self.resources, experiment, members or ()), unreadable)
@@ -231,6 +232,7 @@ class Client:
             tuple(unreadable),
             members_read=members is not None,
             last_lines=tuple(lines or ()),
+            pods=tuple(pods or ()),
         )
 
     async def logs(

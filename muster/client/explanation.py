@@ -37,6 +37,8 @@ class Explanation:
     """The pods could be read; without them ``members`` is empty whatever runs."""
     last_lines: tuple[LastLine, ...] = ()
     """What each rank logged last, where that was asked for and may be read."""
+    pods: tuple[Json, ...] = ()
+    """The pods of every epoch as the API server has them."""
 
     @property
     def waits_for(self) -> str:

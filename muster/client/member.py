@@ -69,9 +69,14 @@ def members_of(uid: str) -> dict[str, str]:
     return {"labelSelector": selector_of(uid)}
 
 
+async def read_pods(resources: ResourceClient, namespace: str, uid: str) -> list[Json]:
+    """The pods of an experiment, of every epoch."""
+    return list(await resources.list(core(namespace, "pods"), members_of(uid)))
+
+
 async def read_members(resources: ResourceClient, namespace: str, uid: str) -> list[Member]:
     """The members of an experiment that have a pod, of every epoch."""
-    return [member_of(pod) for pod in await resources.list(core(namespace, "pods"), members_of(uid))]
+    return [member_of(pod) for pod in await read_pods(resources, namespace, uid)]
 
 
 def member_of(pod: Json) -> Member:

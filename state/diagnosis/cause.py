@@ -26,14 +26,16 @@ class MissingCause(StrEnum):
     """Its image cannot be pulled."""
     CONTAINER_CANNOT_START = "ContainerCannotStart"
     """Its container cannot be made, or is started again and again."""
-    INIT_CONTAINER = "InitContainer"
-    """An init container or a sidecar of its pod does not let the program start."""
+    INIT_CONTAINER_FAILS = "InitContainerFails"
+    """An init container or a sidecar of its pod fails, or cannot start, so that the program does not start."""
     UNSCHEDULABLE = "Unschedulable"
     """No node fits its pod."""
     OOM_KILLED = "OOMKilled"
     """Its program was killed because it used more memory than it may."""
     CRASHED = "Crashed"
     """Its program, or its pod, has failed."""
+    NODE_LOST = "NodeLost"
+    """Its node was lost, and its pod with it."""
     EVICTED = "Evicted"
     """The platform takes its pod away: preemption, eviction, a node that shuts down."""
     LOST = "Lost"
@@ -56,6 +58,8 @@ class MissingCause(StrEnum):
     """The coordinator has given it up for another reason."""
     HUNG = "Hung"
     """It is connected and makes no progress."""
+    SIDECAR_FAILS = "SidecarFails"
+    """Its program runs beside a container of its pod that fails or cannot start, so that the pod is not ready."""
     GHOST = "Ghost"
     """Its pod is ready, and the coordinator that serves now does not know it."""
     LEFT = "Left"
@@ -72,6 +76,8 @@ class MissingCause(StrEnum):
     """A queue has not admitted the experiment, or a scheduling gate is on its pod."""
     HELD_BACK = "HeldBack"
     """Its pod waits for a gate of its group, for its turn, for a back-off, or for pods of an older epoch to end."""
+    INIT_CONTAINER = "InitContainer"
+    """An init container of its pod runs, and the program starts when that has ended."""
     SANDBOX = "Sandbox"
     """Its pod is on a node, and has no volumes or no network yet."""
     STARTING = "Starting"
@@ -103,9 +109,12 @@ COUNTED_AS = {
     MissingCause.ADMISSION_DENIED: MissingCause.REFUSED,
     MissingCause.RIGHTS_MISSING: MissingCause.REFUSED,
     MissingCause.NAME_TAKEN: MissingCause.REFUSED,
-    MissingCause.INIT_CONTAINER: MissingCause.CONTAINER_CANNOT_START,
+    MissingCause.INIT_CONTAINER_FAILS: MissingCause.CONTAINER_CANNOT_START,
+    MissingCause.INIT_CONTAINER: MissingCause.STARTING,
     MissingCause.OOM_KILLED: MissingCause.CRASHED,
     MissingCause.EVICTED: MissingCause.TERMINATING,
+    MissingCause.NODE_LOST: MissingCause.TERMINATING,
+    MissingCause.SIDECAR_FAILS: MissingCause.NOT_ARRIVED,
     MissingCause.COORDINATOR_NOT_SERVING: MissingCause.NOT_ARRIVED,
     MissingCause.WRONG_PROTOCOL: MissingCause.NOT_ARRIVED,
     MissingCause.COORDINATOR_FROZEN: MissingCause.NOT_ARRIVED,

@@ -86,6 +86,7 @@ def _away(context: Context) -> Iterator[int]:
         for rank in filterfalse(tally.members.__contains__, ranks):
             if rank not in tally.collected:
                 yield rank
+    yield from (pod.rank for pod in tally.restarted.values() if not pod.ready)
     if record.blocked is not None and record.blocked.reason == RANKS_ENDED:
         yield from sorted(tally.done)
 
@@ -105,4 +106,4 @@ def _from_roll(context: Context) -> Iterator[int]:
 
 
 def _unready(pod: Pod, done: bool) -> bool:
-    return stage_of(pod, done) is Stage.RUNNING
+    return stage_of(pod, done) in (Stage.RUNNING, Stage.UNKNOWN)

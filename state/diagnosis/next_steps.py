@@ -44,9 +44,9 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
         "the waiting reason and message of the container",
         "create the Secret, ConfigMap or key that the message names, or correct the command or the pod template",
     ),
-    MissingCause.INIT_CONTAINER: Advice(
+    MissingCause.INIT_CONTAINER_FAILS: Advice(
         "the state of the init container or sidecar in the pod's status",
-        "read its log: kubectl logs POD -c CONTAINER; what it waits for does not come, or it fails",
+        "read its log: kubectl logs POD -c CONTAINER --previous",
     ),
     MissingCause.UNSCHEDULABLE: Advice(
         "the pod's condition PodScheduled, in the scheduler's words",
@@ -58,6 +58,10 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.CRASHED: Advice(
         "the container's exit code and its last words", "read the last lines of its log: muster logs NAME --rank RANK"
+    ),
+    MissingCause.NODE_LOST: Advice(
+        "the pod's condition DisruptionTarget of the node's controller, or of the pod garbage collector",
+        "nothing for the gang: it starts again on other nodes and is not charged; look at the node",
     ),
     MissingCause.EVICTED: Advice(
         "the pod's condition DisruptionTarget, or the reason of its failure",
@@ -99,6 +103,9 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     MissingCause.HUNG: Advice(
         "the steps that the program reports", "look at all stacks: muster stacks NAME; then restart or cancel it"
     ),
+    MissingCause.SIDECAR_FAILS: Advice(
+        "the waiting reason of that container", "read its log: kubectl logs POD -c CONTAINER --previous"
+    ),
     MissingCause.GHOST: Advice(
         "the pod is ready, and is not in the list of the coordinator that serves now",
         "delete the pod, or restart the gang: it belongs to an earlier life of the coordinator",
@@ -123,6 +130,10 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.HELD_BACK: Advice(
         "the gates of its group, the back-off, or the pods of older epochs", "nothing: it starts when that is over"
+    ),
+    MissingCause.INIT_CONTAINER: Advice(
+        "the state of the init container in the pod's status",
+        "if it takes long, read its log: kubectl logs POD -c CONTAINER; it may wait for something that does not come",
     ),
     MissingCause.SANDBOX: Advice(
         "the pod's condition PodReadyToStartContainers is false",

@@ -7,7 +7,8 @@ from muster.state.context import Context
 from muster.state.coordinator import Coordinator, ProbeKind
 from muster.state.diagnosis.cause import MissingCause
 from muster.state.policies import barrier, gates
-from muster.state.record import Phase
+from muster.state.policies.queueing import queue
+from muster.state.record import ConditionType, Phase
 from muster.state.summary.messages import of_lingering, sentence, why_idle
 from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult
@@ -16,6 +17,9 @@ from muster.state.view.stage import Stage, stage_of
 
 HEARTBEAT = 14
 """The gRPC code (UNAVAILABLE) with which a JAX coordinator gives a member up whose heartbeats stopped."""
+_NODE_LOST = frozenset(("NodeLost", "DeletionByTaintManager", "DeletionByPodGC", "ContainerStatusUnknown"))
+"""Disruptions after which nothing more is heard of the node (kubernetes: core/v1 PodReason…)."""
+_NAMED_IMAGE = re.compile(r'image "([^"\s]{1,200})"')
 _FROZEN = re.compile("GCS does not answer")
 """What the prober of Ray says of a GCS whose dashboard lives."""
 
@@ -66,7 +70,8 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         cause = refusal_cause(refusal.reason)
         return Diagnosis(cause, f"its pod is refused: {refusal.reason}", refusal.message)
     if record.phase is Phase.QUEUED:
-        return Diagnosis(MissingCause.QUEUED, "waits for the admission of a queue", record.message)
+        said = queue.waiting(context).message
+        return Diagnosis(MissingCause.QUEUED, "waits for the admission of a queue", said)
     if record.phase is Phase.RESTARTING or not barrier.clear(context):
         return _held_back(context)
     if rank in context.tally.gone or (context.launched and not context.plan.sequential):
@@ -93,7 +98,7 @@ def of_pod(context: Context, pod: Pod) -> Diagnosis:
         return _failed(pod, said)
     if stage is Stage.TERMINATING:
         if pod.disruption:
-            return Diagnosis(MissingCause.EVICTED, f"is taken away: {pod.disruption}", _with(said, pod.waiting_message))
+            return _disrupted(pod, said)
         return Diagnosis(MissingCause.TERMINATING, "its pod is being deleted", said)
     if stage is Stage.ENDED:
         return Diagnosis(MissingCause.ENDED, "ended with exit code 0", said)
@@ -112,9 +117,10 @@ def _idle(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:
     evidence = f"{said}: {why_idle(pod)}"
     match stage:
         case Stage.IMAGE_PULL:
-            group = context.plan.group_of(pod.rank)
-            image = f" {group.pod.image}" if group and group.pod.image else ""
-            return Diagnosis(MissingCause.IMAGE_PULL, f"the image{image} cannot be pulled", evidence)
+            return Diagnosis(MissingCause.IMAGE_PULL, f"{_image(context, pod)} cannot be pulled", evidence)
+        case Stage.CONTAINER_CANNOT_START if pod.holder:
+            what = f"{pod.holder} cannot start: {pod.waiting_reason}"
+            return Diagnosis(MissingCause.INIT_CONTAINER_FAILS, what, evidence)
         case Stage.CONTAINER_CANNOT_START:
             what = f"its container cannot start: {pod.waiting_reason}"
             return Diagnosis(MissingCause.CONTAINER_CANNOT_START, what, evidence)
@@ -124,12 +130,29 @@ def _idle(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:
             return Diagnosis(MissingCause.SCHEDULING, "has no node yet", evidence)
         case Stage.QUEUED:
             return Diagnosis(MissingCause.QUEUED, "scheduling gates are on its pod", evidence)
+    if pod.holder:
+        return Diagnosis(MissingCause.INIT_CONTAINER, f"{pod.holder} has not ended", evidence)
+    if not pod.sandboxed:
+        return Diagnosis(MissingCause.SANDBOX, "has no volumes or no network yet", evidence)
     return Diagnosis(MissingCause.STARTING, "its container is being made", evidence)
 
 
+def _image(context: Context, pod: Pod) -> str:
+    """The image that the kubelet names; kubelets alternate between messages that do and that do not."""
+    if found := _NAMED_IMAGE.search(pod.waiting_message):
+        return f"the image {found[1]}"
+    group = context.plan.group_of(pod.rank)
+    return f"the image {group.pod.image}" if group and group.pod.image and not pod.holder else "its image"
+
+
+def _disrupted(pod: Pod, said: str) -> Diagnosis:
+    evidence = _with(f"{said}: {pod.disruption}", pod.waiting_message)
+    if pod.disruption in _NODE_LOST:
+        return Diagnosis(MissingCause.NODE_LOST, f"node {pod.node} was lost", evidence, pod.node)
+    return Diagnosis(MissingCause.EVICTED, f"was taken away: {pod.disruption}", evidence)
+
+
 def _failed(pod: Pod, said: str) -> Diagnosis:
-    if pod.disruption:
-        return Diagnosis(MissingCause.EVICTED, f"was taken away: {pod.disruption}", _with(said, pod.waiting_message))
     if pod.exit is None:
         return Diagnosis(
             MissingCause.CRASHED, f"its pod failed: {pod.waiting_reason}", _with(said, pod.waiting_message)
@@ -140,8 +163,13 @@ def _failed(pod: Pod, said: str) -> Diagnosis:
 
 
 def _running(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:
-    """The program runs."""
+    """The program runs, or is started again."""
     coordinator = context.plan.coordinator
+    if pod.holder:
+        what = f"{pod.holder} cannot start: {pod.waiting_reason}"
+        return Diagnosis(MissingCause.SIDECAR_FAILS, what, _with(said, pod.waiting_message))
+    if pod.restarts and not pod.ready:
+        return _restarted(pod, said)
     if coordinator is None or coordinator.probe.passive:
         return Diagnosis(MissingCause.NOT_ARRIVED, "runs, and is not ready", f"{said} runs, and its Ready is false")
     if pod.rank == coordinator.rank and (found := of_coordinator(context, coordinator)) is not None:
@@ -157,11 +185,20 @@ def _running(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:
     return Diagnosis(MissingCause.NOT_ARRIVED, "runs, and has not called the coordinator", evidence)
 
 
+def _restarted(pod: Pod, said: str) -> Diagnosis:
+    times = "once" if pod.restarts == 1 else f"{pod.restarts} times"
+    why = f": {pod.waiting_reason}" if pod.waiting_reason else ""
+    what = f"its container is started again and again{why}" if why else f"its container was started again {times}"
+    evidence = _with(f"{said}: {pod.restarts} restarts", pod.waiting_message)
+    return Diagnosis(MissingCause.RESTARTED_IN_PLACE, what, evidence)
+
+
 def serves(context: Context) -> bool:
-    """The coordinator has served in this epoch, and as far as is known its process is there."""
-    if context.probe is not None:
-        return context.probe.served
-    return context.record.roll is not None and context.record.roll.arrived > 0
+    """The coordinator has served in this epoch, as far as is known."""
+    record = context.record
+    if context.probe is not None and context.probe.served:
+        return True
+    return record.assembled_at is not None or (record.roll is not None and record.roll.arrived > 0)
 
 
 def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | None:
@@ -171,8 +208,8 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
         return None
     address = context.plan.coordinator_address(context.record.epoch)
     if probe is None:
-        if context.record.roll is not None and context.record.roll.arrived:
-            return None
+        if serves(context) or _stuck_reason(context) in _OF_RECORD:
+            return _as_recorded(context)
         what = "its program runs, and its port has not answered yet"
         return Diagnosis(
             MissingCause.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}"
@@ -183,13 +220,40 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
             return None
         what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
         return Diagnosis(MissingCause.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected}")
-    if _ending(probe, coordinator):
+    if _ending(probe, coordinator) or probe.present(context.now):
         return None
     cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(answer.detail) else _BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.served else ""
     evidence = _with(f"pod {pod.name} runs, port at {address}: {answer.coordinator}{before}", answer.detail)
     return Diagnosis(cause, _SAID[cause], evidence)
 
+
+def _stuck_reason(context: Context) -> str:
+    stuck = context.record.condition(ConditionType.STUCK)
+    return stuck.reason if stuck is not None and stuck.status else ""
+
+
+def _as_recorded(context: Context) -> Diagnosis | None:
+    """What the record says of the coordinator, for a reader that has not asked it: a new daemon, or a client."""
+    stuck = context.record.condition(ConditionType.STUCK)
+    cause = _OF_RECORD.get(_stuck_reason(context))
+    if stuck is None or cause is None:
+        return None
+    if cause is MissingCause.PROCESS_COUNT:
+        return Diagnosis(cause, stuck.message, stuck.message)
+    state = next((each for each in CoordinatorState if _SAID_OF_PORT.format(each) in stuck.message), None)
+    if state is not None and state is not CoordinatorState.SERVING:
+        cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(stuck.message) else _BY_PORT[state]
+    return Diagnosis(cause, _SAID[cause], stuck.message)
+
+
+_OF_RECORD = {
+    "CoordinatorUnreachable": MissingCause.COORDINATOR_UNREACHABLE,
+    "CoordinatorNotServing": MissingCause.COORDINATOR_NOT_SERVING,
+    "ProcessCountMismatch": MissingCause.PROCESS_COUNT,
+}
+"""Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
+_SAID_OF_PORT = "any more: {}"
 
 _SAID = {
     MissingCause.COORDINATOR_NOT_SERVING: "the coordinator's program runs, and its port is closed",

@@ -80,6 +80,10 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     """Restarts of its containers in place, where they count (pods of Jobs)."""
     cut_off: bool = False
     """Its node is NotReady: it was marked not ready while its containers say that they are."""
+    holder: str = ""
+    """The container that keeps the member and is not its own: ``init container fetch``, ``sidecar proxy``."""
+    sandboxed: bool = True
+    """Not so while the kubelet says that its volumes are not mounted or its network is not set up."""
 
     @property
     def live(self) -> bool:

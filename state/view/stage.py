@@ -27,7 +27,7 @@ class Stage(IntEnum):
     NODE_NOT_READY = 6
     """The program runs on a node that is NotReady."""
     TERMINATING = 7
-    """The pod is being deleted."""
+    """The pod is being deleted, or the platform has ended it."""
     RUNNING = 8
     """The program runs; the pod is not ready."""
     READY = 9
@@ -61,7 +61,7 @@ def stage_of(pod: Pod, done: bool) -> Stage:
     if done:
         return Stage.ENDED
     if pod.failed:
-        return Stage.CRASHED
+        return Stage.TERMINATING if pod.disruption else Stage.CRASHED
     if pod.terminating:
         return Stage.TERMINATING
     if pod.started:

@@ -107,6 +107,28 @@ def test_explain_prints_cause_history_and_conditions(call: Call, server: LocalSe
     assert (document["waitsFor"], document["status"]["epoch"], document["members"]) == ("", 1, [])
 
 
+def test_explain_names_what_keeps_each_member_with_evidence_and_the_next_step(
+    call: Call, server: LocalServer, mine: str
+) -> None:
+    server.status(
+        mine,
+        phase="Assembling",
+        conditions=[{"type": "CoordinatorReady", "status": "True"}],
+        roll={"expected": 2, "arrived": 1, "missing": [1]},
+    )
+    server.pod("mine-worker-0-0-x", labels(mine, 0), **running())
+    waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "registry/x:1"'}
+    container = {"name": "main", "image": "none", "imageID": "", "ready": False, "restartCount": 0}
+    statuses = [container | {"state": {"waiting": waiting}}]
+    server.pod("mine-worker-0-1-x", labels(mine, 1), phase="Pending", containerStatuses=statuses)
+    shown = call("explain", mine).stdout
+    assert "rank 1: the image registry/x:1 cannot be pulled  (ImagePull)" in shown
+    assert "seen: pod mine-worker-0-1-x on node local: Pending: ImagePullBackOff" in shown
+    assert "next: check the name and tag of the image" in shown
+    (found,) = json.loads(call("explain", mine, "-o", "json").stdout)["findings"]
+    assert (found["cause"], found["ranks"], found["group"]) == ("ImagePull", [1], "worker")
+
+
 def test_logs_of_all_ranks_and_of_one(call: Call, server: LocalServer, mine: str) -> None:
     for rank in (0, 1):
         server.pod(f"pod-{rank}", labels(mine, rank), **ended(0))

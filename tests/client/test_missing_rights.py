@@ -54,7 +54,7 @@ async def test_without_rights_on_pods_the_status_is_shown_and_the_pods_are_named
     assert "no member has a pod" not in shown
     for kind in denied:
         assert f'not shown: {kind} is forbidden: User "ann" cannot list resource "{kind}"' in shown
-    assert explain.document(found)["members"] is None
+    assert explain.document(found, 0.0)["members"] is None
 
 
 async def test_without_rights_on_events_the_members_are_shown(client: Client, server: LocalServer) -> None:

@@ -9,6 +9,7 @@ sidecar (a restartable init container, KEP-753), which the kubelet kills when th
 """
 
 from collections.abc import Iterator
+from sys import intern
 
 import msgspec
 
@@ -79,6 +80,34 @@ def waiting_of(status: Status) -> tuple[str, str]:
         if not found[0]:
             found = word(reason), clean(waiting.message, MESSAGE)
     return found
+
+
+def holder_of(spec: Spec | None, status: Status, *, started: bool) -> str:
+    """The container that keeps the member, and is not its own: ``init container fetch``, ``sidecar proxy``.
+
+    Before the program runs it is the init container whose turn it is, beside it a container that cannot be kept up.
+    """
+    sidecars = {each.name for each in (spec.initContainers if spec else None) or () if each.restartPolicy == "Always"}
+    for container in status.initContainerStatuses or ():
+        state = container.state
+        if state is None or (state.terminated is not None and _code(state.terminated) == 0):
+            continue
+        if state.waiting is not None and (state.waiting.reason or "") in PATIENT:
+            return ""
+        kind = "sidecar" if container.name in sidecars else "init container"
+        if kind == "sidecar" and state.running is not None:
+            continue
+        if not started or state.waiting is not None:
+            return intern(f"{kind} {word(container.name)}")
+    if not started:
+        return ""
+    regular = status.containerStatuses or []
+    own = CONTAINER if any(each.name == CONTAINER for each in regular) else regular[0].name if regular else ""
+    for container in regular:
+        waiting = container.state.waiting if container.state is not None else None
+        if waiting is not None and container.name != own and (waiting.reason or "") not in PATIENT:
+            return intern(f"sidecar {word(container.name)}")
+    return ""
 
 
 def restarted_in_place(spec: Spec | None) -> bool:

@@ -10,8 +10,10 @@ from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection, version_of
 from muster.state.view.pod import SCHEDULING_GATED, Pod, PodPhase
 from muster.watchers.pods.containers import (
+    Survey,
     exit_by_phase,
     first_exit,
+    holder_of,
     restarted_in_place,
     restarts_of,
     survey,
@@ -74,7 +76,7 @@ def flatten(document: PodDocument) -> Pod:
     phase = _PHASES.get(status.phase or "Pending", _UNKNOWN)
     labels = metadata.labels or _UNLABELLED
     node = word(spec.nodeName) if spec is not None and spec.nodeName else ""
-    ready = contained = scheduled = disrupted = None
+    ready = contained = scheduled = disrupted = sandbox = None
     for condition in status.conditions or ():
         kind = condition.type
         if kind == "Ready":
@@ -83,6 +85,8 @@ def flatten(document: PodDocument) -> Pod:
             contained = condition
         elif kind == "PodScheduled":
             scheduled = condition
+        elif kind == "PodReadyToStartContainers":
+            sandbox = condition
         elif kind in _DISRUPTED:
             disrupted = condition
     containers = survey(status)
@@ -126,7 +130,14 @@ def flatten(document: PodDocument) -> Pod:
         stopped_at=_stopped_at(metadata, disrupted) if leaving is not None or disruption else 0.0,
         restarts=restarts_of(status) if by_phase and containers.ended and phase is not _FAILED else 0,
         cut_off=phase is _RUNNING and _marked(ready, contained),
+        holder=holder_of(spec, status, started=containers.started) if _may_be_held(status, containers) else "",
+        sandboxed=containers.started or sandbox is None or sandbox.status != "False",
     )
+
+
+def _may_be_held(status: Status, containers: Survey) -> bool:
+    """Another container than its own may keep the member: that is looked at only where it can be."""
+    return containers.waiting and (containers.started or bool(status.initContainerStatuses))
 
 
 def _marked(ready: Condition | None, contained: Condition | None) -> bool:

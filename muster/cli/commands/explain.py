@@ -8,6 +8,7 @@ import click
 
 from muster.api.status import Cause
 from muster.api.values.printable import printable
+from muster.cli.diagnosis import findings
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.last_lines import rows
@@ -15,6 +16,7 @@ from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
 from muster.client import Explanation
 from muster.kube.unstructured import mapping
+from muster.state.diagnosis.finding import Finding
 from muster.state.summary.messages import sentence
 
 
@@ -23,7 +25,10 @@ from muster.state.summary.messages import sentence
 @output_option()
 @cluster_options
 def explain(chosen: ClusterChoice, name: str, output: str | None) -> None:
-    """Show what NAME waits for, why it restarted or ended, what each rank logged last, and what happened when."""
+    """Show what NAME waits for and which members keep it.
+
+    Also why it restarted or ended, what each rank logged last, and what happened when.
+    """
 
     async def run() -> Explanation:
         async with chosen.client() as client:
@@ -31,13 +36,13 @@ def explain(chosen: ClusterChoice, name: str, output: str | None) -> None:
 
     found = asyncio.run(run())
     if output is not None:
-        show(document(found), output)
+        show(document(found, time.time()), output)
         return
     for line in lines(found, time.time()):
         data(line)
 
 
-def document(found: Explanation) -> dict[str, object]:
+def document(found: Explanation, now: float) -> dict[str, object]:
     """The explanation as data."""
     seen = found.experiment
     return {
@@ -45,6 +50,7 @@ def document(found: Explanation) -> dict[str, object]:
         "name": seen.name,
         "waitsFor": found.waits_for,
         "outcome": seen.outcome,
+        "findings": [_finding(each) for each in findings(found, now)],
         "status": mapping(seen.raw.get("status")),
         "members": found.members if found.members_read else None,
         "unreadable": found.unreadable,
@@ -53,10 +59,37 @@ def document(found: Explanation) -> dict[str, object]:
     }
 
 
+def _finding(found: Finding) -> dict[str, object]:
+    return {
+        "cause": found.cause.value,
+        "ranks": list(found.ranks),
+        "count": found.count,
+        "sentence": found.sentence,
+        "evidence": found.evidence,
+        "nextStep": found.next_step,
+        "group": found.group,
+        "node": found.node,
+    }
+
+
+def _diagnosis(found: Explanation, now: float) -> Iterator[str]:
+    """Each finding with its evidence and the next step."""
+    diagnosed = findings(found, now)
+    if not diagnosed:
+        return
+    yield ""
+    yield "Why members are not at work:"
+    for each in diagnosed:
+        yield f"  {printable(each.sentence)}  ({each.cause})"
+        yield f"    seen: {printable(each.evidence)}"
+        yield f"    next: {printable(each.next_step)}"
+
+
 def lines(found: Explanation, now: float) -> Iterator[str]:
     """The explanation for people."""
     status = found.experiment.status
     yield from tree(found, now)
+    yield from _diagnosis(found, now)
     if found.last_lines:
         yield ""
         yield "Last line of each rank:"

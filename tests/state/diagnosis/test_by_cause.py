@@ -5,9 +5,11 @@ from random import Random
 import pytest
 
 from muster.metrics.arrivals import arrivals
+from muster.state.context import Context
 from muster.state.coordinator import ProbeKind
 from muster.state.diagnosis.by_cause import by_cause
 from muster.state.diagnosis.cause import AFTER_ARRIVAL, COUNTED, COUNTED_AS, MissingCause
+from muster.state.diagnosis.diagnose import diagnose
 from muster.state.group import Group
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
@@ -92,7 +94,32 @@ def test_the_causes_always_add_up(probe: ProbeKind, seed: int) -> None:
 
 
 def test_the_list_of_causes_is_closed() -> None:
-    assert len(MissingCause) == 36
+    assert len(MissingCause) == 39
     assert len(COUNTED) == 16
     assert set(COUNTED) | AFTER_ARRIVAL | COUNTED_AS.keys() == set(MissingCause)
     assert set(COUNTED_AS.values()) <= set(COUNTED)
+
+
+@pytest.mark.parametrize("probe", [ProbeKind.JAX, ProbeKind.NONE])
+@pytest.mark.parametrize("seed", range(100))
+def test_the_findings_count_the_missing_ranks_as_the_metric_does(probe: ProbeKind, seed: int) -> None:
+    """Each missing rank is in one finding, and the wider causes of the findings are the causes of the metric."""
+    random = Random(seed)
+    wanted = plan(size=6, probe=probe)
+    seen = view(*(pod(rank, **random.choice(CASES)[1]) for rank in random.sample(range(6), random.randrange(7))))
+    roll = random.choices((ARRIVED, MISSING), k=6)
+    if probe is ProbeKind.JAX:
+        seen.observe_probe(answer(*roll), 0)
+    now = record(phase=Phase.ASSEMBLING, scheduled_at=random.choice((None, NOW)))
+    found = diagnose(Context(wanted, now, seen, NOW))
+    ranks = [rank for each in found for rank in each.ranks]
+    assert len(ranks) == len(set(ranks)) == sum(each.count for each in found)
+    counted: dict[str, int] = {}
+    for each in found:
+        cause = COUNTED_AS.get(each.cause, each.cause).value
+        missing = [rank for rank in each.ranks if probe is ProbeKind.NONE or roll[rank] is MISSING]
+        if missing:
+            counted[cause] = counted.get(cause, 0) + len(missing)
+    if probe is ProbeKind.NONE:
+        counted.pop("Ended", None)
+    assert counted == causes(wanted, now, seen)

@@ -35,7 +35,7 @@ def test_members_of_one_image_are_one_finding_whatever_the_kubelet_says_now() ->
     pods = [pod(rank) for rank in range(16)]
     pods[3], pods[9] = pod(3, **PULL), pod(9, **PULL | {"waiting_reason": "ErrImagePull"})
     (found,) = diagnose(context(*pods, heard=answer(*(MISSING if rank in (3, 9) else ARRIVED for rank in range(16)))))
-    assert found.sentence == "ranks 3, 9: the image example.org/train:1 cannot be pulled"
+    assert found.sentence == "ranks 3, 9: the image registry/x:1 cannot be pulled"
     assert 'Back-off pulling image "registry/x:1"' in found.evidence
 
 
