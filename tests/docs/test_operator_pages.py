@@ -15,7 +15,8 @@ from tests.examples.table import BY_NAME
 
 DOCS = Path(__file__).parents[2] / "docs"
 SMALL = {"cpus": 1, "ramRatio": 1}
-PAGES = ("jax", "pytorch", "xgboost", "jobset")
+PAGES = ("jax", "pytorch", "xgboost", "jobset", "kuberay")
+EXAMPLE_OF = {"kuberay": "ray"}
 OTHER_NAMES = {"MUSTER_POD_IP"}
 """Variables of every operator that a page may explain, too."""
 
@@ -27,6 +28,12 @@ REFUSED: dict[str, Spec] = {
     "a type named `Trainer`": {"types": {"Trainer": {"resources": SMALL}}},
     "no type": {"types": {}},
     "a template that sets a variable of the table above": {"template": True},
+    "no `Head`": {"types": {"Workers": []}},
+    "`types.Head.count`": {"types": {"Head": {"resources": SMALL, "count": 2}, "Workers": []}},
+    "a group of workers named `head` or `submitter`": {
+        "types": {"Head": {"resources": SMALL}, "Workers": [{"name": "head", "resources": SMALL}]}
+    },
+    "`debug.vscode`": {"debug": {"vscode": {"enabled": True}}},
 }
 """What a page says is refused, and a spec that asks for it."""
 
@@ -43,6 +50,19 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:1] == "|"]
 
 
+def ray(**params: str) -> Spec:
+    return {"types": {"Head": {"resources": SMALL, "rayStartParams": params}, "Workers": []}}
+
+
+REFUSED |= {
+    "`rayStartParams.head`": ray(head="true"),
+    "`rayStartParams.address`": ray(address="10.0.0.1:6379"),
+    "`rayStartParams.block` other than `\"true\"`": ray(block="false"),
+    "`rayStartParams.include-dashboard` other than `\"true\"`": ray(**{"include-dashboard": "false"}),
+    "a port that is no number": ray(port="gcs"),
+}
+
+
 @pytest.mark.parametrize("operator", PAGES)
 def test_the_variables_of_a_page_are_those_that_are_set(operator: str) -> None:
     named = {name for row in rows(section(operator, "Environment")) for name in re.findall(r"`([A-Z_]+)`", row[0])}
@@ -52,7 +72,7 @@ def test_the_variables_of_a_page_are_those_that_are_set(operator: str) -> None:
 @pytest.mark.parametrize("operator", PAGES)
 def test_the_example_of_a_page_is_the_one_that_is_run(operator: str) -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", section(operator, "Example"), re.DOTALL)
-    assert yaml.safe_load(block) == yaml.safe_load(BY_NAME[operator].path.read_text(encoding="utf-8"))
+    assert yaml.safe_load(block) == yaml.safe_load(BY_NAME[EXAMPLE_OF.get(operator, operator)].path.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("operator", PAGES)
@@ -60,8 +80,10 @@ def test_what_a_page_says_is_refused_is_refused_with_these_words(operator: str) 
     answers = rows(section(operator, "What is refused"))[2:]
     assert answers
     for what, answer in answers:
-        spec = {"operator": operator, "image": "a", "command": "b", "types": {"worker": {"resources": SMALL}}}
-        spec |= REFUSED[what]
+        types: Spec = {"worker": {"resources": SMALL}}
+        if operator == "kuberay":
+            types = {"Head": {"resources": SMALL}, "Workers": []}
+        spec: Spec = {"operator": operator, "image": "a", "command": "b", "types": types} | REFUSED[what]
         if spec.get("template"):
             variable = sorted(INJECTED_ENV[operator])[0]
             container = {"name": "main", "env": [{"name": variable, "value": "1"}]}

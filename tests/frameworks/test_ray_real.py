@@ -1,4 +1,4 @@
-"""examples/ray with real Ray: from its file to Succeeded, without a worker for a while, and without its head."""
+"""examples/ray with real Ray: from its file to Succeeded, without a worker, a submitter or the head for a while."""
 
 import asyncio
 import contextlib
@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from muster.api.names import API_VERSION, KIND
 from muster.client import Snapshot
+from muster.kube.paths import core
 from tests.e2e.environment import ROOT, Environment
 from tests.frameworks.ray_cluster import FILE, NAME, log_of, processes_of, ray_ground, search_path
 
@@ -89,3 +92,31 @@ async def test_without_its_head_the_whole_epoch_runs_again(tmp_path: Path) -> No
         assert broken.status.epoch == 1
         last = await env.until(seen.name, lambda each: each.finished, 200)
     assert (last.phase, last.status.epoch, last.status.restarts) == ("Succeeded", 1, 1), last.message
+
+
+async def test_with_a_token_the_roll_is_called_and_the_next_submitter_goes_on_with_the_job(tmp_path: Path) -> None:
+    """Ray's own token authentication: dashboard, nodes and submitter have the token from the template, and so has the
+    probe. Then the submitter's pod is deleted while the job runs."""
+    spec = yaml.safe_load(FILE.read_text(encoding="utf-8"))["spec"]
+    spec["command"] = spec["command"].replace("--steps 20", "--steps 60 --pace 0.5")
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "not-a-secret-of-anyone"}
+    variables = [{"name": name, "value": value} for name, value in token.items()]
+    spec["template"] = {"spec": {"containers": [{"name": "main", "env": variables}]}}
+    experiment = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": NAME}, "spec": spec}
+    async with ray_ground(tmp_path) as env:
+        await env.client.submit(yaml.safe_dump(experiment))
+        seen = await working(env, NAME, epoch=0)
+        assert seen.status.roll is not None
+        assert seen.status.roll.arrived == 5, "the dashboard named every node: the token was sent"
+        first = await pod_of(env, seen, SUBMITTER)
+        await env.client.resources.delete(core(seen.namespace, "pods", first))
+        again = await env.until(seen.name, lambda each: bool(each.status.attempts), 60)
+        assert again.phase == "Running"
+        last = await env.until(seen.name, lambda each: each.finished, 200)
+        log = await log_of(env, seen, SUBMITTER)
+        second = await pod_of(env, seen, SUBMITTER)
+    status = last.status
+    assert (last.phase, status.epoch, status.restarts, status.disruptions) == ("Succeeded", 0, 0, 1), last.message
+    assert second != first
+    assert sum(line.startswith("step 0:") for line in log) == 1, "the log of the one job, from its beginning"
+    assert "done" in log
