@@ -22,7 +22,7 @@ from muster.state.diagnosis.cause import COUNTED, MissingCause
 from muster.state.plan import Plan
 from muster.state.record import Condition, ConditionType, Phase, Record
 from muster.state.rules import ClockName
-from muster.state.summary.restart_reasons import REASONS as RESTART_REASONS
+from muster.state.summary.restart_reasons import EXPORTED as RESTART_REASONS
 from muster.state.summary.restart_reasons import by_reason
 from muster.state.transitions import queued, spent
 from muster.state.view.probe_result import ProbeResult

@@ -4,7 +4,7 @@ from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
 from muster.state.plan import Engine
 from muster.state.policies import barrier, retention, startup
-from muster.state.policies.failures import coordinator, failure, jobs
+from muster.state.policies.failures import absent, coordinator, jobs
 from muster.state.policies.queueing import queue, quota
 from muster.state.record import Phase
 
@@ -14,8 +14,10 @@ def act(context: Context) -> tuple[Action, ...]:
     record, tally = context.record, context.tally
     if context.plan.engine is Engine.OBSERVE:
         return ()
-    if record.finished or record.phase is Phase.SUSPENDED:
+    if record.finished:
         return (*barrier.end(context), *quota.close(context), *retention.expire(context))
+    if record.phase is Phase.SUSPENDED:
+        return (*barrier.end(context), *quota.close(context), *startup.prepare(context))
     if not context.settled:
         return ()  # the next decision sees which pods are of an older attempt
     swept: tuple[Action, ...] = tuple(barrier.sweep(context))
@@ -42,16 +44,12 @@ def act(context: Context) -> tuple[Action, ...]:
 def _confirm_losses(context: Context, leader: int | None) -> tuple[Action, ...]:
     """Ask for the pods that are missing of a gang whose members run again one by one.
 
-    Those are pods that were seen to go, and pods that this process has never seen: of a coordinator that has served
-    (``leader``), and of groups whose members are lost to the whole gang. Of other groups the latter are created: a pod
-    of their name does not exist.
+    Those are pods that were seen to go, and pods that this process has never seen though they were there
+    (``failures.absent``), such as that of a coordinator that has served (``leader``). Others are created: a pod of
+    their name does not exist.
     """
     record, tally, known = context.record, context.tally, context.view.engine.lost_attempts
-    missing = tally.gone | ({leader} if leader is not None else set())
-    for group in context.plan.groups if context.launched else ():
-        if tally.of_group(group.name).pods < group.size == group.at_a_time and not failure.mends(context, group):
-            ranks = range(group.first_rank, group.first_rank + group.size)
-            missing.update(rank for rank in ranks if rank not in tally.members and rank not in tally.collected)
+    missing = tally.gone | absent.ranks(context) | ({leader} if leader is not None else set())
     attempts = ((rank, tally.attempts.get(rank, 0)) for rank in sorted(missing))
     asked = tuple(each for each in attempts if (record.epoch, *each) not in known)
     return (ConfirmLoss(record.epoch, attempts=asked),) if asked else ()

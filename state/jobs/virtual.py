@@ -159,13 +159,16 @@ def _ends(context: Context) -> Iterator[End]:
     """Members that have ended without success, the first one first."""
     tally, epoch = context.tally, context.record.epoch
     found = [End(pod.rank, cause_of(pod, epoch, context.now), pod) for pod in tally.failed.values()]
-    for rank in tally.gone:
-        if (epoch, rank, tally.attempts.get(rank, 0)) in context.view.engine.lost_attempts:
-            member = context.plan.member(rank)
-            group = member.group if member else ""
-            message = "a member's pod is gone"
-            cause = Cause(epoch, "PodDeleted", message, context.now, group=group, rank=rank, disruption=True)
-            found.append(End(rank, cause, None))
+    for lost, rank, attempt in context.view.engine.lost_attempts:
+        if lost != epoch or attempt != tally.attempts.get(rank, 0):
+            continue
+        if rank in tally.members or rank in tally.collected:
+            continue
+        member = context.plan.member(rank)
+        group = member.group if member else ""
+        message = "a member's pod is gone"
+        cause = Cause(epoch, "PodDeleted", message, context.now, group=group, rank=rank, disruption=True)
+        found.append(End(rank, cause, None))
     yield from sorted(found, key=lambda end: (end.cause.at, end.rank))
 
 

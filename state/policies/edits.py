@@ -12,6 +12,7 @@ from muster.api.manifest.policies.edits import changed
 from muster.state.context import Context
 from muster.state.record import Phase, Record
 
+_JOBS = "spec.replicatedJobs"
 _WITHOUT_PODS = (Phase.SUSPENDED, Phase.QUEUED, Phase.RESTARTING)
 
 
@@ -31,4 +32,7 @@ def sentence(record: Record) -> str:
     """What is said of edits that the pods do not follow; empty without one."""
     if not record.pending_edits:
         return ""
-    return f"the edit of {record.pending_edits} holds for pods that are created from now on, and not for those that run"
+    said = f"the edit of {record.pending_edits} holds for pods that are created from now on, and not for those that run"
+    if _JOBS not in record.pending_edits:
+        return said
+    return f"{said}; JobSet's webhook refuses such an edit of a JobSet that is not suspended"

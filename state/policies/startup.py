@@ -19,7 +19,7 @@ from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims
 from muster.state.context import Context
 from muster.state.group import Member
 from muster.state.policies import gates
-from muster.state.policies.failures import avoidance, failure, repair
+from muster.state.policies.failures import absent, avoidance, repair
 from muster.state.policies.queueing import queue
 
 WAVE = 256
@@ -39,13 +39,13 @@ def launch(context: Context) -> list[Action]:
         return actions
     if (admission := queue.read_admission(context)) is not None:
         return [*actions, admission]
-    absent = _startable(context, _absent(context))
+    missing = _startable(context, _absent(context))
     if plan.piecewise:
-        absent = _living(context, absent)
+        missing = _living(context, missing)
     if plan.sequential:
-        absent = _in_turn(context, absent)
+        missing = _in_turn(context, missing)
     places = max(0, plan.together - context.tally.working)
-    wave = tuple(islice(absent, min(WAVE, places)))
+    wave = tuple(islice(missing, min(WAVE, places)))
     current = context.tally.attempts
     attempts = tuple((member.rank, current[member.rank]) for member in wave if member.rank in current)
     if asked := tuple(each for each in attempts if (epoch, *each) not in facts.confirmed_attempts):
@@ -55,6 +55,12 @@ def launch(context: Context) -> list[Action]:
     if wave:
         actions.append(CreatePods(epoch, wave, queue.placement(context), attempts, avoidance.avoided(context.record)))
     return actions
+
+
+def prepare(context: Context) -> list[Action]:
+    """What is made for an experiment that is suspended: the claims of a JobSet, as its own controller does."""
+    due = context.plan.of_jobs and context.plan.suspend and not context.plan.deleting and _claims_due(context)
+    return [EnsureClaims(context.record.epoch)] if due else []
 
 
 def _claims_due(context: Context) -> bool:
@@ -100,14 +106,12 @@ def _startable(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
             yield member
 
 
-def _living(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
+def _living(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
     """Of the absent members those that may be created in their current attempt."""
-    waiting = repair.held_back(context) | context.tally.gone  # whether one of these is lost is asked first
-    launched = context.launched
-    together = {group.name for group in context.plan.groups if launched and group.size == group.at_a_time}
-    lost = {group.name for group in context.plan.groups if group.name in together and not failure.mends(context, group)}
-    for member in absent:
-        if member.rank not in waiting and member.group not in lost:
+    lost = context.tally.gone | absent.ranks(context)  # whether one of these is lost is asked first
+    waiting = repair.held_back(context) | lost
+    for member in missing:
+        if member.rank not in waiting:
             yield member
 
 

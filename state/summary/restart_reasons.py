@@ -9,6 +9,7 @@ from typing import Final
 from muster.api.restart_counts import RestartReason
 from muster.api.status import MAX_RESTART_REASONS
 from muster.state.clocks import CLOCKS
+from muster.state.jobs.virtual import BACKOFF_LIMIT, DEADLINE, FAILED_INDEXES, MAX_FAILED, POD_FAILURE_POLICY
 from muster.state.policies.failures.culprit import REASON as RANK_FAILED
 from muster.state.record import Record
 from muster.state.rules import ClockName
@@ -32,7 +33,13 @@ DISRUPTED: Final = (
 CLOCKED: Final = tuple(clock.reason for clock in CLOCKS if clock.name is not ClockName.TERMINATING)
 """Reasons of the clocks that can restart a gang. (The clock over pods that end never does.)"""
 
-REASONS: Final = (*CRASHED, RANK_FAILED, *DISRUPTED, *CLOCKED, OTHER)
+JOBS: Final = (BACKOFF_LIMIT[0], DEADLINE[0], POD_FAILURE_POLICY, FAILED_INDEXES[0], MAX_FAILED[0])
+"""Reasons with which a Job of a JobSet fails (kubernetes: batch/v1 JobReason…)."""
+
+REASONS: Final = tuple(dict.fromkeys((*CRASHED, RANK_FAILED, *DISRUPTED, *CLOCKED, *JOBS, OTHER)))
+
+EXPORTED: Final = tuple(reason for reason in REASONS if reason not in JOBS or reason in CLOCKED)
+"""Those that every experiment has a series of, at 0 before the first. The others of JobSets begin when they are met."""
 
 _KNOWN: Final = frozenset(REASONS)
 
@@ -47,15 +54,16 @@ def counted(counts: tuple[RestartReason, ...], reason: str) -> tuple[RestartReas
 
 
 def by_reason(record: Record) -> dict[str, int]:
-    """The restarts of the record by each reason of the set; empty if there were none.
+    """The restarts of the record by each exported reason, and those that were met; empty if there were none.
 
     Reasons that this version does not know, and restarts from before the status counted by reason, are ``Other``.
     """
     total = record.restarts + record.disruptions
     if not total and not record.restart_reasons:
         return {}
-    found = dict.fromkeys(REASONS, 0)
+    found = dict.fromkeys(EXPORTED, 0)
     for each in record.restart_reasons:
-        found[each.reason if each.reason in _KNOWN else OTHER] += each.count
+        name = each.reason if each.reason in _KNOWN else OTHER
+        found[name] = found.get(name, 0) + each.count
     found[OTHER] += max(0, total - sum(found.values()))
     return found

@@ -5,7 +5,7 @@ from typing import get_args
 from muster.api.manifest.groups import Operator
 from muster.metrics import closed_sets
 from muster.reconcilers.native import refusals
-from muster.state.summary.restart_reasons import REASONS
+from muster.state.summary.restart_reasons import EXPORTED
 
 
 def test_every_refusal_that_is_known_by_its_text_begins_at_0() -> None:
@@ -17,4 +17,4 @@ def test_every_operator_that_can_be_planned_is_one_that_a_manifest_may_name() ->
 
 
 def test_a_restart_counts_under_the_same_reason_for_one_experiment_as_for_all() -> None:
-    assert {reason for _, reason in closed_sets.RESTARTS} < set(REASONS)
+    assert {reason for _, reason in closed_sets.RESTARTS} < set(EXPORTED)

@@ -17,7 +17,7 @@ from muster.state.policies.deadline import ends
 from muster.state.record import Condition, ConditionType, Phase, Record, RestartReason, RollCall, StoryLine
 from muster.state.rules import ClockAction, ClockName
 from muster.state.summary.invalid_spec import refuse
-from muster.state.summary.restart_reasons import REASONS
+from muster.state.summary.restart_reasons import EXPORTED
 from muster.state.view.roll import CoordinatorState, RankState
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
@@ -141,14 +141,14 @@ def restarts(now: Record) -> dict[str, float]:
 
 
 def test_restarts_begin_at_0_for_every_reason_and_their_labels_do_not_change() -> None:
-    assert restarts(record()) == dict.fromkeys(REASONS, 0)
+    assert restarts(record()) == dict.fromkeys(EXPORTED, 0)
     now = record(restarts=2, disruptions=1, restart_reasons=(RestartReason("Error", 2), RestartReason("NodeLost", 1)))
-    assert restarts(now) == dict.fromkeys(REASONS, 0) | {"Error": 2, "NodeLost": 1}
+    assert restarts(now) == dict.fromkeys(EXPORTED, 0) | {"Error": 2, "NodeLost": 1}
 
 
 def test_restarts_for_a_hostile_reason_or_from_before_they_were_counted_by_reason_are_other() -> None:
     now = record(restarts=5, restart_reasons=(RestartReason('x",y="\n', 1), RestartReason("Error", 1)))
-    assert restarts(now) == dict.fromkeys(REASONS, 0) | {"Error": 1, "Other": 4}
+    assert restarts(now) == dict.fromkeys(EXPORTED, 0) | {"Error": 1, "Other": 4}
 
 
 def test_a_daemon_that_has_just_started_repeats_what_was_persisted() -> None:

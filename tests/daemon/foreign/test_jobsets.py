@@ -197,6 +197,26 @@ def test_claims_are_made_before_the_pods_and_owned_unless_they_are_retained() ->
     virtually(story)
 
 
+def test_the_claims_of_a_jobset_that_is_created_suspended_are_made_and_its_pods_are_not() -> None:
+    """Conformance: suspended with PVCs. JobSet's controller makes Service, claims and suspended Jobs."""
+
+    async def story(world: World) -> None:
+        claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+        container = {"name": "main", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+        made = job("worker", job=TWO, pod={**NEVER, "containers": [container]})
+        policies = [{"templates": [{"metadata": {"name": "data"}, "spec": claim}]}]
+        await running(world, made, started=0, suspend=True, volumeClaimPolicies=policies)
+        assert world.api.named("persistentvolumeclaims") == ["data-run"]
+        assert (world.api.named("pods"), conditions(world)) == ([], ["Suspended True/SuspendedJobs"])
+        kept = world.api.objects[PATH]
+        world.api.put(PATH, {**kept, "spec": {**kept["spec"], "suspend": False}})
+        await asyncio.sleep(6)
+        assert len(world.api.named("pods")) == 2
+        assert world.api.named("persistentvolumeclaims") == ["data-run"], "made once"
+
+    virtually(story)
+
+
 def test_a_jobset_is_deleted_its_ttl_after_its_end() -> None:
     """Conformance: TTL deletes only the one with ttl."""
 

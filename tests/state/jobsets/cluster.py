@@ -117,6 +117,15 @@ class Cluster:
             self._gone(pod)
         self.step()
 
+    def lose_unseen(self, group: str = "w", job: int = 0, index: int = 0) -> None:
+        """The pod is gone, and another daemon looks at what is left."""
+        for pod in self.of(group, job, index):
+            del self.pods[pod.name]
+        self.view = View()
+        for pod in self.pods.values():
+            self.view.change(None, pod)
+        self.step()
+
     def restart_in_place(self, times: int, group: str = "w", job: int = 0, index: int = 0) -> None:
         """The kubelet has restarted containers of a pod."""
         for pod in self.of(group, job, index):

@@ -301,3 +301,26 @@ def test_more_back_offs_than_the_status_holds_restart_the_jobset() -> None:
     assert seen.status["restarts"] == 1
     assert "restartsCountTowardsMax" not in seen.status
     assert len(seen.kept.attempts) < MAX_ATTEMPTS
+
+
+def test_a_pod_that_went_while_no_daemon_ran_counts_as_failed() -> None:
+    """As with the Job controller, whose finalizer keeps such a pod until it has been counted."""
+    seen = cluster(backoffLimit=1, rules=because("BackoffLimitExceeded"))
+    seen.run()
+    seen.lose_unseen("w", 0, 1)
+    assert [pod.attempt for pod in seen.of("w")] == [0], "the next pod waits for the back-off of the Job"
+    seen.step(10)
+    assert [pod.attempt for pod in seen.of("w")] == [0, 1]
+    seen.run()
+    seen.fail("w", 0, 0)
+    assert failed_so(seen), "one was lost, one failed"
+
+
+def test_a_pod_that_has_succeeded_and_went_while_no_daemon_ran_is_not_run_again() -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    seen.succeed("w", 0, 1)
+    seen.step(200)
+    seen.lose_unseen("w", 0, 1)
+    assert [pod.index for pod in seen.of("w")] == [0]
+    assert seen.condition("Failed") is None

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from muster.api.status import MAX_RESTART_REASONS
 from muster.state.record import Phase, RestartReason
-from muster.state.summary.restart_reasons import OTHER, REASONS, by_reason, counted
+from muster.state.summary.restart_reasons import EXPORTED, OTHER, REASONS, by_reason, counted
 from tests.builders import plan, record
 from tests.state.story import Story
 
@@ -27,7 +27,7 @@ def test_the_counts_are_bounded_and_their_sum_is_the_number_of_restarts(reasons:
         counts = counted(counts, reason)
     found = by_reason(record(restarts=len(reasons), restart_reasons=counts))
     assert sum(found.values()) == len(reasons)
-    assert set(found) == (set(REASONS) if reasons else set())
+    assert set(EXPORTED) <= set(found) <= set(REASONS) if reasons else not found
     assert len(counts) <= len(REASONS)
 
 
@@ -37,3 +37,9 @@ def test_the_status_has_room_for_a_count_of_every_reason() -> None:
 
 def test_a_reason_outside_of_the_set_is_other() -> None:
     assert counted((RestartReason(OTHER, 2),), "Rebooted") == (RestartReason(OTHER, 3),)
+
+
+def test_a_failed_job_of_a_jobset_is_counted_under_the_jobs_own_reason() -> None:
+    for reason in ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "FailedIndexes",
+                   "MaxFailedIndexesExceeded"):  # fmt: skip
+        assert counted((), reason) == (RestartReason(reason, 1),)

@@ -182,15 +182,30 @@ def test_a_gone_member_of_a_group_that_is_lost_to_the_gang_ends_the_epoch() -> N
     assert (life.kept.epoch, life.kept.phase) == (1, Phase.RESTARTING)
 
 
-def test_a_daemon_that_did_not_see_a_member_go_creates_it_again() -> None:
+def another_daemon(life: Story) -> Story:
+    fresh = Story(life.plan, now=life.now)
+    fresh.record, fresh.pods, fresh.again = life.record, dict(life.pods), dict(life.again)
+    for each in (*life.pods.values(), *life.again.values()):
+        fresh.view.change(None, each)
+    return fresh
+
+
+def test_a_member_that_went_while_no_daemon_ran_runs_again_as_one_that_was_seen_to_go() -> None:
     life = story(LOST)
     life.gone(2)
-    fresh = Story(life.plan, now=life.now)
-    fresh.record = life.record
-    fresh.pods = dict(life.pods)
-    for each in life.pods.values():
-        fresh.view.change(None, each)
-    assert created(settle(fresh)) == [(2, 0)]
+    fresh = another_daemon(life)
+    assert created(settle(fresh)) == [(2, 1)]
+    assert (fresh.kept.epoch, fresh.kept.disruptions) == (0, 1)
+
+
+def test_a_member_of_a_later_attempt_that_no_daemon_saw_is_created_in_it() -> None:
+    life = story(LOST)
+    life.gone(2)
+    settle(life)
+    life.gone(2)
+    fresh = another_daemon(life)
+    assert created(settle(fresh)) == [(2, 1)], "nothing says that it was there"
+    assert fresh.kept.disruptions == 1
 
 
 def test_a_restarted_job_runs_all_of_its_members_again_and_no_other() -> None:
