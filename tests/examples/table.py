@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from muster.state.foreign.subject import EXPERIMENT, JAXJOB, JOBSET, Subject
 from tests.frameworks.interpreters import python_of, reason_without
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +41,13 @@ class Example:
     """How many of the members serve the others, and are stopped when these have succeeded."""
     as_root: str = ""
     """Why it runs only for root; empty: it runs for every user."""
+    subject: Subject = EXPERIMENT
+    """The kind of object in the file. A manifest is an Experiment."""
+
+    @property
+    def object(self) -> bool:
+        """The file holds an object of another API, which is run as it is."""
+        return self.subject != EXPERIMENT
 
     @property
     def path(self) -> Path:
@@ -65,9 +73,26 @@ class Example:
         """The manifest, with an interpreter that has the framework, and the arguments."""
         found: dict[str, Any] = yaml.safe_load(self.path.read_text(encoding="utf-8"))
         python = python_of(self.framework) if self.framework else sys.executable
+        if self.object:
+            for container in containers_of(found):
+                container["command"][0] = python
+            return found
         command = found["spec"]["command"].replace("python3 ", f"{python or 'python3'} ", 1)
         found["spec"]["command"] = f"{command} {self.arguments.format(scratch=scratch)}".rstrip()
         return found
+
+
+def containers_of(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The containers of each pod template of a JobSet or JAXJob."""
+    return [each for spec in pod_specs_of(found) for each in spec["containers"]]
+
+
+def pod_specs_of(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The spec of each pod template of a JobSet or JAXJob."""
+    spec = found["spec"]
+    replicas = [each["template"] for each in spec.get("jaxReplicaSpecs", {}).values()]
+    jobs = [each["template"]["spec"]["template"] for each in spec.get("replicatedJobs", ())]
+    return [template["spec"] for template in (*replicas, *jobs)]
 
 
 EXAMPLES = (
@@ -127,6 +152,22 @@ EXAMPLES = (
         framework="ray",
         serving=4,
         as_root="each Ray node has a network namespace of its own, which only root can make",
+    ),
+    Example(
+        "jobset-object",
+        "jobset-object/jobset.yaml",
+        3,
+        (r"worker 1 breaks in the first run", r"worker 0 called, \d of 2", r"worker 1 called, \d of 2"),
+        subject=JOBSET,
+    ),
+    Example(
+        "jaxjob",
+        "jaxjob/jaxjob.yaml",
+        2,
+        (r"round 4: the sum over 2 processes is 9", r"\bdone$"),
+        module="jax",
+        environment={"JAX_PLATFORMS": "cpu"},
+        subject=JAXJOB,
     ),
 )
 BY_NAME = {each.name: each for each in EXAMPLES}

@@ -23,8 +23,9 @@ def command_of(folder: Path, example: Example, more: str = "", **spec: object) -
     if example.skipped:
         pytest.skip(example.skipped)
     document = example.document(folder)
-    document["spec"] |= spec
-    document["spec"]["command"] += more
+    if not example.object:
+        document["spec"] |= spec
+        document["spec"]["command"] += more
     manifest = folder / f"{example.name}.yaml"
     manifest.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PYTHONPATH")}

@@ -17,10 +17,14 @@ from tests.real.ground import ROOT
 
 Right = tuple[str, str, str]
 CHECKED_BY_ADMISSION: frozenset[Right] = frozenset(
-    {("muster.dev", "experiments/finalizers", "update"), ("jobset.x-k8s.io", "jobsets/finalizers", "update")}
+    {
+        ("muster.dev", "experiments/finalizers", "update"),
+        ("jobset.x-k8s.io", "jobsets/finalizers", "update"),
+        ("kubeflow.org", "jaxjobs/finalizers", "update"),
+    }
 )
 """Never a request: OwnerReferencesPermissionEnforcement asks for it at each create with blockOwnerDeletion. The
-situations "without the right on finalizers" show that each is needed."""
+situations "without the right on finalizers" show that those of Experiments and JobSets are needed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from muster.api.names import API_VERSION, KIND
-from tests.examples.table import BY_NAME
+from tests.deploy.chart.release import Release
+from tests.examples.table import BY_NAME, EXAMPLES, containers_of, pod_specs_of
+from tests.real.foreign import served
 from tests.real.ground import TAINT
 from tests.real.site import PROCESSES, Site
 
@@ -26,7 +28,7 @@ def on_the_agent(search_path: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", [each.name for each in EXAMPLES if not each.object])
 async def test_an_example_runs_from_its_file_to_succeeded(here: Site, name: str) -> None:
     example = BY_NAME[name]
     here.row.happens(f"the example {example.file}, {example.members} members")
@@ -40,3 +42,33 @@ async def test_an_example_runs_from_its_file_to_succeeded(here: Site, name: str)
     await here.says(name, f"^Succeeded {reason} ", LONG)
     phases = [pod["status"]["phase"] for pod in await here.pods(name)]
     assert phases.count("Succeeded") >= example.members - example.serving, phases
+
+
+@pytest.mark.alone
+@pytest.mark.usefixtures("our_servers")
+@pytest.mark.parametrize("name", [each.name for each in EXAMPLES if each.object])
+async def test_an_example_of_another_kind_runs_from_its_file_under_the_rights_of_the_chart(
+    here: Site, ours: Release, name: str
+) -> None:
+    example = BY_NAME[name]
+    kind = example.subject
+    here.row.happens(f"the example {example.file}, {example.members} members; the chart with {kind.plural}")
+    if example.skipped:
+        pytest.skip(example.skipped)
+    document = example.document(Path(here.ground.folder))
+    for spec in pod_specs_of(document):
+        spec |= {"nodeSelector": PROCESSES, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+    variables = [{"name": each, "value": value} for each, value in example.environment.items()]
+    for container in containers_of(document):
+        container["env"] = [*container.get("env", ()), *variables]
+    await ours.install("--set", f"settings.foreignKinds={kind.plural}")
+    async with served(here, kind), ours.musterd() as daemon:
+        await daemon.until_leading()
+        await here.kubectl("apply", "-f", "-", body=document)
+        made = f"{kind.kind.lower()}/{document['metadata']['name']}"
+        await here.until(made, lambda seen: seen.finished, LONG)
+        seen = await here.client.get(made, namespace=here.namespace)
+        here.row.says(f"{seen.phase} {seen.message}")
+        assert seen.phase == "Succeeded"
+        assert daemon.refused() == []
+        await here.kubectl("delete", kind.kind.lower(), document["metadata"]["name"])

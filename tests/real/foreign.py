@@ -1,0 +1,28 @@
+"""Foreign kinds on the ground: their definitions, as the local cluster has them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from muster.local.foreign_crds import foreign_crds
+from muster.state.foreign.subject import JOBSET, Subject
+from tests.real.jobset import define
+from tests.real.site import Site
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@asynccontextmanager
+async def served(here: Site, kind: Subject) -> AsyncIterator[None]:
+    """The kind is served for the duration of the block; that of JobSets stays, for other situations."""
+    if kind == JOBSET:
+        await define(here.request)
+        yield
+        return
+    crd = next(each for each in foreign_crds() if each["spec"]["names"]["kind"] == kind.kind)
+    await here.kubectl("apply", "--server-side", "-f", "-", body=crd)
+    name = crd["metadata"]["name"]
+    try:
+        await here.kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=30s")
+        yield
+    finally:
+        await here.request("DELETE", f"{CRDS}/{name}")
