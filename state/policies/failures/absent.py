@@ -3,7 +3,7 @@
 Once every member was there (``Context.launched``), a member in its first attempt that has no pod has lost it, also
 where the pod was taken away while no daemon ran. It is asked for at the live API (``ConfirmLoss``) and then judged as
 one that was seen to go: a Job counts it as failed, as the Job controller does. Of later attempts nothing says whether
-their pod was created; it is created where it is missing. Where members take turns, nothing says which of them had begun.
+their pod was created; it is created where it is missing. Where members take turns, nothing says which had begun.
 """
 
 from muster.state.context import Context
