@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import msgspec
 from benchmarks.real.loops import each
 from benchmarks.real.pods import Watched, watched
 from benchmarks.real.processes import Processes, Stretch
-from muster.api.errors import NotFound
+from muster.api.errors import ApiError, NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
 from muster.kube.authentication.kubeconfig import KubeConfig
@@ -47,6 +48,8 @@ FAILED: Object = {
         }
     ],
 }
+DELETES = 10
+"""Requests in which all pods of a namespace are deleted at most."""
 BACK_OFF = 1.0
 """Seconds that Muster is asked to wait before the restart."""
 
@@ -143,10 +146,22 @@ async def site(ground: Ground, namespace: str) -> AsyncIterator[Site]:
         await eventually(made.has_service_account)  # without one no pod is admitted
         yield made
         await admin.request("DELETE", made.experiments, timeout=120)
-        await admin.request("DELETE", core(namespace, "pods"), params={"gracePeriodSeconds": "0"}, timeout=120)
+        await _delete_pods(admin, namespace)
         await made.request("DELETE", f"/api/v1/namespaces/{namespace}")
     finally:
         await admin.aclose()
+
+
+async def _delete_pods(admin: Connection, namespace: str) -> None:
+    """Delete all pods of a namespace. The API server cuts a request after a minute: the next one goes on from there."""
+    for left in reversed(range(DELETES)):
+        try:
+            await admin.request("DELETE", core(namespace, "pods"), params={"gracePeriodSeconds": "0"}, timeout=120)
+        except ApiError as error:
+            if error.status != HTTPStatus.GATEWAY_TIMEOUT or not left:
+                raise
+        else:
+            return
 
 
 def experiment(name: str, namespace: str, members: int) -> Object:
