@@ -23,6 +23,7 @@ VERBS = {
     "run": "muster.cli.commands.run:run",
     "submit": "muster.cli.commands.submit:submit",
     "list": "muster.cli.commands.listing:list_experiments",
+    "top": "muster.cli.commands.top:top",
     "get": "muster.cli.commands.get:get",
     "explain": "muster.cli.commands.explain:explain",
     "logs": "muster.cli.commands.logs:logs",
@@ -88,6 +89,7 @@ def muster() -> None:
     On any cluster that has Muster:
       muster submit manifest.yaml        create the experiment
       muster list                        all experiments; -w watches them
+      muster top -A                      what hurts most, live
       muster explain NAME                what it waits for, and what happened
       muster logs NAME -f                the lines of every rank
 

@@ -1,0 +1,134 @@
+"""``muster top``: the experiments by what hurts most, live on a terminal."""
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import Iterable, Sequence
+
+import click
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from muster.api.values.printable import printable
+from muster.cli.commands.listing import SUBMITTED
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.terminal.colours import BAD, colourful, data, phase_word
+from muster.cli.terminal.patience import patient
+from muster.cli.terminal.progress import clock_left, since
+from muster.cli.terminal.table import Table
+from muster.client import Client, Snapshot
+from muster.state.summary.hurt import Hurt, hurts, place
+
+HEADINGS = ("NAME", "HURTS", "PHASE", "FOR", "ROLL", "RESTARTS", "DEADLINE", "WAITS FOR")
+FRAMES_PER_SECOND = 1
+ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
+"""What is shown in red."""
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster top\n  muster top -A\n  muster top -A --all\n"
+    "  muster top -A -o json | jq '.items[0]'\n"
+)
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
+@click.option("--all", "over", is_flag=True, help="Those that are over, too. One that failed is shown for a day.")
+@click.option("--kind", default="", help="Objects of another kind that Muster runs: jobset, jaxjob.")
+@output_option("name")
+@cluster_options
+def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, output: str | None) -> None:
+    """Show experiments by what hurts most: hung, stuck, ranks missing, restarting, a deadline near, failed, queued.
+
+    On a terminal the table is drawn anew whenever something changes, until Ctrl-C (exit status 130). Elsewhere, or
+    with -o, it is printed once.
+    """
+
+    async def run() -> None:
+        async with chosen.client() as client:
+            if output is None and sys.stdout.isatty():
+                await follow(client, chosen, everywhere=everywhere, over=over, kind=kind)
+                return
+            listed = client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
+            found = worst_first(await patient(listed, "listing experiments"), time.time(), over=over)
+            if output == "name":
+                for seen in found:
+                    data(printable(seen.name))
+            elif output is not None:
+                show({"apiVersion": "v1", "kind": "List", "items": [seen.raw for seen in found]}, output)
+            else:
+                for line in lines(found, time.time(), everywhere=everywhere):
+                    data(line)
+
+    asyncio.run(run())
+
+
+def worst_first(found: Iterable[Snapshot], now: float, *, over: bool) -> list[Snapshot]:
+    """The experiments that need a look, then the others; of equal ones the longest in its phase comes first."""
+    shown = [seen for seen in found if over or not _over(seen, now)]
+    return sorted(shown, key=lambda s: (place(s.status, now), s.status.phase_at, s.namespace, s.name))
+
+
+def _over(seen: Snapshot, now: float) -> bool:
+    """Nothing is to be looked at any more: it has ended, and has not failed since yesterday."""
+    return seen.finished and not (hurts(seen.status, now) and place(seen.status, now) < len(Hurt))
+
+
+def lines(found: Sequence[Snapshot], now: float, *, everywhere: bool) -> list[str]:
+    """A line on how many there are, and the table."""
+    troubled = sum(1 for seen in found if place(seen.status, now) < len(Hurt))
+    count = f"{len(found)} experiment{'' if len(found) == 1 else 's'}, {troubled or 'none'} with a problem"
+    if not found:
+        return [f"no experiments{'' if everywhere else ' in this namespace; -A looks in all'}"]
+    table = Table(("NAMESPACE", *HEADINGS) if everywhere else HEADINGS)
+    return [count, *table.lines((_row(seen, now, everywhere) for seen in found), headings=True)]
+
+
+def _row(seen: Snapshot, now: float, namespaced: bool) -> tuple[str, ...]:
+    status, found = seen.status, hurts(seen.status, now)
+    words = ", ".join(found)
+    cells = (
+        printable(seen.name),
+        click.style(words, fg=BAD) if ROUGH & set(found) else words or "-",
+        phase_word(seen.phase or SUBMITTED),
+        since(status.phase_at or seen.created, now) or "-",
+        f"{status.roll.arrived}/{status.size}" if status.roll is not None else "-",
+        str(status.restarts),
+        clock_left(seen, now) or "-",
+        printable(seen.message or seen.reason),
+    )
+    return (printable(seen.namespace), *cells) if namespaced else cells
+
+
+class Screen:
+    """The table on a terminal, as many rows as it has lines."""
+
+    def __init__(self, console: Console, *, everywhere: bool, over: bool) -> None:
+        self._console = console
+        self._everywhere = everywhere
+        self._over = over
+        self.seen: dict[str, Snapshot] = {}
+        """By uid."""
+
+    def __rich__(self) -> Group:
+        """The table as it is now; rich asks for it at every frame."""
+        now = time.time()
+        found = worst_first(self.seen.values(), now, over=self._over)
+        shown = lines(found, now, everywhere=self._everywhere)
+        room = max(3, self._console.size.height - 1)
+        if len(shown) > room:
+            shown = [*shown[: room - 1], f"and {len(shown) - room + 1} more"]
+        return Group(*(Text.from_ansi(line, no_wrap=True, overflow="ellipsis") for line in shown))
+
+
+async def follow(client: Client, chosen: ClusterChoice, *, everywhere: bool, over: bool, kind: str) -> None:
+    """Draw the table until interrupted."""
+    console = Console(highlight=False, markup=False, no_color=not colourful(sys.stdout))
+    screen = Screen(console, everywhere=everywhere, over=over)
+    changes = client.watch(f"{kind}/" if kind else None, namespace=chosen.namespace, everywhere=everywhere)
+    with Live(screen, console=console, refresh_per_second=FRAMES_PER_SECOND, transient=False):
+        async with contextlib.aclosing(changes) as stream:
+            async for change in stream:
+                if change.kind == "DELETED":
+                    screen.seen.pop(change.experiment.uid, None)
+                else:
+                    screen.seen[change.experiment.uid] = change.experiment
