@@ -14,11 +14,12 @@ from itertools import islice
 from operator import itemgetter
 
 from muster.api.values.printable import printable
-from muster.daemon.web.hurts import Hurt, hurts, place
+from muster.daemon.web.hurts import hurts
 from muster.metrics.collector import Subject
 from muster.state.plan import Plan
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName
+from muster.state.summary.hurt import Hurt, place
 
 SLICE = 200
 """Experiments that are walked over in one turn of the loop."""

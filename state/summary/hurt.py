@@ -1,7 +1,6 @@
-"""What hurts an experiment, as its status shows it: the order in which people look at many of them.
+"""What hurts an experiment: the order in which people look at many of them.
 
-``muster top`` has nothing but the status. The page of the daemon, which sees pods and clocks, too, computes more in
-``muster.daemon.web``.
+``muster top`` has nothing but the status. The page of the daemon sees pods and clocks, too (``daemon.web.hurts``).
 """
 
 from enum import StrEnum
@@ -12,9 +11,12 @@ from muster.api.status import ConditionType, ExperimentStatus, Phase
 RECENT: Final = 24 * 3600.0
 """Seconds for which a failed experiment stands among those that need a look."""
 NEAR: Final = 600.0
-"""Seconds before its end at which a deadline is near."""
+"""Seconds before the end of a clock at which a deadline is near."""
 HUNG: Final = "Hung"
 """The reason of a condition Stuck whose programs run and make no step."""
+
+
+ENDED: Final = (Phase.SUCCEEDED, Phase.FAILED)
 
 
 class Hurt(StrEnum):
@@ -36,6 +38,17 @@ class Hurt(StrEnum):
     """It waits for the admission of a queue."""
 
 
+TITLES: Final = {
+    Hurt.HUNG: "hung",
+    Hurt.STUCK: "stuck",
+    Hurt.MISSING: "ranks missing",
+    Hurt.RESTARTING: "restarting",
+    Hurt.DEADLINE: "deadline near",
+    Hurt.FAILED: "failed",
+    Hurt.QUEUED: "queued",
+}
+"""The words for each."""
+
 _PLACES: Final = {hurt: place for place, hurt in enumerate(Hurt)}
 NOTHING: Final = len(Hurt)
 """The place of an experiment that nothing hurts."""
@@ -43,29 +56,34 @@ OVER: Final = NOTHING + 1
 """The place of one that is over."""
 
 
-def hurts(status: ExperimentStatus, now: float) -> tuple[Hurt, ...]:
-    """What hurts, in the order of ``Hurt``."""
-    if status.phase in (Phase.SUCCEEDED, Phase.FAILED):
+def hurts(status: ExperimentStatus, *, missing: bool, deadline_near: bool) -> tuple[Hurt, ...]:
+    """What hurts an experiment, in the order of ``Hurt``. ``missing``: ranks are missing from the roll."""
+    if status.phase in ENDED:
         return (Hurt.FAILED,) if status.phase == Phase.FAILED else ()
     found = []
     stuck = next((each for each in status.conditions if each.type is ConditionType.STUCK), None)
     if stuck is not None and stuck.status:
         found = [Hurt.HUNG, Hurt.STUCK] if stuck.reason == HUNG else [Hurt.STUCK]
-    if status.phase in (Phase.ASSEMBLING, Phase.RUNNING) and status.roll is not None and status.roll.missing:
+    if missing and status.phase in (Phase.ASSEMBLING, Phase.RUNNING):
         found.append(Hurt.MISSING)
     if status.phase == Phase.RESTARTING:
         found.append(Hurt.RESTARTING)
-    if status.deadline is not None and status.deadline - now < NEAR:
+    if deadline_near:
         found.append(Hurt.DEADLINE)
     if status.phase == Phase.QUEUED:
         found.append(Hurt.QUEUED)
     return tuple(found)
 
 
-def place(status: ExperimentStatus, now: float) -> int:
+def seen_in(status: ExperimentStatus, now: float) -> tuple[Hurt, ...]:
+    """What hurts, as far as the status alone shows it."""
+    missing = status.roll is not None and bool(status.roll.missing)
+    return hurts(status, missing=missing, deadline_near=status.deadline is not None and status.deadline - now < NEAR)
+
+
+def place(status: ExperimentStatus, found: tuple[Hurt, ...], now: float) -> int:
     """The place among many: the lower, the earlier. One that failed long ago is over."""
-    found = hurts(status, now)
-    if status.phase in (Phase.SUCCEEDED, Phase.FAILED):
-        ended = status.finished_at or status.phase_at
-        return _PLACES[Hurt.FAILED] if found and now - ended < RECENT else OVER
+    if status.phase in ENDED:
+        recent = found and now - (status.finished_at or status.phase_at) < RECENT
+        return _PLACES[Hurt.FAILED] if recent else OVER
     return _PLACES[found[0]] if found else NOTHING

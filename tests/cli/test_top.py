@@ -6,7 +6,7 @@ import pytest
 
 from muster.cli.commands.top import lines, worst_first
 from muster.client.snapshot import Snapshot, snapshot_of
-from muster.state.summary.hurt import RECENT, Hurt, hurts
+from muster.state.summary.hurt import RECENT, Hurt, seen_in
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer
 
@@ -40,7 +40,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", list(Hurt))
 def test_each_hurt_is_seen_in_the_status(name: Hurt) -> None:
-    assert name in hurts(EXAMPLES[name].status, NOW)
+    assert name in seen_in(EXAMPLES[name].status, NOW)
 
 
 def test_what_hurts_most_comes_first() -> None:
@@ -60,7 +60,7 @@ def test_the_table_names_what_it_waits_for() -> None:
     count, heading, row = lines([waiting], NOW, everywhere=False)
     assert count == "1 experiment, 1 with a problem"
     assert heading.split()[:4] == ["NAME", "HURTS", "PHASE", "FOR"]
-    assert "missing" in row
+    assert "ranks missing" in row
     assert row.endswith("3/4 ranks arrived; missing rank 2")
 
 

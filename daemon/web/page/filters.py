@@ -3,8 +3,8 @@
 from urllib.parse import urlencode
 
 from muster.daemon.web.fleet import Filters, Fleet
-from muster.daemon.web.hurts import TITLES, Hurt
 from muster.daemon.web.page.html import Html, Part, element, part
+from muster.state.summary.hurt import TITLES, Hurt
 
 _SELECTS = (("namespace", "Namespace"), ("phase", "Phase"), ("operator", "Operator"), ("kind", "Kind"))
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from muster.daemon.web.fleet import Filters, Fleet
-from muster.daemon.web.hurts import TITLES, Hurt
 from muster.daemon.web.page.document import document, steadiness
 from muster.daemon.web.page.filters import chips, form, link
 from muster.daemon.web.page.html import Child, Html, Part, element, join, part
 from muster.daemon.web.page.times import ago, coarse
 from muster.daemon.web.schemas import Summary
+from muster.state.summary.hurt import TITLES, Hurt
 
 PAGE = 500
 """Rows of one page."""

@@ -19,7 +19,7 @@ from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import clock_left, since
 from muster.cli.terminal.table import Table
 from muster.client import Client, Snapshot
-from muster.state.summary.hurt import Hurt, hurts, place
+from muster.state.summary.hurt import NOTHING, TITLES, Hurt, place, seen_in
 
 HEADINGS = ("NAME", "HURTS", "PHASE", "FOR", "ROLL", "RESTARTS", "DEADLINE", "WAITS FOR")
 FRAMES_PER_SECOND = 1
@@ -65,17 +65,21 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, output: 
 def worst_first(found: Iterable[Snapshot], now: float, *, over: bool) -> list[Snapshot]:
     """The experiments that need a look, then the others; of equal ones the longest in its phase comes first."""
     shown = [seen for seen in found if over or not _over(seen, now)]
-    return sorted(shown, key=lambda s: (place(s.status, now), s.status.phase_at, s.namespace, s.name))
+    return sorted(shown, key=lambda s: (_place(s, now), s.status.phase_at, s.namespace, s.name))
+
+
+def _place(seen: Snapshot, now: float) -> int:
+    return place(seen.status, seen_in(seen.status, now), now)
 
 
 def _over(seen: Snapshot, now: float) -> bool:
     """Nothing is to be looked at any more: it has ended, and has not failed since yesterday."""
-    return seen.finished and not (hurts(seen.status, now) and place(seen.status, now) < len(Hurt))
+    return seen.finished and _place(seen, now) >= NOTHING
 
 
 def lines(found: Sequence[Snapshot], now: float, *, everywhere: bool) -> list[str]:
     """A line on how many there are, and the table."""
-    troubled = sum(1 for seen in found if place(seen.status, now) < len(Hurt))
+    troubled = sum(1 for seen in found if _place(seen, now) < NOTHING)
     count = f"{len(found)} experiment{'' if len(found) == 1 else 's'}, {troubled or 'none'} with a problem"
     if not found:
         return [f"no experiments{'' if everywhere else ' in this namespace; -A looks in all'}"]
@@ -84,8 +88,8 @@ def lines(found: Sequence[Snapshot], now: float, *, everywhere: bool) -> list[st
 
 
 def _row(seen: Snapshot, now: float, namespaced: bool) -> tuple[str, ...]:
-    status, found = seen.status, hurts(seen.status, now)
-    words = ", ".join(found)
+    status, found = seen.status, seen_in(seen.status, now)
+    words = ", ".join(TITLES[each] for each in found)
     cells = (
         printable(seen.name),
         click.style(words, fg=BAD) if ROUGH & set(found) else words or "-",
