@@ -183,20 +183,6 @@ async def test_the_preemption_notice_is_a_call_of_its_own_and_stays(coordinator:
     await probe.close()
 
 
-@pytest.mark.parametrize("protocol", ["v2", "v1-watch", "v1-job", "v1-task0"])
-async def test_the_key_value_store_can_be_read(protocol: str) -> None:
-    steps = {"muster/step/0": b"7", "muster/step/1": b"\xff"}
-    async with FakeCoordinator(2, protocol, store={**steps, "x/y": b""}) as fake:
-        probe = probe_of(fake)
-        assert await probe.directory("muster/step") == {}  # no protocol has been negotiated yet
-        await probe.snapshot()
-        assert await probe.directory("muster/step") == steps
-        fake.mangle = lambda body: body[:-1]
-        assert await probe.directory("muster/step") == {}
-        await probe.close()
-    assert fake.forbidden_calls == []
-
-
 @pytest.mark.parametrize(
     ("mangle", "words"),
     [

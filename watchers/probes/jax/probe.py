@@ -10,15 +10,19 @@ back-off would hide a coordinator that has come back.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 
 import grpc
 
+from muster.api.progress import KEYS
 from muster.api.values.printable import printable
+from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.watchers.probes.jax.channel import Channel
 from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
 from muster.watchers.probes.jax.port_check import Address, PortState, check_port
 from muster.watchers.probes.jax.protobuf import Malformed
+from muster.watchers.probes.jax.reports import ReportReader
 from muster.watchers.probes.jax.rpc import Method, NoAnswer, Question, Seen, send
 from muster.watchers.probes.jax.task_list import MAX_TEXT, RollReader, most_tasks, read_entries, read_mismatch, summary
 
@@ -59,6 +63,7 @@ class JaxProbe:
         self._channel = Channel(self._address, expected)
         self._negotiation = ProtocolNegotiation()
         self._reader = self._new_reader()
+        self._reports = ReportReader(expected)
         self._finished: int | None = None
         self._misses = 0
         self._turn = asyncio.Lock()
@@ -76,7 +81,7 @@ class JaxProbe:
                         found = await self._once()
             except TimeoutError:
                 found = PortState(CoordinatorState.TIMEOUT, "each call is answered, but too slowly")
-            return self._unanswered(started, found) if isinstance(found, PortState) else found
+            return self._unanswered(started, found) if isinstance(found, PortState) else await self._with_reports(found)
 
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Yield each change that the coordinator reports after the version that this probe saw last.
@@ -114,12 +119,12 @@ class JaxProbe:
         This is a call of its own, so that a snapshot stays one call; ask once every few snapshots.
         """
         if not self._reader.preempted:
-            self._reader.preempted = PREEMPTION_KEY in await self._entries(PREEMPTION_KEY, directory=False)
+            try:
+                body = await self._stored(PREEMPTION_KEY, directory=False)
+                self._reader.preempted = PREEMPTION_KEY in read_entries(body, 1)
+            except (NoAnswer, Malformed):
+                return False
         return self._reader.preempted
-
-    async def directory(self, prefix: str) -> dict[str, bytes]:
-        """The entries of the job's key-value store under `prefix`/; empty if there are none or there is no answer."""
-        return await self._entries(prefix, directory=True)
 
     async def close(self) -> None:
         """Close the connection and the parked call together, which costs process 0 the least."""
@@ -247,19 +252,29 @@ class JaxProbe:
             at=self._clock(), coordinator=port.state, latency=latency, detail=printable(port.detail, MAX_TEXT)
         )
 
-    async def _entries(self, key: str, *, directory: bool) -> dict[str, bytes]:
+    async def _with_reports(self, answer: RollAnswer) -> RollAnswer:
+        """The answer with what the ranks report, where it is time to ask for that."""
+        began = _monotonic()
+        if answer.missing or answer.left or not self._reports.due(began):
+            return answer
+        reports: tuple[StepReport, ...] | None = None
         try:
-            if self._negotiation.current is None:
-                return {}
-            if self._negotiation.current is Generation.V2:
-                method = Method.V2_GET_KEY_VALUE_DIR if directory else Method.V2_TRY_GET_KEY_VALUE
-                body, _ = await self._ask_by_incarnation(method, key)
-            else:
-                method = Method.V1_GET_KEY_VALUE_DIR if directory else Method.V1_TRY_GET_KEY_VALUE
-                body = await send(self._channel.channel, Question(method, key=key), self._deadline)
-            return read_entries(body, 2 if directory else 1)
-        except (NoAnswer, Malformed):
-            return {}
+            async with asyncio.timeout(self._deadline):
+                reports = self._reports.read(await self._stored(KEYS, directory=True))
+        except (NoAnswer, Malformed, TimeoutError):
+            pass  # the roll is known all the same; whether the coordinator answers shows at the next look
+        self._reports.took(began, _monotonic())
+        return answer if reports is None else replace(answer, reports=reports)
+
+    async def _stored(self, key: str, *, directory: bool) -> bytes:
+        """The raw answer to a key-value call. Raises `NoAnswer`, `Malformed`."""
+        if self._negotiation.current is None:
+            raise NoAnswer(grpc.StatusCode.UNAVAILABLE, "no protocol has been negotiated yet")
+        if self._negotiation.current is Generation.V2:
+            method = Method.V2_GET_KEY_VALUE_DIR if directory else Method.V2_TRY_GET_KEY_VALUE
+            return (await self._ask_by_incarnation(method, key))[0]
+        method = Method.V1_GET_KEY_VALUE_DIR if directory else Method.V1_TRY_GET_KEY_VALUE
+        return await send(self._channel.channel, Question(method, key=key), self._deadline)
 
 
 def _mismatch(error: NoAnswer) -> int | None:

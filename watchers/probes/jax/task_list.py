@@ -149,10 +149,13 @@ def read_entry(body: bytes) -> tuple[str, bytes]:
     return key.decode("utf-8", errors="replace"), content
 
 
-def read_entries(body: bytes, field: int) -> dict[str, bytes]:
-    """The entries in field `field` of an answer: 1 for TryGetKeyValue, 2 for GetKeyValueDir. Raises `Malformed`."""
+def read_entries(body: bytes, field: int, most: int = MAX_TASKS) -> dict[str, bytes]:
+    """The entries in field `field` of an answer: 1 for TryGetKeyValue, 2 for GetKeyValueDir.
+
+    Raises `Malformed`, also for more than `most` entries.
+    """
     entries: dict[str, bytes] = {}
-    for number, value in fields(body):
+    for number, value in fields(body, most + 1):  # 1: the directory's name
         if number == field:
             if isinstance(value, int):
                 raise Malformed(f"field {number} is not a key-value entry")

@@ -1,0 +1,267 @@
+"""``report``: what is written into the key-value store, at which pace, and that training never notices."""
+
+import json
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from muster.api.progress import MAX_STEP, MAX_VALUE
+from muster.jax import report, reporting
+from muster.jax.reporting import JAX, Latest, Reporter, value_of
+
+
+@dataclass
+class Store:
+    """The key-value store as jax's client shows it."""
+
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    asked: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    written: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    open: threading.Event = field(default_factory=threading.Event)
+    """While it is not set, a write waits, as it does for a process 0 that is stopped."""
+    error: Exception | None = None
+    writes: int = 0
+
+    def key_value_set(self, key: str, value: str, allow_overwrite: bool) -> None:
+        self.asked.release()
+        self.open.wait()
+        self.writes += 1
+        try:
+            if self.error is not None:
+                raise self.error
+            assert allow_overwrite
+            self.values[key] = json.loads(value)
+        finally:
+            self.written.release()
+
+
+class Pace:
+    """Stands for the event that ends the thread: each wait lasts until the test lets it end."""
+
+    def __init__(self) -> None:
+        self.pauses: list[float] = []
+        self._over = threading.Event()
+        self._turn = threading.Semaphore(0)
+
+    def next(self) -> None:
+        self._turn.release()
+
+    def set(self) -> None:
+        self._over.set()
+        self._turn.release()
+
+    def is_set(self) -> bool:
+        return self._over.is_set()
+
+    def wait(self, pause: float) -> bool:
+        self.pauses.append(pause)
+        self._turn.acquire()
+        return self._over.is_set()
+
+
+@pytest.fixture
+def store() -> Store:
+    store = Store()
+    store.open.set()
+    return store
+
+
+@pytest.fixture
+def state(store: Store, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The state of ``jax.distributed`` in process 2 of 4."""
+    state = SimpleNamespace(client=store, process_id=2, num_processes=4)
+    monkeypatch.setitem(sys.modules, JAX, SimpleNamespace(global_state=state))
+    return state
+
+
+@pytest.fixture
+def pace() -> Pace:
+    return Pace()
+
+
+@pytest.fixture
+def reporter(store: Store, pace: Pace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reporter]:
+    reporter = Reporter()
+    reporter._over = pace  # type: ignore[assignment]  # noqa: SLF001
+    monkeypatch.setattr(reporting, "_reporter", reporter)
+    yield reporter
+    store.open.set()
+    reporter.close()
+
+
+def test_the_first_step_is_written_at_once_under_the_rank(
+    state: SimpleNamespace, store: Store, reporter: Reporter
+) -> None:
+    report(1840, loss=2.5)
+    store.written.acquire()
+    assert store.values == {
+        "muster/progress/2": {
+            "step": 1840,
+            "calls": 1,
+            "at": store.values["muster/progress/2"]["at"],
+            "longest": 0.0,
+            "scalars": {"loss": 2.5},
+        }
+    }
+
+
+def test_between_two_writes_only_the_newest_step_is_kept(
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
+) -> None:
+    for step in range(50):
+        report(step)
+        if step == 0:
+            store.written.acquire()
+    pace.next()
+    store.written.acquire()
+    assert store.writes == 2
+    said = store.values["muster/progress/2"]
+    assert (said["step"], said["calls"]) == (49, 50)
+
+
+def test_nothing_is_written_again_while_nothing_is_reported(
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
+) -> None:
+    report(1)
+    store.written.acquire()
+    for _ in range(5):
+        pace.next()
+    report(2)
+    pace.next()
+    store.written.acquire()
+    assert store.writes == 2
+
+
+@pytest.mark.parametrize(("processes", "pause"), [(4, 1.0), (512, 2.56), (10_000, 20.0)])
+def test_large_gangs_write_more_rarely(
+    processes: int, pause: float, state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
+) -> None:
+    state.num_processes = processes
+    report(1)
+    store.written.acquire()
+    reporter.close()
+    assert pace.pauses == [pause]
+
+
+def test_training_goes_on_while_process_0_is_stopped(
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
+) -> None:
+    store.open.clear()
+    report(0)
+    store.asked.acquire()
+    for step in range(1, 100):
+        report(step)  # would wait for ever if it wrote itself
+    store.open.set()
+    pace.next()
+    store.written.acquire()
+    store.written.acquire()
+    assert store.values["muster/progress/2"]["step"] == 99
+
+
+def test_without_a_distributed_client_nothing_happens(state: SimpleNamespace, store: Store, reporter: Reporter) -> None:
+    state.client = None
+    report(1)
+    assert reporter._thread is None  # noqa: SLF001
+    assert store.writes == 0
+
+
+def test_without_jax_nothing_happens(monkeypatch: pytest.MonkeyPatch, reporter: Reporter) -> None:
+    monkeypatch.delitem(sys.modules, JAX, raising=False)
+    report(1, loss=1.0)
+    assert reporter._thread is None  # noqa: SLF001
+
+
+def test_a_failing_store_is_logged_once_and_never_raised(
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.error = RuntimeError("UNAVAILABLE: process 0 is gone")
+    with caplog.at_level(logging.WARNING):
+        for step in range(3):
+            report(step)
+            store.written.acquire()
+            pace.next()
+        report(3)
+        store.written.acquire()
+        reporter.close()
+    assert [record.getMessage() for record in caplog.records] == [
+        "a step is not reported (UNAVAILABLE: process 0 is gone); this is logged once"
+    ]
+
+
+def test_the_last_step_is_written_when_the_program_ends(
+    state: SimpleNamespace, store: Store, reporter: Reporter
+) -> None:
+    report(1)
+    store.written.acquire()
+    report(2)
+    reporter.close()
+    assert store.values["muster/progress/2"]["step"] == 2
+
+
+def test_the_longest_pause_between_two_calls_is_told(
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("muster.jax.reporting.time.monotonic", lambda: now)
+    report(1)
+    store.written.acquire()
+    for now in (107.5, 108.0, 110.0):  # noqa: B007
+        report(2)
+    pace.next()
+    store.written.acquire()
+    said = store.values["muster/progress/2"]
+    assert (said["at"], said["longest"]) == (110.0, 7.5)
+
+
+class Array:
+    """A scalar of jax: it is computed when it is asked for."""
+
+    def __index__(self) -> int:
+        return 12
+
+    def __float__(self) -> float:
+        return 0.5
+
+
+class Donated:
+    """An array whose memory was given to a later computation."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("Array has been deleted")
+
+
+def said(step: Any, **scalars: Any) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(value_of(Latest(step, scalars, 1, 0.0, 0.0)))
+    return value
+
+
+def test_arrays_are_read_when_they_are_written() -> None:
+    assert said(Array(), loss=Array())["step"] == 12
+    assert said(Array(), loss=Array())["scalars"] == {"loss": 0.5}
+
+
+def test_scalars_that_are_no_finite_numbers_are_left_out() -> None:
+    odd = {"nan": float("nan"), "inf": float("inf"), "text": "high", "none": None, "gone": Donated(), "n" * 33: 1.0}
+    assert said(1, **odd, ok=3)["scalars"] == {"ok": 3.0}
+
+
+def test_the_ninth_scalar_is_left_out() -> None:
+    assert len(said(1, **{f"loss{number}": 1.0 for number in range(20)})["scalars"]) == 8
+
+
+def test_a_value_that_would_be_too_long_goes_without_its_scalars() -> None:
+    names = {"\u2400" * 31 + str(number): 0.1 for number in range(8)}
+    assert "scalars" not in said(1, **names)
+    assert len(value_of(Latest(MAX_STEP, names, MAX_STEP, 1e9, 1e9))) <= MAX_VALUE
+
+
+@pytest.mark.parametrize("step", [-1, 1 << 53, 1.5, "7", None, Donated()])
+def test_a_step_that_is_no_whole_number_is_refused(step: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        value_of(Latest(step, {}, 1, 0.0, 0.0))

@@ -1,0 +1,152 @@
+"""The probe reads what ranks report: one harmless call, at a bounded pace, whatever the values are."""
+
+import random
+
+import pytest
+
+from muster.state.view.progress import StepReport
+from muster.watchers.probes.jax import JaxProbe
+from muster.watchers.probes.jax.protobuf import Malformed, bytes_field
+from muster.watchers.probes.jax.reports import IDLE, ReportReader
+from tests.fakes.coordinator import FakeCoordinator
+
+VALUE = b'{"step":1840,"calls":1841,"at":512.25,"longest":2.5,"scalars":{"loss":2.31}}'
+REPORT = StepReport(0, 1840, 1841, 512.25, 2.5, (("loss", 2.31),))
+
+
+def body(**values: bytes) -> bytes:
+    entries = {f"muster/progress/{key.removeprefix('r')}": value for key, value in values.items()}
+    return bytes_field(1, b"muster/progress") + b"".join(
+        bytes_field(2, bytes_field(1, key.encode()) + bytes_field(2, value)) for key, value in entries.items()
+    )
+
+
+def test_a_report_is_read() -> None:
+    assert ReportReader(4).read(body(r0=VALUE)) == (REPORT,)
+
+
+def test_reports_come_by_rank() -> None:
+    assert [report.rank for report in ReportReader(12).read(body(r10=VALUE, r9=VALUE, r2=VALUE))] == [2, 9, 10]
+
+
+def test_a_value_that_has_not_changed_is_not_decoded_again() -> None:
+    reader = ReportReader(4)
+    first = reader.read(body(r0=VALUE, r1=VALUE))
+    second = reader.read(body(r0=VALUE, r1=VALUE.replace(b"1840", b"1841")))
+    assert second[0] is first[0]
+    assert second[1].step == 1841
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"7",
+        b"null",
+        b"[]",
+        b"\xff\xfe",
+        b'{"step":-1}',
+        b'{"step":1.5}',
+        b'{"step":"1840"}',
+        b'{"step":9007199254740992}',
+        b'{"step":1e400}',
+        b'{"step":1,"at":-1}',
+        b'{"step":1,"longest":1e999}',
+        b'{"step":1,"calls":-3}',
+        b'{"step":1,"scalars":{"loss":NaN}}',
+        b'{"step":1,"scalars":[1]}',
+        b"[" * 1000,
+        b'{"step":1,"scalars":{"' + b"x" * 1024 + b'":1}}',
+    ],
+)
+def test_a_value_that_is_no_report_is_left_out_and_the_others_count(value: bytes) -> None:
+    assert ReportReader(4).read(body(r0=VALUE, r1=value)) == (REPORT,)
+
+
+@pytest.mark.parametrize("key", ["", "x", "-1", "0/1", "1" * 40, "9999999", "\u0663"])
+def test_a_key_that_is_no_rank_is_left_out(key: str) -> None:
+    assert ReportReader(4).read(body(r0=VALUE, **{key: VALUE})) == (REPORT,)
+
+
+def test_names_of_scalars_are_made_printable_and_few() -> None:
+    many = b'{"step":1,"scalars":{"\\u001b[31m":1,' + b",".join(b'"s%d":0' % number for number in range(30)) + b"}}"
+    (report,) = ReportReader(4).read(body(r0=many))
+    assert len(report.scalars) == 8
+    assert "\x1b" not in report.scalars[0][0]
+
+
+def test_a_store_with_too_many_entries_is_refused() -> None:
+    with pytest.raises(Malformed):
+        ReportReader(4).read(body(**{f"r{number}": b"" for number in range(1000)}))
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_random_bytes_do_nothing_but_raise_malformed(seed: int) -> None:
+    rng = random.Random(seed)
+    changed = bytearray(body(r0=VALUE, r1=VALUE))
+    for _ in range(rng.randint(1, 6)):
+        changed[rng.randrange(len(changed))] = rng.randrange(256)
+    reader = ReportReader(4)
+    try:
+        found = reader.read(bytes(changed))
+    except Malformed:
+        return
+    assert all(isinstance(report.step, int) and 0 <= report.rank < 1000 for report in found)
+
+
+def test_a_store_without_reports_is_asked_rarely() -> None:
+    reader = ReportReader(4)
+    reader.read(body())
+    reader.took(100.0, 100.001)
+    assert not reader.due(100.0 + IDLE - 0.1)
+    assert reader.due(100.0 + IDLE)
+
+
+def test_a_store_with_reports_is_asked_as_often_as_the_ranks_write() -> None:
+    reader = ReportReader(512)
+    reader.read(body(r0=VALUE))
+    reader.took(100.0, 100.001)
+    assert not reader.due(102.5)
+    assert reader.due(102.6)
+
+
+def test_a_slow_answer_puts_off_the_next_look() -> None:
+    """Process 0 works for at most 0.2 % of its time for these looks."""
+    reader = ReportReader(4)
+    reader.read(body(r0=VALUE))
+    reader.took(100.0, 100.05)
+    assert not reader.due(125.0)
+    assert reader.due(125.1)
+
+
+@pytest.mark.parametrize("protocol", ["v2", "v1-watch", "v1-job", "v1-task0"])
+async def test_a_snapshot_of_a_complete_roll_brings_the_reports(protocol: str) -> None:
+    async with FakeCoordinator(2, protocol, store={"muster/progress/0": VALUE, "muster/other": b""}) as fake:
+        probe = JaxProbe(fake.address, clock=lambda: 0.0, expected=2)
+        fake.arrive(0, 1)
+        first = await probe.snapshot()
+        assert first.reports == (REPORT,)
+        assert first.coordinator.serving
+        assert (await probe.snapshot()).reports is None  # a second has not passed: the ranks have nothing new
+        await probe.close()
+    assert fake.forbidden_calls == []
+    assert sum(call.method.endswith("GetKeyValueDir") for call in fake.calls) in (1, 2)  # a v1 call is noted twice
+
+
+async def test_the_store_is_not_asked_while_ranks_are_missing() -> None:
+    async with FakeCoordinator(2, store={"muster/progress/0": VALUE}) as fake:
+        probe = JaxProbe(fake.address, clock=lambda: 0.0, expected=2)
+        fake.arrive(0)
+        assert (await probe.snapshot()).reports is None
+        await probe.close()
+    assert not any(call.method.endswith("GetKeyValueDir") for call in fake.calls)
+
+
+async def test_a_store_that_cannot_be_read_costs_no_roll() -> None:
+    async with FakeCoordinator(2, store={f"muster/progress/{rank}": VALUE for rank in range(5000)}) as fake:
+        probe = JaxProbe(fake.address, clock=lambda: 0.0, expected=2)
+        fake.arrive(0, 1)
+        answer = await probe.snapshot()
+        await probe.close()
+    assert answer.passed
+    assert answer.reports is None
