@@ -90,7 +90,8 @@ class Instruments:
                 self._downtime.at(operator).observe(_seconds(new.assembled_at - old.broken_at))
         reason = new.cause.reason if new.cause else "Unknown"
         disruptions = max(0, new.disruptions - old.disruptions)
-        restarts = max(0, new.restarts - old.restarts) + disruptions
+        # Some rules charge a gang restart to no account, some to two. An eviction by a queue is a disruption only.
+        restarts = max(0, new.gang_restarts - old.gang_restarts) or disruptions
         if restarts and new.epoch != old.epoch:  # members that run again within an epoch are no restart of the gang
             self._restarts.at(operator, reason).inc(restarts)
         if disruptions:

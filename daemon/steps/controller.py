@@ -193,6 +193,7 @@ class Controller:
         stale = decision.deletes_newer_pods and not plan.deleting  # a deletion is never undone, nor has it a record
         if decision.write or stale:
             if not await self._persist(entry, decision):
+                self._await_kind(plan, decision)
                 return
             if entry.record is decision.record:  # else the watch has brought a newer one already
                 written = entry.freshness.version
@@ -229,6 +230,15 @@ class Controller:
             wait = min(wait, RESYNC)
         if wait < inf:
             self._queue.add_in(plan.uid, wait)
+
+    def _await_kind(self, plan: Plan, decision: Decision) -> None:
+        """Look again later, and ask the coordinator meanwhile: the object is not found.
+
+        If it was deleted, the watch reports that. But its kind may not be served for a while, which nothing reports.
+        """
+        if self._index.get(plan.uid) is not None:
+            self._probers.aim(plan.uid, decision.probe)
+            self._queue.add_in(plan.uid, RESYNC)
 
     async def _read_live(self, entry: Entry, plan: Plan) -> None:
         """Read the pods past the cache and requeue: at once, or after a pause where the last read was not enough."""
@@ -270,7 +280,7 @@ class Controller:
         try:
             await self._writer.write(entry, decision.record, decision.story, decision.moved)
         except NotFound:
-            return False  # deleted meanwhile; the watch will report it
+            return False
         return True
 
 

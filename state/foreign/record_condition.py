@@ -64,11 +64,15 @@ def from_object(status: object) -> Record | None:
 
 
 def without_record(status: object) -> dict[str, Any]:
-    """The kind's own status as it was persisted. What is not a status, or not a condition, is left out."""
+    """The kind's own status as it was persisted, without what is not a condition.
+
+    An empty list of conditions is left out: a kind's own controller writes none, and a status that differs is written.
+    """
     if not isinstance(status, Mapping):
         return {}
     own = [dict(each) for each in _conditions(status) if each.get("type") != TYPE]
-    return {**status, "conditions": own}
+    others = {key: value for key, value in status.items() if key != "conditions"}
+    return {"conditions": own, **others} if own else others
 
 
 def _found(status: object) -> str | None:

@@ -48,6 +48,8 @@ class JobView:
     restarted: int = 0
     """Restarts in place of containers whose pod has not ended."""
     given_up: int = 0
+    first_given_up: int | None = None
+    """The rank of the first of them."""
 
     @property
     def number(self) -> int:
@@ -111,9 +113,10 @@ def jobs_of(context: Context) -> Iterator[JobView]:
     for pod in context.tally.restarted.values():
         if (job := _at(context, seen, pod.rank)) and job.rules.in_place:
             job.restarted += pod.restarts
-    for rank in ranks_of(context.record.ignored):
+    for rank in sorted(ranks_of(context.record.ignored)):
         if job := _at(context, seen, rank):
             job.given_up += 1
+            job.first_given_up = rank if job.first_given_up is None else job.first_given_up
     for group in context.plan.groups:
         if group.job is not None and group.job.deadline is not None:
             for index in range(group.replicas):
@@ -231,7 +234,8 @@ def _failure(
 def _cause(context: Context, job: JobView, reason: str, message: str, end: End | None) -> Cause:
     """The failure of a job, with the pod that led to it where there is one."""
     if end is None:
-        return Cause(context.record.epoch, reason, message, context.now, group=job.group.name, rank=job.first_rank)
+        rank = job.first_rank if job.first_given_up is None else job.first_given_up
+        return Cause(context.record.epoch, reason, message, context.now, group=job.group.name, rank=rank)
     of = end.cause
     return Cause(
         of.epoch, reason, message, of.at, of.pod, of.uid, of.group, of.rank, of.container, of.node, of.exit_code,

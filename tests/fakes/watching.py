@@ -81,6 +81,12 @@ class Watches:
     def __len__(self) -> int:
         return len(self._streams)
 
+    def look(self, plural: str) -> None:
+        """Ask again when the streams of that kind end."""
+        for stream, collection in self._streams.items():
+            if collection.endswith(f"/{plural}"):
+                stream.set()
+
     def wake(self, change: Change) -> None:
         """A change was committed."""
         for stream, collection in self._streams.items():

@@ -39,9 +39,10 @@ def test_a_write_that_changes_no_phase_observes_nothing(instruments: Instruments
 
 def test_a_restart_is_counted_by_its_cause(instruments: Instruments) -> None:
     cause = Cause(0, "OOMKilled", "", NOW, rank=2, exit_code=137)
-    after = record(phase=Phase.RESTARTING, epoch=1, restarts=1, cause=cause)
+    after = record(phase=Phase.RESTARTING, epoch=1, restarts=1, gang_restarts=1, cause=cause)
     instruments.transition(plan(), record(phase=Phase.RUNNING), after)
-    instruments.transition(plan(), after, record(phase=Phase.PENDING, epoch=1, restarts=1, cause=cause))
+    again = record(phase=Phase.PENDING, epoch=1, restarts=1, gang_restarts=1, cause=cause)
+    instruments.transition(plan(), after, again)
     assert read(instruments, "muster_gang_restarts_total", operator="jax", reason="OOMKilled") == 1
     assert read(instruments, "muster_disruptions_total", operator="jax", reason="OOMKilled") is None
     assert read(instruments, "muster_disruptions_total", operator="jax", reason="NodeLost") == 0
@@ -73,6 +74,19 @@ def test_a_disruption_is_a_restart_and_a_disruption(instruments: Instruments) ->
     where = {"operator": "jax", "reason": "PreemptionByScheduler"}
     assert read(instruments, "muster_gang_restarts_total", **where) == 1
     assert read(instruments, "muster_disruptions_total", **where) == 1
+
+
+@pytest.mark.parametrize(("restarts", "disruptions"), [(0, 0), (1, 0), (1, 1)])
+def test_a_gang_restart_is_counted_once_whatever_it_is_charged_to(
+    instruments: Instruments, restarts: int, disruptions: int
+) -> None:
+    """The rules of a JobSet charge some to no account, and a preempted pod to both."""
+    cause = Cause(0, "Error", "", NOW)
+    after = record(
+        phase=Phase.RESTARTING, epoch=1, gang_restarts=1, restarts=restarts, disruptions=disruptions, cause=cause
+    )
+    instruments.transition(plan(), record(), after)
+    assert read(instruments, "muster_gang_restarts_total", operator="jax", reason="Error") == 1
 
 
 def test_an_outcome_is_counted_once_even_if_the_first_record_is_the_last(instruments: Instruments) -> None:

@@ -1,6 +1,18 @@
 """All bugs, and the pairs that are planted together."""
 
-from tests.planted import changing, deciding, queueing, repairing, saying, spending, timing, trusting, watching, writing
+from tests.planted import (
+    changing,
+    deciding,
+    foreign,
+    queueing,
+    repairing,
+    saying,
+    spending,
+    timing,
+    trusting,
+    watching,
+    writing,
+)
 from tests.planted.bug import Bug, Hunt, Pair
 
 BUGS: tuple[Bug, ...] = (
@@ -81,6 +93,17 @@ BUGS: tuple[Bug, ...] = (
     repairing.rule_limit_ignored,
     repairing.only_the_failed_member_of_a_job,
     repairing.bad_node_taken_again,
+    foreign.record_left_out_at_the_end,
+    foreign.suspension_counted_as_a_restart,
+    foreign.completed_and_failed,
+    foreign.every_condition_dated_anew,
+    foreign.empty_list_taken_for_a_difference,
+    foreign.pod_of_a_job_replaced_at_once,
+    foreign.every_restart_counts,
+    foreign.every_object_is_ours,
+    foreign.not_found_is_gone_for_good,
+    foreign.free_restarts_uncounted,
+    foreign.budget_of_the_run,
 )
 
 PAIRS: tuple[Pair, ...] = (

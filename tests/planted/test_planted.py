@@ -8,6 +8,7 @@ from muster.state.policies import barrier
 from tests.planted import (
     changing,
     deciding,
+    foreign,
     hunting,
     queueing,
     repairing,
@@ -61,6 +62,17 @@ CAUGHT = [
     (repairing.rule_limit_ignored, Hunt("clean", "rule-gives-up", operator="jobset")),
     (repairing.only_the_failed_member_of_a_job, Hunt("clean", "job-runs-again", operator="jobset")),
     (repairing.bad_node_taken_again, Hunt("clean", "node-avoided")),
+    (foreign.record_left_out_at_the_end, foreign.hunt("clean", "jobset-restarts")),
+    (foreign.suspension_counted_as_a_restart, foreign.hunt("clean", "jobset-suspended")),
+    (foreign.completed_and_failed, foreign.hunt("clean", "jobset-gives-up")),
+    (foreign.every_condition_dated_anew, foreign.hunt("clean", "jobset-in-order")),
+    (foreign.empty_list_taken_for_a_difference, foreign.hunt("clean", "jobset-runs")),
+    (foreign.pod_of_a_job_replaced_at_once, foreign.hunt("clean", "jobset-pod-replaced-twice")),
+    (foreign.every_restart_counts, foreign.hunt("clean", "jobset-ignores-its-maximum")),
+    (foreign.every_object_is_ours, foreign.hunt("clean", "jobset-beside-others")),
+    (foreign.not_found_is_gone_for_good, foreign.hunt("clean", "jobset-ends-unserved")),
+    (foreign.free_restarts_uncounted, foreign.hunt("clean", "jobset-ignores-its-maximum")),
+    (foreign.budget_of_the_run, foreign.hunt("crash", "jobset-gives-up")),
     (watching.cache_by_name, Hunt("stranger", "coordinator-first", most=130)),
 ]
 

@@ -8,6 +8,8 @@ Every oracle judges every plan. So a cell holds the oracle of its column, unless
 import sys
 from collections.abc import Iterator
 
+from tests.simulation.plans.families import FAMILIES
+
 ACTORS: dict[str, tuple[str, ...]] = {
     "program that runs, or is still starting": (
         "happy",
@@ -65,6 +67,52 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "preempted",
         "preempted-again",
         "preempted-to-the-limit",
+    ),
+    "JobSet object: its pods and Jobs fail, are preempted, and run again or end it": (
+        "jobset-runs",
+        "jobset-pod-replaced",
+        "jobset-pod-replaced-twice",
+        "jobset-restarts",
+        "jobset-gives-up",
+        "jobset-ignores-its-maximum",
+        "jobset-job-again",
+        "jobset-fails-on-a-code",
+        "jobset-disruption-ignored",
+    ),
+    "JobSet object: Jobs in turn, in order, in part, by index, from a queue, with a deadline": (
+        "jobset-in-turn",
+        "jobset-in-order",
+        "jobset-depends-on",
+        "jobset-any-job-is-enough",
+        "jobset-target",
+        "jobset-jobs-succeed-early",
+        "jobset-index-given-up",
+        "jobset-job-takes-too-long",
+        "jobset-work-queue",
+    ),
+    "JAXJob object: its workers fail or are preempted, by restart policy, limit and deadline": (
+        "jaxjob-runs",
+        "jaxjob-member-fails",
+        "jaxjob-coordinator-preempted",
+        "jaxjob-gives-up",
+        "jaxjob-never-again",
+        "jaxjob-exit-code",
+        "jaxjob-deadline",
+    ),
+    "users of foreign objects, who suspend, delete and submit again; other managers beside Muster": (
+        "jobset-suspended",
+        "jaxjob-suspended",
+        "jobset-ttl",
+        "jaxjob-ttl",
+        "jobset-deleted",
+        "jobset-submitted-again",
+        "jobset-beside-others",
+    ),
+    "administrator who removes a CRD and installs it again, or stops to serve its version": (
+        "jobset-not-served",
+        "jobset-ends-unserved",
+        "jaxjob-not-served",
+        "jobset-crd-removed",
     ),
     "queue that gates pods": ("gated",),
     "queue of Kueue: late, full, stopped, down, not installed": (
@@ -124,6 +172,8 @@ ACTORS: dict[str, tuple[str, ...]] = {
 }
 """Each actor, with scenarios and families of faults in which it acts."""
 
+OWN_STATUS = "own status and record of a foreign object true and kept?"
+
 QUESTIONS: dict[str, str] = {
     "one epoch and one process a rank?": "invariants",
     "right end, charged to the right account?": "ends",
@@ -136,11 +186,13 @@ QUESTIONS: dict[str, str] = {
     "Stuck and its sentence true and in time?": "troubles",
     "writes and Events bounded?": "budgets",
     "other namespaces unmoved?": "isolation",
+    OWN_STATUS: "foreign",
     "rests, and keeps nothing?": "rest",
 }
 """Each question, with the module of ``tests/simulation/oracles`` that asks it."""
 
 NO_RESTART = "no restart"
+EXPERIMENTS = "Experiments only"
 GLOBAL = "concerns all namespaces"
 
 EMPTY: dict[tuple[str, str], str] = {
@@ -158,6 +210,11 @@ EMPTY: dict[tuple[str, str], str] = {
             "namespace that is deleted",
         )
         for question in ("true cause, named with its pod?", "back-off as long as stated?")
+    },
+    **{
+        (actor, OWN_STATUS): EXPERIMENTS
+        for actor, plans in ACTORS.items()
+        if not any(plan in FAMILIES or plan.startswith(("jobset-", "jaxjob-")) for plan in plans)
     },
     **{
         (actor, "other namespaces unmoved?"): GLOBAL

@@ -37,9 +37,10 @@ def test_everywhere_is_every_write_and_every_change_that_the_daemon_sees() -> No
 
 
 def test_every_kind_of_fault_meets_every_operator_and_every_scenario_has_plans() -> None:
+    single = [family for family in FAMILIES if family != "two-crashes"]  # a pair has no kind that one crash has not
     met = {
         (plan.operator, fault.kind)
-        for _, line in runner.exhaustive(FAMILIES, CORE)
+        for _, line in runner.exhaustive(single, CORE)
         for plan in [parse(line)]
         for fault in plan.faults
     }

@@ -62,6 +62,22 @@ def test_a_status_that_another_client_extends_is_kept() -> None:
     virtually(story)
 
 
+def test_a_status_that_finds_no_object_is_written_again_a_minute_later() -> None:
+    """Its kind may not have been served for a while: nothing else reports that the object is still there."""
+
+    async def story(world: World) -> None:
+        await running(world)
+        world.api.fail(
+            "PUT /apis/kubeflow.org", NotFound("the server could not find the requested resource", status=404)
+        )
+        world.cluster.end(0)
+        world.cluster.end(1)
+        await asyncio.sleep(62)
+        assert world.conditions == ["Created", "(Running)", "Succeeded"]
+
+    virtually(story)
+
+
 def test_missing_rights_for_the_kind_are_said() -> None:
     """``/readyz`` names the watch and the right."""
 

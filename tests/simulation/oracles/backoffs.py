@@ -35,7 +35,7 @@ def backed_off(world: World) -> Iterator[str]:
             row = 0 if counted else row + 1
             if not counted and before.phase == "Running" and turn.at - before.at >= PROGRESS:
                 row = 1
-            wanted = _delay(turn.restarts if counted else row - 1)
+            wanted = 0.0 if world.operator.jobs else _delay(turn.restarts if counted else row - 1)
             yield from _waited(world, name, turn, wanted)
 
 

@@ -29,7 +29,7 @@ WORDS = ("message", "reason", "conditions", "ready", "roll", "story", "updateTim
 def within_budget(world: World) -> Iterator[str]:
     """The experiments that were written too often."""
     facts, words, events = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list), _events(world)
-    for change in world.api.history.changes:
+    for change in world.changes:
         if change.resource == "experiments" and change.kind == "MODIFIED" and change.before is not None:
             before, after = change.before.get("status") or {}, change.after.get("status") or {}
             if before != after:
@@ -50,7 +50,7 @@ def _run_within_ten_minutes(world: World, *kinds: dict[str, list[float]]) -> Ite
     if limit is None:
         return
     limit += BURST * (len(world.runs) - 1)
-    uid = next(each.after["metadata"]["uid"] for each in world.api.history.changes if each.path == path_of("run"))
+    uid = next(each.after["metadata"]["uid"] for each in world.changes if each.path == path_of("run"))
     facts, words, events = (kind.get(uid, []) for kind in kinds)
     for what, times in (("status writes", sorted(facts + words)), ("Events", events)):
         if (most := _busiest(times, TEN_MINUTES)) > limit:
@@ -59,7 +59,7 @@ def _run_within_ten_minutes(world: World, *kinds: dict[str, list[float]]) -> Ite
 
 def _events(world: World) -> dict[str, list[float]]:
     found = defaultdict[str, list[float]](list)
-    for change in world.api.history.changes:
+    for change in world.changes:
         if change.resource == "events":
             found[change.after["involvedObject"]["uid"]].append(change.at)
     return found

@@ -28,12 +28,13 @@ def truly_named(world: World) -> Iterator[str]:
             cause = turn.status.get("cause") or {}
             if turn.epoch == before.epoch or not hit or before.epoch in doubtful or cause.get("reason") == GONE:
                 continue
-            told = [line["message"] for line in turn.status["story"] if line["reason"] == "GangRestart"][-1:]
-            if not told:
+            story = turn.status.get("story", ())
+            told = [line["message"] for line in story if line["reason"] == "GangRestart"][-1:]
+            if not told and not world.operator.foreign:
                 continue  # suspended, or deleted
             pods = {each.rank: each.name for each in world.kubelet.processes.values()
                     if (each.experiment_name, each.epoch) == (name, before.epoch)}  # fmt: skip
             if cause.get("rank") not in hit:
                 yield f"{name}: epoch {turn.epoch} names rank {cause.get('rank')}; it was one of {sorted(hit)}"
-            elif f"rank {cause['rank']} ({pods[cause['rank']]}" not in told[0]:
+            elif told and f"rank {cause['rank']} ({pods[cause['rank']]}" not in told[0]:
                 yield f"{name}: the sentence does not name rank {cause['rank']} and its pod: {told[0]}"

@@ -24,7 +24,7 @@ def course(world: World, name: str) -> list[Turn]:
     """The turns of that experiment, in order."""
     turns: list[Turn] = []
     restarts = 0
-    for change in world.api.history.changes:
+    for change in world.changes:
         status = change.after.get("status")
         if change.path != path_of(name) or not status:
             continue

@@ -47,7 +47,7 @@ def departures(world: World) -> list[Departure]:
     """All pods that there ever were."""
     pods: dict[str, Departure] = {}
     experiments: dict[str, Object] = {}
-    for change in world.api.history.changes:
+    for change in world.changes:
         if change.resource == "experiments":
             uid = change.after["metadata"]["uid"]
             experiments[uid] = change.after

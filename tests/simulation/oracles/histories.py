@@ -48,7 +48,7 @@ class History:
 def history(world: World) -> History:
     """The history of a world."""
     stages = _Stages(world)
-    changes = tuple(_change(change, stages) for change in world.api.history.changes)
+    changes = tuple(_change(change, stages) for change in world.changes)
     made = {step.version: step for step in changes}
     return History(changes, tuple(_write(write, made.get(write.committed), stages) for write in world.writes))
 
@@ -59,7 +59,7 @@ class _Stages:
     def __init__(self, world: World) -> None:
         self._versions = [0]
         self._names = [""]
-        for change in world.api.history.changes:
+        for change in world.changes:
             if change.path == path_of("run"):
                 status = change.after.get("status") or {}
                 name = "gone" if change.kind == "DELETED" else f"{status.get('phase', 'new')} {status.get('epoch', 0)}"

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_RANK, LABEL_UID
+from muster.api.values.rank_ranges import from_ranges
 from muster.kube.paths import core
+from muster.state.foreign.record_condition import without_record
 from tests.fakes.history import Change, Object
-from tests.simulation.oracles.repairs import attempts_of, begun
+from tests.simulation.oracles.repairs import SIZE, attempts_of, begun
 from tests.simulation.world.process import Process, Stage, forged, kept_off
 
 if TYPE_CHECKING:
@@ -62,11 +64,14 @@ class Invariants:
 
     def changed(self, change: Change) -> None:
         """An object was changed."""
+        if change.resource == self.world.operator.subject.plural:
+            self._own_status_changes(change)
+        change = self.world.changes[-1]
         if change.resource == "experiments" and change.kind == "MODIFIED" and change.before is not None:
             self._status(change, change.before.get("status"), change.after.get("status"))
 
     def _status(self, change: Change, before: Object | None, after: Object | None) -> None:
-        if after is None or before == after:
+        if not after or before == after:
             return
         uid = change.after["metadata"]["uid"]
         for line in after.get("story", ()):
@@ -76,14 +81,26 @@ class Invariants:
             return
         if after["epoch"] not in (before["epoch"], before["epoch"] + 1):
             self._violate(f"epoch {before['epoch']} is followed by epoch {after['epoch']}")
-        ended = after["restarts"] + after["disruptions"]
+        charges = [after[account] - before[account] for account in ("restarts", "disruptions")]
+        # The failure policy of a JobSet charges disruptions, too.
+        ended = max(charges) if self.world.operator.jobs else sum(charges)
         began = after["epoch"] - before["epoch"] + len(begun(before, after))
-        if ended - before["restarts"] - before["disruptions"] > began:
+        if ended > began:
             self._violate("a restart is counted without a new epoch or attempt")
         if before["phase"] in OVER and after["phase"] != before["phase"]:
             self._violate(f"{before['phase']} is final, but {after['phase']} follows")
         self._says_what_is_true(uid, after)
-        if _without_update_time(before) == _without_update_time(after):
+
+    def _own_status_changes(self, change: Change) -> None:
+        """A status write changes something that its readers see: the record, or the own status of a foreign object."""
+        before, after = ((obj or {}).get("status") for obj in (change.before, change.after))
+        if not before or not after or before == after:
+            return
+        known = self.world.records
+        shown = [known.object("", {"spec": {}, "status": each})["status"] for each in (before, after)] if known else []
+        records = shown or [before, after]
+        own = [without_record(each) for each in (before, after)] if known else [{}, {}]
+        if own[0] == own[1] and _without_update_time(records[0]) == _without_update_time(records[1]):
             self._violate(f"a status write changes nothing (resourceVersion {change.version})")
 
     def _says_what_is_true(self, uid: str, status: Object) -> None:
@@ -203,10 +220,14 @@ class Invariants:
         older = process and status and process.attempt < attempts_of(status).get(process.rank, 0)
         if process and status and process.epoch == status["epoch"] and older:
             return
+        if process and status and process.rank in from_ranges(status.get("ignoredRanks", ""), SIZE):
+            return  # it was given up: its Job has succeeded without it
         if process and status and process.epoch == status["epoch"] and status["phase"] not in (*OVER, "Suspended"):
             self._violate(f"{process.name} is deleted before its epoch's end is persisted")
 
     def _announced(self, event: Object) -> None:
+        if self.world.operator.foreign:
+            return  # its status has no story
         uid = event["involvedObject"]["uid"]
         said = (event["reason"], event["message"][:200])
         if not any((key[0], key[2], key[3][:200]) == (uid, *said) for key in self.story_lines):

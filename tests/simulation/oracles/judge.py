@@ -14,6 +14,7 @@ from tests.simulation.oracles.budgets import within_budget
 from tests.simulation.oracles.causes import truly_named
 from tests.simulation.oracles.departures import lingering
 from tests.simulation.oracles.ends import accounted_for, ended, ends_as_stated
+from tests.simulation.oracles.foreign import no_pod_after_the_end, own_status_true, pods_replaced_as_stated
 from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.isolation import Course, courses, unmoved
 from tests.simulation.oracles.objects import same_objects
@@ -59,6 +60,9 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     yield from troubled(world)
     yield from within_budget(world)
     yield from retained(world)
+    yield from own_status_true(world)
+    yield from no_pod_after_the_end(world)
+    yield from pods_replaced_as_stated(world)
     like = world.scenario.like
     alone = _alone(like, world.plan.size, world.plan.operator) if like else None
     yield from unmoved(world, clean.courses if clean else {}, alone)

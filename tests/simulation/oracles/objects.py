@@ -34,6 +34,8 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
     doubtful = any(unrecorded_epochs(world, name) for name in world.scenario.ends)
     not_started = Counter(p.path for p in world.kubelet.processes.values() if p.stage is Stage.WAITING)
     for path, times in summary["created"].items():
+        if "/namespaces/" not in path:
+            continue  # discovery of a kind that is served again
         named = path.rsplit("/", 1)[1] in world.scenario.ends  # the Experiment or its Service: no uid is in the name
         lives = 1 + (sum(isinstance(each, SubmitsAgain) for each in world.scenario.user_actions) if named else 0)
         if "/workloads/" in path:  # its name holds its podSets: a resumed experiment queues under the same one
@@ -57,7 +59,10 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
     # Users act at a fixed second, whatever a fault has delayed until then. And survivors of a gang that is taken down
     # may end by themselves before they are deleted; then they are kept for their logs.
     # And so may an injected container.
-    raced = world.scenario.user_actions or any(isinstance(each, Sidecar) for each in world.scenario.incidents)
+    # Pods that their Job has succeeded without are deleted, or are stopped with the whole JobSet.
+    early = any("successPolicy" in each["template"]["spec"] for each in world.scenario.spec.get("replicatedJobs", ()))
+    sidecars = any(isinstance(each, Sidecar) for each in world.scenario.incidents)
+    raced = world.scenario.user_actions or sidecars or early
     if not raced and world.scenario.end.phase != "Failed":
         for what in ("created", "deleted", "left"):
             got, wanted = summary[what], clean.summary[what]
@@ -78,13 +83,13 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
             continue
         # A daemon that receives everything minutes late never sees the gang assemble, and its conditions say so;
         # and users may end an experiment before it has come that far.
-        unseen = MILESTONES if world.scenario.user_actions or _seen_late(world) else ()
+        unseen = MILESTONES if world.scenario.user_actions or seen_late(world) else ()
         differs = {key for key, said in status["conditions"].items() if wanted["conditions"].get(key) != said}
         if differs.difference(unseen):
             yield f"{name}: conditions: {_difference(wanted['conditions'], status['conditions'])}"
 
 
-def _seen_late(world: World) -> bool:
+def seen_late(world: World) -> bool:
     """What happened was seen when it was over; of an experiment that fails, what its last epoch had reached."""
     failed = world.scenario.end.phase == "Failed" and any(fault.seconds > PROMPT for fault in world.plan.faults)
     return failed or events_come_too_late(world.plan)
@@ -111,7 +116,7 @@ def _per_epoch(objects: dict[str, Any]) -> dict[str, int]:
 def _ended_incomplete(world: World) -> bool:
     """Some epoch is over, and no status says that all its members had a node."""
     begun, complete = set[tuple[str, int]](), set[tuple[str, int]]()
-    for change in world.api.history.changes:
+    for change in world.changes:
         status = change.after.get("status") or {}
         if change.resource == "experiments" and "epoch" in status:
             epoch = change.path, status["epoch"]

@@ -23,8 +23,8 @@ SIZE = 1000
 
 def repairs(scenario: Scenario) -> bool:
     """A rule of the scenario, or of its operator, leaves the rest of the gang at work."""
-    cluster = any(OPERATORS[name].cluster for name in scenario.operators)
-    return cluster or any(rule["action"] in PARTIAL for rule in _rules(scenario))
+    alone = any(OPERATORS[name].cluster or OPERATORS[name].jobs for name in scenario.operators)
+    return alone or any(rule["action"] in PARTIAL for rule in _rules(scenario))
 
 
 def attempts_of(status: Object) -> dict[int, int]:
@@ -43,10 +43,12 @@ def begun(before: Object, after: Object) -> list[int]:
 def repaired(world: "World") -> Iterator[str]:
     """What is wrong with the attempts of the experiments."""
     for name in world.scenario.ends:
-        changes = [each for each in world.api.history.changes if each.path == path_of(name)]
-        course = [each.after["status"] for each in changes if (each.after.get("status") or {}).get("phase")]
-        for before, after in pairwise(course):
-            yield from _only_grows(name, before, after)
+        changes = [each for each in world.changes if each.path == path_of(name)]
+        said = [each.after for each in changes if (each.after.get("status") or {}).get("phase")]
+        course = [each["status"] for each in said]
+        for one, other in pairwise(said):
+            if one["metadata"]["uid"] == other["metadata"]["uid"]:  # else another object of the name
+                yield from _only_grows(name, one["status"], other["status"])
         if course:
             yield from _within_limits(world, name, course[-1])
         if course and repairs(world.scenario):

@@ -2,22 +2,21 @@
 
 from collections.abc import Iterator
 
+from muster.daemon.foreign.watching import LONGEST_WAIT
+from muster.state.foreign.subject import title
 from tests.simulation.oracles.ends import ended
 from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.result import UNCOMPARED, Result
 from tests.simulation.plans.masks import CONVERGE
 from tests.simulation.plans.plan import FOREIGN_CHANGES
+from tests.simulation.scenarios.scenario import Serves, StopsServing
 from tests.simulation.world.world import EPOCH, World
 
 
 def at_rest(world: World, clean: Result | None) -> Iterator[str]:
     """When nothing changes any more, the daemon soon stops writing."""
     own = {write.committed for write in world.writes}
-    changes = [
-        change.at
-        for change in world.api.history.changes
-        if change.version not in own and change.resource not in UNCOMPARED
-    ]
+    changes = [change.at for change in world.changes if change.version not in own and change.resource not in UNCOMPARED]
     faults = [at + fault.seconds for fault, at in world.injected.items()]
     actions = [EPOCH + step.second for step in world.scenario.user_actions]
     last = max([*changes, *faults, *actions])
@@ -25,9 +24,18 @@ def at_rest(world: World, clean: Result | None) -> Iterator[str]:
     if written > last + world.scenario.settle_within:
         yield f"the last write comes {written - last:.1f} s after every other change"
     if clean is not None and not world.plan.has(*FOREIGN_CHANGES):
-        late = ended(world) - clean.ended - sum(fault.seconds for fault in world.plan.faults)
+        late = ended(world) - clean.ended - sum(fault.seconds for fault in world.plan.faults) - unserved(world)
         if late > CONVERGE:
             yield f"it ends {late:.1f} s later than the faults explain"
+
+
+def unserved(world: World) -> float:
+    """Seconds for which a foreign kind is not served, and until its watch is open again. What has not begun by then
+    waits for that long."""
+    acts = world.scenario.user_actions
+    return sum(each.second for each in acts if isinstance(each, Serves)) - sum(
+        each.second - LONGEST_WAIT for each in acts if isinstance(each, StopsServing)
+    )
 
 
 def nothing_kept(world: World) -> Iterator[str]:
@@ -47,7 +55,8 @@ def findable(world: World) -> Iterator[str]:
     assert daemon is not None
     for obj in world.experiments():
         metadata = obj["metadata"]
-        subject = daemon.find(metadata["namespace"], metadata["name"])
+        kind = world.operator.subject.kind
+        subject = daemon.find(metadata["namespace"], title(kind, metadata["name"]))
         if subject is None or subject.plan.uid != metadata["uid"]:
             yield f"looking for {metadata['namespace']}/{metadata['name']} finds {subject and subject.plan.uid}"
 

@@ -28,7 +28,7 @@ class Result:
 
 def summarize(world: World) -> dict[str, Any]:
     """What is compared: how each experiment stands, and which objects were created, deleted and left."""
-    changes = [change for change in world.api.history.changes if change.resource not in UNCOMPARED]
+    changes = [change for change in world.changes if change.resource not in UNCOMPARED]
     made = Counter(change.path for change in changes if change.kind == "ADDED")
     gone = Counter(change.path for change in changes if change.kind == "DELETED")
     return {

@@ -18,7 +18,7 @@ def retained(world: World) -> Iterator[str]:
         return
     path, over, gone = path_of("run"), None, None
     running: set[str] = set()
-    for change in world.api.history.changes:
+    for change in world.changes:
         if change.resource == "pods":
             ended = change.kind == "DELETED" or change.after.get("status", {}).get("phase") in OVER
             (running.discard if ended else running.add)(change.path)

@@ -77,7 +77,7 @@ def _judge(world: World, trouble: Trouble, statuses: list[Said]) -> Iterator[str
 
 
 def _statuses(world: World) -> list[Said]:
-    changes = [each for each in world.api.history.changes if each.path == path_of("run") and each.after.get("status")]
+    changes = [each for each in world.changes if each.path == path_of("run") and each.after.get("status")]
     if not changes:
         return []
     ends = [*(change.at - EPOCH for change in changes[1:]), world.loop.time()]

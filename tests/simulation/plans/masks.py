@@ -46,7 +46,7 @@ def acted_on_before_seen(world: World, name: str) -> bool:
     acts = [step.second for step in world.scenario.user_actions if step.experiment == name]
     if not acts:
         return False
-    came = next(each.version for each in world.api.history.changes if each.path == path_of(name))
+    came = next(each.version for each in world.changes if each.path == path_of(name))
     held = [fault.seconds for fault in world.plan.faults if fault.kind == "hold" and fault.at == came]
     return any(SUBMITTED + seconds > min(acts) for seconds in held)
 
@@ -81,7 +81,8 @@ def stalled(world: World) -> bool:
     """The daemon waited for its own writes to come back for longer than a clock lasts, or a leader's clock is ahead of
     the last one's by more than that; clocks count that time. Pods are own writes, too: where a create of a wave is
     refused, the others are awaited before it is sent again."""
-    awaited = ("experiments", "pods") if world.plan.has("refuse") else ("experiments",)
+    subject = world.operator.subject.plural
+    awaited = (subject, "pods") if world.plan.has("refuse") else (subject,)
     own = [fault for fault in world.plan.faults if world.held_resource.get(fault) in awaited]
     longest = max(ahead(world.plan), *(fault.seconds for fault in own), 0.0)
     return "clocks" in world.scenario.spec and longest > CONVERGE

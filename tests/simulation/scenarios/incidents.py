@@ -79,6 +79,7 @@ class Ends:
 
     rank: int = -1
     epochs: range = EVERY_EPOCH
+    attempts: range = EVERY_EPOCH
     after: float = 5.0
     experiment: str = "run"
 

@@ -1,10 +1,16 @@
-"""The operators of the simulated world: how a gang of each is declared, how its members meet, and how they end."""
+"""The operators of the simulated world: how a gang of each is declared, how its members meet, and how they end.
+
+Objects of foreign kinds count as operators of their own: a plan names one as it names ``pytorch``.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from muster.api.foreign.jaxjob import PORT as JAXJOB_PORT
 from muster.api.names import JAX_PORT, PYTORCH_PORT, RAY_PORT, XGBOOST_PORT
+from muster.state.foreign.subject import EXPERIMENT, JAXJOB, JOBSET, Subject
+from tests.simulation.scenarios.objects import jaxjob_spec, jobset_spec
 
 RESOURCES = {"cpus": 1, "ramRatio": 2}
 SIGABRT = 134
@@ -12,11 +18,12 @@ SIGABRT = 134
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator. ``types`` makes ``spec.types`` of a gang's size."""
+    """One operator."""
 
     name: str
     operator: str
     types: Callable[[int], dict[str, Any]]
+    """``spec.types`` of a gang of that size; of an object of a foreign kind, its whole spec."""
     host_variable: str = ""
     """The variable that holds the coordinator's host; empty: members do not meet."""
     port: int = JAX_PORT
@@ -35,11 +42,23 @@ class Operator:
     cluster: bool = False
     """A head (rank 0) and workers serve for as long as they are let, and the last rank, a submitter, ends with its job.
     The members find each other one by one, a lost one is run again, and without the head none can go on."""
+    subject: Subject = EXPERIMENT
+    """The kind of the object that is submitted."""
 
     @property
     def meets(self) -> bool:
         """The members of a gang meet at rank 0, and cannot go on without each other."""
         return bool(self.host_variable)
+
+    @property
+    def foreign(self) -> bool:
+        """The object is of another kind than Experiment."""
+        return self.subject is not EXPERIMENT
+
+    @property
+    def jobs(self) -> bool:
+        """The rules are those of JobSets and Jobs: a pod may run again alone, and a restart waits for nothing."""
+        return self.subject is JOBSET
 
 
 def _workers(size: int) -> dict[str, Any]:
@@ -71,11 +90,15 @@ OPERATORS = {
         Operator("jobset", "jobset", _jobs),
         Operator("jobset-sequential", "jobset", _completions, sequential=True),
         Operator("kuberay", "kuberay", _ray, "FQ_RAY_IP", RAY_PORT, probed=True, cluster=True),
+        Operator("jobset-object", "", jobset_spec, subject=JOBSET),
+        Operator("jaxjob-object", "", jaxjob_spec, "COORDINATOR_ADDRESS", JAXJOB_PORT, probed=True, subject=JAXJOB),
     )
 }
 CLUSTERS = tuple(each.name for each in OPERATORS.values() if each.cluster)
-GANGS = {name: each for name, each in OPERATORS.items() if not each.cluster}
-"""The operators whose members begin, work and end together."""
+JOBSETS = tuple(each.name for each in OPERATORS.values() if each.subject is JOBSET)
+JAXJOBS = tuple(each.name for each in OPERATORS.values() if each.subject is JAXJOB)
+GANGS = {name: each for name, each in OPERATORS.items() if not (each.cluster or each.foreign)}
+"""The operators of Experiments whose members begin, work and end together."""
 MEETING = tuple(each.name for each in GANGS.values() if each.meets)
 TOGETHER = tuple(each.name for each in GANGS.values() if not each.sequential)
 PROBED = tuple(each.name for each in GANGS.values() if each.probed)

@@ -42,6 +42,24 @@ class DeletesNamespace(UserAction):
 
 
 @dataclass(frozen=True, slots=True)
+class StopsServing(UserAction):
+    """The CRD of the foreign kind is removed, and all its objects with it; with ``delete`` False the objects stay in
+    etcd: their version is not served for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serves(UserAction):
+    """The CRD is installed, or its version served again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitsOthers(UserAction):
+    """A user submits an object of the foreign kind that another controller manages, with a status of that one's."""
+
+    status: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class AddsFinalizer(UserAction):
     """A user adds a finalizer to the pod of a rank (None: to the Experiment), and removes it at ``until``."""
 
@@ -112,6 +130,9 @@ class End:
     since: str = "startTime"
     other_ends: int = 0
     """Epochs that end for another reason than a failure or a disruption: a suspension, a clock."""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """Of an object of a foreign kind: fields of its own status at the end. ``conditions`` are ``type/reason``, in
+    brackets where they do not hold."""
 
 
 @dataclass(frozen=True, slots=True)

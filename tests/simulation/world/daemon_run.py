@@ -65,7 +65,11 @@ class DaemonRun:
         self.daemon = Daemon(
             self.transport,
             SETTINGS.model_copy(
-                update={"leader_elect": world.plan.has(*TAKEOVERS), "kueue": bool(world.scenario.quota)}
+                update={
+                    "leader_elect": world.plan.has(*TAKEOVERS),
+                    "kueue": bool(world.scenario.quota),
+                    "foreign_kinds": world.operator.subject.plural if world.operator.foreign else "none",
+                }
             ),
             clock=self.clock,
             monotonic=world.loop.time,

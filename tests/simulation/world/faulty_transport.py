@@ -52,10 +52,13 @@ class FaultyTransport:
         self._stale = None if stale is None else min(stale, world.api.history.version)
         self._born = world.clock()
         self._synced: set[str] = set()
+        self._plurals = f"/{PLURAL}", f"/{world.operator.subject.plural}"
         self.own = OwnWrites(world)
         self._due: dict[tuple[str, int], float] = {}
         self._reconnect_at: list[float] = []
         """When watches end because an event was lost on one of them."""
+        self._ended: dict[str, list[float]] = {}
+        """By plural: when the watches of a kind end because it is not served any more."""
 
     async def request(
         self,
@@ -96,7 +99,7 @@ class FaultyTransport:
             raise Unreachable("no route to host", reason="Unreachable")
 
     async def _read(self, path: str, params: Mapping[str, str]) -> Answer:
-        cached = params.get("labelSelector") == SELECTOR or path.endswith(f"/{PLURAL}")  # the list of a cache
+        cached = params.get("labelSelector") == SELECTOR or path.endswith(self._plurals)  # of a cache
         served = path.rsplit("/", 1)[-1] not in self.world.api.unserved  # no cache has a list of what was never served
         if cached and served and (version := self.opening(path)) is not None:
             return Answer(200, encode(self.world.api.page(path, params, version)))
@@ -199,9 +202,14 @@ class FaultyTransport:
         return Delivery(due)
 
     def ends(self, collection: str, began: float) -> float:
-        if not self._reconnect_at:
+        if not (self._reconnect_at or self._ended):
             return inf
-        return min((at for at in self._reconnect_at if at > began), default=inf)
+        at = [*self._reconnect_at, *self._ended.get(collection.rsplit("/", 1)[-1], ())]
+        return min((each for each in at if each > began), default=inf)
+
+    def end_watches(self, plural: str) -> None:
+        """The watches of that kind end now: it is not served any more."""
+        self._ended.setdefault(plural, []).append(self.world.clock() + LATENCY)
 
     def _arrival_time(self, change: Change) -> float:
         due = max(change.at + self.world.delay(LATENCY), self.cut_until)

@@ -19,7 +19,7 @@ class GarbageCollector:
 
     def changed(self, change: Change) -> None:
         """Collect after a deletion, and after the creation of an object whose owner is gone already."""
-        if change.kind == "DELETED" and change.resource == "experiments":
+        if change.kind == "DELETED" and change.resource == self.world.operator.subject.plural:
             self.world.later(COLLECT, self._collect, change.after["metadata"]["uid"])
         elif change.kind == "ADDED":
             self._orphaned(change.after)

@@ -5,7 +5,6 @@ What a program does is true at once; the API server is informed a moment later, 
 
 from typing import TYPE_CHECKING, Any
 
-from muster.api.names import CONTAINER
 from tests.fakes.api import ENDED
 from tests.fakes.history import Change, Object
 from tests.simulation.scenarios.incidents import (
@@ -255,9 +254,9 @@ class Kubelet:
         scheduled = {"type": "PodScheduled", "status": "True"}
         if process.stage is Stage.WAITING:
             reason, message = process.container_waits or ("ContainerCreating", "")
-            return _document("Pending", scheduled, False, {"waiting": {"reason": reason, "message": message}})
+            return _document(process, "Pending", scheduled, False, {"waiting": {"reason": reason, "message": message}})
         if process.running:
-            running = _document("Running", scheduled, not process.unready, {"running": {}}, process.ip)
+            running = _document(process, "Running", scheduled, not process.unready, {"running": {}})
             return _with_sidecar(running, {"running": {}}) if process.has_sidecar else running
         ended = {
             "exitCode": process.code,
@@ -267,19 +266,20 @@ class Kubelet:
         }
         if process.busy:
             return _with_sidecar(
-                _document("Running", scheduled, False, {"terminated": ended}, process.ip), {"running": {}}
+                _document(process, "Running", scheduled, False, {"terminated": ended}), {"running": {}}
             )
         failed = process.code or process.sidecar
-        document = _document("Failed" if failed else "Succeeded", scheduled, False, {"terminated": ended}, process.ip)
+        document = _document(process, "Failed" if failed else "Succeeded", scheduled, False, {"terminated": ended})
         if process.sidecar is None:
             return document
         return _with_sidecar(document, {"terminated": {**ended, "exitCode": process.sidecar, "reason": "Error"}})
 
 
-def _document(phase: str, scheduled: Object, ready: bool, state: dict[str, Any], ip: str = "") -> Object:
+def _document(process: Process, phase: str, scheduled: Object, ready: bool, state: dict[str, Any]) -> Object:
     conditions = [scheduled, {"type": "Ready", "status": str(ready)}]
-    container = {"name": CONTAINER, "ready": ready, "state": state}
-    return {"phase": phase, "conditions": conditions, "containerStatuses": [container], **({"podIP": ip} if ip else {})}
+    container = {"name": process.container, "ready": ready, "state": state}
+    address = {"podIP": process.ip} if process.ip else {}
+    return {"phase": phase, "conditions": conditions, "containerStatuses": [container], **address}
 
 
 def _with_sidecar(status: Object, state: dict[str, Any]) -> Object:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_RANK, LABEL_UID
+from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_JOB, LABEL_RANK, LABEL_UID
 from tests.simulation.scenarios.operators import Operator
 from tests.simulation.scenarios.scenario import name_of
 
@@ -24,11 +24,13 @@ class Process:
     uid: str
     path: str
     name: str
+    container: str
     experiment: str
     """uid of the Experiment."""
     experiment_name: str
     """The scenario's name of the Experiment."""
     group: str
+    job: int
     rank: int
     epoch: int
     attempt: int
@@ -97,18 +99,21 @@ def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int, no
     """The process that a new pod describes."""
     metadata, spec = pod["metadata"], pod["spec"]
     labels = metadata["labels"]
-    variables = {env["name"]: env.get("value", "") for env in spec["containers"][0]["env"]}
+    container = spec["containers"][0]
+    variables = {env["name"]: env.get("value", "") for env in container.get("env", ())}
     return Process(
         uid=metadata["uid"],
         path=path,
         name=metadata["name"],
+        container=container["name"],
         experiment=labels[LABEL_UID],
         experiment_name=name_of(metadata["namespace"], labels[LABEL_EXPERIMENT]),
         group=labels[LABEL_GROUP],
+        job=int(labels[LABEL_JOB]),
         rank=int(labels[LABEL_RANK]),
         epoch=int(labels[LABEL_EPOCH]),
         attempt=int(labels[LABEL_ATTEMPT]),
-        host=f"{spec['hostname']}.{spec['subdomain']}",
+        host=f"{spec.get('hostname', '')}.{spec['subdomain']}",
         coordinator_host=variables.get(operator.host_variable, ""),
         port=operator.port,
         size=size,

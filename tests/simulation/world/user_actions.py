@@ -1,7 +1,7 @@
 """Users: they submit, edit and delete experiments as the scenario says, and change pods and specs as the plan says."""
 
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from muster.api.names import (
     API_VERSION,
@@ -19,6 +19,7 @@ from muster.api.names import (
     QUEUE_LABEL,
 )
 from muster.kube.paths import core
+from tests.fakes.history import Object
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import Fault
 from tests.simulation.scenarios.scenario import (
@@ -26,10 +27,12 @@ from tests.simulation.scenarios.scenario import (
     AddsFinalizer,
     DeletesNamespace,
     Forges,
+    Serves,
+    StopsServing,
     SubmitsAgain,
+    SubmitsOthers,
     TakesName,
     UserAction,
-    path_of,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ class Users:
         self.world = world
         self._deleted: set[str] = set()
         """Namespaces that are being deleted."""
+        self.strangers: set[str] = set()
+        """Paths of objects of the foreign kind that another controller manages."""
 
     def schedule(self) -> None:
         """Schedule the scenario's submissions and actions."""
@@ -65,18 +70,29 @@ class Users:
 
     def submit(self, name: str, uid: str = "") -> None:
         """Submit an experiment of that name with the scenario's spec. Without ``uid`` it gets the next one."""
-        spec = {
-            "operator": self.world.operator.operator,
-            "image": "demo",
-            "command": "python main.py",
-            "types": self.world.operator.types(self.world.plan.size),
-            **deepcopy(dict(self.world.scenario.spec)),
-        }
-        path = path_of(name)
+        path = self.world.object_path(name)
         metadata: dict[str, object] = {"namespace": path.split("/")[5], "uid": uid}
         if self.world.scenario.quota:
             metadata["labels"] = {QUEUE_LABEL: "q", PRIORITY_LABEL: "low"}
-        self.world.api.put(path, {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec})
+        subject = self.world.operator.subject
+        kind = {"apiVersion": subject.api_version, "kind": subject.kind}
+        self.world.api.put(path, {**kind, "metadata": metadata, "spec": self._spec()})
+
+    def _spec(self) -> dict[str, Any]:
+        """The spec of a gang of the plan's size, with what the scenario states."""
+        operator, stated = self.world.operator, deepcopy(dict(self.world.scenario.spec))
+        gang = operator.types(self.world.plan.size)
+        if operator.foreign:
+            return {**gang, **stated}
+        common = {"operator": operator.operator, "image": "demo", "command": "python main.py"}
+        return {**common, "types": gang, **stated}
+
+    def serve(self) -> None:
+        """Install the CRD of the foreign kind, or serve it again."""
+        subject = self.world.operator.subject
+        self.world.api.unserved.discard(subject.plural)
+        served = {"kind": "APIResourceList", "resources": [{"name": subject.plural}]}
+        self.world.api.put(f"/apis/{subject.api_version}", served)
 
     def step(self, step: UserAction) -> None:
         """Carry out one action of the scenario."""
@@ -98,7 +114,16 @@ class Users:
             case DeletesNamespace():
                 self._delete_namespace()
                 return
-        path = path_of(step.experiment)
+            case StopsServing():
+                self._stop_serving(step)
+                return
+            case Serves():
+                self.serve()
+                return
+            case SubmitsOthers():
+                self._submit_others(step)
+                return
+        path = self.world.object_path(step.experiment)
         obj = self.world.api.objects.get(path)
         if obj is None:
             return
@@ -107,6 +132,25 @@ class Users:
         else:
             self.world.api.put(path, {**obj, "spec": {**obj["spec"], **step.spec}})
 
+    def _stop_serving(self, step: StopsServing) -> None:
+        subject = self.world.operator.subject
+        for path in [path for path in self.world.api.objects if step.delete and f"/{subject.plural}/" in path]:
+            self.world.api.delete(path)
+        self.world.api.remove(f"/apis/{subject.api_version}")
+        self.world.api.unserved.add(subject.plural)
+        for run in self.world.runs:
+            run.transport.end_watches(subject.plural)
+        self.world.api.watches.look(subject.plural)
+
+    def _submit_others(self, step: SubmitsOthers) -> None:
+        path = self.world.object_path(step.experiment)
+        subject = self.world.operator.subject
+        kind = {"apiVersion": subject.api_version, "kind": subject.kind}
+        spec = {**self._spec(), **step.spec}
+        self.strangers.add(path)
+        metadata = {"namespace": path.split("/")[5]}
+        self.world.api.put(path, {**kind, "metadata": metadata, "spec": spec, "status": dict(step.status)})
+
     def leaving(self, path: str) -> bool:
         """Whether that path is in a namespace that is being deleted."""
         return path.split("/namespaces/")[-1].split("/")[0] in self._deleted
@@ -114,6 +158,7 @@ class Users:
     def _delete_namespace(self) -> None:
         self._deleted.add(NAMESPACE)
         for after, kind in EMPTIED:
+            kind = self.world.operator.subject.plural if kind == "experiments" else kind
             self.world.loop.call_later(after, self._empty, f"/{kind}/")
 
     def _empty(self, kind: str) -> None:
@@ -122,7 +167,7 @@ class Users:
             self.world.api.delete(path)
 
     def _add_finalizer(self, step: AddsFinalizer) -> None:
-        path = path_of(step.experiment)
+        path = self.world.object_path(step.experiment)
         if step.rank is not None:
             rank = str(step.rank % self.world.plan.size)
             pods = [pod for pod in self.world.members() if pod["metadata"]["labels"][LABEL_RANK] == rank]
@@ -156,12 +201,19 @@ class Users:
         pod = {"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "node-0"}, "status": dict(step.status)}
         self.world.api.put(core(step.namespace, "pods", step.name), pod)
 
+    def _edited(self, obj: Object) -> Object:
+        """With another command. That of a foreign object cannot be edited while it runs: there an annotation changes,
+        and the next status write meets a conflict."""
+        if self.world.operator.foreign:
+            return {**obj, "metadata": {**obj["metadata"], "annotations": {"edited-by": "a user"}}}
+        return {**obj, "spec": {**obj["spec"], "command": "python other.py"}}
+
     def apply_foreign_change(self, fault: Fault) -> None:
         """Delete or edit a pod, or edit the spec, as a fault of the plan says."""
-        path = path_of("run")
+        path = self.world.object_path("run")
         if fault.kind == "edit-spec":
             if (obj := self.world.api.objects.get(path)) is not None:
-                self.world.api.put(path, {**obj, "spec": {**obj["spec"], "command": "python other.py"}})
+                self.world.api.put(path, self._edited(obj))
             return
         pods = [pod for pod in self.world.members() if pod["metadata"]["labels"][LABEL_RANK] == fault.how]
         if not pods:

@@ -36,6 +36,7 @@ from tests.simulation.world.garbage_collector import GarbageCollector
 from tests.simulation.world.kubelet import Kubelet
 from tests.simulation.world.process import Process, forged
 from tests.simulation.world.queue import QueueActor
+from tests.simulation.world.records import Records
 from tests.simulation.world.user_actions import SUBMITTED, Users
 from tests.simulation.world.virtual_loop import VirtualLoop
 
@@ -96,6 +97,9 @@ class World:
         self.last_change = 0.0
         """When an object last changed, whoever changed it."""
         self.runs: list[DaemonRun] = []
+        self.records = Records(self.operator.subject) if self.operator.foreign else None
+        self.changes: list[Change] = []
+        """Every change, as the oracles see it (``world.records``)."""
         self.users = Users(self)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -131,6 +135,9 @@ class World:
 
     async def _play(self) -> None:
         self.api = FakeApi(self.clock, nodes=True)
+        self.changes = self.api.history.changes
+        if self.operator.foreign:
+            self._serve()
         self.invariants = Invariants(self)
         self.gang = Gang(self)
         self.kubelet = Kubelet(self)
@@ -286,6 +293,16 @@ class World:
                 return fault
         return None
 
+    def _serve(self) -> None:
+        """The API server has the foreign kind from the beginning, and the oracles see its objects by their records."""
+        self.changes = []
+        self.api.listeners.append(self._recorded)
+        self.users.serve()
+
+    def _recorded(self, change: Change) -> None:
+        assert self.records is not None
+        self.changes.append(self.records.change(change))
+
     def _changed(self, change: Change) -> None:
         """An object changed: inject the faults that name its resourceVersion."""
         if change.resource == "leases":
@@ -313,17 +330,25 @@ class World:
         """The pods that the daemon has made."""
         return [pod for pod in self.objects("pods") if not forged(pod)]
 
+    def object_path(self, name: str) -> str:
+        """The path of the object that the scenario calls by that name: an Experiment, or one of a foreign kind."""
+        return path_of(name) if self.records is None else self.records.own_path(path_of(name))
+
     def experiments(self) -> list[Object]:
-        """All Experiments."""
-        return self.objects("experiments")
+        """All objects that Muster runs, as the oracles see them."""
+        if self.records is None:
+            return self.objects("experiments")
+        return [obj for name in self.scenario.ends if (obj := self.experiment_named(name)) is not None]
 
     def experiment_named(self, name: str) -> Object | None:
-        """The Experiment of that name."""
-        return self.api.objects.get(path_of(name))
+        """The object of that name, as the oracles see it."""
+        path = self.object_path(name)
+        obj = self.api.objects.get(path)
+        return obj if self.records is None or obj is None else self.records.object(path, obj)
 
     def statuses(self) -> list[Object]:
         """The last status of every Experiment that ever existed."""
-        last = {c.after["metadata"]["uid"]: c.after for c in self.api.history.changes if c.resource == "experiments"}
+        last = {c.after["metadata"]["uid"]: c.after for c in self.changes if c.resource == "experiments"}
         return [obj["status"] for obj in last.values() if obj.get("status")]
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -38,6 +38,11 @@ def test_the_record_is_the_first_condition_and_is_there_once() -> None:
     assert without_record(twice) == {"conditions": [OWN], "restarts": 2}
 
 
+def test_an_empty_list_of_conditions_is_none() -> None:
+    """As the kind's own controller leaves it out. Else the status would differ from what it should be, for ever."""
+    assert without_record(with_record({"restarts": 0}, FULL)) == {"restarts": 0}
+
+
 def test_the_condition_is_what_a_metav1_condition_allows() -> None:
     """The schemas of CRDs check it."""
     made = to_condition(FULL)

@@ -146,6 +146,8 @@ def test_an_index_that_is_given_up_fails_its_job_at_the_end() -> None:
     assert seen.status["restarts"] == 0, "the other indexes work on"
     seen.succeed("w", 0, 2)
     assert failed_so(seen)
+    assert seen.kept.cause is not None
+    assert seen.kept.cause.rank == 1, "the index that failed, not the first one of the job"
 
 
 def test_more_failed_indexes_than_allowed_fail_the_job_at_once() -> None:

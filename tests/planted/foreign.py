@@ -1,0 +1,145 @@
+"""Bugs in objects of foreign kinds: their record, their own status, the rules of their Jobs, and a kind that goes."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from muster.daemon.foreign import own_status, reading
+from muster.daemon.steps import status_writer
+from muster.daemon.steps.controller import Controller
+from muster.metrics.instruments import Instruments
+from muster.state.foreign import jobset_status
+from muster.state.foreign.kinds import SUBJECTS
+from muster.state.foreign.record_condition import with_record, without_record
+from muster.state.foreign.subject import JOBSET
+from muster.state.plan import Plan
+from muster.state.policies.failures import jobs
+from muster.state.record import Phase, Record
+from muster.state.rules import FailureRule
+from muster.state.view.view import ReadOnlyView
+from muster.watchers import foreign as watching
+from tests.planted.bug import Hunt, Swaps, bug, swap
+
+Status = Mapping[str, Any]
+
+
+def hunt(family: str, scenario: str, most: int = 20) -> Hunt:
+    """Plans of a JobSet object."""
+    return Hunt(family, scenario, operator="jobset-object", most=most)
+
+
+def saying(change: Any) -> Swaps:
+    """The status of a JobSet is ``change(status, record, before)``."""
+    kind = SUBJECTS[JOBSET.kind]
+
+    def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Status) -> dict[str, Any]:
+        made: dict[str, Any] = change(kind.status_of(plan, record, view, before), record, before)
+        return made
+
+    return [swap(own_status, "SUBJECTS", {**SUBJECTS, JOBSET.kind: dataclasses.replace(kind, status_of=status_of)})]
+
+
+@bug(hunt("clean", "jobset-restarts"), hunt("clean", "jobset-gives-up"), shown_by="the record is lost")
+def record_left_out_at_the_end() -> Swaps:
+    """The status of a finished object has no record any more."""
+
+    def only_while_it_runs(status: Status, record: Record) -> Status:
+        return status if record.finished else with_record(status, record)
+
+    return [swap(status_writer, "with_record", only_while_it_runs)]
+
+
+@bug(hunt("clean", "jobset-suspended"), shown_by="its own status says restarts")
+def suspension_counted_as_a_restart() -> Swaps:
+    """A JobSet's restarts are its epochs, and so count resumptions."""
+    return saying(lambda status, record, before: {**status, "restarts": record.epoch})
+
+
+@bug(hunt("clean", "jobset-gives-up"), shown_by="follows")
+def completed_and_failed() -> Swaps:
+    """A JobSet that has failed is called completed as well."""
+    judge = jobset_status._judge
+
+    def both(context: Any, counts: Any, conditions: Any, before: Status) -> None:
+        judge(context, counts, conditions, before)
+        if context.record.phase is Phase.FAILED:
+            conditions.turn("Completed", True, *jobset_status.COMPLETED)
+
+    return [swap(jobset_status, "_judge", both)]
+
+
+@bug(hunt("clean", "jobset-in-order"), hunt("clean", "jobset-restarts"), shown_by="the time of")
+def every_condition_dated_anew() -> Swaps:
+    """Each write of the status moves the time of every condition."""
+
+    def anew(status: dict[str, Any], record: Record, before: Status) -> Status:
+        at = f"{record.updated_at:.0f}"
+        found = [{**each, "lastTransitionTime": at} for each in status.get("conditions", ())]
+        return {**status, "conditions": found} if found else status
+
+    return saying(anew)
+
+
+@bug(hunt("clean", "jobset-runs"), hunt("crash", "jobset-runs"), shown_by="changes nothing")
+def empty_list_taken_for_a_difference() -> Swaps:
+    """A status without conditions is read as one with an empty list, and written again and again."""
+
+    def with_a_list(status: object) -> dict[str, Any]:
+        return {"conditions": [], **without_record(status)}
+
+    return [swap(reading, "without_record", with_a_list)]
+
+
+@bug(hunt("clean", "jobset-pod-replaced-twice"), shown_by="is replaced after")
+def pod_of_a_job_replaced_at_once() -> Swaps:
+    """A Job replaces a failed pod without the back-off of the Job controller."""
+    return [swap(jobs, "backoff", lambda rules, failures: 0.0)]
+
+
+@bug(hunt("clean", "jobset-ignores-its-maximum"))
+def every_restart_counts() -> Swaps:
+    """A restart that ignores the maximum is counted against it."""
+    apply = jobs._apply
+
+    def counting(context: Any, rule: FailureRule, cause: Any) -> Any:
+        return apply(context, dataclasses.replace(rule, counted=True), cause)
+
+    return [swap(jobs, "_apply", counting)]
+
+
+@bug(hunt("clean", "jobset-beside-others"), shown_by="another controller manages")
+def every_object_is_ours() -> Swaps:
+    """An object that names another manager is run as well."""
+    return [swap(watching, "_ours", lambda kind, record: True)]
+
+
+@bug(hunt("clean", "jobset-ends-unserved"))
+def not_found_is_gone_for_good() -> Swaps:
+    """A status write that finds no object is the last one, though the kind may be served again."""
+    return [swap(Controller, "_await_kind", lambda self, plan, decision: None)]
+
+
+@bug(hunt("clean", "jobset-ignores-its-maximum"), shown_by="gang restarts are counted")
+def free_restarts_uncounted() -> Swaps:
+    """The counter of gang restarts misses those that are charged to no account."""
+    transition = Instruments.transition
+
+    def charged(self: Instruments, plan: Any, old: Record | None, new: Record) -> None:
+        if old is not None and (new.restarts, new.disruptions) == (old.restarts, old.disruptions):
+            return
+        transition(self, plan, old, new)
+
+    return [swap(Instruments, "transition", charged)]
+
+
+@bug(hunt("crash", "jobset-gives-up", most=40), hunt("error", "jobset-gives-up", most=40))
+def budget_of_the_run() -> Swaps:
+    """The restarts that a JobSet has used are counted from its last run only: it never gives up."""
+    apply = jobs._apply
+
+    def forgetting(context: Any, rule: FailureRule, cause: Any) -> Any:
+        return apply(context.with_record(replace(context.record, restarts=0)), rule, cause)
+
+    return [swap(jobs, "_apply", forgetting)]

@@ -1,0 +1,84 @@
+"""JAXJob objects: what follows a failure by restart policy, and what Kubeflow's status says of it."""
+
+from tests.simulation.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
+from tests.simulation.scenarios.objects import jaxjob
+from tests.simulation.scenarios.operators import JAXJOBS
+from tests.simulation.scenarios.scenario import End, Scenario
+
+RAN = ("Created/JAXJobCreated", "(Running/JAXJobRunning)", "Succeeded/JAXJobSucceeded")
+FAILED = ("Created/JAXJobCreated", "(Running/JAXJobRunning)", "Failed/JAXJobFailed")
+SUCCEEDED = End("Succeeded", "AllMembersSucceeded", own={"conditions": RAN})
+
+SCENARIOS = (
+    Scenario("jaxjob-runs", SUCCEEDED, sizes=(1, 4), operators=JAXJOBS, core=True),
+    # A worker fails and all run again under the same host names.
+    Scenario(
+        "jaxjob-member-fails",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1), own={"conditions": RAN}),
+        sizes=(4,),
+        operators=JAXJOBS,
+        incidents=(Fails(rank=-1),),
+        core=True,
+    ),
+    # The coordinator is lost while the others hang.
+    Scenario(
+        "jaxjob-coordinator-preempted",
+        End(
+            "Succeeded",
+            "AllMembersSucceeded",
+            epoch=1,
+            disruptions=1,
+            cause=("PreemptionByScheduler", 0),
+            own={"conditions": RAN},
+        ),
+        sizes=(4,),
+        operators=JAXJOBS,
+        incidents=(Preempted(rank=0),),
+        survivors="hang",
+        core=True,
+    ),
+    # A worker fails in every run, until the back-off limit is used.
+    Scenario(
+        "jaxjob-gives-up",
+        End(
+            "Failed",
+            "BackoffLimitExceeded",
+            epoch=1,
+            restarts=1,
+            cause=("Error", -1),
+            own={"conditions": FAILED},
+        ),
+        sizes=(4,),
+        operators=JAXJOBS,
+        spec=jaxjob(4, backoffLimit=1),
+        incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
+    ),
+    # With Never the first failure is the end.
+    Scenario(
+        "jaxjob-never-again",
+        End("Failed", "FailureRule", cause=("Error", -1), own={"conditions": FAILED}),
+        sizes=(4,),
+        operators=JAXJOBS,
+        spec=jaxjob(4, restart="Never"),
+        incidents=(Fails(rank=-1),),
+    ),
+    # With ExitCode a signal is retried, and another code is the end.
+    Scenario(
+        "jaxjob-exit-code",
+        End("Failed", "FailureRule", epoch=1, restarts=1, cause=("Error", -1), own={"conditions": FAILED}),
+        sizes=(4,),
+        operators=JAXJOBS,
+        spec=jaxjob(4, restart="ExitCode"),
+        incidents=(Fails(rank=-1, code=143), Fails(rank=-1, epochs=range(1, 2), code=3)),
+    ),
+    # It is active for longer than it may be.
+    Scenario(
+        "jaxjob-deadline",
+        End("Failed", "DeadlineExceeded", clock=60.0, own={"conditions": FAILED}),
+        sizes=(4,),
+        operators=JAXJOBS,
+        spec=jaxjob(4, activeDeadlineSeconds=60),
+        run=900.0,
+        settle_within=130.0,
+    ),
+)

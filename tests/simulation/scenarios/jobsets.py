@@ -1,0 +1,146 @@
+"""JobSet objects: what follows a failed pod and a failed Job, and what JobSet's own status says of it."""
+
+from typing import Any
+
+from tests.simulation.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
+from tests.simulation.scenarios.objects import job, jobset
+from tests.simulation.scenarios.operators import JOBSETS
+from tests.simulation.scenarios.scenario import End, Scenario
+
+COMPLETED = ("Completed/AllJobsCompleted",)
+RESTARTED = ("(RestartingJobSet/JobSetCompleted)", *COMPLETED)
+RAN_AGAIN = {"restarts": 1, "restartsCountTowardsMax": 1, "terminalState": "Completed", "conditions": RESTARTED}
+FAILED_ON_CODE = {
+    "rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}, {"action": "Ignore",
+              "onPodConditions": [{"type": "DisruptionTarget"}]}]
+}  # fmt: skip
+"""A podFailurePolicy: exit code 42 ends the Job, a disruption is not counted."""
+
+
+def twice(policy: dict[str, Any] | None = None, **inside: Any) -> dict[str, Any]:
+    """Two Jobs of two pods with those fields, and that failure policy."""
+    stated = {} if policy is None else {"failurePolicy": policy}
+    return jobset(job("w", 2, replicas=2, job=inside), **stated)
+
+
+SCENARIOS = (
+    Scenario(
+        "jobset-runs",
+        End(
+            "Succeeded",
+            "AllMembersSucceeded",
+            own={"restarts": 0, "terminalState": "Completed", "conditions": COMPLETED},
+        ),
+        sizes=(4,),
+        operators=JOBSETS,
+        core=True,
+    ),
+    # A pod fails, and its Job replaces it after 10 s: the JobSet does not notice.
+    Scenario(
+        "jobset-pod-replaced",
+        End("Succeeded", "AllMembersSucceeded", own={"restarts": 0, "conditions": COMPLETED}),
+        sizes=(4,),
+        operators=JOBSETS,
+        incidents=(Fails(rank=-1),),
+        core=True,
+    ),
+    # The same pod fails twice: the second one waits for 20 s.
+    Scenario(
+        "jobset-pod-replaced-twice",
+        End("Succeeded", "AllMembersSucceeded", own={"restarts": 0, "conditions": COMPLETED}),
+        sizes=(4,),
+        operators=JOBSETS,
+        incidents=(Fails(rank=-1, attempts=range(2), after=4.0),),
+        run=60.0,
+    ),
+    # A Job fails, and all Jobs run again.
+    Scenario(
+        "jobset-restarts",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("BackoffLimitExceeded", -1), own=RAN_AGAIN),
+        sizes=(4,),
+        operators=JOBSETS,
+        spec=twice({"maxRestarts": 2}, backoffLimit=0),
+        incidents=(Fails(rank=-1),),
+        core=True,
+    ),
+    # A Job fails in every run, until the restarts are used.
+    Scenario(
+        "jobset-gives-up",
+        End(
+            "Failed",
+            "ReachedMaxRestarts",
+            epoch=1,
+            restarts=1,
+            cause=("BackoffLimitExceeded", -1),
+            own={
+                "restarts": 1,
+                "restartsCountTowardsMax": 1,
+                "terminalState": "Failed",
+                "conditions": ("(RestartingJobSet/JobSetFailed)", "Failed/ReachedMaxRestarts"),
+            },
+        ),
+        sizes=(4,),
+        operators=JOBSETS,
+        spec=twice({"maxRestarts": 1}, backoffLimit=0),
+        incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
+        core=True,
+    ),
+    # Restarts that are not to be counted go on although none is allowed.
+    Scenario(
+        "jobset-ignores-its-maximum",
+        End(
+            "Succeeded",
+            "AllMembersSucceeded",
+            epoch=2,
+            cause=("BackoffLimitExceeded", -1),
+            own={"restarts": 2, "restartsCountTowardsMax": None, "conditions": RESTARTED},
+        ),
+        sizes=(4,),
+        operators=JOBSETS,
+        spec=twice({"rules": [{"action": "RestartJobSetAndIgnoreMaxRestarts"}]}, backoffLimit=0),
+        incidents=(Fails(rank=-1, epochs=range(2)),),
+    ),
+    # A Job fails and runs again alone: the other one goes on.
+    Scenario(
+        "jobset-job-again",
+        End(
+            "Succeeded",
+            "AllMembersSucceeded",
+            restarts=1,
+            cause=("BackoffLimitExceeded", -1),
+            own={"restarts": 0, "conditions": COMPLETED},
+        ),
+        sizes=(4,),
+        operators=JOBSETS,
+        spec=twice({"maxRestarts": 1, "rules": [{"action": "RestartJob"}]}, backoffLimit=0),
+        incidents=(Fails(rank=-1),),
+        core=True,
+    ),
+    # Exit code 42 fails the Job at once, and a rule the JobSet.
+    Scenario(
+        "jobset-fails-on-a-code",
+        End(
+            "Failed",
+            "FailJobSetFailurePolicyAction",
+            cause=("PodFailurePolicy", -1),
+            own={"terminalState": "Failed", "conditions": ("Failed/FailJobSetFailurePolicyAction",)},
+        ),
+        sizes=(4,),
+        operators=JOBSETS,
+        spec=twice(
+            {"maxRestarts": 5, "rules": [{"action": "FailJobSet", "onJobFailureReasons": ["PodFailurePolicy"]}]},
+            podFailurePolicy=FAILED_ON_CODE,
+        ),
+        incidents=(Fails(rank=-1, code=42),),
+    ),
+    # A preempted pod is replaced, and the rule of its Job says that it is not counted.
+    Scenario(
+        "jobset-disruption-ignored",
+        End("Succeeded", "AllMembersSucceeded", own={"restarts": 0, "conditions": COMPLETED}),
+        sizes=(4,),
+        operators=JOBSETS,
+        spec=twice(backoffLimit=0, podFailurePolicy=FAILED_ON_CODE),
+        incidents=(Preempted(rank=-1),),
+        core=True,
+    ),
+)
