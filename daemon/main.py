@@ -24,6 +24,7 @@ from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.connections import Listener
 from muster.daemon.web.health import HealthServer
+from muster.daemon.web.live import Streams
 from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
@@ -84,7 +85,7 @@ async def serve(settings: Settings) -> int:
         settings.http_port,
         clock=time.time,
         authenticator=Anyone() if trusted else TokenAuthenticator(Reviews(daemon.unfenced, uninterrupted)),
-        changes=daemon.changes,
+        streams=Streams(daemon.changes),
         names={name.strip().lower() for name in settings.http_names.split(",")} - {""},
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]

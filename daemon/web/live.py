@@ -168,7 +168,7 @@ def _update(shown: Part | None, page: Part, seen: str) -> bytes:
     parts = list(changes(shown or page, page)) if known else [page]
     if not parts:
         return b": nothing has changed\n\n"
-    return _event("parts", now, msgspec.json.encode([(part.id, part.html) for part in parts]).decode())
+    return _event("parts", now, msgspec.json.encode([(part.id, str(part.html)) for part in parts]).decode())
 
 
 def _event(name: str, number: str, data: str) -> bytes:

@@ -113,6 +113,7 @@ class _Roll:
     def __init__(self, case: Context) -> None:
         record, probe = case.record, case.probe
         self._gone = case.tally.gone
+        self._launched = case.launched and not case.plan.sequential and record.gathering
         self._empty = Standing.QUEUED if record.phase is Phase.QUEUED else Standing.NO_POD
         coordinator = case.plan.coordinator
         self._passive = coordinator is None or coordinator.probe.passive
@@ -127,7 +128,7 @@ class _Roll:
 
     def absent(self, rank: int) -> Standing:
         """Where a rank stands that has no pod and is not done."""
-        return Standing.LOST if rank in self._gone else self._empty
+        return Standing.LOST if self._launched or rank in self._gone else self._empty
 
     def present(self, rank: int, pod: Pod) -> Standing:
         """Where a rank stands that has a pod."""

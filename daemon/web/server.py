@@ -81,11 +81,11 @@ class HttpServer(Listener):
         authenticator: Authenticator | None = None,
         names: Collection[str] = (),
         limits: Limits = READERS,
-        changes: Changes | None = None,
+        streams: Streams | None = None,
     ) -> None:
         """``authenticator`` decides who may read (None: everyone).
 
-        ``names`` are Host names beside addresses and ``localhost``; ``changes`` wakes the live pages.
+        ``names`` are Host names beside addresses and ``localhost``; ``streams`` serves the live pages.
         """
         super().__init__(self._respond, host, port, limits)
         self._registry = registry
@@ -93,15 +93,14 @@ class HttpServer(Listener):
         self._index = index
         self._clock = clock
         self._pages = Pages(index, health.role, clock)
-        self._changes = changes or Changes()
-        self._streams = Streams(self._changes)
+        self._streams = streams or Streams(Changes())
         self._authenticator = authenticator or Anyone()
         self._names = names
         self._scrape = asyncio.Lock()
 
     async def stop(self) -> None:
         """Stop listening, end the streams and close every connection. May be called at any time, and twice."""
-        self._changes.close()
+        self._streams.changes.close()
         await super().stop()
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:

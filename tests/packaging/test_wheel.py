@@ -28,7 +28,11 @@ def test_the_wheel_holds_every_source_file_exactly_once(wheel: Path) -> None:
     assert "muster/state/plan.py" in rooms
     assert {name for name in packed if name.endswith(".py")} == rooms | others
     assert set(packed.values()) == {1}
-    assert {"muster/py.typed", "muster/cli/starters/jax.yaml"} <= set(packed)
+    assert {
+        "muster/py.typed",
+        "muster/cli/starters/jax.yaml",
+        *(f"muster/daemon/web/page/{n}" for n in ("style.css", "page.js")),
+    } <= set(packed)
 
 
 def test_musterd_and_python_daemon_are_installed_and_removed_side_by_side(

@@ -45,6 +45,6 @@ def _row(one: DeadlineReport, now: float) -> Html:
         "tr",
         element("th", one.clock, element("small", _MEANINGS.get(one.clock, "")), scope="row"),
         element("td", bar, class_="wide"),
-        element("td", left(one.until, now), " of ", age(one.limit), class_="number"),
+        element("td", left(one.until, now), element("small", f" of {age(one.limit)}"), class_="number"),
         element("td", f"then {one.action}"),
     )

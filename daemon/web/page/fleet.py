@@ -58,8 +58,11 @@ def state(one: Summary) -> Html:
     badges = [element("span", one.phase, class_=f"badge {TONES.get(one.phase, 'soon')}")]
     if one.stuck:
         badges.append(element("span", f"stuck: {one.stuck}", class_="badge bad"))
-    shown = {"stuck", "hung", "failed", "restarting", "queued"}
-    badges += [element("span", TITLES[Hurt(h)], class_="badge warn") for h in one.hurts if h not in shown]
+    known = {Hurt.STUCK, Hurt.HUNG, Hurt.FAILED, Hurt.RESTARTING, Hurt.QUEUED} | (
+        {Hurt.MISSING} if one.stuck else set()
+    )
+    found = (Hurt(each) for each in one.hurts)
+    badges += [element("span", TITLES[hurt], class_="badge warn") for hurt in found if hurt not in known]
     return join(badges)
 
 
@@ -71,12 +74,12 @@ def _table(rows: Sequence[Summary], now: float) -> Part:
 
 def _row(one: Summary, now: float) -> Part:
     soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
-    name = element("a", element("small", f"{one.namespace}/"), one.name, href=address(one))
+    name = element("a", one.name, href=address(one))
     kind = "" if one.kind == "Experiment" else f"{one.kind}, "
     return part(
         "tr",
         f"row-{one.namespace}/{one.name}",
-        element("th", name, element("small", f"{kind}{one.operator}"), scope="row"),
+        element("th", name, element("small", f"{one.namespace} · {kind}{one.operator}"), scope="row"),
         element("td", state(one), class_="state"),
         element("td", one.message or one.reason, class_="says"),
         element("td", _arrived(one), class_="number"),

@@ -47,7 +47,7 @@ _TONES = {
 SMALL_JOB = 64
 """Most pods of a job that are one block."""
 MANY = 640
-"""Ranks from which a block has twenty of them."""
+"""Ranks from which a block has twenty of them, the cells are smaller, and each group scrolls by itself."""
 
 Look = tuple[str, str, str]
 """Class, letter and text of a cell."""
@@ -67,7 +67,7 @@ def grid(benches: Collection[Bench], size: int, stragglers: Collection[int] = fr
                 counts[look] += 1
                 ranks.setdefault(look, []).append(seat.rank)
                 cells.append(_cell(seat, look))
-            ruler = element("i", label, role="rowheader")
+            ruler = element("i", label, role="rowheader", class_="" if label.isdigit() else "job")
             blocks.append(
                 part(
                     "div",
@@ -84,7 +84,7 @@ def grid(benches: Collection[Bench], size: int, stragglers: Collection[int] = fr
             "div",
             f"group-{bench.group.first_rank}",
             *blocks,
-            class_="ranks",
+            class_="ranks many" if size > MANY else "ranks",
             role="table",
             aria_label=f"Ranks of group {bench.group.name}",
         )

@@ -153,7 +153,8 @@
         continue;
       }
       const seconds = (time.dataset.count === "up" ? now - at : at - now) / 1000;
-      const text = seconds < 0 && time.dataset.count === "down" ? `over since ${lasting(-seconds)}` : lasting(seconds);
+      const down = seconds < 0 ? `over since ${lasting(-seconds)}` : `${lasting(seconds)} left`;
+      const text = time.dataset.count === "down" ? down : lasting(seconds);
       if (time.textContent !== text) time.textContent = text;
       if (!time.dataset.zone) {
         time.dataset.zone = "own";

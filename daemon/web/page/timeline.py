@@ -36,8 +36,8 @@ _PHASES = {
 }
 """The phase that begins with a line of the story."""
 
-_ROUND = (60, 120, 300, 600, 1200, 1800, 3600, 7200, 4 * 3600, 8 * 3600, 12 * 3600, 86400)
-"""Seconds an axis may be long; beyond the last, whole multiples of it."""
+_ROUND = (60, 120, 240, 480, 1200, 2400, 3600, 7200, 4 * 3600, 8 * 3600, 16 * 3600, 86400)
+"""Seconds an axis may be long, so that a quarter is a round number; beyond the last, whole multiples of it."""
 
 
 @dataclass(frozen=True, slots=True)

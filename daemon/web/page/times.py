@@ -26,7 +26,7 @@ def ago(stamp: str, now: float) -> Html:
 def left(until: str, now: float) -> Html:
     """How long it is until that time, or since when it is over."""
     seconds = seconds_of(until) - now
-    text = coarse(seconds) if seconds >= 0 else f"over since {coarse(-seconds)}"
+    text = f"{coarse(seconds)} left" if seconds >= 0 else f"over since {coarse(-seconds)}"
     return element("time", text, datetime=until, title=_utc(until), data_count="down")
 
 

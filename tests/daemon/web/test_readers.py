@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from muster.api.errors import ApiError, Forbidden, Unreachable
 from muster.daemon.web import reviews
+from muster.daemon.web.live import Changes, Streams
 from muster.daemon.web.readers import Anyone, Refused, TokenAuthenticator, check_host, is_loopback, token_of
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
@@ -140,7 +141,15 @@ async def ground() -> AsyncIterator[Ground]:
     authenticator = TokenAuthenticator(Reviews(here.api, lambda: here.now))
     names = {"muster.example.com"}
     server = HttpServer(
-        registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW, authenticator=authenticator, names=names
+        registry,
+        daemon,
+        daemon,
+        "127.0.0.1",
+        0,
+        clock=lambda: NOW,
+        authenticator=authenticator,
+        names=names,
+        streams=Streams(Changes(), pause=0.01, heartbeat=0.01),
     )
     port = await server.start()
     async with ClientSession(f"http://127.0.0.1:{port}") as here.session:
@@ -420,3 +429,41 @@ async def test_everyone_who_reaches_a_loopback_listener_may_read() -> None:
 ])  # fmt: skip
 def test_only_a_loopback_address_needs_no_tokens(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
+
+
+async def test_a_stream_is_for_the_readers_of_its_page(ground: Ground) -> None:
+    ground.api.rights |= {("alice", "get", "red"), ("alice", "list", "red")}
+    assert (await ground.get("/events/experiments/red/run"))[0] == 401
+    assert (await ground.get("/events/"))[0] == 401
+    status, text = await ground.get("/events/experiments/green/run", "alice's")
+    assert status == 403
+    assert "secret" not in text
+    assert (await ground.get("/events/experiments/red/nothing", "alice's"))[0] == 404
+    assert (await ground.get("/events/nothing", "alice's"))[0] == 404
+    assert ground.session is not None
+    sign_in = {"Authorization": "Bearer alice's"}
+    async with ground.session.get("/events/?version=older", headers=sign_in) as stream:
+        assert stream.status == 200
+        assert stream.content_type == "text/event-stream"
+        assert stream.headers["Content-Security-Policy"].startswith("default-src 'none'")
+        first = (await stream.content.readuntil(b"\n\n")) + await stream.content.readuntil(b"\n\n")
+        assert b"secret of red" in first
+        assert b"secret of green" not in first
+
+
+async def test_a_stream_ends_when_the_right_or_the_token_does(ground: Ground) -> None:
+    ground.api.rights |= {("alice", "get", "red"), ("bob", "get", "red")}
+    for user, lost in (("alice", "right"), ("bob", "token")):
+        assert ground.session is not None
+        async with ground.session.get(
+            "/events/experiments/red/run", headers={"Authorization": f"Bearer {user}'s"}
+        ) as stream:
+            await stream.content.readuntil(b"\n\n")
+            if lost == "right":
+                ground.api.rights.remove((user, "get", "red"))
+            else:
+                del ground.api.users[f"{user}'s"]
+            ground.now += 61  # what was remembered is forgotten
+            async with asyncio.timeout(10):
+                rest = await stream.content.read()
+        assert b"event: refused" in rest, lost

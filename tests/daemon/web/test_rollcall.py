@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.daemon.web.page.html import Html, element, join
 from muster.daemon.web.rollcall import detail, stamp, summary
 from muster.metrics.collector import Subject
 from muster.state.record import Phase, RollCall
-from tests.builders import NOW, plan, pod, record, view
+from tests.builders import NOW, plan, record, view
 
 
 @pytest.mark.parametrize(("numbers", "text"), [((), ""), ((4,), "4"), ((0, 1, 2, 3, 7), "0-3,7"), ((1, 3, 4), "1,3-4")])
@@ -42,20 +41,3 @@ def test_after_a_restart_of_the_daemon_the_record_names_the_missing() -> None:
 def test_who_does_not_run_misses_nobody(phase: Phase) -> None:
     told = summary(Subject(plan(), record(phase=phase), view()), {}, NOW)
     assert (told.arrived, told.missing) == (None, None)
-
-
-def test_text_is_escaped_once_and_elements_are_not() -> None:
-    inner = element("b", "<&>", title='"')
-    assert inner == '<b title="&quot;">&lt;&amp;&gt;</b>'
-    assert element("p", inner, "<") == f"<p>{inner}&lt;</p>"
-    assert isinstance(join((inner,)), Html)
-
-
-def test_the_findings_name_members_cause_evidence_and_next_step() -> None:
-    pods = [pod(0), pod(1), pod(2, node="n7", cut_off=True, ready=False), pod(3, node="n7", cut_off=True, ready=False)]
-    told = detail(Subject(plan(), record(phase=Phase.RUNNING, scheduled_at=NOW), view(*pods)), {}, NOW)
-    found = next(each for each in told.findings if each.cause == "NodeNotReady")
-    assert (found.ranks, found.count, found.node, found.group) == ("2-3", 2, "n7", "worker")
-    assert found.sentence == "ranks 2-3: node n7 is not ready"
-    assert "kubectl describe node" in found.next_step
-    assert pods[2].name in found.evidence

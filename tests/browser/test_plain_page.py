@@ -1,0 +1,95 @@
+"""The page for everyone: without a script, in the dark, on a narrow screen, on paper, and with little motion."""
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.browser.conftest import Open
+from tests.browser.contrast import ratio, texts
+from tests.browser.site import Site
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("browser")]
+
+PATHS = ("/", "/?hurts=stuck", "/experiments/vision/vit-huge", "/experiments/speech/conformer")
+
+
+def test_without_a_script_the_page_reloads_and_its_filters_work(here: Site, browse: Open) -> None:
+    browser = browse(script=False)
+    browser.get(here.address)
+    assert browser.find_element(By.ID, "live").text == "reloads every 5 s"
+    first = browser.find_element(By.ID, "main")
+    WebDriverWait(browser, 30).until(lambda _: gone(first))  # by the meta element in the head
+    browser.get(f"{here.address}/?refresh=no")
+    browser.find_element(By.ID, "filter-q").send_keys("image")
+    browser.find_element(By.CSS_SELECTOR, "form button").click()
+    WebDriverWait(browser, 30).until(lambda b: "q=image" in b.current_url)
+    assert [row.text for row in browser.find_elements(By.CSS_SELECTOR, "#rows th a")] == ["vit-huge"]
+    browser.get(f"{here.address}/experiments/vision/vit-huge?refresh=no")
+    assert len(browser.find_elements(By.CSS_SELECTOR, ".ranks b")) == 64
+    assert "UTC" in browser.find_element(By.CSS_SELECTOR, "#story time").text
+
+
+def gone(element: object) -> bool:
+    """Whether the document of that element is not shown any more."""
+    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+
+    try:
+        element.is_enabled()  # type: ignore[attr-defined]
+    except (StaleElementReferenceException, NoSuchElementException):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_text_has_the_contrast_of_wcag_aa(here: Site, browse: Open, dark: bool) -> None:
+    browser = browse(dark=dark)
+    for path in PATHS:
+        browser.get(f"{here.address}{path}")
+        found = texts(browser)
+        assert len(found) > 12
+        poor = [(each.what, each.ink, each.paper) for each in found if ratio(each.ink, each.paper) < least(each.large)]
+        assert poor == [], path
+
+
+def least(large: bool) -> float:
+    """WCAG 2.1, 1.4.3."""
+    return 3.0 if large else 4.5
+
+
+def test_a_narrow_screen_needs_no_sideways_scrolling(here: Site, browse: Open) -> None:
+    browser = browse()
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": False}
+    )
+    for path in PATHS:
+        browser.get(f"{here.address}{path}")
+        assert overflow(browser) <= 0, path
+
+
+def overflow(browser: Chrome) -> int:
+    """Pixels by which the page is wider than the screen."""
+    return int(browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth"))
+
+
+def test_nothing_moves_for_a_reader_who_wants_no_motion(here: Site, browse: Open) -> None:
+    browser = browse()
+    moves = "return matchMedia('(prefers-reduced-motion: reduce)').matches"
+    moving = (
+        "document.getElementById('sentence').classList.add('fresh');"
+        "return getComputedStyle(document.getElementById('sentence')).animationName"
+    )
+    for value, name in (("no-preference", "fresh"), ("reduce", "none")):
+        feature = {"name": "prefers-reduced-motion", "value": value}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        browser.get(f"{here.address}/experiments/vision/vit-huge?refresh=no")
+        assert browser.execute_script(moves) is (value == "reduce")
+        assert browser.execute_script(moving) == name
+
+
+def test_on_paper_there_are_no_controls(here: Site, browse: Open) -> None:
+    browser = browse()
+    browser.get(f"{here.address}/?refresh=no")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not browser.find_element(By.ID, "filters").is_displayed()
+    assert browser.find_element(By.ID, "experiments").is_displayed()

@@ -1,0 +1,144 @@
+"""Which experiments a page of the fleet shows, in which order, and what its filters count."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from muster.daemon.web.fleet import SLICE, Filters, Fleet, fleet
+from muster.daemon.web.hurts import hurts
+from muster.metrics.collector import Subject
+from muster.state.policies.deadline import ends
+from muster.state.record import Condition, ConditionType, Phase
+from muster.state.rules import ClockAction, ClockName
+from muster.state.summary.hurt import NEAR, Hurt
+from muster.state.view.roll import RankState
+from tests.builders import NOW, Clock, answer, plan, pod, record, view
+
+DAY = 24 * 3600.0
+
+
+def subject(name: str, *, namespace: str = "team", operator: str = "jax", **facts: Any) -> Subject:
+    """An experiment of four ranks that have all arrived, unless these facts say otherwise."""
+    states = facts.pop("states", (RankState.CONNECTED,) * 4)
+    total = {ClockName.TOTAL: Clock(DAY, ClockAction.FAIL)}
+    of = plan(uid=name, name=name, namespace=namespace, operator=operator, clocks=total)
+    seen = view(*(pod(rank) for rank in range(4)), heard=answer(*states))
+    return Subject(of, record(**{"started_at": NOW - 60, "phase": Phase.RUNNING} | facts), seen)
+
+
+def stuck(reason: str) -> tuple[Condition, ...]:
+    return (Condition(ConditionType.STUCK, True, reason, "", 1, NOW),)
+
+
+HUNG = subject("hung", conditions=stuck("Hung"))
+STUCK = subject("stuck", conditions=stuck("CoordinatorNotServing"))
+MISSING = subject("missing", phase=Phase.ASSEMBLING, states=(RankState.ARRIVED, RankState.MISSING) * 2)
+RESTARTING = subject("restarting", phase=Phase.RESTARTING)
+LATE = subject("late", started_at=NOW - DAY + NEAR - 1)
+FAILED = subject("failed", phase=Phase.FAILED, finished_at=NOW - 60)
+QUEUED = subject("queued", phase=Phase.QUEUED)
+FINE = subject("fine", namespace="other", operator="pytorch")
+LONG_FAILED = subject("long-failed", phase=Phase.FAILED, finished_at=NOW - 2 * DAY, phase_at=NOW - 2 * DAY)
+DONE = subject("done", phase=Phase.SUCCEEDED, finished_at=NOW - 60)
+
+IN_ORDER = (HUNG, STUCK, MISSING, RESTARTING, LATE, FAILED, QUEUED, FINE, DONE, LONG_FAILED)
+
+
+def shown(*subjects: Subject, filters: Mapping[str, str] | None = None, begin: int = 0, limit: int = 100) -> Fleet:
+    return asyncio.run(fleet(subjects, ends, NOW, Filters.of(filters or {}), begin=begin, limit=limit))
+
+
+def names(found: Fleet) -> Sequence[str]:
+    return [row.subject.plan.name for row in found.rows]
+
+
+def test_what_hurts_most_comes_first() -> None:
+    assert names(shown(*reversed(IN_ORDER))) == [each.plan.name for each in IN_ORDER]
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (HUNG, (Hurt.HUNG, Hurt.STUCK)),
+        (STUCK, (Hurt.STUCK,)),
+        (MISSING, (Hurt.MISSING,)),
+        (RESTARTING, (Hurt.RESTARTING,)),
+        (LATE, (Hurt.DEADLINE,)),
+        (FAILED, (Hurt.FAILED,)),
+        (LONG_FAILED, (Hurt.FAILED,)),
+        (QUEUED, (Hurt.QUEUED,)),
+        (FINE, ()),
+        (DONE, ()),
+    ],
+    ids=lambda value: value.plan.name if isinstance(value, Subject) else "",
+)
+def test_what_hurts_an_experiment(one: Subject, expected: tuple[Hurt, ...]) -> None:
+    assert hurts(one.plan, one.record, one.view, ends(one.plan, one.record), NOW) == expected
+
+
+def test_a_deadline_is_near_in_the_last_tenth_of_a_short_clock() -> None:
+    short = plan(clocks={ClockName.TOTAL: Clock(100, ClockAction.FAIL)})
+    running = record(phase=Phase.RUNNING, started_at=NOW)
+    end = ends(short, running)
+    for passed, expected in ((89, ()), (91, (Hurt.DEADLINE,)), (200, (Hurt.DEADLINE,))):
+        assert hurts(short, running, FINE.view, end, NOW + passed) == expected
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"hurts": "stuck"}, ["hung", "stuck"]),
+        ({"namespace": "other"}, ["fine"]),
+        ({"operator": "pytorch", "namespace": "team"}, []),
+        ({"phase": "Failed"}, ["failed", "long-failed"]),
+        ({"kind": "Experiment", "phase": "Queued"}, ["queued"]),
+        ({"kind": "JobSet"}, []),
+        ({"q": "LATE"}, ["late"]),
+        ({"unknown": "x", "phase": "Succeeded"}, ["done"]),
+    ],
+    ids=str,
+)
+def test_filters_pass_what_has_all_their_values(filters: dict[str, str], expected: list[str]) -> None:
+    assert names(shown(*IN_ORDER, filters=filters)) == expected
+
+
+def test_counts_are_of_what_passes_all_other_filters() -> None:
+    """Each count is how many rows a click on its value shows."""
+    for filters in (
+        {},
+        {"namespace": "team"},
+        {"hurts": "stuck", "namespace": "team"},
+        {"phase": "Failed", "q": "long"},
+    ):
+        counts = shown(*IN_ORDER, filters=filters).counts
+        for name, values in counts.items():
+            for value, count in values.items():
+                assert len(shown(*IN_ORDER, filters=filters | {name: value}).rows) == count, (filters, name, value)
+
+
+def test_a_value_that_is_asked_for_is_offered_although_nothing_has_it() -> None:
+    assert shown(FINE, filters={"namespace": "gone"}).counts["namespace"] == {"other": 1, "gone": 0}
+
+
+def test_a_page_begins_where_it_is_asked_to() -> None:
+    found = shown(*IN_ORDER, begin=3, limit=2)
+    assert names(found) == ["restarting", "late"]
+    assert (found.begin, found.matching, found.total) == (3, 10, 10)
+    assert names(shown(*IN_ORDER, begin=99)) == []
+
+
+async def test_the_loop_turns_while_a_large_fleet_is_walked() -> None:
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    await fleet([FINE] * (10 * SLICE), ends, NOW, Filters(), begin=0, limit=10)
+    task.cancel()
+    assert turns >= 10

@@ -1,0 +1,260 @@
+"""Streams of live pages, in virtual time: when they send, what they send, and what bounds them."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster.daemon.app import Daemon
+from muster.daemon.web.live import HEARTBEAT, PAUSE, TAKE, Changes, Ended, Full, StreamLimits, Streams
+from muster.daemon.web.page.document import version
+from muster.daemon.web.page.html import Part, element, part
+from muster.daemon.web.pages import Pages
+from tests.daemon.test_leader_daemon import Musterd, until
+from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
+from tests.fakes.api import FakeApi
+from tests.simulation.world.virtual_loop import VirtualLoop
+
+
+@dataclass
+class Reader:
+    """A page with two parts, and a browser that follows it. ``sent`` has what it was sent, and when."""
+
+    streams: Streams
+    words: list[str] = field(default_factory=lambda: ["one", "two"])
+    sent: list[tuple[float, str]] = field(default_factory=list)
+    rendered: list[float] = field(default_factory=list)
+    refused: str = ""
+    deaf: bool = False
+    seen: str = ""
+
+    def page(self) -> Part:
+        return part("main", "main", *(part("p", f"p{n}", word) for n, word in enumerate(self.words)))
+
+    async def render(self) -> Part:
+        if self.refused:
+            raise Ended(self.refused)
+        self.rendered.append(asyncio.get_running_loop().time())
+        return self.page()
+
+    async def take(self, data: bytes) -> None:
+        if self.deaf:
+            await asyncio.Event().wait()
+        self.sent.append((asyncio.get_running_loop().time(), data.decode()))
+
+    def follow(self, uid: str = "u") -> asyncio.Task[None]:
+        return asyncio.create_task(self.streams.serve(uid, self.seen or version(self.page()), self.render, self.take))
+
+    @property
+    def parts(self) -> list[list[str]]:
+        """The ids of the parts of each event."""
+        return [[each for each, _ in parts(text)] for _, text in self.sent if text.startswith("event: parts")]
+
+
+def parts(text: str) -> list[tuple[str, str]]:
+    """Id and HTML of each part of an event."""
+    data = next(line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: "))
+    return msgspec.json.decode(data, type=list[tuple[str, str]])
+
+
+def in_virtual_time(story: Callable[[Reader], Coroutine[Any, Any, None]]) -> None:
+    async def play() -> None:
+        await story(Reader(Streams(Changes())))
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(play())
+
+
+def test_only_what_changed_is_sent_and_its_version_with_it() -> None:
+    async def story(reader: Reader) -> None:
+        task = reader.follow()
+        await asyncio.sleep(5)
+        assert reader.parts == []
+        reader.words[1] = "three"
+        reader.streams.changes.changed("u")
+        await asyncio.sleep(0.1)
+        assert reader.parts == [["p1"]]
+        assert parts(reader.sent[-1][1]) == [("p1", '<p id="p1">three</p>')]
+        assert f"\nid: {version(reader.page())}\n" in reader.sent[-1][1]
+        task.cancel()
+
+    in_virtual_time(story)
+
+
+def test_a_reader_of_another_version_is_sent_the_whole_page() -> None:
+    async def story(reader: Reader) -> None:
+        reader.seen = "older"
+        task = reader.follow()
+        await asyncio.sleep(0.1)
+        assert reader.parts == [["main"]]
+        task.cancel()
+
+    in_virtual_time(story)
+
+
+def test_many_changes_are_one_update_a_second() -> None:
+    async def story(reader: Reader) -> None:
+        task = reader.follow()
+        for number in range(100):
+            reader.words[0] = str(number)
+            reader.streams.changes.changed("u")
+            await asyncio.sleep(0.1)
+        assert 5 <= len(reader.parts) <= 11
+        gaps = [later - earlier for earlier, later in zip(reader.rendered, reader.rendered[1:], strict=False)]
+        assert min(gaps) >= PAUSE
+        task.cancel()
+
+    in_virtual_time(story)
+
+
+def test_a_change_of_another_experiment_wakes_the_fleet_alone() -> None:
+    async def story(reader: Reader) -> None:
+        fleet = Reader(reader.streams)
+        tasks = [reader.follow("u"), fleet.follow("")]
+        await asyncio.sleep(3)
+        reader.words[0] = fleet.words[0] = "new"
+        reader.streams.changes.changed("other")
+        await asyncio.sleep(3)
+        assert (reader.parts, fleet.parts) == ([], [["p0"]])
+        for task in tasks:
+            task.cancel()
+
+    in_virtual_time(story)
+
+
+def test_a_quiet_stream_is_rendered_and_heard_of_every_heartbeat() -> None:
+    async def story(reader: Reader) -> None:
+        task = reader.follow()
+        await asyncio.sleep(10 * HEARTBEAT)
+        comments = [text for _, text in reader.sent if text.startswith(":")]
+        assert 9 <= len(comments) <= 11
+        task.cancel()
+
+    in_virtual_time(story)
+
+
+def test_a_reader_who_may_not_read_any_more_is_sent_nothing_but_that() -> None:
+    async def story(reader: Reader) -> None:
+        task = reader.follow()
+        await asyncio.sleep(1)
+        reader.refused, reader.words[0] = "alice may not\nget experiments", "secret"
+        await asyncio.sleep(2 * HEARTBEAT)
+        assert task.done()
+        assert reader.sent[-1][1] == "event: refused\ndata: alice may not\ndata: get experiments\n\n"
+        assert "secret" not in "".join(text for _, text in reader.sent)
+
+    in_virtual_time(story)
+
+
+def test_a_reader_who_does_not_take_what_it_is_sent_is_dropped() -> None:
+    async def story(reader: Reader) -> None:
+        task = reader.follow()
+        await asyncio.sleep(2)
+        reader.deaf, reader.words[0] = True, "new"
+        reader.streams.changes.changed("u")
+        await asyncio.sleep(TAKE + 1)
+        assert task.done()
+        with pytest.raises(TimeoutError):
+            task.result()
+
+    in_virtual_time(story)
+
+
+def test_the_streams_end_when_the_server_does() -> None:
+    async def story(reader: Reader) -> None:
+        task = reader.follow()
+        await asyncio.sleep(0.5)
+        reader.streams.changes.close()
+        await asyncio.sleep(0.1)
+        assert task.done()
+        assert task.exception() is None
+        with pytest.raises(Full), reader.streams.admitted("peer", "alice"):
+            pass
+
+    in_virtual_time(story)
+
+
+def test_streams_are_counted_in_all_by_peer_and_by_reader() -> None:
+    streams = Streams(Changes(), StreamLimits(streams=3, per_peer=2, per_reader=1))
+    with streams.admitted("a", "alice"):
+        with pytest.raises(Full), streams.admitted("b", "alice"):
+            pass
+        with streams.admitted("a", "bob"):
+            with pytest.raises(Full), streams.admitted("a", "carol"):
+                pass
+            with streams.admitted("b", "carol"), pytest.raises(Full), streams.admitted("c", "dora"):
+                pass
+            assert streams.open == 2
+    assert streams.open == 0
+    with streams.admitted("b", "alice"):
+        assert streams.open == 1
+
+
+def test_a_page_that_costs_much_is_rendered_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(reader: Reader) -> None:
+        spent = iter(range(1000))
+        monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)  # half a second each
+        task = reader.follow()
+        for _ in range(250):
+            reader.streams.changes.changed("u")
+            await asyncio.sleep(0.1)
+        assert reader.rendered == [0.0, 10.0, 20.0]
+        task.cancel()
+
+    in_virtual_time(story)
+
+
+def test_a_stream_follows_a_whole_daemon() -> None:
+    """From the create of the object to the roll: each change of the page is sent within two seconds."""
+
+    async def story(cluster: Cluster, daemon: Daemon) -> None:
+        pages = Pages(daemon, daemon.health.role, cluster.wall)
+        cluster.api.put(RUN, experiment())
+        await asyncio.sleep(1)
+        found = daemon.find("team", "run")
+        assert found is not None
+        reader = Reader(Streams(daemon.changes))
+
+        async def render() -> Part:
+            subject = daemon.find("team", "run")
+            assert subject is not None
+            return pages.experiment(subject, {})[0]
+
+        task = asyncio.create_task(reader.streams.serve(found.plan.uid, "", render, reader.take))
+        for rank in range(4):
+            await asyncio.sleep(3)
+            before = len(reader.parts)
+            cluster.start(rank)
+            await asyncio.sleep(2)
+            assert any("ranks-0" in each or "main" in each for each in reader.parts[before:]), rank
+        task.cancel()
+
+    virtually(story)
+
+
+def test_a_change_of_the_leader_wakes_every_stream() -> None:
+    async def play() -> None:
+        api = FakeApi(asyncio.get_running_loop().time, nodes=True)
+        one, two = Musterd(api, "one"), Musterd(api, "two")
+        await until(lambda: one.leads or two.leads)
+        first, second = (one, two) if one.leads else (two, one)
+        reader = Reader(Streams(second.daemon.changes))
+
+        async def render() -> Part:
+            return part("main", "main", element("p", second.daemon.health.role()))
+
+        task = asyncio.create_task(reader.streams.serve("u", "", render, reader.take))
+        await asyncio.sleep(3)
+        assert "standing by" in reader.sent[-1][1] + reader.sent[1][1]
+        await first.stop()
+        await until(lambda: second.leads)
+        await asyncio.sleep(2)
+        assert "leading as" in reader.sent[-1][1]
+        task.cancel()
+        await second.stop()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(play())
