@@ -9,7 +9,8 @@ run only while this daemon leads, and their writes pass a fence (``muster.kube.l
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Set
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -22,6 +23,8 @@ from muster.daemon.experiments.error_border import ErrorBorder
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers, Times
 from muster.daemon.loop_lag import LoopLagMonitor
+from muster.daemon.observed.index import ObservedIndex
+from muster.daemon.observed.watches import ObservedWatches
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
@@ -49,6 +52,8 @@ from muster.metrics.watch import WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
 from muster.state.actions import ProbeTarget
 from muster.state.foreign.kinds import SUBJECTS
+from muster.state.observed.kinds import OBSERVED
+from muster.state.observed.observed_kind import Object
 from muster.state.plan import Plan
 from muster.state.policies import deadline
 from muster.state.record import Record
@@ -123,6 +128,18 @@ class Daemon:
             kueue=settings.kueue,
             queue_turned=self._queue_turned,
         )
+        self.observed = ObservedWatches(
+            transport,
+            ObservedIndex(
+                self.index, settings.observed, ours=partial(_ours, settings.foreign), count=self.instruments.failed
+            ),
+            settings.observed,
+            reflector=self.informers.reflector,
+            reflectors=self.informers.reflectors,
+            random=random,
+            sleep=sleep,
+            advanced=lambda _version: self._advanced(),
+        )
         self.controller = Controller(
             transport=writing,
             share=others,
@@ -135,6 +152,7 @@ class Daemon:
             instruments=self.instruments,
             clock=clock,
             monotonic=monotonic,
+            observed_synced=self.observed.synced,
         )
         self.health = DaemonHealth(self.informers, self.denials, self.elector, self.loop_lag, monotonic)
         self.instruments.registry.register(
@@ -181,7 +199,7 @@ class Daemon:
     def find(self, namespace: str, name: str) -> Subject | None:
         """The experiment of that name, or the object of another kind (``jobset/train``); None where there is none."""
         kind, _, own = name.rpartition("/")
-        known = {each.lower(): each for each in SUBJECTS}
+        known = {each.lower(): each for each in (*SUBJECTS, *(each.subject.kind for each in OBSERVED.values()))}
         entry = self.index.named(namespace, own, known.get(kind, kind) or KIND)
         if entry is None or entry.plan is None or entry.record is None:
             return None
@@ -207,6 +225,7 @@ class Daemon:
         """One for each kind of object, by the name of its task."""
         follows: dict[str, Coroutine[Any, Any, None]] = {n: each.run() for n, each in self.informers.reflectors.items()}
         follows |= {name: each.run() for name, each in self.informers.foreign.items()}
+        follows |= {f"observed {name}": each.run() for name, each in self.observed.kinds.items()}
         return {f"watch {name}": follow for name, follow in follows.items()}
 
     def others(self) -> Mapping[str, Coroutine[Any, Any, None]]:
@@ -298,3 +317,9 @@ class Daemon:
         self.probers.aim(uid, None)
         if self.leading:
             self.controller.gone(uid)
+
+
+def _ours(foreign: Set[str], kind: str, obj: Object) -> bool:
+    """Muster runs that object: its kind is among those of ``foreign``, and it says so."""
+    own = SUBJECTS.get(kind)
+    return own is not None and own.subject.plural in foreign and own.ours(obj)

@@ -11,7 +11,7 @@ import structlog
 from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.daemon.experiments.error_border import ErrorBorder
-from muster.daemon.foreign.watching import ForeignWatch, ends_with_its_kind
+from muster.daemon.foreign.watching import KindWatch, ends_with_its_kind
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
@@ -106,6 +106,8 @@ class Informers:
                 settings=settings,
             )
 
+        self.reflector = reflector
+        """Makes the reflector of a further watch."""
         self.reflectors: dict[str, Reflector[Any]] = {
             "experiments": reflector(experiments.PATH, {}, experiments.DECODER, self._experiments),
             "pods": reflector(pods.PATH, OURS, pods.DECODER, self._pods),
@@ -114,7 +116,7 @@ class Informers:
         """By resource; those of foreign kinds while their kind is served."""
         self._foreign: dict[str, Store[ExperimentRecord]] = {}
         """By resource."""
-        self.foreign: dict[str, ForeignWatch] = {}
+        self.foreign: dict[str, KindWatch[ForeignKind]] = {}
         """By resource, whether served or not."""
         for kind in foreign:
             subject, decoder = kind.subject, decoder_of(kind)
@@ -125,7 +127,7 @@ class Informers:
                 partial(border.experiments_went_back, subject.kind),
             )
             followed = reflector(subject.path, {}, decoder, store, ends_with_its_kind)
-            self.foreign[subject.plural] = ForeignWatch(
+            self.foreign[subject.plural] = KindWatch(
                 transport,
                 kind,
                 followed,

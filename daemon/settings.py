@@ -1,6 +1,7 @@
 """Settings of musterd: flags, then the environment (``MUSTER_...``), then a file (``MUSTER_CONFIG``), then defaults."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -16,6 +17,8 @@ from pydantic_settings import (
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.state.foreign.subject import JAXJOB, JOBSET
+from muster.state.observed.kinds import OBSERVED
+from muster.state.observed.observed_kind import ObservedKind
 
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -117,6 +120,12 @@ class Settings(BaseSettings):
         description="address of an OpenTelemetry collector, such as http://collector:4318, for a trace of each "
         "experiment (extra tracing); none by default. OTEL_EXPORTER_OTLP_HEADERS and its like hold",
     )
+    observe_kinds: str = Field(
+        "",
+        pattern=r"^([a-z]+(,[a-z]+)*)?$",
+        description="kinds of runs of other controllers to watch over, by their plurals separated by commas; pods are "
+        "those with the label muster.dev/observe; all; nothing if empty. Nothing is ever written to them",
+    )
     uvloop: bool = Field(True, description="use uvloop where it is installed")
 
     @property
@@ -124,8 +133,17 @@ class Settings(BaseSettings):
         """The resources of the foreign kinds to run."""
         return frozenset(self.foreign_kinds.split(",")) - {"none"}
 
+    @property
+    def observed(self) -> Mapping[str, ObservedKind]:
+        """The kinds to watch over, outermost first."""
+        asked = set(filter(None, self.observe_kinds.split(",")))
+        return {name: kind for name, kind in OBSERVED.items() if asked & {name, "all"}}
+
     @model_validator(mode="after")
     def _known_kinds(self) -> Self:
+        if strange := set(filter(None, self.observe_kinds.split(","))) - OBSERVED.keys() - {"all"}:
+            known = ", ".join((*sorted(OBSERVED), "all"))
+            raise ValueError(f"observe_kinds: {', '.join(sorted(strange))} is not one of {known}")
         if unknown := self.foreign - FOREIGN_KINDS:
             known = ", ".join(sorted(FOREIGN_KINDS))
             raise ValueError(f"foreign_kinds: {', '.join(sorted(unknown))} is not one of {known}")

@@ -47,6 +47,7 @@ from muster.state.act import act
 from muster.state.actions import Action, DeletePods, ProbeTarget
 from muster.state.context import Context
 from muster.state.observe import observe
+from muster.state.observed import following
 from muster.state.plan import Engine, Plan
 from muster.state.policies import deletion, refusal
 from muster.state.policies.queueing import quota
@@ -94,7 +95,7 @@ def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, *,
 
     ``step``: seconds by which the wall clock was set since the record was persisted (``state.wall_time``).
     """
-    current = not_in_the_future(plan, moved(record, step), now) if record else _first(plan, now)
+    current = not_in_the_future(plan, moved(record, step), now) if record else _first(plan, view, now)
     context = Context(plan, current, view, now)
     if plan.deleting:
         cleared: tuple[Action, ...] = (*deletion.clear_away(context), *quota.leave(context))
@@ -118,8 +119,10 @@ def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, *,
     )
 
 
-def _first(plan: Plan, now: float) -> Record:
+def _first(plan: Plan, view: ReadOnlyView, now: float) -> Record:
     """The record of an experiment that has none yet."""
+    if plan.engine is Engine.OBSERVE:
+        return following.first(plan, view.own, now)
     base = Record(generation=plan.generation, phase=Phase.PENDING, phase_at=now)
     if plan.suspend:
         return replace(base, phase=Phase.SUSPENDED)

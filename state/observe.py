@@ -22,7 +22,10 @@ from muster.state.context import (
     Wait,
 )
 from muster.state.coordinator import ProbeKind
+from muster.state.epochs import next_epoch
 from muster.state.group import Role
+from muster.state.observed import following
+from muster.state.plan import Engine
 from muster.state.policies import (
     barrier,
     blocked,
@@ -71,15 +74,19 @@ def observe(context: Context, before: Record | None) -> Observation | None:
     None: a verdict depends on what a late cache may hide, so the pods must be read from the live API first.
     """
     now, read_first = context.now, False
+    observed = context.plan.engine is Engine.OBSERVE
+    decide_at = None
+    if observed:
+        followed = following.follow(context)
+        context, decide_at = context.with_record(followed.record), followed.wake_at
     context = context.with_record(_await_ends(context))  # first, so that no clock runs out over pods that ended unseen
     assembly = _assess(context)
-    decide_at = None
     if not context.record.finished:
         progressed = _progress(context, assembly)  # nor over progress that the record does not show
         if progressed is not context.record:
             context = context.with_record(progressed)
             assembly = _assess(context)
-        verdict = _judge(context)
+        verdict = None if observed else _judge(context)
         if isinstance(verdict, ReadFirst):
             if not refusal.reading_refused(context):
                 return None
@@ -99,7 +106,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
     if write or (save_at is not None and save_at <= now):
         after = replace(after, completed=completion.completed(context))
         write = write or before is None or after.completed != before.completed
-    lines = new_lines(before, after, now) if write else ()
+    lines = new_lines(before, after, now, observed=observed) if write else ()
     if lines:
         after = replace(after, story=append(after.story, lines))
     return Observation(
@@ -159,7 +166,7 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeu
             number = budget.used(plan, record, now) if counted else row
             wait = (backoff.counted if counted else backoff.disrupted)(plan, number, record.epoch + 1)
             return replace(
-                _next_epoch(record, Phase.RESTARTING, now),
+                next_epoch(record, Phase.RESTARTING, now),
                 gang_restarts=record.gang_restarts + 1,
                 disruptions=record.disruptions + cause.disruption,
                 consecutive_disruptions=row,
@@ -173,42 +180,20 @@ def _apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeu
             if record.phase is Phase.RESTARTING:  # the epoch has not begun: nothing is disrupted
                 return enter(record, Phase.QUEUED, now)
             return replace(
-                _next_epoch(record, Phase.QUEUED, now),
+                next_epoch(record, Phase.QUEUED, now),
                 disruptions=record.disruptions + 1,
                 restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
                 cause=cause,
                 broken_at=now if record.broken_at is None else record.broken_at,
             )
         case Suspend():
-            stopped = _next_epoch(record, Phase.SUSPENDED, now)
+            stopped = next_epoch(record, Phase.SUSPENDED, now)
             return replace(stopped, started_at=None, consecutive_disruptions=0, without_progress=0, broken_at=None)
         case Resume():
             if queue.applies(context):
                 return enter(record, Phase.QUEUED, now, started_at=now)
             # Until the barrier is clear nothing can start: the clock over nodes waits for it.
             return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now if barrier.clear(context) else None)
-
-
-def _next_epoch(record: Record, phase: Phase, now: float) -> Record:
-    """The record at the start of the next epoch, without the times and the roll of the old one."""
-    return enter(
-        record,
-        phase,
-        now,
-        epoch=record.epoch + 1,
-        epoch_at=None,
-        scheduled_at=None,
-        assembling_at=None,
-        assembled_at=None,
-        resume_at=None,
-        roll=None,
-        progressed_at=None,
-        shape="",
-        completed="",
-        attempts=(),
-        ignored="",
-        job_restarts=repair.without_failures(record.job_restarts),
-    )
 
 
 def _assess(context: Context) -> Assembly:
@@ -220,6 +205,8 @@ def _progress(context: Context, assembly: Assembly) -> Record:
     """Move the record forward: scheduled, assembling, running, or pending again after a restart."""
     record, tally, now = context.record, context.tally, context.now
     due = barrier.clear(context) and now >= (record.resume_at or 0.0)
+    if context.plan.engine is Engine.OBSERVE:
+        due = following.begins(context)
     if record.phase in (Phase.RESTARTING, Phase.QUEUED) and due and queue.admits(context):
         return enter(record, Phase.PENDING, now, epoch_at=now, resume_at=None)
     if not record.gathering:

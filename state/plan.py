@@ -249,4 +249,6 @@ class Plan:
 
     def coordinator_address(self, epoch: int) -> str:
         """Host and port the members meet at in that epoch; empty without a coordinator."""
+        if self.coordinator and self.names is Names.OBSERVED:
+            return f"port {self.coordinator.port} of rank {self.coordinator.rank}"
         return f"{self.coordinator_host(epoch)}:{self.coordinator.port}" if self.coordinator else ""

@@ -41,6 +41,9 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     annotations: bytes = b""
     ours: bool = True
     """Muster is to run it. A foreign object that is not ours is kept without its spec and status."""
+    observed: bool = False
+    """Another controller runs it, and Muster only watches; ``metadata`` is all of its metadata (JSON)."""
+    metadata: bytes = b""
     queue: str = ""
     """The queue that its label names."""
     priority_class: str = ""
@@ -102,8 +105,8 @@ def _flatten(document: _Document) -> ExperimentRecord:
 
 
 def stripped(record: ExperimentRecord) -> ExperimentRecord:
-    """The record without spec, status, labels and annotations."""
-    return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"")
+    """The record without spec, status, labels, annotations and metadata."""
+    return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"", metadata=b"")
 
 
 DECODER: Projection[_Document, ExperimentRecord] = Projection("Experiment", _Document, _flatten)

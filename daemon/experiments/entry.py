@@ -6,6 +6,7 @@ from typing import Any
 
 from muster.api.names import KIND
 from muster.daemon.experiments.freshness import Freshness
+from muster.daemon.observed.run import ObservedRun
 from muster.state.foreign.subject import title
 from muster.state.plan import Plan
 from muster.state.record import Record, StoryLine
@@ -43,6 +44,8 @@ class Entry:
     """Our status writes since ``freshness.version`` whose outcome is unknown."""
     own: Mapping[str, Any] = field(default_factory=dict)
     """Of a foreign object: its own status as it is persisted, without the record."""
+    observed: ObservedRun | None = None
+    """Of an object that is only watched over; its record lives here alone."""
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""
 
@@ -53,8 +56,8 @@ class Entry:
 
     @property
     def foreign(self) -> bool:
-        """It is of another kind than Experiment."""
-        return self.seen.kind != KIND
+        """It is of another kind than Experiment, and Muster runs it."""
+        return self.seen.kind != KIND and self.observed is None
 
     @property
     def title(self) -> str:

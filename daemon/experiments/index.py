@@ -142,7 +142,7 @@ class ExperimentIndex:
         compared with one from before: what the list says replaces what is known here, our own last writes too.
         """
         log.warning("resourceVersions went back, as after the restoration of a backup", kind=kind)
-        for entry in (each for each in self if each.seen.kind == kind):
+        for entry in (each for each in self if each.seen.kind == kind and each.observed is None):
             entry.plan = None
             entry.freshness.version = entry.freshness.foreign_version = 0
             entry.unanswered.clear()

@@ -1,4 +1,4 @@
-"""The watch of a foreign kind, which begins when the API server serves the kind.
+"""The watch of a kind that may not be installed: it begins when the API server serves the kind.
 
 A CRD may be installed long after the daemon was started. Until its kind is served, discovery is asked again with a
 growing delay. When it is not served any more, the watch ends and the daemon waits again.
@@ -7,7 +7,7 @@ growing delay. When it is not served any more, the watch ends and the daemon wai
 import json
 from collections.abc import Awaitable, Callable
 from random import Random
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
@@ -15,7 +15,7 @@ from muster.api.errors import ApiError, NotFound
 from muster.kube.backoff import Backoff
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.transport import Transport
-from muster.state.foreign.foreign_kind import ForeignKind
+from muster.state.foreign.subject import Subject
 
 log = structlog.get_logger()
 
@@ -34,8 +34,20 @@ def ends_with_its_kind(error: ApiError, _wait: float) -> None:
         raise NotServed
 
 
-class ForeignWatch:
-    """Follows one foreign kind for ever.
+class Kind(Protocol):
+    """A kind that is watched."""
+
+    @property
+    def subject(self) -> Subject:
+        """The kind."""
+        ...
+
+
+K = TypeVar("K", bound=Kind)
+
+
+class KindWatch(Generic[K]):
+    """Follows one kind for ever.
 
     ``begun`` is called when the kind is served, ``ended`` when it is not any more.
     """
@@ -43,7 +55,7 @@ class ForeignWatch:
     def __init__(
         self,
         transport: Transport,
-        kind: ForeignKind,
+        kind: K,
         reflector: Reflector[Any],
         *,
         begun: Callable[[], None],

@@ -17,6 +17,8 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.foreign.own_status import with_own_status
+from muster.daemon.observed.recording import ObservedRecorder
+from muster.daemon.observed.run import ObservedRun
 from muster.daemon.prober_pool import ProberPool
 from muster.daemon.steps.caches import Informers
 from muster.daemon.steps.leftovers import Leftovers
@@ -62,7 +64,11 @@ class Controller:
         instruments: Instruments,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
+        observed_synced: Callable[[str], bool] = lambda _kind: True,
     ) -> None:
+        """``observed_synced`` says whether objects and pods of an observed kind have had their first list."""
+        self._observed_synced = observed_synced
+        self._observed = ObservedRecorder(recorder, instruments, clock)
         self._share = share
         self._index = index
         self._queue = queue
@@ -87,6 +93,9 @@ class Controller:
         entry = self._index.get(uid)
         if entry is None:
             return self._leftovers.collect(uid) or self._release(uid)
+        if entry.observed is not None:
+            self._observe(entry, entry.observed)
+            return None
         self._leftovers.back(uid)
         if self._readiness(entry) is Readiness.WAIT:
             self._waiting.add(uid)
@@ -106,6 +115,20 @@ class Controller:
             self._outcomes.accepted(entry)
             self._outcomes.answered(entry)
         return None
+
+    def _observe(self, entry: Entry, run: ObservedRun) -> None:
+        """The step of a run that another controller carries out: nothing is written to it."""
+        if not (self._informers.synced and self._observed_synced(run.name)):
+            self._waiting.add(entry.seen.uid)
+            return
+        if entry.plan is None:
+            return
+        decision = self._decide(entry, entry.plan)
+        if decision.write:
+            self._observed.keep(entry, decision)
+        self._await_next(entry.plan, decision)
+        self._outcomes.accepted(entry)
+        self._outcomes.answered(entry)
 
     def changed(self, uid: str) -> None:
         """Something of that experiment has changed: requeue it. Creates that are not wanted any more are stopped."""

@@ -7,13 +7,15 @@ namespace. So an object can claim pods that carry the name of another one: a Ray
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import msgspec
 
 from muster.state.foreign.subject import Subject, title
+from muster.state.observed.own_state import OwnState, Said
 from muster.state.plan import Plan
+
+__all__ = ["Claim", "Object", "ObservedKind", "OwnState", "Place", "PodFacts", "PodSource", "Said", "every", "own_name"]
 
 Object = Mapping[str, Any]
 """A decoded API object: ``metadata``, ``spec`` and ``status`` as they are on the wire, which may hold anything."""
@@ -52,33 +54,6 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     owner: str
     group: str = ""
     epoch: int = -1
-
-
-class Said(StrEnum):
-    """The verdict of an object's own controller."""
-
-    NOTHING = "Nothing"
-    """It runs, or is about to."""
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-    SUSPENDED = "Suspended"
-    ASK_PODS = "AskPods"
-    """It has no status of its own: it has succeeded when all pods have, and failed when all ended and some failed."""
-
-
-class OwnState(msgspec.Struct, frozen=True, gc=False):
-    """What an object's own controller says of it. Times are wall seconds, None where it does not say."""
-
-    said: Said = Said.NOTHING
-    reason: str = ""
-    message: str = ""
-    epoch: int = 0
-    """Of its own counting: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller."""
-    attempt: str = ""
-    """Name of the present attempt, where its controller names attempts and does not count them: another name than the
-    last one is the next epoch (``state.observed.attempts``). Empty between two of them."""
-    started_at: float | None = None
-    finished_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ reason               obstacle                                                   
 the container's own  a container that cannot be made, or an image that cannot be pulled   15 s
 the scheduler's own  no node fits a member (``Unschedulable``)                            60 s
 ``RanksEnded``       members that met at a coordinator ended with 0 while others run on   300 s
+``MemberFailed``     a member of an observed run failed, and is not replaced              60 s
+``PodsMissing``      the controller of an observed run has not made all of its pods       60 s
 ===================  ===================================================================  ========
 
 A further end begins the 300 s of ``RanksEnded`` anew, for ``ENDS_FOR`` seconds after the first, and never once Stuck is
@@ -39,6 +41,8 @@ from msgspec.structs import replace
 
 from muster.api.names import QUEUE_LABEL
 from muster.state.context import Context
+from muster.state.observed import obstacles
+from muster.state.plan import Engine
 from muster.state.policies.failures import avoidance
 from muster.state.record import Blocked, ConditionType, Phase, Record
 from muster.state.rules import Moment
@@ -78,6 +82,8 @@ _KINDS = {
     PARTLY_QUEUED: "queue",
     NODE_NOT_READY: "node",
     RANKS_ENDED: "ended",
+    obstacles.MEMBER_FAILED: "member",
+    obstacles.PODS_MISSING: "pods",
     "Unschedulable": "scheduler",
     "SchedulerError": "scheduler",
 }
@@ -116,9 +122,20 @@ def current(context: Context) -> Obstacle | None:
         count = f"{share(tally.scheduled, size)} members have a node"
         found = _idle(pod, count, len(tally.unplaced), UNSCHEDULABLE_PATIENCE)
         return replace(found, message=f"{found.message}{avoidance.said(context)}")
+    if context.plan.engine is Engine.OBSERVE and (theirs := _observed(context)):
+        return theirs
     if tally.succeeded and tally.working and context.plan.coordinator and not context.plan.sequential:
         return _ended(context)
     return None
+
+
+def _observed(context: Context) -> Obstacle | None:
+    """What only the controller of an observed run can mend."""
+    first = next(iter(context.tally.failed.values()), None)
+    if first is not None:
+        return Obstacle(obstacles.MEMBER_FAILED, obstacles.failed(context), obstacles.PATIENCE, first.name)
+    what = obstacles.missing(context)
+    return Obstacle(obstacles.PODS_MISSING, what, obstacles.PATIENCE, what) if what else None
 
 
 def queued(record: Record) -> bool:

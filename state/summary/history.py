@@ -17,10 +17,11 @@ KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: how a run started explains how it ends."""
 
 
-def new_lines(before: Record | None, after: Record, now: float) -> tuple[StoryLine, ...]:
-    """The lines that lead from one record to the next."""
+def new_lines(before: Record | None, after: Record, now: float, *, observed: bool = False) -> tuple[StoryLine, ...]:
+    """The lines that lead from one record to the next; ``observed``: of a run that another controller carries out."""
+    turns = _observed_turns if observed else _turns
     return tuple(
-        StoryLine(now, after.epoch, reason, message, warning) for reason, message, warning in _turns(before, after)
+        StoryLine(now, after.epoch, reason, message, warning) for reason, message, warning in turns(before, after)
     )
 
 
@@ -53,6 +54,29 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
         yield "EditPending", edits.sentence(after), True
     if before is not None and before.node_failures != after.node_failures:
         yield from _avoided(before, after)
+    if after.finished and (before is None or not before.finished):
+        yield after.reason, after.message, after.phase is Phase.FAILED
+    elif not after.finished:
+        yield from _flips(before, after)
+
+
+def _observed_turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+    """The same of a run that is only watched: what its own controller did."""
+    if before is None:
+        suspended = ", which is suspended" if after.phase is Phase.SUSPENDED else ""
+        yield "Watching", f"watching over {after.size} {'member' if after.size == 1 else 'members'}{suspended}", False
+    elif before.finished and not after.finished:
+        yield "Watching", f"watching over {after.size} members of another run", False
+    elif before.epoch != after.epoch:
+        why = f": {sentence(after.cause)}" if after.cause else ""
+        yield "RestartedByController", f"its controller ended epoch {before.epoch}{why}", True
+    elif before.phase is not after.phase and after.phase is Phase.SUSPENDED:
+        yield "Suspended", "its controller suspended it", False
+    elif before.phase is not after.phase and not after.finished:
+        yield from _phase(before, after)
+    cause, known = after.cause, before.cause if before is not None else None
+    if cause is not None and cause.epoch == after.epoch and (known is None or known.uid != cause.uid):
+        yield "MemberFailed", sentence(cause), True
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED
     elif not after.finished:

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.coordinator import Completeness
+from muster.state.plan import Engine
 from muster.state.policies import barrier, blocked, edits, gates
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
@@ -95,6 +96,8 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
             return reason, assembly.message
         return reason, "; ".join(filter(None, (message, assembly.message)))
     if record.phase is Phase.SUSPENDED:
+        if context.plan.engine is Engine.OBSERVE:
+            return "Suspended", f"the {context.plan.subject.kind} is suspended"
         return "Suspended", "suspended by spec.suspend; set it to false to go on"
     if record.phase is Phase.QUEUED:
         ending = "" if barrier.clear(context) else f"; waiting for {of_lingering(context)} to end"
@@ -102,6 +105,8 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
     if not barrier.clear(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to end{_after(record)}"
     if record.phase is Phase.RESTARTING:
+        if context.plan.engine is Engine.OBSERVE:
+            return "AwaitingPods", f"epoch {record.epoch} waits for pods of its controller{_after(record)}"
         return "BackingOff", f"epoch {record.epoch} starts after the back-off{_after(record)}"
     if assembly.obstacle:
         pending = record.phase is Phase.PENDING

@@ -84,6 +84,12 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     """The container that keeps the member and is not its own: ``init container fetch``, ``sidecar proxy``."""
     sandboxed: bool = True
     """Not so while the kubelet says that its volumes are not mounted or its network is not set up."""
+    created: float = 0.0
+    """Of an observed pod: when it was created."""
+    parent: str = ""
+    """Of an observed pod: uid of the object it belongs to, where its labels say it. ``owner`` is the owner key."""
+    asks: str = ""
+    """Of an observed pod: what its annotations ask of Muster, as JSON."""
 
     @property
     def live(self) -> bool:

@@ -117,6 +117,12 @@ class Tally(Counts):
         for held in self._notable(pod, done):
             held.pop(pod.uid, None)
 
+    def begin_again(self, pod: Pod) -> None:
+        """A member that is done runs again, in another pod than this one, which is counted now."""
+        self.remove(pod)
+        for known in (self.done, self.unsaved, self.fading):
+            known.discard(pod.rank)
+
     def call(self, roll: tuple[RankState, ...]) -> None:
         """The coordinator has said where each rank stands. Cheap while that is unchanged."""
         before = self.roll

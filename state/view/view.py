@@ -12,6 +12,7 @@ from typing import Protocol
 from msgspec import structs
 
 from muster.api.values.rank_ranges import from_ranges
+from muster.state.observed.own_state import OwnState
 from muster.state.plan import Plan
 from muster.state.record import Record, attempts_of
 from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
@@ -88,6 +89,8 @@ class ReadOnlyView(Protocol):
     def workloads(self) -> Mapping[str, Workload]: ...
     @property
     def queue_problem(self) -> str: ...
+    @property
+    def own(self) -> OwnState | None: ...
 
 
 @dataclass(slots=True)
@@ -111,6 +114,8 @@ class View:
     """The Workloads of Kueue that the experiment controls, by uid."""
     queue_problem: str = ""
     """Why no Workload can be seen or made now; empty while they can."""
+    own: OwnState | None = None
+    """Of an observed object: what its own controller says of it."""
     _remembered: tuple[object, ...] | None = None
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:

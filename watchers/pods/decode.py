@@ -3,6 +3,7 @@
 import re
 from socket import AF_INET, AF_INET6, inet_pton
 from sys import intern
+from typing import Any
 
 from muster.api.names import GROUP, KIND
 from muster.api.values.printable import MESSAGE, clean, small_number, word
@@ -19,7 +20,7 @@ from muster.watchers.pods.containers import (
     survey,
     waiting_of,
 )
-from muster.watchers.pods.document import Condition, Labels, Metadata, Owner, PodDocument, Status
+from muster.watchers.pods.document import AnyMetadata, AnyPod, Condition, Labels, Owner, PodDocument, Status
 
 PATH = "/api/v1/pods"
 
@@ -69,12 +70,32 @@ _UNLABELLED = Labels()
 
 
 def flatten(document: PodDocument) -> Pod:
-    """The record of a pod. Raises ValueError for one without uid, name or resourceVersion."""
+    """The record of a pod that Muster made. Raises ValueError for one without uid, name or resourceVersion."""
+    metadata = document.metadata
+    labels = metadata.labels or _UNLABELLED
+    owner, by_phase = _owner(metadata.ownerReferences)
+    return record_of(
+        document,
+        by_phase=by_phase,
+        owner=owner,
+        group=word(labels.group),
+        job=small_number(labels.job),
+        index=small_number(labels.pod),
+        rank=small_number(labels.rank),
+        epoch=small_number(labels.epoch),
+        attempt=small_number(labels.attempt) if labels.attempt else 0,
+    )
+
+
+def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
+    """The record of a pod whose place is known; ``by_phase``: its phase alone says how it ended.
+
+    Raises ValueError for one without uid, name or resourceVersion.
+    """
     metadata, spec, status = document.metadata, document.spec, document.status or _EMPTY
     if not metadata.uid or not metadata.name:
         raise ValueError("a pod without uid or name")
     phase = _PHASES.get(status.phase or "Pending", _UNKNOWN)
-    labels = metadata.labels or _UNLABELLED
     node = word(spec.nodeName) if spec is not None and spec.nodeName else ""
     ready = contained = scheduled = disrupted = sandbox = None
     for condition in status.conditions or ():
@@ -97,7 +118,6 @@ def flatten(document: PodDocument) -> Pod:
     if disruption and not message and disrupted is not None:
         message = clean(disrupted.message, MESSAGE)
     leaving = metadata.deletionTimestamp
-    owner, by_phase = _owner(metadata.ownerReferences)
     by_phase = by_phase or restarted_in_place(spec)
     judged = exit_by_phase if by_phase else first_exit
     exit_ = judged(spec, status, phase) if containers.ended else None
@@ -108,12 +128,6 @@ def flatten(document: PodDocument) -> Pod:
         name=metadata.name,
         namespace=word(metadata.namespace),
         resource_version=version_of(metadata.resourceVersion),
-        owner=owner,
-        group=word(labels.group),
-        job=small_number(labels.job),
-        index=small_number(labels.pod),
-        rank=small_number(labels.rank),
-        epoch=small_number(labels.epoch),
         phase=phase,
         ready=ready is not None and ready.status == "True",
         terminating=leaving is not None,
@@ -126,12 +140,12 @@ def flatten(document: PodDocument) -> Pod:
         waiting_message=intern(message),
         exit=exit_,
         disruption=disruption,
-        attempt=small_number(labels.attempt) if labels.attempt else 0,
         stopped_at=_stopped_at(metadata, disrupted) if leaving is not None or disruption else 0.0,
         restarts=restarts_of(status) if by_phase and containers.ended and phase is not _FAILED else 0,
         cut_off=phase is _RUNNING and _marked(ready, contained),
         holder=holder_of(spec, status, started=containers.started) if _may_be_held(status, containers) else "",
         sandboxed=containers.started or sandbox is None or sandbox.status != "False",
+        **identity,
     )
 
 
@@ -207,7 +221,7 @@ def _own_excess(status: Status, phase: PodPhase) -> bool:
     return phase is _FAILED and status.reason == "Evicted" and OWN_EXCESS.search(status.message or "") is not None
 
 
-def _stopped_at(metadata: Metadata, disrupted: Condition | None) -> float:
+def _stopped_at(metadata: AnyMetadata, disrupted: Condition | None) -> float:
     """When the pod was first asked to end: by its deletion, or by what the disruption condition stands for.
 
     A deletionTimestamp lies a grace period after the request (apiserver: registry/rest, BeforeDelete).

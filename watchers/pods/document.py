@@ -5,6 +5,8 @@ decoder then skips other labels without allocating them.
 """
 # ruff: noqa: N815 - field names are those of the wire
 
+from typing import Protocol
+
 import msgspec
 
 from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
@@ -30,17 +32,22 @@ class Owner(msgspec.Struct, gc=False):
     controller: bool | None = None
 
 
-class Metadata(msgspec.Struct, gc=False):
-    """metav1.ObjectMeta."""
+class AnyMetadata(msgspec.Struct, gc=False):
+    """metav1.ObjectMeta without the labels."""
 
     uid: str | None = None
     name: str | None = None
     namespace: str | None = None
     resourceVersion: str | None = None
-    labels: Labels | None = None
     ownerReferences: list[Owner] | None = None
     deletionTimestamp: str | None = None
     deletionGracePeriodSeconds: int | None = None
+
+
+class Metadata(AnyMetadata, gc=False):
+    """The same with the labels that Muster sets."""
+
+    labels: Labels | None = None
 
 
 class InitContainer(msgspec.Struct, gc=False):
@@ -123,6 +130,25 @@ class Status(msgspec.Struct, gc=False):
     conditions: list[Condition] | None = None
     containerStatuses: list[ContainerStatus] | None = None
     initContainerStatuses: list[ContainerStatus] | None = None
+
+
+class AnyPod(Protocol):
+    """core/v1 Pod, whichever labels are read of it."""
+
+    @property
+    def metadata(self) -> AnyMetadata:
+        """Its metadata."""
+        ...
+
+    @property
+    def spec(self) -> Spec | None:
+        """Its spec."""
+        ...
+
+    @property
+    def status(self) -> Status | None:
+        """Its status."""
+        ...
 
 
 class PodDocument(msgspec.Struct, gc=False):

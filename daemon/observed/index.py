@@ -1,0 +1,204 @@
+"""The observed objects of the index: which objects and sets of pods are subjects, and whose each pod is.
+
+An object whose controller is watched over itself is a part of that and no subject: the Job of a JobSet. Pods are kept
+by owner key, with or without an object that claims them, as the watches are independent.
+
+What one object or pod holds never disturbs another: an exception is logged and counted, and the object is read anew
+from all of its pods, or left out until its next change.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+
+from muster.api.errors import MusterError
+from muster.api.manifest.yaml.reader import MAX_BYTES
+from muster.api.values.timestamps import seconds_of
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.observed.labelled import Key, LabelledSets
+from muster.daemon.observed.run import ObservedRun
+from muster.state.observed.observed_kind import Object, ObservedKind
+from muster.state.observed.planning import metadata_of
+from muster.state.plan import Plan
+from muster.state.view.membership import Membership
+from muster.state.view.pod import Pod
+from muster.watchers.experiments import ExperimentRecord, stripped
+from muster.watchers.observed import observed_object
+
+log = structlog.get_logger()
+
+PODS = "pods"
+
+
+class ObservedIndex:
+    """Keeps the entries of observed objects in ``index``.
+
+    ``kinds`` are those that are watched, by name, outermost first. ``ours`` says of an object that Muster runs it.
+    ``count`` counts an exception by place.
+    """
+
+    def __init__(
+        self,
+        index: ExperimentIndex,
+        kinds: Mapping[str, ObservedKind],
+        *,
+        ours: Callable[[str, Object], bool],
+        count: Callable[[str], None],
+    ) -> None:
+        self._index = index
+        self._kinds = kinds
+        self._ours = ours
+        self._count = count
+        self._pods: dict[Key, dict[str, Pod]] = {}
+        self._claimants: dict[Key, str] = {}
+        """By owner key, the uid of the object that claims the pods."""
+        self._sets = LabelledSets()
+
+    def object_changed(self, name: str, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
+        """An object of the kind of that name came, changed or went."""
+        either = new or old
+        try:
+            self._object(name, new, old)
+        except Exception as error:  # noqa: BLE001 - whatever one object causes must not reach the others
+            self._failed(error, either)
+            if either is not None:
+                self._forget(either.uid)
+
+    def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        """A pod came, changed or went."""
+        self._index.pods += (new is not None) - (old is not None)
+        if old is not None and new is not None and (old.owner, old.namespace) != (new.owner, new.namespace):
+            self._pod(old, old, None)
+            self._pod(new, None, new)
+        elif either := new or old:
+            self._pod(either, old, new)
+
+    def _object(self, name: str, new: ExperimentRecord | None, old: ExperimentRecord | None) -> None:
+        obj = _read(new) if new is not None else None
+        if new is None or obj is None or not self._subject(name, obj):
+            gone = new or old
+            if gone is not None:
+                self._forget(gone.uid)
+            return
+        entry = self._index.entries.get(new.uid)
+        if entry is None:
+            run = ObservedRun(name, self._kinds[name], seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")))
+            members = Membership(view=run.members.view)
+            entry = self._index.entries[new.uid] = Entry(seen=new, members=members, observed=run)
+        entry.seen = stripped(new)
+        assert entry.observed is not None
+        self._take(entry, entry.observed, obj, too_large=len(new.spec) > MAX_BYTES)
+        self._index.wanted(new.uid)
+
+    def _take(self, entry: Entry, run: ObservedRun, obj: Object, *, too_large: bool) -> None:
+        """Read the object: its plan, what it says of itself, and which pods it claims."""
+        try:
+            plan = _plan(run.kind, obj, too_large=too_large)
+        except MusterError as error:
+            if entry.problem != str(error):
+                log.warning("object cannot be watched over", **_which(entry.seen), problem=str(error))
+            entry.plan, entry.problem = None, str(error)
+            return
+        entry.plan, entry.problem = plan, ""
+        run.members.view.own, claims = run.attempts.follow(run.kind.own_state(obj), run.kind.claims(obj))
+        self._claim(entry, run, {each.owner: each for each in claims})
+        held = (pod for key in self._keys(entry, run) for pod in self._pods.get(key, {}).values())
+        run.members.follow(plan, run.claims, held)
+
+    def _claim(self, entry: Entry, run: ObservedRun, claims: Mapping[str, Any]) -> None:
+        namespace, uid = entry.seen.namespace, entry.seen.uid
+        for owner in run.claims.keys() - claims.keys():
+            if self._claimants.get((namespace, owner)) == uid:
+                del self._claimants[namespace, owner]
+        run.claims = claims
+        for owner in claims:
+            self._claimants.setdefault((namespace, owner), uid)
+
+    def _keys(self, entry: Entry, run: ObservedRun) -> list[Key]:
+        """The owner keys that the object claims and no other did before it."""
+        keys = [(entry.seen.namespace, owner) for owner in run.claims]
+        return [key for key in keys if self._claimants.get(key) == entry.seen.uid]
+
+    def _pod(self, pod: Pod, old: Pod | None, new: Pod | None) -> None:
+        if not pod.owner:
+            return
+        key = pod.namespace, pod.owner
+        held = self._pods.setdefault(key, {})
+        if new is not None:
+            held[new.uid] = new
+        else:
+            held.pop(pod.uid, None)
+        entry = self._index.entries.get(self._claimants.get(key, ""))
+        try:
+            if entry is not None and entry.observed is not None and entry.observed.members.change(old, new):
+                self._index.wanted(entry.seen.uid)
+            if pod.owner.startswith(f"{PODS}/") and (turn := self._sets.change(key, old, new, held)):
+                self.object_changed(PODS, *turn)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._failed(error, pod)
+            if entry is not None:
+                self._forget(entry.seen.uid)
+        if not held:
+            self._pods.pop(key, None)
+
+    def _subject(self, name: str, obj: Object) -> bool:
+        """The object is watched over by itself."""
+        kind = self._kinds[name]
+        if self._ours(kind.subject.kind, obj) or not kind.wanted(obj):
+            return False
+        references = metadata_of(obj).get("ownerReferences")
+        for reference in references if isinstance(references, list) else ():
+            if (
+                isinstance(reference, Mapping)
+                and reference.get("controller") is True
+                and self._watched(name, reference)
+            ):
+                return False
+        return True
+
+    def _watched(self, name: str, reference: Mapping[str, Any]) -> bool:
+        """The controller that is referred to is of a kind that is watched over, and further out than ``name``."""
+        for outer, kind in self._kinds.items():
+            if outer == name:
+                return False
+            group = kind.subject.api_version.partition("/")[0]
+            if reference.get("kind") == kind.subject.kind and str(reference.get("apiVersion")).startswith(group):
+                return True
+        return False
+
+    def _forget(self, uid: str) -> None:
+        entry = self._index.entries.get(uid)
+        if entry is None or entry.observed is None:
+            return
+        self._index.gone(uid)
+        self._index.entries.pop(uid, None)
+        for owner in entry.observed.claims:
+            if self._claimants.get((entry.seen.namespace, owner)) == uid:
+                del self._claimants[entry.seen.namespace, owner]
+
+    def _failed(self, error: Exception, about: ExperimentRecord | Pod | None) -> None:
+        self._count("watch")
+        log.error("change of an observed object failed, leaving it out", **_which(about), exc_info=error)
+
+
+def _plan(kind: ObservedKind, obj: Object, *, too_large: bool) -> Plan:
+    if too_large:
+        raise MusterError(f"spec: it is larger than {MAX_BYTES} bytes of JSON")
+    return kind.plan_of(obj)
+
+
+def _which(about: ExperimentRecord | Pod | None) -> dict[str, str]:
+    if about is None:
+        return {}
+    return {"namespace": about.namespace, "object": about.name, "uid": about.uid}
+
+
+def _read(record: ExperimentRecord) -> dict[str, Any] | None:
+    """The object; None where its JSON cannot be read."""
+    try:
+        return observed_object(record)
+    except (ValueError, RecursionError):
+        log.warning("object cannot be watched over", **_which(record), problem="its JSON cannot be read")
+        return None

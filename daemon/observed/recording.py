@@ -1,0 +1,69 @@
+"""Keeps the record of an observed run in memory, and writes its story as Events.
+
+A daemon that starts finds runs that began long before. What it learns first of such a run is no news, and becomes no
+Event. What follows may have been said by an earlier daemon: the Events of an observed object are named after what they
+say and not after the time, so that one is not created twice while it is kept.
+"""
+
+from collections.abc import Callable
+
+import structlog
+
+from muster.daemon.event_recorder import EventRecorder
+from muster.daemon.experiments.entry import Entry
+from muster.metrics.instruments import Instruments
+from muster.reconcilers.refs import ExperimentRef
+from muster.state.foreign.subject import Subject
+from muster.state.machine import Decision
+from muster.state.wall_time import moved
+
+log = structlog.get_logger()
+
+NEWS = 60.0
+"""Seconds after its creation in which what is learned first of an object is news."""
+POD = Subject("v1", "Pod", "pods")
+
+
+class ObservedRecorder:
+    """The records of all observed runs. ``clock`` gives wall seconds."""
+
+    def __init__(self, recorder: EventRecorder, instruments: Instruments, clock: Callable[[], float]) -> None:
+        self._recorder = recorder
+        self._instruments = instruments
+        self._clock = clock
+
+    def keep(self, entry: Entry, decision: Decision) -> None:
+        """Take the record of a decision over."""
+        assert entry.observed is not None
+        before = None if entry.record is None else moved(entry.record, decision.moved)
+        known = before is None and self._clock() - entry.observed.created > NEWS
+        entry.record = decision.record
+        entry.step -= decision.moved
+        if decision.paid:
+            entry.view.writes.spend(self._clock())
+        if known:
+            return
+        self._instruments.transition(entry.plan, before, decision.record)
+        for line in decision.story:
+            log.info(
+                line.message,
+                experiment=entry.title,
+                namespace=entry.seen.namespace,
+                phase=decision.record.phase.value,
+                epoch=line.epoch,
+                reason=line.reason,
+            )
+        if (ref := ref_of(entry)) is not None:
+            self._recorder.record(ref, decision.story)
+
+
+def ref_of(entry: Entry) -> ExperimentRef | None:
+    """What Events are about: the object, or a pod of a set of pods; None where there is none any more."""
+    assert entry.observed is not None
+    seen, kind = entry.seen, entry.observed.kind
+    if not kind.virtual:
+        return ExperimentRef(seen.namespace, seen.name, seen.uid, kind.subject, observed=True)
+    epoch = entry.record.epoch if entry.record is not None else 0
+    members = entry.view.of(epoch).members
+    pod = members.get(0) or next(iter(members.values()), None)
+    return ExperimentRef(pod.namespace, pod.name, pod.uid, POD, observed=True) if pod is not None else None

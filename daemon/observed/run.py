@@ -1,0 +1,22 @@
+"""What the daemon knows of one observed object beside what every entry has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from muster.state.observed.attempts import Attempts
+from muster.state.observed.membership import ObservedMembership
+from muster.state.observed.observed_kind import Claim, ObservedKind
+
+
+@dataclass(slots=True)
+class ObservedRun:
+    """One observed object. ``created`` is the wall second of its creation, 0 where it is not known."""
+
+    name: str
+    """The name of its kind in the settings."""
+    kind: ObservedKind
+    created: float = 0.0
+    members: ObservedMembership = field(default_factory=ObservedMembership)
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    """By owner key."""
+    attempts: Attempts = field(default_factory=Attempts)

@@ -1,0 +1,90 @@
+"""The watches of observed runs: one of each kind's objects from when it is served, and one of pods for each label.
+
+A kind may be installed long after the daemon was started, and removed again: then its objects are forgotten.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+from muster.daemon.foreign.watching import KindWatch, ends_with_its_kind
+from muster.daemon.observed.index import ObservedIndex
+from muster.kube.listwatch.reflector import Reflector
+from muster.kube.listwatch.store import Store
+from muster.kube.transport import Transport
+from muster.state.observed.observed_kind import ObservedKind, PodSource
+from muster.state.view.pod import Pod
+from muster.watchers import experiments
+from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.observed import object_decoder_of, pod_decoder_of
+from muster.watchers.pods.decode import PATH
+
+
+class MakeReflector(Protocol):
+    """Makes the reflector of one watch."""
+
+    def __call__(
+        self, path: str, params: dict[str, str], decoder: Any, store: Any, failed: Any = ...
+    ) -> Reflector[Any]:
+        """``failed`` is called with each failure; it may raise to end the watch."""
+        ...
+
+
+class ObservedWatches:
+    """Owns the reflectors and stores of observed runs."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        index: ObservedIndex,
+        kinds: Mapping[str, ObservedKind],
+        *,
+        reflector: MakeReflector,
+        reflectors: dict[str, Reflector[Any]],
+        random: Any,
+        sleep: Any,
+        advanced: Callable[[int], None],
+    ) -> None:
+        """The open watches are kept in ``reflectors``, by resource. ``advanced``: a cache has advanced."""
+        self._pods: dict[str, Store[Pod]] = {}
+        self._kinds = kinds
+        self.kinds: dict[str, KindWatch[ObservedKind]] = {}
+        """By the name of the kind, whether served or not."""
+        self._objects: dict[str, Store[ExperimentRecord]] = {}
+        sources = sources_of(kinds.values())
+        for number, source in enumerate(sources):
+            store = self._pods[source.name] = Store[Pod](index.pod_changed, advanced)
+            decoder = pod_decoder_of(source, sources[:number])
+            reflectors[f"pods of {source.name}"] = reflector(PATH, {"labelSelector": source.label}, decoder, store)
+        for name, kind in kinds.items():
+            if kind.virtual:
+                continue
+            objects = self._objects[name] = Store[ExperimentRecord](
+                partial(index.object_changed, name), advanced, experiments.stripped
+            )
+            decoder_, resource = object_decoder_of(kind), f"observed {name}"
+            followed = reflector(kind.subject.path, {}, decoder_, objects, ends_with_its_kind)
+            self.kinds[name] = KindWatch(
+                transport,
+                kind,
+                followed,
+                begun=partial(reflectors.__setitem__, resource, followed),
+                ended=partial(self._ended, reflectors, resource, followed),
+                random=random,
+                sleep=sleep,
+            )
+
+    def synced(self, name: str) -> bool:
+        """The pods of that kind, and its objects, have had their first list."""
+        kind = self._kinds[name]
+        objects = self._objects.get(name)
+        return all(self._pods[each.name].synced for each in kind.pods) and (objects is None or objects.synced)
+
+    def _ended(self, reflectors: dict[str, Reflector[Any]], resource: str, followed: Reflector[Any]) -> None:
+        del reflectors[resource]
+        followed.feed.replace({}, followed.version)
+
+
+def sources_of(kinds: Iterable[ObservedKind]) -> list[PodSource]:
+    """The watches of pods that these kinds need, each once, in the order of the kinds."""
+    return list({source.name: source for kind in kinds for source in kind.pods}.values())

@@ -1,0 +1,161 @@
+"""Which pods are members of an observed run, and which of two pods holds a place.
+
+A pod is a member if its labels give it a place of the plan. Its own controller replaces it by another one in the same
+place, while the first may still end: then the newest of those that are not terminating counts, and the others wait
+here. Pods without an index take the lowest place that is free. Who may create pods in the namespace may write any
+labels. So a forged pod can take a place of runs of its own namespace, and of no other.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from muster.state.observed.observed_kind import Claim
+from muster.state.plan import Plan
+from muster.state.view.pod import Pod
+from muster.state.view.view import View
+
+Seat = tuple[int, int]
+"""Epoch and rank."""
+
+
+@dataclass(slots=True)
+class ObservedMembership:
+    """The pods of one observed object: members, which ``view`` counts, and others."""
+
+    view: View = field(default_factory=View)
+    others: dict[str, Pod] = field(default_factory=dict)
+    """By uid: pods that have no place in the plan."""
+    services: set[str] = field(default_factory=set)
+    """Always empty: Muster makes no Service for an observed run."""
+    _plan: Plan | None = None
+    _claims: Mapping[str, Claim] = field(default_factory=dict)
+    _rivals: dict[Seat, dict[str, Pod]] = field(default_factory=dict)
+    """By uid: all pods of the places that have more than one."""
+    _given: dict[str, Seat] = field(default_factory=dict)
+    """By uid: the places of pods without an index."""
+    _taken: dict[Seat, str] = field(default_factory=dict)
+    """The other way round."""
+
+    @property
+    def foreign(self) -> int:
+        """How many pods have no place."""
+        return len(self.others) if self._plan is not None else 0
+
+    def follow(self, plan: Plan, claims: Mapping[str, Claim], pods: Iterable[Pod]) -> None:
+        """Judge all pods by that plan and these claims; cheap where neither moves a pod."""
+        before, self._plan = self._plan, plan
+        if before is not None and _shape(before) == _shape(plan) and claims == self._claims:
+            return
+        self._claims = claims
+        self.view.clear()
+        for held in (self.others, self._rivals, self._given, self._taken):
+            held.clear()
+        for pod in sorted(pods, key=_age):
+            self.change(None, pod)
+
+    def change(self, old: Pod | None, new: Pod | None) -> bool:
+        """Replace one pod's record (None: was not there, or is gone). True if what is counted changed."""
+        before = None if old is None or self.others.pop(old.uid, None) is not None else self._seat(old)
+        after = None if new is None else self._seat(new)
+        changed = False
+        if old is not None and before is not None and before != after:
+            changed = self._leave(before, old.uid)
+        if new is None:
+            if old is not None and (given := self._given.pop(old.uid, None)) is not None:
+                self._taken.pop(given, None)
+        elif after is None:
+            self.others[new.uid] = new
+        else:
+            changed = self._sit(after, self._placed(after, new)) or changed
+        return changed
+
+    def _sit(self, seat: Seat, pod: Pod) -> bool:
+        epoch, rank = seat
+        present = self.view.of(epoch).members.get(rank)
+        rivals = self._rivals.get(seat)
+        if rivals is None and (present is None or present.uid == pod.uid):
+            return self.view.change(present, pod)
+        if rivals is None:
+            assert present is not None
+            rivals = self._rivals[seat] = {present.uid: present}
+        rivals[pod.uid] = pod
+        return self._choose(seat, present)
+
+    def _leave(self, seat: Seat, uid: str) -> bool:
+        epoch, rank = seat
+        present = self.view.of(epoch).members.get(rank)
+        rivals = self._rivals.get(seat)
+        if rivals is None:
+            return self.view.change(present, None) if present is not None and present.uid == uid else False
+        rivals.pop(uid, None)
+        changed = self._choose(seat, present)
+        if len(rivals) <= 1:
+            del self._rivals[seat]
+        return changed
+
+    def _choose(self, seat: Seat, present: Pod | None) -> bool:
+        """Let the newest pod that is not terminating hold the place."""
+        best = max(self._rivals[seat].values(), key=_order)
+        if present is None or present.uid == best.uid:
+            return self.view.change(present, best)
+        if present.succeeded:
+            self.view.of(seat[0]).begin_again(present)
+        return self.view.change(None, best)  # which replaces the one that was there
+
+    def _seat(self, pod: Pod) -> Seat | None:
+        """The place that a pod's labels give it, else one that is free; None where it has none."""
+        plan, claim = self._plan, self._claims.get(pod.owner)
+        if plan is None or claim is None or pod.epoch < 0 or (pod.parent and plan.uid and pod.parent != plan.uid):
+            return None
+        group = plan.group(claim.group or pod.group)
+        if group is None or not 0 <= pod.job < group.replicas:
+            return None
+        epoch = claim.epoch if claim.epoch >= 0 else pod.epoch
+        if pod.index >= 0:
+            if pod.index >= group.completions:
+                return None
+            return epoch, group.first_rank + pod.job * group.completions + pod.index
+        if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
+            return seat
+        first = group.first_rank + pod.job * group.completions
+        return self._free(epoch, range(first, first + group.completions), pod)
+
+    def _free(self, epoch: int, ranks: range, pod: Pod) -> Seat | None:
+        """The lowest place without a pod, else the lowest whose pod has ended without success or is terminating."""
+        members = self.view.of(epoch).members
+        lost = -1
+        for rank in ranks:
+            held = members.get(rank)
+            if held is None and (epoch, rank) not in self._taken:
+                lost = rank
+                break
+            if lost < 0 and held is not None and (held.failed or held.terminating):
+                lost = rank
+        if lost < 0:
+            return None
+        seat = epoch, lost
+        self._given[pod.uid] = seat
+        self._taken[seat] = pod.uid
+        return seat
+
+    def _placed(self, seat: Seat, pod: Pod) -> Pod:
+        """The pod with its rank, and with what a claim says of it."""
+        group = self._claims[pod.owner].group or pod.group
+        if (pod.epoch, pod.rank, pod.group) == (*seat, group):
+            return pod
+        return replace(pod, epoch=seat[0], rank=seat[1], group=group)
+
+
+def _order(pod: Pod) -> tuple[bool, float, bool, str]:
+    return not pod.terminating, pod.created, pod.live, pod.uid
+
+
+def _age(pod: Pod) -> tuple[float, str]:
+    return pod.created, pod.uid
+
+
+def _shape(plan: Plan) -> tuple[object, ...]:
+    groups = tuple((each.name, each.replicas, each.completions, each.first_rank) for each in plan.groups)
+    return plan.uid, plan.name, groups

@@ -1,0 +1,45 @@
+"""What keeps an observed run from going on that its own controller does not mend: failed members, and pods not made.
+
+Muster can neither restart nor create anything there. So both are said at once, and called Stuck when the controller has
+had the time in which it would have acted.
+"""
+
+from itertools import islice
+from typing import Final
+
+from muster.api.values.rank_ranges import to_ranges
+from muster.state.context import Context
+from muster.state.policies import startup
+from muster.state.summary.messages import EXACT, NAMED_RANGES, sentence, share
+
+MEMBER_FAILED: Final = "MemberFailed"
+PODS_MISSING: Final = "PodsMissing"
+PATIENCE: Final = 60.0
+"""Seconds: a Job waits 10 s before its first new pod, and JobSet until all pods of a failed Job have ended."""
+NAMED: Final = 8
+"""Ranks that a sentence names."""
+
+
+def failed(context: Context) -> str:
+    """What is said of members that have failed; empty without any."""
+    if not context.tally.failed:
+        return ""
+    cause = context.record.cause
+    which = sentence(cause) if cause is not None and cause.epoch == context.record.epoch else "a member failed"
+    others = len(context.tally.failed) - 1
+    return f"{which}{f', and {others} more' if others > 0 else ''}"
+
+
+def missing(context: Context) -> str:
+    """What is said of members that have no pod; empty where all have one, or wait for their turn."""
+    plan, tally = context.plan, context.tally
+    absent = plan.together - tally.pods - startup.held_back(context)
+    if absent <= 0:
+        return ""
+    message = f"{share(tally.pods, plan.together)} pods are there"
+    if plan.size > EXACT or plan.sequential:
+        return message
+    ranks = (rank for rank in range(plan.size) if rank not in tally.members and rank not in tally.collected)
+    named = list(islice(ranks, NAMED))
+    who, have = ("rank", "has") if len(named) == 1 else ("ranks", "have")
+    return f"{message}; {who} {to_ranges(named, NAMED_RANGES)} {have} no pod"

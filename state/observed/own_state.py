@@ -1,0 +1,32 @@
+"""What the controller of an observed object says of it."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Said(StrEnum):
+    """The verdict of an object's own controller."""
+
+    NOTHING = "Nothing"
+    """It runs, or is about to."""
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    SUSPENDED = "Suspended"
+    ASK_PODS = "AskPods"
+    """It has no status of its own: it has succeeded when all pods have, and failed when all ended and some failed."""
+
+
+class OwnState(msgspec.Struct, frozen=True, gc=False):
+    """What an object's own controller says of it. Times are wall seconds, None where it does not say."""
+
+    said: Said = Said.NOTHING
+    reason: str = ""
+    message: str = ""
+    epoch: int = 0
+    """Of its own counting: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller."""
+    attempt: str = ""
+    """Name of the present attempt, where its controller names attempts and does not count them: another name than the
+    last one is the next epoch (``state.observed.attempts``). Empty between two of them."""
+    started_at: float | None = None
+    finished_at: float | None = None

@@ -1,0 +1,143 @@
+"""Objects and pods of observed runs, as the same flat records as those of Muster's own.
+
+A pod is read by the labels of its kind (``PodSource``). One that belongs to a run of another watch, or to none, is a
+record without an owner, which nothing looks at.
+"""
+
+import json
+from collections.abc import Sequence
+from sys import intern
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from muster.api.names import LABEL_UID
+from muster.api.values.printable import word
+from muster.api.values.timestamps import seconds_of
+from muster.kube.listwatch.decoder import Projection
+from muster.state.observed.observed_kind import ObservedKind, PodFacts, PodSource
+from muster.state.view.pod import Pod
+from muster.watchers import experiments
+from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.pods.containers import restarted_in_place
+from muster.watchers.pods.decode import record_of
+from muster.watchers.pods.document import AnyMetadata, Spec, Status
+
+OURS = "muster.dev/"
+"""Prefix of the annotations that are read."""
+INDEX = "batch.kubernetes.io/job-completion-index"
+MOST = 64
+"""Annotations of one pod that are looked at."""
+LONGEST = 256
+"""Characters of an annotation that are kept."""
+
+
+class Owner(msgspec.Struct, gc=False):
+    """metav1.OwnerReference."""
+
+    kind: str | None = None
+    name: str | None = None
+    uid: str | None = None
+    controller: bool | None = None
+    apiVersion: str | None = None  # noqa: N815 - the wire's name
+
+
+class PodMetadata(AnyMetadata, gc=False):
+    """metav1.ObjectMeta of an observed pod."""
+
+    ownerReferences: list[Owner] | None = None  # type: ignore[assignment] # noqa: N815
+    creationTimestamp: str | None = None  # noqa: N815
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class PodDocument(msgspec.Struct, gc=False):
+    """core/v1 Pod."""
+
+    metadata: PodMetadata
+    spec: Spec | None = None
+    status: Status | None = None
+
+
+class _Document(msgspec.Struct, gc=False):
+    metadata: msgspec.Raw
+    spec: msgspec.Raw = msgspec.Raw(b"null")
+    status: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_METADATA = msgspec.json.Decoder(experiments.Metadata)
+
+
+def object_decoder_of(kind: ObservedKind) -> Projection[_Document, ExperimentRecord]:
+    """The decoder of the objects of an observed kind."""
+
+    def flatten(document: _Document) -> ExperimentRecord:
+        plain = experiments.Document(_METADATA.decode(document.metadata), document.spec, document.status)
+        return replace(
+            experiments.flatten(plain), kind=kind.subject.kind, observed=True, metadata=bytes(document.metadata)
+        )
+
+    return Projection(kind.subject.kind, _Document, flatten)
+
+
+def observed_object(record: ExperimentRecord) -> dict[str, Any]:
+    """The whole object. Raises ValueError or RecursionError where its JSON cannot be read."""
+    return {
+        "kind": record.kind,
+        "metadata": json.loads(record.metadata),
+        "spec": json.loads(record.spec or b"null"),
+        "status": json.loads(record.status or b"null"),
+    }
+
+
+def pod_decoder_of(source: PodSource, outer: Sequence[PodSource]) -> Projection[PodDocument, Pod]:
+    """The decoder of one watch of pods; those of ``outer`` watches are left to them."""
+    labels = (LABEL_UID, *(each.label for each in outer))
+
+    def flatten(document: PodDocument) -> Pod:
+        facts = _facts(document.metadata)
+        place = None if any(label in facts.labels for label in labels) else source.place_of(facts)
+        by_phase = restarted_in_place(document.spec)
+        created = seconds_of(document.metadata.creationTimestamp)
+        if place is None:
+            nowhere = {"owner": "", "group": "", "job": 0, "index": -1, "rank": -1, "epoch": 0}
+            return record_of(document, by_phase=by_phase, **nowhere)
+        return record_of(
+            document,
+            by_phase=by_phase,
+            owner=intern(place.owner),
+            group=place.group,
+            job=place.job,
+            index=place.index,
+            rank=place.index,  # of a kind with one job, so that the record need not be copied
+            epoch=place.epoch,
+            created=created,
+            parent=intern(place.uid),
+            asks=_asks(facts),
+        )
+
+    return Projection("Pod", PodDocument, flatten)
+
+
+def _facts(metadata: PodMetadata) -> PodFacts:
+    owner = next((each for each in metadata.ownerReferences or () if each.controller), None)
+    stated = metadata.annotations or {}
+    return PodFacts(
+        name=metadata.name or "",
+        namespace=metadata.namespace or "",
+        labels=metadata.labels or {},
+        annotations={key: text for key, text in stated.items() if key.startswith(OURS) or key == INDEX},
+        kind=word(owner.kind) if owner else "",
+        owner=(owner.name or "") if owner else "",
+        owner_uid=(owner.uid or "") if owner else "",
+    )
+
+
+def _asks(facts: PodFacts) -> str:
+    """The annotations that ask something of Muster for the whole run, as JSON; the same text for all of its pods."""
+    asked = {key: text for key, text in facts.annotations.items() if key not in ("muster.dev/rank", INDEX)}
+    if not asked:
+        return ""
+    few = dict(sorted((key, text[:LONGEST]) for key, text in asked.items() if len(key) < LONGEST)[:MOST])
+    return intern(json.dumps(few))
