@@ -17,6 +17,7 @@ NOT_IN_THE_CHART = {
     "kubeconfig": "in a cluster musterd is its service account, and has the rights that the chart grants to it",
     "context": "goes with kubeconfig",
     "kueue": "kueue.enabled sets it, and grants the rights that go with it",
+    "observe_kinds": "observe.kinds sets it, and grants the rights that go with it",
 }
 """Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""
 
@@ -89,6 +90,22 @@ class Kueue(Strict):
         False,
         description="queue Experiments that have the label kueue.x-k8s.io/queue-name, and grant the rights for that; "
         "Kueue may be installed later",
+    )
+
+
+class Observe(Strict):
+    """Runs of other controllers."""
+
+    kinds: str = Field(
+        "",
+        pattern=r"^([a-z]+(,[a-z]+)*)?$",
+        description="kinds of runs of other controllers to watch over, separated by commas: trainjobs, rayjobs, "
+        "rayclusters, jobsets, jaxjobs, jobs, pods, or all; a role of its own lets musterd read them",
+    )
+    deadlines: bool = Field(
+        False,
+        description="let musterd suspend or delete an observed object whose own annotations ask for that "
+        "(muster.dev/on-deadline)",
     )
 
 
@@ -225,6 +242,7 @@ class Values(Strict):
     )
     crds: Crds = Field(Crds(), description="the custom resource definition")
     kueue: Kueue = Field(Kueue(), description="Experiments in the queues of Kueue")
+    observe: Observe = Field(Observe(), description="runs of other controllers that are watched over")
     rbac: Rbac = Field(Rbac(), description="roles and bindings")
     service_account: ServiceAccount = Field(ServiceAccount(), description="the identity of musterd")
     service: Service = Field(Service(), description="the Service of the roll-call page and the metrics")

@@ -36,18 +36,19 @@ class Followed(NamedTuple):
 def first(plan: Plan, own: OwnState | None, now: float) -> Record:
     """The record of an observed run that has none: it is new, or this daemon is."""
     own = own or NOTHING
+    epoch = max(0, own.epoch)
     base = Record(
         generation=plan.generation,
         phase=Phase.PENDING,
         phase_at=now,
-        epoch=own.epoch,
-        restarts=own.epoch,
-        gang_restarts=own.epoch,
+        epoch=epoch,
+        restarts=epoch,
+        gang_restarts=epoch,
     )
     if own.said is Said.SUSPENDED:
         return replace(base, phase=Phase.SUSPENDED)
     started = now if own.started_at is None else min(own.started_at, now)
-    return replace(base, started_at=started, epoch_at=now if own.epoch else started)
+    return replace(base, started_at=started, epoch_at=now if epoch else started)
 
 
 def follow(context: Context) -> Followed:
@@ -55,8 +56,9 @@ def follow(context: Context) -> Followed:
     record, own = context.record, context.view.own or NOTHING
     if record.finished:
         return Followed(_revived(context, own))
-    if own.epoch > record.epoch:
-        context = context.with_record(_restarted(context, own.epoch))
+    epoch = own.epoch if own.epoch >= 0 else max(context.view.epochs, default=0)
+    if epoch > record.epoch:
+        context = context.with_record(_restarted(context, epoch))
     context = context.with_record(_with_cause(context))
     record, now = context.record, context.now
     match own.said:

@@ -107,7 +107,7 @@ class ObservedMembership:
     def _seat(self, pod: Pod) -> Seat | None:
         """The place that a pod's labels give it, else one that is free; None where it has none."""
         plan, claim = self._plan, self._claims.get(pod.owner)
-        if plan is None or claim is None or pod.epoch < 0 or (pod.parent and plan.uid and pod.parent != plan.uid):
+        if plan is None or claim is None or pod.epoch < 0 or (self._own(pod, plan) and pod.parent != plan.uid):
             return None
         group = plan.group(claim.group or pod.group)
         if group is None or not 0 <= pod.job < group.replicas:
@@ -121,6 +121,10 @@ class ObservedMembership:
             return seat
         first = group.first_rank + pod.job * group.completions
         return self._free(epoch, range(first, first + group.completions), pod)
+
+    def _own(self, pod: Pod, plan: Plan) -> bool:
+        """The pod names the object itself as its owner, and its uid: no other one of that name is meant."""
+        return bool(pod.parent) and pod.owner == plan.title
 
     def _free(self, epoch: int, ranks: range, pod: Pod) -> Seat | None:
         """The lowest place without a pod, else the lowest whose pod has ended without success or is terminating."""

@@ -24,7 +24,8 @@ class OwnState(msgspec.Struct, frozen=True, gc=False):
     reason: str = ""
     message: str = ""
     epoch: int = 0
-    """Of its own counting: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller."""
+    """Of its own counting: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller.
+    -1: it does not count, and the newest of its pods say the epoch."""
     attempt: str = ""
     """Name of the present attempt, where its controller names attempts and does not count them: another name than the
     last one is the next epoch (``state.observed.attempts``). Empty between two of them."""

@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from deploy.helm.manifests import MUSTERD, READERS
+from muster.state.observed.kinds import OBSERVED
 from tests.deploy.chart.conftest import Rendered
 from tests.deploy.chart.rights import CLUSTER, grants
 
@@ -51,6 +52,29 @@ def test_queues_of_kueue_have_rights_of_their_own(rendered: Rendered, namespace:
     assert found == workloads | {(CLUSTER, each) for each in FLAVORS}
     (deployment,) = (each for each in objects if each["kind"] == "Deployment")
     assert "--kueue" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+@pytest.mark.parametrize("namespace", [CLUSTER, "lab"])
+def test_runs_of_other_controllers_have_a_role_of_their_own(rendered: Rendered, namespace: str) -> None:
+    """To read, and to end those that ask for it only where that is switched on."""
+    for deadlines, verbs in (("false", "get list watch"), ("true", "get list watch patch delete")):
+        values = f"observe.kinds=jobs\\,rayjobs\\,pods,observe.deadlines={deadlines},settings.namespace={namespace}"
+        objects = rendered("--set", values)
+        (role,) = (each for each in objects if each["metadata"]["name"] == "musterd-observe" and "rules" in each)
+        assert role["kind"] == ("Role" if namespace else "ClusterRole")
+        found = {(where, right) for where, right, _ in grants(objects, "musterd") if right[0] in ("batch", "ray.io")}
+        kinds = (("batch", "jobs"), ("ray.io", "rayjobs"))
+        assert found == {(namespace, (*kind, verb)) for kind in kinds for verb in verbs.split()}
+        (deployment,) = (each for each in objects if each["kind"] == "Deployment")
+        assert "--observe-kinds=jobs,rayjobs,pods" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_all_observed_kinds_have_their_rights(rendered: Rendered) -> None:
+    objects = rendered("--set", "observe.kinds=all")
+    (role,) = (each for each in objects if each["metadata"]["name"] == "musterd-observe" and "rules" in each)
+    granted = {(rule["apiGroups"][0], rule["resources"][0]) for rule in role["rules"]}
+    subjects = [kind.subject for kind in OBSERVED.values() if not kind.virtual]
+    assert granted == {(each.api_version.partition("/")[0], each.plural) for each in subjects}
 
 
 def test_in_its_own_namespace_it_has_its_lease_by_name() -> None:

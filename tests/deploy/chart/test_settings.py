@@ -74,7 +74,7 @@ def test_a_value_reaches_musterd_as_it_is(rendered: Rendered, name: str) -> None
 def test_all_settings_together_reach_musterd(rendered: Rendered) -> None:
     values = {to_camel(name): value for name, value in OTHER.items()}
     objects = rendered("--set-json", f"settings={json.dumps(values)}", "--set", "replicas=1,service.create=false")
-    expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False}
+    expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False, "observe_kinds": ""}
     assert from_command_line(arguments(objects)).model_dump() == expected
 
 

@@ -11,6 +11,9 @@
 {{- if .Values.kueue.enabled }}
 - --kueue
 {{- end }}
+{{- with .Values.observe.kinds }}
+- --observe-kinds={{ . }}
+{{- end }}
 {{- if .Values.service.create }}
 - --http-names={{ include "muster.hostNames" . }}
 {{- else if .Values.settings.httpNames }}

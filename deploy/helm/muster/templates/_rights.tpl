@@ -42,6 +42,21 @@
 {{- if kindIs "invalid" .Values.settings.foreignKinds -}}jobsets{{- else -}}{{ .Values.settings.foreignKinds }}{{- end -}}
 {{- end }}
 
+{{/* Of the namespaces that musterd looks after, with observe.kinds. Pods are read with the rights for experiments. */}}
+{{- define "muster.observeRights" -}}
+{{- $groups := dict "trainjobs" "trainer.kubeflow.org" "rayjobs" "ray.io" "rayclusters" "ray.io" "jobsets" "jobset.x-k8s.io" "jaxjobs" "kubeflow.org" "jobs" "batch" }}
+{{- $kinds := splitList "," .Values.observe.kinds }}
+{{- if has "all" $kinds }}{{ $kinds = keys $groups | sortAlpha }}{{ end }}
+{{- $deadlines := .Values.observe.deadlines }}
+{{- range $kind := $kinds }}
+{{- with get $groups $kind }}
+- apiGroups: [{{ . }}]
+  resources: [{{ $kind }}]{{ if $deadlines }} # patch, delete: where an annotation of the object asks for a deadline{{ end }}
+  verbs: [get, list, watch{{ if $deadlines }}, patch, delete{{ end }}]
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Of the namespaces that musterd looks after, with kueue.enabled. */}}
 {{- define "muster.queueRights" -}}
 - apiGroups: [kueue.x-k8s.io]

@@ -1,0 +1,48 @@
+"""What is read of any observed object: a part of its spec, and its conditions, whatever else they hold."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from muster.api.values.printable import MESSAGE, clean
+from muster.state.operators.planning import PlanError
+
+MOST_CONDITIONS = 64
+"""Conditions that are looked at; the kinds here have fewer than eight."""
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class OwnCondition(msgspec.Struct, frozen=True):
+    """One condition (meta/v1 Condition, and those of batch/v1 and kubeflow.org/v1)."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+def read(obj: Mapping[str, Any], shape: type[S]) -> S:
+    """That part of the spec. Raises ``PlanError``; unknown fields are left out."""
+    try:
+        return msgspec.convert(obj.get("spec") or {}, shape)
+    except msgspec.ValidationError as error:
+        raise PlanError(f"spec: {clean(str(error), MESSAGE)}") from error
+
+
+def condition_of(obj: Mapping[str, Any], kind: str) -> OwnCondition | None:
+    """The condition of that type, if it is True."""
+    status = obj.get("status")
+    found = status.get("conditions") if isinstance(status, Mapping) else None
+    for each in found[:MOST_CONDITIONS] if isinstance(found, list) else ():
+        if isinstance(each, Mapping) and each.get("type") == kind and each.get("status") == "True":
+            texts = {name: text for name in ("reason", "message") if isinstance(text := each.get(name), str)}
+            return OwnCondition(kind, "True", **texts)
+    return None
+
+
+def number_of(obj: Mapping[str, Any], name: str) -> int:
+    """A counter in the status; 0 where there is none."""
+    status = obj.get("status")
+    found = status.get(name) if isinstance(status, Mapping) else None
+    return found if type(found) is int and found >= 0 else 0

@@ -1,0 +1,97 @@
+"""TrainJobs that Kubeflow Trainer runs (trainer.kubeflow.org/v1alpha1, v2.3.0), by a JobSet of the same name.
+
+The members are the JobSet's pods of the replicated job ``node``; those that fetch data before are not. The TrainJob
+does not count restarts, so the pods say which epoch it is. What runs follows from the name of the runtime.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from muster.api.values.printable import clean, word
+from muster.api.values.timestamps import seconds_of
+from muster.state.coordinator import ProbeKind
+from muster.state.foreign.subject import JOBSET, Names, Subject, title
+from muster.state.group import Group
+from muster.state.observed.observed_kind import Claim, ObservedKind, OwnState, Said
+from muster.state.observed.planning import (
+    MOST,
+    Framework,
+    annotations_of,
+    framework_of,
+    metadata_of,
+    observed_plan,
+    whole,
+)
+from muster.state.operators.observed import jobset
+from muster.state.operators.observed.pods import SIZE
+from muster.state.operators.observed.statuses import condition_of, read
+from muster.state.operators.planning import PlanError
+from muster.state.plan import Plan
+from muster.state.pod_spec import PodSpec
+
+TRAINJOB: Final = Subject("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs")
+GROUP: Final = "node"
+PORT: Final = 29_500
+RUNTIMES: Final = (
+    ("jax", Framework("jax", ProbeKind.JAX, PORT)),
+    ("torch", Framework("pytorch", ProbeKind.TORCH, PORT)),
+)
+"""By the beginning of the runtime's name."""
+
+
+class _Trainer(msgspec.Struct, frozen=True):
+    numNodes: int | None = None  # noqa: N815 - the wire's names
+
+
+class _Runtime(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _TrainJob(msgspec.Struct, frozen=True):
+    runtimeRef: _Runtime = _Runtime()  # noqa: N815
+    trainer: _Trainer | None = None
+    suspend: bool | None = None
+
+
+def plan_of(obj: Mapping[str, Any]) -> Plan:
+    """The plan of a TrainJob. Raises ``PlanError``."""
+    spec = read(obj, _TrainJob)
+    stated = annotations_of(obj).get(SIZE)
+    nodes = spec.trainer.numNodes if spec.trainer else None
+    size = whole(SIZE, stated, 1, MOST) if stated is not None else 1 if nodes is None else max(0, nodes)
+    if size > MOST:
+        raise PlanError(f"spec.trainer.numNodes: more than {MOST} nodes")
+    known = next((each for start, each in RUNTIMES if spec.runtimeRef.name.startswith(start)), Framework())
+    return observed_plan(
+        obj,
+        TRAINJOB,
+        (Group(GROUP, 1, size, PodSpec(), 0),),
+        framework=framework_of(obj, known),
+        names=Names.JOBSET,
+        suspend=bool(spec.suspend),
+    )
+
+
+def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
+    """The pods of the JobSet that has its name."""
+    return (Claim(title(JOBSET.kind, word(str(metadata_of(obj).get("name") or "")))),)
+
+
+def own_state(obj: Mapping[str, Any]) -> OwnState:
+    """What the conditions of a TrainJob say. It starts with its creation."""
+    created = metadata_of(obj).get("creationTimestamp")
+    at = seconds_of(created) if isinstance(created, str) else 0.0
+    state = OwnState(epoch=-1, started_at=at or None)
+    for kind, said in (("Complete", Said.SUCCEEDED), ("Failed", Said.FAILED), ("Suspended", Said.SUSPENDED)):
+        if (found := condition_of(obj, kind)) is not None:
+            return msgspec.structs.replace(
+                state, said=said, reason=word(found.reason), message=clean(found.message, 512)
+            )
+    return state
+
+
+TRAINJOBS: Final = ObservedKind(
+    TRAINJOB, (jobset.SOURCE,), plan_of, own_state, claims, suspend={"spec": {"suspend": True}}
+)

@@ -1,0 +1,230 @@
+"""JobSet's recorded traces on a whole daemon, event by event: it says what JobSet never says, and writes nothing."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.state.record import Phase
+from tests.daemon.observed.world import PODS, World, virtually
+
+GOLDEN = Path(__file__).parents[2] / "state/jobsets/golden"
+JOBSET = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/t"
+PREFIX = "jobset.sigs.k8s.io/"
+
+
+def trace(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def put(world: World, spec: dict[str, Any], status: dict[str, Any] | None, **metadata: Any) -> None:
+    """The JobSet as it is now."""
+    own = {"namespace": "team", **metadata}
+    world.api.put(JOBSET, {"kind": "JobSet", "metadata": own, "spec": spec, "status": status or {}})
+
+
+def pod(world: World, seen: dict[str, Any], *, jobset: str = "t") -> None:
+    """A pod as a trace says it. A pod of another run is another one."""
+    group, job, index, run = seen["group"], seen["job"], seen["index"], seen["run"]
+    name = f"{jobset}-{group}-{job}-{index}-r{run}"
+    labels = {f"{PREFIX}jobset-name": jobset, f"{PREFIX}replicatedjob-name": group}
+    labels |= {f"{PREFIX}job-index": str(job), f"{PREFIX}restart-attempt": str(run)}
+    labels |= {"batch.kubernetes.io/job-name": f"{jobset}-{group}-{job}", "batch.kubernetes.io/controller-uid": "j"}
+    labels |= {"batch.kubernetes.io/job-completion-index": str(index)}
+    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": f"{jobset}-{group}-{job}", "uid": "j", "controller": True}
+    if f"{PODS}/{name}" not in world.api.objects or "exit" not in seen:
+        world.pod(name, ready=seen["ready"], labels=labels, ownerReferences=[owner], ip=f"10.0.0.{index + 1}")
+    if "exit" in seen:
+        world.end(name, seen["exit"])
+
+
+async def play(world: World, told: dict[str, Any]) -> list[tuple[Phase, int]]:
+    """Play a trace; phase and epoch of the run, each once, in order."""
+    spec, status, at = told["spec"], None, 0.0
+    found: list[tuple[Phase, int]] = []
+    put(world, spec, None)
+    for event in told["events"]:
+        await asyncio.sleep(max(0.0, event["t"] - at))
+        at = max(at, event["t"])
+        if "status" in event:
+            status = event["status"]
+            for name in [name for name in world.api.objects if name.startswith(f"{PODS}/t-")]:
+                if int(name.rsplit("-r", 1)[1]) < status.get("restarts", 0):
+                    world.api.remove(name)
+        elif "edit" in event:
+            spec = spec | event["edit"]
+        else:
+            pod(world, event["pod"])
+        if "pod" not in event:
+            put(world, spec, status)
+        await asyncio.sleep(0.05)
+        at += 0.05
+        record = world.found("jobset/t").record
+        if not found or found[-1] != (record.phase, record.epoch):
+            found.append((record.phase, record.epoch))
+    return found
+
+
+@pytest.mark.parametrize(("name", "lives"), [
+    ("success", [(Phase.PENDING, 0), (Phase.ASSEMBLING, 0), (Phase.RUNNING, 0), (Phase.SUCCEEDED, 0)]),
+    ("suspend_resume", [
+        (Phase.SUSPENDED, 0), (Phase.PENDING, 0), (Phase.ASSEMBLING, 0), (Phase.RUNNING, 0), (Phase.SUCCEEDED, 0),
+    ]),
+    ("fail_restart_exhaust", [
+        (Phase.PENDING, 0), (Phase.ASSEMBLING, 0), (Phase.RUNNING, 0),
+        (Phase.PENDING, 1), (Phase.ASSEMBLING, 1), (Phase.RUNNING, 1), (Phase.FAILED, 1),
+    ]),
+])  # fmt: skip
+def test_the_lives_of_a_jobset_are_those_of_its_controller(name: str, lives: list[tuple[Phase, int]]) -> None:
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await world.daemon("jobsets,jobs")
+        assert await play(world, trace(name)) == lives
+        assert world.written() == []
+
+    virtually(story)
+
+
+def test_the_member_that_failed_is_named_seconds_before_the_jobset_acts() -> None:
+    """JobSet's status names a Job at most, and acts when all of its pods have ended."""
+
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await world.daemon("jobsets")
+        told = trace("fail_restart_exhaust")
+        at = next(number for number, event in enumerate(told["events"]) if event.get("pod", {}).get("exit"))
+        await play(world, {**told, "events": told["events"][: at + 1]})
+        await asyncio.sleep(1)
+        record = world.found("jobset/t").record
+        assert record.cause is not None
+        assert (record.cause.rank, record.cause.exit_code, record.cause.pod) == (1, 7, "t-w-0-1-r0")
+        assert "rank 1 (t-w-0-1-r0) exited 7" in record.message
+        failed = world.cluster.events("MemberFailed")
+        assert [each["involvedObject"]["kind"] for each in failed] == ["JobSet"]
+
+    virtually(story)
+
+
+def test_a_restart_by_the_controller_is_an_epoch_with_its_cause() -> None:
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await world.daemon("jobsets")
+        await play(world, trace("fail_restart_exhaust"))
+        await asyncio.sleep(1)
+        record = world.found("jobset/t").record
+        assert (record.restarts, record.reason) == (1, "ReachedMaxRestarts")
+        (said,) = world.cluster.events("RestartedByController")
+        assert said["message"].startswith("its controller ended epoch 0: rank 1 (t-w-0-1-r0) exited 7")
+
+    virtually(story)
+
+
+def test_groups_that_wait_for_their_turn_are_not_missing() -> None:
+    """Startup in order: the second group has no pods before the first is ready."""
+
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await world.daemon("jobsets")
+        put(world, trace("inorder")["spec"], None)
+        await asyncio.sleep(100)
+        run = world.found("jobset/t")
+        assert [(group.name, bool(group.gates)) for group in run.plan.groups] == [("leader", False), ("w", True)]
+        assert run.record.reason == "PodsMissing"
+        assert "rank 0" in run.record.message or "pods are there" in run.record.message
+        pod(world, {"group": "leader", "job": 0, "index": 0, "run": 0, "ready": False})
+        await asyncio.sleep(100)
+        assert "PodsMissing" not in world.found("jobset/t").record.reason
+
+    virtually(story)
+
+
+def test_a_kind_that_is_installed_late_is_found_and_one_that_is_removed_is_forgotten() -> None:
+    async def story(world: World) -> None:
+        await world.daemon("jobsets")
+        put(world, trace("success")["spec"], None)
+        await asyncio.sleep(30)
+        assert world.titles() == []
+        world.serve("jobsets")
+        await asyncio.sleep(65)
+        assert world.titles() == ["jobset/t"]
+        world.api.remove(JOBSET)
+        await asyncio.sleep(2)
+        assert world.titles() == []
+
+    virtually(story)
+
+
+def test_a_jobset_that_muster_runs_is_not_observed() -> None:
+    """One with another manager is watched over; its pods are."""
+
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await world.daemon("jobsets", foreign_kinds="jobsets")
+        spec = {**trace("success")["spec"], "managedBy": "muster.dev/muster"}
+        put(world, spec, None)
+        await asyncio.sleep(3)
+        assert world.found("jobset/t").plan.engine.value == "native"
+
+    virtually(story)
+
+
+def test_one_pod_under_two_watches_belongs_to_the_outermost_subject() -> None:
+    """The pods of a JobSet bear the labels of its Jobs, and may bear the label of a set of pods."""
+
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        world.api.put("/apis/batch/v1", {"kind": "APIResourceList", "resources": [{"name": "jobs"}]})
+        await world.daemon("all")
+        await play(world, {**trace("success"), "events": trace("success")["events"][:6]})
+        owner = {"kind": "JobSet", "apiVersion": "jobset.x-k8s.io/v1alpha2", "name": "t", "controller": True}
+        metadata = {"namespace": "team", "labels": {"muster.dev/observe": "x"}, "ownerReferences": [owner]}
+        job = {"kind": "Job", "metadata": metadata, "spec": {"completions": 2, "parallelism": 2}}
+        world.api.put("/apis/batch/v1/namespaces/team/jobs/t-w-0", job)
+        await asyncio.sleep(2)
+        assert world.titles() == ["jobset/t"]
+
+    virtually(story)
+
+
+def test_a_hostile_object_disturbs_no_other() -> None:
+    """Objects that the real API server would refuse, and some that it lets through."""
+
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await world.daemon("jobsets")
+        put(world, trace("success")["spec"], None)
+        hostile: list[Any] = [
+            None, [], "text", {"replicatedJobs": 7}, {"replicatedJobs": [None]}, {"replicatedJobs": [{"name": 3}]},
+            {"replicatedJobs": [{"name": "a", "replicas": 10**9}]},
+            {"replicatedJobs": [{"name": "a"}, {"name": "a"}]},
+            {"replicatedJobs": [{"name": "a", "replicas": -5, "template": {"spec": {"completions": -1}}}]},
+        ]  # fmt: skip
+        for number, spec in enumerate(hostile):
+            path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/bad-{number}"
+            status = {"conditions": [None, {"type": "Failed", "status": "True", "reason": 7}], "restarts": "many"}
+            world.api.put(path, {"kind": "JobSet", "metadata": {"namespace": "team"}, "spec": spec, "status": status})
+        told = trace("success")
+        assert (await play(world, told))[-1] == (Phase.SUCCEEDED, 0)
+        assert "jobset/t" in world.titles()
+
+    virtually(story)
+
+
+def test_pods_of_a_deleted_jobset_of_the_same_name_are_not_counted() -> None:
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await world.daemon("jobsets")
+        put(world, trace("success")["spec"], None, uid="new")
+        labels = {f"{PREFIX}jobset-name": "t", f"{PREFIX}replicatedjob-name": "w", f"{PREFIX}job-index": "0"}
+        labels |= {"batch.kubernetes.io/job-completion-index": "0", f"{PREFIX}jobset-uid": "old"}
+        world.pod("t-w-0-0-old", labels=labels)
+        await asyncio.sleep(2)
+        assert world.found("jobset/t").view.of(0).pods == 0
+        world.pod("t-w-0-0-new", labels={**labels, f"{PREFIX}jobset-uid": "new"})
+        await asyncio.sleep(2)
+        assert world.found("jobset/t").view.of(0).pods == 1
+
+    virtually(story)
