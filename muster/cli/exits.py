@@ -15,6 +15,8 @@ DEADLINE = 3
 """A clock of the experiment ran out, or ``muster wait`` did."""
 LOSSY = 4
 """`muster convert --strict`: the Experiment lacks something that the manifest states."""
+PARTIAL = 5
+"""`muster stacks`: the stacks of some ranks could not be read."""
 INTERRUPTED = 130
 
 _OUTCOMES = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Deadline": DEADLINE}

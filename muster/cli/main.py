@@ -27,6 +27,7 @@ VERBS = {
     "get": "muster.cli.commands.get:get",
     "explain": "muster.cli.commands.explain:explain",
     "logs": "muster.cli.commands.logs:logs",
+    "stacks": "muster.cli.commands.stacks:stacks",
     "wait": "muster.cli.commands.wait:wait",
     "cancel": "muster.cli.commands.cancel:cancel",
     "delete": "muster.cli.commands.delete:delete",

@@ -10,7 +10,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -166,6 +166,45 @@ class Connection:
                 raise Unreachable(problem, reason="Silent", request=name) from error
             self.requests["WATCH", response.status] += 1
             yield await stack.enter_async_context(aclosing(read_lines(response, name, silence)))
+
+    @asynccontextmanager
+    async def socket(
+        self, path: str, *, params: Sequence[tuple[str, str]], protocols: Sequence[str]
+    ) -> AsyncIterator["aiohttp.ClientWebSocketResponse[bool]"]:
+        """Open a WebSocket; see ``muster.kube.execution``. Raises ``ApiError``, also where the connection breaks."""
+        identity = await self.credentials.current()
+        name = f"GET {path}"
+        if self._session.closed:
+            raise Unreachable("the connection has been closed", reason="Closed", request=name)
+        try:
+            try:
+                opened = await self._upgrade(identity, path, params, protocols)
+            except aiohttp.WSServerHandshakeError as error:
+                self.requests["SOCKET", error.status] += 1
+                if error.status != 401:
+                    raise
+                opened = await self._upgrade(await self.credentials.renew(identity), path, params, protocols)
+            self.requests["SOCKET", 101] += 1
+            async with opened:
+                yield opened
+        except aiohttp.WSServerHandshakeError as error:
+            # The body of the refusal is not read: aiohttp has closed the connection.
+            raise error_from_answer(error.status, error.headers or {}, error.message.encode(), name) from error
+        except FAILURES as error:
+            raise unreachable(error, name, place=self.credentials.place) from error
+
+    async def _upgrade(
+        self, identity: Identity, path: str, params: Sequence[tuple[str, str]], protocols: Sequence[str]
+    ) -> "aiohttp.ClientWebSocketResponse[bool]":
+        return await self._session.ws_connect(
+            address(identity.host, path, {}).with_query(params),
+            protocols=protocols,
+            headers={"Authorization": identity.authorization} if identity.authorization else {},
+            ssl=identity.tls if identity.tls is not None else True,
+            server_hostname=identity.server_name,
+            proxy=identity.proxy,
+            max_msg_size=LARGEST_ANSWER,
+        )
 
     @asynccontextmanager
     async def _answered(

@@ -121,6 +121,7 @@ class Cluster:
             workspace=self._workspace,
         )
         api.pod_logs = node.logs
+        api.pod_commands = node
         try:
             await node.start()
         except AgentError as error:

@@ -266,7 +266,7 @@ def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(clu
     found = check()
     assert "you may not read the definition" in found["CRD"][0]["found"]
     granted, *denied = found["rights"]
-    assert "list, get, explain, wait, cancel, members in get and explain, Events in explain" in granted["found"]
+    assert "list, get, explain, wait, cancel, members in get and explain, stacks, Events in explain" in granted["found"]
     view, edit = denied
     assert (view["state"], edit["state"]) == ("warning", "warning")
     assert "you may not get pods/log. That is: no logs" in view["found"]

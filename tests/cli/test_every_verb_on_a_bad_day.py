@@ -12,7 +12,16 @@ from tests.cli.conftest import Call
 from tests.cli.test_foreign_text import EVIL, harmless
 from tests.client.localserver import LocalServer
 
-NAMED = ["get NAME", "get NAME -w", "explain NAME", "logs NAME", "logs NAME -f", "wait NAME", "cancel NAME"]
+NAMED = [
+    "get NAME",
+    "get NAME -w",
+    "explain NAME",
+    "logs NAME",
+    "logs NAME -f",
+    "stacks NAME",
+    "wait NAME",
+    "cancel NAME",
+]
 NAMED += ["delete NAME --yes", "delete NAME --dry-run"]
 OTHERS = ["list", "list -A -w", "get", "prune --older-than 1d --yes", "prune --older-than 1d --dry-run -A"]
 

@@ -31,6 +31,7 @@ NEEDS = (
     _Need(("delete", "prune"), GROUP, PLURAL, ("delete",)),
     _Need(("members in get and explain", "logs"), "", "pods", ("get", "list", "watch")),
     _Need(("logs",), "", "pods/log", ("get",)),
+    _Need(("stacks",), "", "pods/exec", ("get", "create")),
     _Need(("Events in explain",), "", "events", ("list",)),
 )
 

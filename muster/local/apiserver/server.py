@@ -14,6 +14,7 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.local.apiserver.http.bodies import BODY_LIMIT
+from muster.local.apiserver.http.pod_exec import PodCommands, PodExec
 from muster.local.apiserver.http.pod_subresources import PodLogs, PodSubresources
 from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.request_handler import RequestHandler
@@ -47,6 +48,7 @@ class ApiServer:
         history: int = 4096,
     ) -> None:
         self.pod_logs: PodLogs | None = None
+        self.pod_commands: PodCommands | None = None
         self.registry = Registry()
         self.failure = ""
         """Why the objects cannot be stored any more."""
@@ -63,7 +65,8 @@ class ApiServer:
         self._garbage = GarbageCollector(self.store, clock)
         read = ReadHandlers(self.store, clock, self._closing, bookmark_seconds)
         pods = PodSubresources(self.store, clock, lambda: self.pod_logs)
-        self._handler = RequestHandler(self.registry, read, WriteHandlers(self.store, read), pods, token)
+        commands = PodExec(self.store, lambda: self.pod_commands)
+        self._handler = RequestHandler(self.registry, read, WriteHandlers(self.store, read), pods, commands, token)
         self._runner: web.ServerRunner | None = None
         self._collector: asyncio.Task[None] | None = None
 

@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import IO
@@ -26,6 +26,7 @@ from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
 from muster.local.caller import CALLERS
+from muster.local.node.containers.commands import run_command
 from muster.local.node.containers.config_sources import ApiConfigSources
 from muster.local.node.containers.logs import LogStore
 from muster.local.node.containers.restart_policy import INITIAL
@@ -51,7 +52,7 @@ class AgentError(Exception):
 
 
 class NodeAgent:
-    """One node. The API server serves `kubectl logs` from `logs`."""
+    """One node. The API server serves `kubectl logs` from `logs`, and `kubectl exec` by `execute`."""
 
     def __init__(
         self,
@@ -106,6 +107,22 @@ class NodeAgent:
                 self._log.info("node status not written", error=str(error))
         await self._end_tasks()
         await self._stack.aclose()
+
+    async def execute(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: Sequence[str],
+        write: Callable[[bytes], Awaitable[None]],
+    ) -> int | None:
+        """Run a command in a container, and `write` its output. The exit code; None where the container does not run.
+
+        Its end is the end of the task that runs it: a caller that is gone kills it.
+        """
+        worker = self._pods.worker(namespace, pod) if self._pods is not None else None
+        runner = worker.runner(container) if worker is not None else None
+        return None if runner is None else await run_command(runner, command, write)
 
     async def _start(self) -> None:
         folder = self._state_dir / "pods"

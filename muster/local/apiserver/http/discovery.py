@@ -22,14 +22,18 @@ VERSION: Json = {
     "compiler": "cpython",
     "platform": "linux/amd64",
 }
-_KINDS_OF_SUBRESOURCES = {"eviction": ("policy", "v1", "Eviction"), "binding": ("", "v1", "Binding")}
+_KINDS_OF_SUBRESOURCES = {
+    "eviction": ("policy", "v1", "Eviction"),
+    "binding": ("", "v1", "Binding"),
+    "exec": ("", "v1", "PodExecOptions"),
+}
 
 
 def _verbs_of(subresource: str) -> list[str]:
     match subresource:
         case "status":
             return ["get", "patch", "update"]
-        case "log":
+        case "log" | "exec":
             return ["get"]
         case "finalize":
             return ["update"]

@@ -88,7 +88,7 @@ class PodSubresources:
     async def log(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Stream the output of a container."""
         pod = self._store.get(info.resource, info.namespace, info.name).object()
-        container = self._container(pod, query.text("container"), info.name)
+        container = container_of(pod, query.text("container"), info.name)
         logs = self._logs()
         if logs is None:
             raise ApiError(503, "ServiceUnavailable", "no node agent serves container logs yet; try again")
@@ -150,21 +150,22 @@ class PodSubresources:
             raise bad_request(f'sinceTime: Invalid value: "{text}": must be a time such as 2026-01-02T03:04:05Z')
         return moment
 
-    @staticmethod
-    def _container(pod: Json, asked: str, name: str) -> str:
-        spec = pod["spec"]
-        main = [str(c["name"]) for c in spec["containers"]]
-        every = [*(str(c["name"]) for c in spec.get("initContainers") or ()), *main]
-        if asked:
-            if asked not in every:
-                raise bad_request(f"container {asked} is not valid for pod {name}")
-            return asked
-        if len(every) > 1:
-            default = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container")
-            if default in every:
-                return str(default)
-            listed = " ".join(every)
-            raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{listed}]")
-        if not every:
-            raise not_found("pods", name)
-        return every[0]
+
+def container_of(pod: Json, asked: str, name: str) -> str:
+    """The container that a request means: the one that it asks for, else the only one or the default one."""
+    spec = pod["spec"]
+    main = [str(c["name"]) for c in spec["containers"]]
+    every = [*(str(c["name"]) for c in spec.get("initContainers") or ()), *main]
+    if asked:
+        if asked not in every:
+            raise bad_request(f"container {asked} is not valid for pod {name}")
+        return asked
+    if len(every) > 1:
+        default = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container")
+        if default in every:
+            return str(default)
+        listed = " ".join(every)
+        raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{listed}]")
+    if not every:
+        raise not_found("pods", name)
+    return every[0]

@@ -13,6 +13,7 @@ from aiohttp import web
 from muster.local.apiserver.errors import ApiError, method_not_allowed, unknown_path
 from muster.local.apiserver.http import bodies, discovery
 from muster.local.apiserver.http.access_reviews import review
+from muster.local.apiserver.http.pod_exec import PodExec
 from muster.local.apiserver.http.pod_subresources import PodSubresources
 from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.read_handlers import ReadHandlers
@@ -39,12 +40,14 @@ class RequestHandler:
         read: ReadHandlers,
         write: WriteHandlers,
         pods: PodSubresources,
+        commands: PodExec,
         token: str | None,
     ) -> None:
         self._registry = registry
         self._read = read
         self._write = write
         self._pods = pods
+        self._commands = commands
         self._token = token.encode() if token is not None else None
         # OpenAPI documents are large, and change only when the registry does.
         self._document = functools.lru_cache(maxsize=64)(self._make_document)
@@ -158,6 +161,8 @@ class RequestHandler:
         match method, subresource:
             case "GET", "log":
                 return self._pods.log
+            case "GET", "exec":
+                return self._commands.exec
             case "POST", "binding":
                 return self._pods.bind
             case "POST", "eviction":

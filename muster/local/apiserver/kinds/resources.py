@@ -105,7 +105,7 @@ BUILT_INS: tuple[Resource, ...] = (
         "Pod",
         "po",
         categories=("all",),
-        subresources=("status", "log", "binding", "eviction"),
+        subresources=("status", "log", "exec", "binding", "eviction"),
     ),
     _builtin("v1", "services", "Service", "svc", categories=("all",), subresources=("status",)),
     _builtin("v1", "endpoints", "Endpoints", "ep"),

@@ -85,14 +85,23 @@ class ContainerRunner:
         if self._process is not None:
             await self._signal(self._process, signal.SIGKILL)
 
-    async def execute(self, command: list[str], timeout: float) -> int:
-        """See `Prober`. 126 if the command cannot be started, 1 if the container does not run."""
+    @property
+    def running(self) -> bool:
+        """Whether its process runs."""
+        return self._process is not None
+
+    async def execute(self, command: list[str], timeout: float, output: int | None = None) -> int:
+        """See `Prober`. 126 if the command cannot be started, 1 if the container does not run.
+
+        It writes to the descriptor `output`, which stays the caller's; None drops what it writes.
+        """
         spec, sandbox, process = self._spec, self._context.sandbox, self._process
         if spec is None or sandbox is None or process is None:
             return 1
         null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            asked = await sandbox.start(replace(spec, argv=command, mounts=(), limits={}, join=process.number), null)
+            joined = replace(spec, argv=command, mounts=(), limits={}, join=process.number)
+            asked = await sandbox.start(joined, null if output is None else output)
         except SandboxError:
             return 126
         finally:

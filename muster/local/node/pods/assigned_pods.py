@@ -60,6 +60,11 @@ class AssignedPods:
         else:
             self._start(uid, pod)
 
+    def worker(self, namespace: str, name: str) -> PodWorker | None:
+        """The worker of the pod of that name; None where none runs."""
+        of_name = (each for each in self._workers.values() if objects.key(each.pod) == f"{namespace}/{name}")
+        return next(of_name, None)
+
     async def drain(self, grace: float) -> None:
         """Stop every pod, as a kubelet does when its node shuts down."""
         for worker in self._workers.values():

@@ -50,6 +50,10 @@ class PodWorker:
         """The newest known version of the object."""
         return self._status_writer.pod
 
+    def runner(self, container: str) -> ContainerRunner | None:
+        """What runs that container; None before it is its turn."""
+        return next((each for each in self._runners if each.record.name == container), None)
+
     def update(self, pod: Object) -> None:
         """Take a newer version of the object, which may change readiness or request deletion."""
         self._status_writer.update(pod)
@@ -135,7 +139,7 @@ class PodWorker:
         policy = str(spec.get("restartPolicy") or "Always")
         sidecars: list[asyncio.Task[None]] = []
         for container, record in zip(spec.get("initContainers") or (), self._state.inits, strict=True):
-            runner = self._runner(container, record, _init_policy(policy, record))
+            runner = self._add_runner(container, record, _init_policy(policy, record))
             if record.sidecar:
                 sidecars.append(asyncio.create_task(runner.run(), name=f"sidecar-{record.name}"))
                 started = asyncio.create_task(runner.started.wait(), name=f"started-{record.name}")
@@ -147,7 +151,7 @@ class PodWorker:
                     break
         else:
             pairs = zip(spec.get("containers") or (), self._state.mains, strict=True)
-            mains = [self._runner(container, record, policy) for container, record in pairs]
+            mains = [self._add_runner(container, record, policy) for container, record in pairs]
             for record in self._state.mains:
                 record.state = states.waiting("ContainerCreating")
             async with asyncio.TaskGroup() as group:
@@ -157,7 +161,7 @@ class PodWorker:
             context.stopping.set()
         await asyncio.gather(*sidecars)
 
-    def _runner(self, container: Object, record: ContainerRecord, policy: str) -> ContainerRunner:
+    def _add_runner(self, container: Object, record: ContainerRecord, policy: str) -> ContainerRunner:
         runner = ContainerRunner(self._context, container, record, policy)
         self._runners.append(runner)
         return runner

@@ -9,7 +9,9 @@ from typing import cast
 
 import pytest
 
+from muster.kube.execution import Executed, execute
 from muster.local.node import Isolation
+from muster.reconcilers.render.assist import assist_annotations, assist_mount, assist_volume, assisted
 from tests.local.node.harness import ClusterOf, MakePod
 
 pytestmark = [pytest.mark.cluster, pytest.mark.parametrize("isolation", list(Isolation))]
@@ -129,3 +131,34 @@ async def test_a_command_that_does_not_exist_is_a_start_error(
         ended = (await cluster.phase("typo", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]
         assert (ended["exitCode"], ended["reason"]) == (128, "StartError")
         assert "pyhton3" in ended["message"]
+
+
+async def test_a_command_runs_in_a_container_with_its_variables_and_folder(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
+    async with cluster_of(isolation) as cluster:
+        env = [{"name": "WHO", "value": "main"}]
+        script = "import time; open('here', 'w').close(); print('up'); time.sleep(100)"
+        await cluster.create(make_pod("busy", make_container(script, env=env)))
+        await cluster.phase("busy", "Running")
+        follower = cluster.agent.logs.read("default", "busy", "main", follow=True)
+        assert await anext(follower) == b"up\n"
+        command = ["/bin/sh", "-c", 'echo "$WHO $(ls here) $1"; echo no >&2; exit 3', "sh", "a b"]
+        done = await execute(cluster.api.transport, "default", "busy", "main", command)  # type: ignore[arg-type]
+        assert done == Executed(3, b"main here a b\nno\n", b"")
+        assert await cluster.log("busy") == "up\n", "its output is not the log's"
+
+
+async def test_python_finds_what_assists_it(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
+    async with cluster_of(isolation) as cluster:
+        command = assisted(
+            ["python3", "-c", "import sys, sitecustomize as s; print(sys.excepthook.__module__, s.__file__)"]
+        )
+        main = make_container(command=command, volumeMounts=[assist_mount()])
+        pod = make_pod("helped", main, volumes=[assist_volume()])
+        pod["metadata"]["annotations"] = assist_annotations()
+        await cluster.create(pod)
+        await cluster.phase("helped", "Succeeded")
+        assert (await cluster.log("helped")).startswith("sitecustomize /")

@@ -1,0 +1,113 @@
+"""``muster stacks``: what every rank does at this moment, equal stacks grouped."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import click
+
+from muster.api.values.printable import printable
+from muster.cli.exits import FAILED, PARTIAL
+from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
+from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.patience import patient
+from muster.client.stacks.frames import Frame
+from muster.client.stacks.grouping import RankStacks, grouped, unread
+from muster.client.stacks.reading import AT_ONCE, PATIENCE, stacks_of
+
+DEEPEST = 40
+"""Frames of a stack that are printed, the innermost."""
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster stacks train-x7k2p\n  muster stacks train-x7k2p --rank 37 --raw\n"
+    "  muster stacks jobset/train -o json | jq .groups[].ranks\n"
+)
+@click.argument("name")
+@click.option("--rank", "ranks", type=click.IntRange(0), multiple=True, help="Only this rank; may be given often.")
+@click.option("--raw", is_flag=True, help="All threads of every process, as py-spy or Python wrote them.")
+@click.option("--timeout", type=Span(), default=PATIENCE, show_default=False, help=f"For each rank. [{PATIENCE:g} s]")
+@click.option(
+    "--at-once", type=click.IntRange(1, 1000), default=AT_ONCE, help=f"Ranks that are asked at once. [{AT_ONCE}]"
+)
+@output_option()
+@cluster_options
+@click.pass_context
+def stacks(
+    ctx: click.Context,
+    chosen: ClusterChoice,
+    name: str,
+    ranks: tuple[int, ...],
+    raw: bool,
+    timeout: float,
+    at_once: int,
+    output: str | None,
+) -> None:
+    """Show what each rank of NAME does at this moment: the Python stacks of its main threads, equal ones grouped.
+
+    They are read by py-spy where the image has it, else by the signal that spec.assist answers, with commands in the
+    containers: you need the verbs get and create on pods/exec. Nothing is stopped. Exit status: 0, 5 where some ranks
+    gave no stack, 1 where none did.
+    """
+    count = [0, 0]
+
+    def done(asked: int, of: int) -> None:
+        count[:] = asked, of
+
+    async def run() -> list[RankStacks]:
+        async with chosen.client() as client:
+            reading = stacks_of(
+                client,
+                name,
+                ranks,
+                at_once=at_once,
+                patience=timeout,
+                namespace=chosen.namespace,
+                done=done,
+            )
+            return await patient(reading, "asking the ranks for their stacks", lambda: f"{count[0]} of {count[1]}")
+
+    found = asyncio.run(run())
+    if output is not None:
+        show(document(found), output)
+    else:
+        for line in raw_lines(found) if raw else lines(found):
+            data(line)
+        for missing in unread(found):
+            say(printable(missing.sentence))
+    if not any(each.processes for each in found):
+        ctx.exit(FAILED)
+    if not all(each.processes for each in found):
+        ctx.exit(PARTIAL)
+
+
+def document(found: Sequence[RankStacks]) -> dict[str, object]:
+    """The groups, the ranks that gave none, and the threads of each rank, as data."""
+    groups = [
+        {"ranks": group.ranks, "does": group.activity, "places": dict(group.places), "frames": group.frames}
+        for group in grouped(found)
+    ]
+    return {"groups": groups, "unread": unread(found), "ranks": found}
+
+
+def lines(found: Sequence[RankStacks]) -> Iterator[str]:
+    """One sentence for each group, then the stack of each."""
+    groups = grouped(found)
+    yield from (printable(group.sentence) for group in groups)
+    for group in groups:
+        yield ""
+        yield printable(f"{group.sentence.partition(' in ')[0]}, the innermost call first:")
+        yield from (f"  {_call(frame)}" for frame in group.frames[:DEEPEST])
+        if len(group.frames) > DEEPEST:
+            yield f"  and {len(group.frames) - DEEPEST} more"
+
+
+def raw_lines(found: Sequence[RankStacks]) -> Iterator[str]:
+    """Everything that was read, by rank and process."""
+    for each in found:
+        for process in each.processes:
+            yield printable(f"== rank {each.rank} ({each.pod}), process {process.pid}: {process.command}")
+            yield from map(printable, process.raw.splitlines())
+
+
+def _call(frame: Frame) -> str:
+    return printable(f"{frame.function} ({frame.file}:{frame.line or '?'})")

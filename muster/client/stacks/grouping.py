@@ -1,0 +1,96 @@
+"""Ranks with equal stacks, as one group.
+
+Two stacks are equal if the main threads are in the same functions of the same files. Lines do not count: ranks that
+run the same loop are at different lines of it at any moment. Where they differ, the group says how many are where.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from muster.api.values.rank_ranges import to_ranges
+from muster.client.stacks.frames import Activity, Frame, ProcessStacks
+
+
+@dataclass(frozen=True, slots=True)
+class RankStacks:
+    """The processes of a rank, or why there are none."""
+
+    rank: int
+    pod: str
+    processes: tuple[ProcessStacks, ...] = ()
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StackGroup:
+    """Processes that do the same. ``frames`` are those of the lowest rank, the innermost first."""
+
+    ranks: tuple[int, ...]
+    processes: int
+    function: str
+    places: tuple[tuple[str, int], ...]
+    """Lines of the program that they are at, and how many; the most first."""
+    frames: tuple[Frame, ...]
+
+    @property
+    def sentence(self) -> str:
+        """``rank 37 in next at data.py:41``, or ``510 ranks (0-36, 38-510) in all_reduce at train.py:88``."""
+        return f"{ranks_text(self.ranks, self.processes)} {self.activity}"
+
+    @property
+    def activity(self) -> str:
+        """``in next at data.py:41``."""
+        if not self.places:
+            return "in no Python function"
+        if len(self.places) == 1:
+            return f"in {self.function} at {self.places[0][0]}"
+        return f"in {self.function} at " + ", ".join(f"{place} ({count})" for place, count in self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Ranks without stacks, for one reason."""
+
+    ranks: tuple[int, ...]
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """``rank 3: no py-spy in the image and spec.assist is off``."""
+        return f"{ranks_text(self.ranks)}: {self.why}"
+
+
+def ranks_text(ranks: Sequence[int], processes: int = 0) -> str:
+    """``rank 3``, ``4 ranks (0-2, 5)``; with more processes than ranks ``2 ranks (0-1, 16 processes)``."""
+    more = f"{processes} processes" if processes > len(ranks) else ""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}" + (f" ({more})" if more else "")
+    return f"{len(ranks)} ranks ({', '.join(filter(None, (to_ranges(ranks).replace(',', ', '), more)))})"
+
+
+def grouped(found: Iterable[RankStacks]) -> tuple[StackGroup, ...]:
+    """The groups, the largest first, then by rank."""
+    members: dict[tuple[tuple[str, str], ...], list[tuple[int, tuple[Frame, ...]]]] = {}
+    for each in sorted(found, key=lambda one: one.rank):
+        for process in each.processes:
+            frames = process.main.frames if process.main else ()
+            members.setdefault(tuple((frame.file, frame.function) for frame in frames), []).append((each.rank, frames))
+    groups = [_group(same) for same in members.values()]
+    return tuple(sorted(groups, key=lambda group: (-len(group.ranks), group.ranks)))
+
+
+def unread(found: Iterable[RankStacks]) -> tuple[Unread, ...]:
+    """The ranks without stacks by reason, by rank."""
+    reasons: dict[str, list[int]] = {}
+    for each in sorted(found, key=lambda one: one.rank):
+        if not each.processes:
+            reasons.setdefault(each.unread, []).append(each.rank)
+    return tuple(Unread(tuple(ranks), why) for why, ranks in reasons.items())
+
+
+def _group(same: list[tuple[int, tuple[Frame, ...]]]) -> StackGroup:
+    doing = [activity for _, frames in same if (activity := Activity.of(frames))]
+    places = Counter(activity.place for activity in doing).most_common()
+    ranks = tuple(dict.fromkeys(rank for rank, _ in same))
+    return StackGroup(ranks, len(same), doing[0].function if doing else "", tuple(places), same[0][1])

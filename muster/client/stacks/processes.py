@@ -1,0 +1,120 @@
+"""The processes of a container, as the script lists them, and which of them do the work of the rank.
+
+A rank may be one Python process below shells, or a launcher (torchrun, accelerate, ray) with a process for each device.
+Data loaders and other children of a worker are not looked at: the worker's own stack says when it waits for them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from muster.assist import STACKS
+
+MOST = 16
+"""Processes of one rank that are asked."""
+
+_LINK = re.compile(r"\s/proc/(\d+|self)/(exe|ns/mnt) -> (.*)$")
+_FOLDER = re.compile(r"/proc/(\d+)/fd:$")
+_FILE = re.compile(rf"\s(\d+) -> .*{STACKS}([0-9a-f]{{1,16}})\b")
+_STAT = re.compile(r"(\d+) \(.*\) \S (\d+) ")
+_PYTHON = re.compile(r"(?:^|/)(?:python|pypy)[\d.]*t?(?: \(deleted\))?$")
+_LAUNCHER = re.compile(
+    r"\btorchrun\b|\btorch\.distributed\.(?:run|launch)\b|\baccelerate(?:\.commands)?[ .]launch\b|\bdeepspeed\b"
+    r"|/ray start\b|\bray start\b"
+)
+_SERVANT = re.compile(r"\bray::IDLE\b|/ray/(?:dashboard|autoscaler|_private)/")
+"""Processes of Ray that run no task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process of the container. ``file`` is the number of its file for stacks, ``main`` its main thread."""
+
+    pid: int
+    parent: int
+    program: str
+    command: str
+    file: int | None = None
+    main: int | None = None
+
+    @property
+    def python(self) -> bool:
+        """It runs Python."""
+        return _PYTHON.search(self.program) is not None
+
+    @property
+    def launcher(self) -> bool:
+        """It starts the processes that work, and waits for them."""
+        return _LAUNCHER.search(self.command) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the script found. ``spy`` is the path of py-spy in the container."""
+
+    spy: str
+    processes: tuple[Process, ...]
+    complete: bool
+
+
+def read_listing(text: str, nonce: str) -> Listing:
+    """The processes of the container that the script ran in, itself left out."""
+    section, spy, root, folder = "", "", 0, 0
+    programs: dict[int, str] = {}
+    mounts: dict[str, str] = {}
+    files: dict[int, tuple[int, int]] = {}
+    commands: dict[int, tuple[int, str]] = {}
+    last = 0
+    for line in text.splitlines():
+        if line.startswith(f"{nonce} "):
+            section, _, rest = line[len(nonce) + 1 :].partition(" ")
+            spy = rest.strip() if section == "spy" else spy
+            root = int(rest) if section == "parent" and rest.isdecimal() else root
+        elif section == "links" and (link := _LINK.search(line)):
+            if link[2] == "exe" and link[1] != "self":
+                programs[int(link[1])] = link[3]
+            elif link[2] == "ns/mnt":
+                mounts[link[1]] = link[3]
+        elif section == "files" and (found := _FOLDER.match(line)):
+            folder = int(found[1])
+        elif section == "files" and folder and (found := _FILE.search(line)):
+            files[folder] = int(found[1]), int(found[2], 16)
+        elif section == "commands" and (found := _STAT.match(line)):
+            last = int(found[1])
+            commands[last] = int(found[2]), ""
+        elif section == "commands" and last in commands and line.startswith(" "):
+            commands[last] = commands[last][0], line.strip()
+    parents = {pid: parent for pid, (parent, _) in commands.items()}
+    own = mounts.get("self")
+    found_all = tuple(
+        Process(pid, parent, programs[pid], command, *files.get(pid, (None, None)))
+        for pid, (parent, command) in sorted(commands.items())
+        if pid in programs and nonce not in command and mounts.get(str(pid)) == own and _below(pid, root, parents)
+    )
+    return Listing(spy, found_all, section == "end")
+
+
+def workers(processes: tuple[Process, ...]) -> tuple[Process, ...]:
+    """The processes that do the work of the rank; a launcher only where it has started none."""
+    pythons = {each.pid: each for each in processes if each.python and not _SERVANT.search(each.command)}
+    parents = {each.pid: each.parent for each in processes}
+    chosen = []
+    launchers = set()
+    for each in pythons.values():
+        above = [pythons[pid] for pid in _ancestors(each.pid, parents) if pid in pythons]
+        if all(other.launcher for other in above):
+            chosen.append(each)
+            launchers |= {other.pid for other in above}
+    return tuple(each for each in chosen if each.pid not in launchers)[:MOST]
+
+
+def _below(pid: int, root: int, parents: Mapping[int, int]) -> bool:
+    """The process descends from ``root``. A container's own first process has no parent in it: root is 0 then."""
+    return root == 0 or root in _ancestors(pid, parents)
+
+
+def _ancestors(pid: int, parents: Mapping[int, int]) -> list[int]:
+    found: list[int] = []
+    while (pid := parents.get(pid, 0)) and pid not in found:
+        found.append(pid)
+    return found

@@ -1,0 +1,134 @@
+"""Reads the stacks of a gang: two commands in each rank's container, with the caller's right to execute them.
+
+    async with Client() as client:
+        found = await stacks_of(client, "train-x7k2p")
+
+The right for it (``get`` and ``create`` on ``pods/exec``) lets its holder do anything in a container, so the daemon has
+none, and no role of the chart gives it.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Collection, Sequence
+
+from muster.api.errors import ApiError, Forbidden
+from muster.api.names import CONTAINER
+from muster.api.values.printable import MESSAGE, printable
+from muster.client.client import Client
+from muster.client.errors import NoSuchRank
+from muster.client.member import Member
+from muster.client.stacks.answers import read_answers, read_stacks, why_none
+from muster.client.stacks.grouping import RankStacks
+from muster.client.stacks.processes import read_listing, workers
+from muster.client.stacks.scripts import dump_command, list_command
+from muster.kube.connection import Connection
+from muster.kube.execution import Sockets, execute
+from muster.kube.unstructured import mapping
+from muster.state.foreign.subject import EXPERIMENT
+
+AT_ONCE = 32
+"""Ranks that are asked at the same time, each over a connection of its own."""
+PATIENCE = 20.0
+"""Seconds for one rank."""
+
+Done = Callable[[int, int], None]
+"""Called with the number of ranks that were asked, and of all that are."""
+
+
+async def stacks_of(
+    client: Client,
+    name: str,
+    ranks: Collection[int] = (),
+    *,
+    at_once: int = AT_ONCE,
+    patience: float = PATIENCE,
+    namespace: str | None = None,
+    done: Done = lambda _count, _of: None,
+) -> list[RankStacks]:
+    """The Python stacks of all ranks or of some at this moment, by rank.
+
+    Raises ``NoSuchExperiment``, ``NoSuchRank`` for a rank without a pod, and ``Forbidden``.
+    """
+    seen = await client.get(name, namespace=namespace)
+    members = [each for each in await client.members(name, namespace=namespace) if not ranks or each.rank in ranks]
+    present = {each.rank for each in members}
+    if absent := sorted(set(ranks) - present):
+        which = ", ".join(map(str, absent))
+        raise NoSuchRank(f"experiment {seen.namespace}/{seen.name}: rank {which} has no pod now")
+    if not isinstance(client.transport, Connection):
+        raise TypeError("commands are executed over a Connection only")
+    assist = mapping(seen.raw.get("spec")).get("assist") is True if seen.subject == EXPERIMENT else None
+    reader = StacksReader(client.transport, seen.namespace, assist=assist, patience=patience)
+    found = await reader.read(members, at_once=at_once, done=lambda count: done(count, len(members)))
+    if not ranks:
+        gone = set(range(seen.status.size)) - present
+        found += [RankStacks(rank, "", unread="it has no pod now") for rank in gone]
+    return sorted(found, key=lambda each: each.rank)
+
+
+class StacksReader:
+    """Asks the ranks of one gang. ``assist`` is its ``spec.assist``; None where its kind has no such field."""
+
+    def __init__(self, sockets: Sockets, namespace: str, *, assist: bool | None, patience: float = PATIENCE) -> None:
+        self._sockets = sockets
+        self._namespace = namespace
+        self._assist = assist
+        self._patience = patience
+
+    async def read(
+        self, members: Sequence[Member], *, at_once: int = AT_ONCE, done: Callable[[int], None] = lambda _count: None
+    ) -> list[RankStacks]:
+        """The stacks of each member. ``done`` is called with the number of ranks so far.
+
+        Raises ``Forbidden`` if the first of them may not be asked.
+        """
+        found: list[RankStacks] = []
+        waiting = iter(sorted(members, key=lambda member: not member.running))
+
+        async def work() -> None:
+            for member in waiting:
+                found.append(await self._rank(member))
+                done(len(found))
+
+        if first := next(waiting, None):  # a missing right is met once, and not by all
+            found.append(await self._rank(first, allowed=False))
+            done(1)
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(max(1, at_once)):
+                tasks.create_task(work())
+        return found
+
+    async def _rank(self, member: Member, *, allowed: bool = True) -> RankStacks:
+        if not member.running:
+            why = f": {printable(member.why, MESSAGE)}" if member.why else ""
+            return RankStacks(member.rank, member.pod, unread=f"its container does not run: {member.state}{why}")
+        try:
+            async with asyncio.timeout(self._patience):
+                return await self._running(member)
+        except TimeoutError:
+            return RankStacks(member.rank, member.pod, unread=f"no answer within {self._patience:g} s")
+        except Forbidden as error:
+            if not allowed:
+                raise Forbidden(
+                    f"you may not execute commands in pods of namespace {self._namespace}: that takes the verbs `get` "
+                    f"and `create` on pods/exec, which the administrator of the namespace can give ({error.message})",
+                    status=error.status,
+                    reason=error.reason,
+                ) from error
+            return RankStacks(member.rank, member.pod, unread="you may not execute commands in its pod")
+        except ApiError as error:
+            return RankStacks(member.rank, member.pod, unread=printable(error.message, MESSAGE))
+
+    async def _running(self, member: Member) -> RankStacks:
+        nonce = f"muster-{secrets.token_hex(8)}"
+        listing = read_listing(await self._run(member, list_command(nonce)), nonce)
+        chosen = workers(listing.processes)
+        answered = await self._run(member, dump_command(nonce, listing.spy, chosen)) if chosen else ""
+        stacks, said = read_stacks(chosen, tuple(read_answers(answered, nonce)))
+        why = "" if stacks else why_none(listing, chosen, said, self._assist)
+        return RankStacks(member.rank, member.pod, stacks, printable(why, MESSAGE))
+
+    async def _run(self, member: Member, command: list[str]) -> str:
+        container = member.container or CONTAINER
+        done = await execute(self._sockets, self._namespace, member.pod, container, command)
+        return done.output.decode("utf-8", "replace")

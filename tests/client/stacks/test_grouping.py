@@ -1,0 +1,68 @@
+"""Ranks with equal stacks are one group, said in one sentence."""
+
+from muster.client.stacks.frames import Frame, ProcessStacks, ThreadStack
+from muster.client.stacks.grouping import RankStacks, StackGroup, grouped, ranks_text, unread
+
+
+def process(*frames: Frame, pid: int = 1) -> ProcessStacks:
+    other = ThreadStack("loader", False, (Frame("get", "/app/data.py", pid),))
+    return ProcessStacks(pid, "python train.py", "py-spy", (other, ThreadStack("MainThread", True, frames)), "")
+
+
+def rank(number: int, *processes: ProcessStacks, unread: str = "") -> RankStacks:
+    return RankStacks(number, f"pod-{number}", processes, unread)
+
+
+def train(line: int, library: int = 5) -> ProcessStacks:
+    gather = Frame("all_reduce", "/opt/lib/python3.11/site-packages/jax/lax.py", library)
+    return process(gather, Frame("step", "/app/train.py", line), Frame("<module>", "/app/train.py", 120))
+
+
+LOADS = process(Frame("DataLoader.next", "/app/data.py", 41), Frame("<module>", "/app/train.py", 121))
+
+
+def sentences(groups: tuple[StackGroup, ...]) -> list[str]:
+    return [group.sentence for group in groups]
+
+
+def test_the_odd_rank_of_512_is_named_last() -> None:
+    found = [rank(number, LOADS if number == 37 else train(88)) for number in range(512)]
+    assert sentences(grouped(found)) == [
+        "511 ranks (0-36, 38-511) in all_reduce at train.py:88",
+        "rank 37 in DataLoader.next at data.py:41",
+    ]
+
+
+def test_lines_inside_a_library_and_other_threads_make_no_group() -> None:
+    assert sentences(grouped([rank(0, train(88, 5)), rank(1, train(88, 6))])) == [
+        "2 ranks (0-1) in all_reduce at train.py:88"
+    ]
+
+
+def test_lines_of_the_program_are_counted_within_a_group() -> None:
+    found = [rank(0, train(90)), rank(1, train(88)), rank(2, train(88))]
+    assert sentences(grouped(found)) == ["3 ranks (0-2) in all_reduce at train.py:88 (2), train.py:90 (1)"]
+
+
+def test_groups_of_a_size_stand_by_rank() -> None:
+    assert sentences(grouped([rank(1, train(88)), rank(0, LOADS)])) == [
+        "rank 0 in DataLoader.next at data.py:41",
+        "rank 1 in all_reduce at train.py:88",
+    ]
+
+
+def test_a_rank_with_several_processes_counts_once_with_their_number() -> None:
+    (group,) = grouped([rank(0, train(88), train(88)), rank(1, train(88))])
+    assert group.sentence == "2 ranks (0-1, 3 processes) in all_reduce at train.py:88"
+    assert ranks_text((4,), 8) == "rank 4 (8 processes)"
+
+
+def test_a_process_without_a_frame_is_said() -> None:
+    assert sentences(grouped([rank(0, process())])) == ["rank 0 in no Python function"]
+    nothing = ProcessStacks(1, "", "faulthandler", (), "")
+    assert sentences(grouped([rank(0, nothing)])) == ["rank 0 in no Python function"]
+
+
+def test_ranks_without_stacks_are_grouped_by_reason() -> None:
+    found = [rank(3, unread="no py-spy"), rank(0, train(88)), rank(4, unread="no py-spy"), rank(5, unread="gone")]
+    assert [each.sentence for each in unread(found)] == ["2 ranks (3-4): no py-spy", "rank 5: gone"]

@@ -1,0 +1,82 @@
+"""The scripts in a real shell: the stack of a real process is printed, by the signal and by py-spy."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from muster.assist import CODE, FILE
+from muster.client.stacks.answers import read_answers, read_stacks
+from muster.client.stacks.processes import Process, read_listing
+from muster.client.stacks.scripts import dump_command, list_command
+
+N = "muster-test-nonce"
+PROGRAM = """
+import time
+def nap():
+    print("ready", flush=True)
+    time.sleep(1000)
+nap()
+"""
+
+
+@pytest.fixture
+def napping(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    (tmp_path / FILE).write_text(CODE)
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", PROGRAM], env=variables, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def printed(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=50).stdout
+
+
+def of(process: "subprocess.Popen[str]") -> Process:
+    (found,) = (each for each in read_listing(printed(list_command(N)), N).processes if each.pid == process.pid)
+    return found
+
+
+def test_a_process_is_listed_and_answers_the_signal_each_time(napping: "subprocess.Popen[str]") -> None:
+    found = of(napping)
+    assert found.python
+    assert found.file is not None
+    for _ in range(2):
+        (stacks,), said = read_stacks((found,), tuple(read_answers(printed(dump_command(N, "", (found,))), N)))
+        assert [frame.function for frame in stacks.threads[0].frames] == ["nap", "<module>"]
+        assert len(stacks.threads) == 1, "the file is emptied before it is asked again"
+        assert (stacks.threads[0].main, said) == (True, "")
+    assert napping.poll() is None
+
+
+def test_py_spy_is_asked_before_the_signal(napping: "subprocess.Popen[str]", tmp_path: Path) -> None:
+    spy = tmp_path / "py-spy"
+    spy.write_text('#!/bin/sh\n[ "$1 $2 $3" = "dump --json --pid" ] && echo "[$4]"\n')
+    spy.chmod(0o755)
+    (answer,) = read_answers(printed(dump_command(N, str(spy), (of(napping),))), N)
+    assert (answer.source, answer.pid, answer.text.strip(), answer.code) == ("spy", napping.pid, f"[{napping.pid}]", 0)
+
+
+def test_a_py_spy_that_fails_leaves_it_to_the_signal(napping: "subprocess.Popen[str]") -> None:
+    spied, answered = read_answers(printed(dump_command(N, "/bin/false", (of(napping),))), N)
+    assert (spied.source, spied.code) == ("spy", 1)
+    assert "in nap" in answered.text
+
+
+def test_a_process_without_the_file_gets_no_signal(napping: "subprocess.Popen[str]") -> None:
+    wrong = Process(napping.pid, 1, "", "", file=0)
+    assert printed(dump_command(N, "", (wrong,))) == ""
+
+
+def test_a_process_that_is_stopped_is_given_up(napping: "subprocess.Popen[str]") -> None:
+    found = of(napping)
+    os.kill(napping.pid, signal.SIGSTOP)
+    (answer,) = read_answers(printed(dump_command(N, "", (found,))), N)
+    assert answer.text.strip() == ""
