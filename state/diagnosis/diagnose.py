@@ -12,6 +12,7 @@ from muster.state.context import Context
 from muster.state.diagnosis.cause import ORDER
 from muster.state.diagnosis.finding import Finding
 from muster.state.diagnosis.next_steps import NEXT
+from muster.state.diagnosis.of_hang import of_hang
 from muster.state.diagnosis.of_member import Diagnosis, given_up, of_coordinator, of_pod, serves, without_pod
 from muster.state.policies.blocked import RANKS_ENDED
 from muster.state.record import Phase
@@ -35,7 +36,7 @@ def diagnose(context: Context, most: int = MOST) -> tuple[Finding, ...]:
         pod = context.tally.members.get(rank)
         found[rank] = without_pod(context, rank) if pod is None else of_pod(context, pod)
     if context.probe is not None:
-        found |= given_up(context, context.probe)
+        found |= of_hang(context, most) | given_up(context, context.probe)
     coordinator = context.plan.coordinator
     if coordinator is not None and not coordinator.probe.passive:
         wrong = of_coordinator(context, coordinator)

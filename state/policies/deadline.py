@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from muster.state.context import Context, Fail, ReadFirst, Repair, Restart
 from muster.state.plan import Engine, Plan
-from muster.state.policies import blocked
+from muster.state.policies import blocked, hang
 from muster.state.policies.failures.failure import spend
 from muster.state.record import Cause, Phase, Record
 from muster.state.rules import ClockAction, ClockName, ClockRule
@@ -78,6 +78,9 @@ def sentence(context: Context, clock: ClockRule) -> str:
     """What has not happened, and within which time."""
     text = f"{clock.sentence.format_map(_Placeholders(context))} within {clock.after:g} s"
     ends = of_ends(context) if _names_ends(context, clock) else ""
+    reported = context.view.progress_of(context.record.epoch) if clock.name is ClockName.PROGRESS else None
+    if reported is not None and reported.total is None:
+        ends = hang.last_step(reported)
     return f"{text}: {ends}" if ends else text
 
 

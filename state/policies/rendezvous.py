@@ -12,6 +12,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``CoordinatorUnreachable``: it served and does not any more, though its pod runs and no rank has left in good order;
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
+- ``Hung``: no rank has reported a step for too long (``policies.hang``);
 - the reason of an obstacle that lasts: no node, no image, no container (``policies.blocked``);
 - ``DisruptionLoop``: the platform ends epoch after epoch before the gang makes progress (``failures.disruptions``);
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.
@@ -27,7 +28,7 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.coordinator import Completeness, Coordinator
-from muster.state.policies import blocked
+from muster.state.policies import blocked, hang
 from muster.state.policies.blocked import Obstacle
 from muster.state.policies.deadline import alerts
 from muster.state.policies.failures import culprit, disruptions
@@ -67,6 +68,8 @@ def assess(context: Context) -> Assembly:
         gathered = _by_partial_roll(context, coordinator, probe)
     else:
         gathered = _by_roll(context, coordinator, probe)
+    if gathered.stuck is None and (stuck := hang.stuck(context)):
+        gathered = replace(gathered, stuck=stuck)
     return _until_evidence(context, _with_alerts(context, gathered))
 
 
@@ -276,7 +279,7 @@ def _until_evidence(context: Context, gathered: Assembly) -> Assembly:
     if before is None or gathered.stuck or context.record.finished or context.record.phase is Phase.SUSPENDED:
         return gathered
     unmoved = before[0] == RANKS_MISSING and not gathered.complete and _roll_unmoved(context)
-    if context.view.engine.answered and not unmoved:
+    if context.view.engine.answered and not unmoved and not hang.unseen(context):
         return gathered
     return replace(gathered, stuck=before)
 
