@@ -5,6 +5,7 @@ The CRD is installed after musterd was started, and the processes are real.
 
 import asyncio
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,15 @@ async def conditions(here: Site) -> list[Any]:
     return [each["type"] for each in listed if each["status"] == "True" and "/" not in each["type"]]
 
 
-async def test_a_jaxjob_runs_goes_on_after_a_killed_process_and_is_deleted_its_ttl_after_its_end(
+async def test_a_jaxjob_outlives_a_killed_process_and_a_musterd_and_is_deleted_its_ttl_after_its_end(
     here: Site, ours: Release
 ) -> None:
-    here.row.happens("the CRD of JAXJob comes after musterd of the chart; rank 1 is killed; both succeed; the ttl ends")
+    here.row.happens("the CRD of JAXJob comes after musterd of the chart; rank 1 is killed; musterd starts again; ttl")
     await ours.install("--set", f"settings.foreignKinds={JAXJOB.plural}")
-    async with ours.musterd() as daemon:
-        await daemon.until_leading()
-        async with served(here, JAXJOB):
+    async with AsyncExitStack() as stack:
+        async with ours.musterd() as first:
+            await first.until_leading()
+            await stack.enter_async_context(served(here, JAXJOB))
             await here.kubectl("apply", "-f", "-", body=job(ROUNDS="30", PAUSE="0.5"))
             await last(here, "Running")
 
@@ -70,6 +72,8 @@ async def test_a_jaxjob_runs_goes_on_after_a_killed_process_and_is_deleted_its_t
             members = await here.pods("jaxjob-simple")
             here.kill(next(pod for pod in members if pod["metadata"]["labels"][LABEL_RANK] == "1"))
             await last(here, "Restarting")
+            assert first.refused() == []
+        async with ours.musterd() as second:
             await last(here, "Succeeded")
             assert "Succeeded" in await here.kubectl("get", "jaxjobs")
             seen = await here.client.get("jaxjob/jaxjob-simple", namespace=here.namespace)
@@ -80,7 +84,7 @@ async def test_a_jaxjob_runs_goes_on_after_a_killed_process_and_is_deleted_its_t
 
             await eventually(gone)
             here.row.says("Restarting, then Succeeded; one gang restart; deleted 20 s after its end")
-        assert daemon.refused() == []
+            assert second.refused() == []
     await proper(here, ours)
 
 
