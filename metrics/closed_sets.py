@@ -70,6 +70,7 @@ EACH_OPERATOR = tuple((operator,) for operator in OPERATORS)
 PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase) if phase not in FINISHED)
 RESTARTS = tuple(product(OPERATORS, (*CRASHED, *DISRUPTED)))
 DISRUPTIONS = tuple(product(OPERATORS, DISRUPTED))
+MEMBER_RESTARTS = RESTARTS
 OUTCOMES = (
     *((operator, Phase.SUCCEEDED, reason) for operator, reason in product(OPERATORS, SUCCESSES)),
     *((operator, Phase.FAILED, reason) for operator, reason in product(OPERATORS, FAILURES)),

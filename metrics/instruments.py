@@ -22,6 +22,7 @@ from prometheus_client import (
 from muster.metrics import closed_sets
 from muster.metrics.catalogue import INVALID
 from muster.metrics.exposition import Bounded, label
+from muster.metrics.member_restarts import member_restarts
 from muster.metrics.rows import daemon, fleet
 from muster.metrics.rows.row import Metric
 from muster.state.plan import Plan
@@ -51,6 +52,7 @@ class Instruments:
         self._downtime = self._bounded_histogram(fleet.RESTART_DOWNTIME, operators)
         self._restarts = self._bounded_counter(fleet.GANG_RESTARTS, closed_sets.RESTARTS)
         self._disruptions = self._bounded_counter(fleet.DISRUPTIONS, closed_sets.DISRUPTIONS)
+        self._member_restarts = self._bounded_counter(fleet.MEMBER_RESTARTS, closed_sets.MEMBER_RESTARTS)
         self._outcomes = self._bounded_counter(fleet.OUTCOMES, closed_sets.OUTCOMES)
         self._refusals = self._bounded_counter(fleet.REFUSALS, closed_sets.REFUSALS)
         self._requests = self._bounded_histogram(daemon.API_REQUEST_DURATION)
@@ -96,6 +98,9 @@ class Instruments:
             self._restarts.at(operator, reason).inc(restarts)
         if disruptions:
             self._disruptions.at(operator, reason).inc(disruptions)
+        if new.epoch == old.epoch and new.attempts != old.attempts:
+            for why, members in member_restarts(old, new).items():
+                self._member_restarts.at(operator, why).inc(members)
 
     def refused(self, reason: str) -> None:
         """The API server refused what an experiment needs."""

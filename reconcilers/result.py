@@ -37,6 +37,8 @@ class Outcome:
     """(rank, attempt) of the members whose pod of that attempt is gone for good, of those that were asked for."""
     claims: int | None = None
     """The epoch for which the claims of the plan exist."""
+    volume_gone: bool = False
+    """The claim of the shared volume is not there, though the record says that it was."""
     service: bool = False
     """The headless Service exists and is ours."""
     removed: bool = False

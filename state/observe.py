@@ -38,6 +38,7 @@ from muster.state.policies import (
     retention,
     success,
     suspension,
+    volume,
 )
 from muster.state.policies.failures import avoidance, backoff, budget, disruptions, failure, jobs, repair
 from muster.state.policies.queueing import queue
@@ -100,6 +101,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
     context = context.with_record(_await_ends(context))
     context = context.with_record(retention.schedule(context))
     context = context.with_record(edits.track(context))
+    context = context.with_record(volume.track(context))
     after = summarize(context, assembly)
     write, refresh_at, paid = due(before, after, context.view.writes, now)
     save_at = completion.save_at(context)

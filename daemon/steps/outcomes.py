@@ -77,7 +77,10 @@ class Outcomes:
             view.engine.lost_attempts.update((epoch, *each) for each in outcome.lost_attempts)
             self._queue.add(uid)
         if outcome.claims is not None:
-            view.engine.claims = outcome.claims
+            view.engine.claims, view.engine.volume_gone = outcome.claims, -1
+            self._queue.add(uid)
+        if outcome.volume_gone:
+            view.engine.volume_gone = epoch
             self._queue.add(uid)
         if outcome.service:
             view.engine.service = True

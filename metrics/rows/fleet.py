@@ -46,6 +46,13 @@ DISRUPTIONS = Metric(
     "Gang restarts after something done to the gang (preemption, eviction, node loss): they cost none of the budget.",
     ("operator", "reason"),
 )
+MEMBER_RESTARTS = Metric(
+    "muster_member_restarts_total",
+    Type.COUNTER,
+    "Members that were run again while their epoch went on, by the reason of the failure. Of a Job of a JobSet that "
+    "replaces its pods, the reason is PodReplaced. muster_gang_restarts_total does not count them.",
+    ("operator", "reason"),
+)
 OUTCOMES = Metric(
     "muster_outcomes_total",
     Type.COUNTER,
@@ -67,6 +74,7 @@ ROWS = (
     RESTART_DOWNTIME,
     GANG_RESTARTS,
     DISRUPTIONS,
+    MEMBER_RESTARTS,
     OUTCOMES,
     REFUSALS,
 )

@@ -247,6 +247,13 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     ] = None
     resume_at: Annotated[Time | None, Wire("Earliest start of the next epoch (back-off).", name="resumeTime")] = None
     updated_at: Annotated[Time, Wire("When this status was written.", name="updateTime", summary=True)] = 0.0
+    volume_at: Annotated[
+        Time | None, Wire("When the claim of the shared volume was made or found.", name="volumeTime", summary=True)
+    ] = None
+    volume_lost_at: Annotated[
+        Time | None,
+        Wire("When that claim was found to be gone; it was made anew, without its data.", name="volumeLostTime"),
+    ] = None
     deadline: Annotated[WholeTime | None, Wire("When the total clock (timeout) runs out.")] = None
     broken_at: Annotated[Time | None, Wire("When the gang broke; until it is assembled again.", name="brokenTime")] = (
         None

@@ -24,14 +24,17 @@ KIND = "PersistentVolumeClaim"
 RESOURCE = "persistentvolumeclaims"
 
 
-async def ensure_claims(calls: Calls, plan: Plan, epoch: int) -> Outcome:
+async def ensure_claims(calls: Calls, plan: Plan, epoch: int, *, made: bool = False) -> Outcome:
     """Create each claim, or find it: an exclusive one is looked up first where an earlier epoch must have made it.
 
+    Of one that the record says was ``made`` and that is gone, nothing is created before the record says that, too.
     Raises ``ApiError`` where a retry may help.
     """
     for claim in plan.claims:
         try:
-            found = await _find(calls, plan, claim) if epoch and claim.exclusive else None
+            found = await _find(calls, plan, claim) if (epoch or made) and claim.exclusive else None
+            if found is None and made and claim.exclusive:
+                return Outcome(volume_gone=True)
             if found is None:
                 found = await _create(calls, plan, claim)
         except ApiError as error:

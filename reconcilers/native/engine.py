@@ -114,7 +114,9 @@ class NativeEngine:
                 async with self._calls.slots(plan):
                     return await confirm_loss(self._calls, action, plan, record)
             case EnsureClaims(epoch):
-                return await self._create_one(plan, lambda: ensure_claims(self._calls, plan, epoch))
+                return await self._create_one(
+                    plan, lambda: ensure_claims(self._calls, plan, epoch, made=record.volume_at is not None)
+                )
             case EnsureService():
                 return await self._create_one(plan, lambda: ensure_service(self._calls, plan))
             case CreatePods():

@@ -1,9 +1,13 @@
-"""Node anti-affinity: keeps a pod off nodes by name."""
+"""Node anti-affinity: keeps a pod off nodes by name.
+
+The name is a field of the node. Its label kubernetes.io/hostname may differ from it, or be another node's. A
+requirement on a field takes one value (kubernetes: pkg/apis/core/validation), so each node has its own.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-HOSTNAME: Final = "kubernetes.io/hostname"
+NAME: Final = "metadata.name"
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -18,7 +22,7 @@ def kept_off(pod: dict[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
     affinity: Mapping[str, Any] = spec.get("affinity") or {}
     of_nodes: Mapping[str, Any] = affinity.get("nodeAffinity") or {}
     terms: Sequence[Mapping[str, Any]] = (of_nodes.get(REQUIRED) or {}).get("nodeSelectorTerms") or ({},)
-    other = {"key": HOSTNAME, "operator": "NotIn", "values": list(nodes)}
-    each = [{**term, "matchExpressions": [*(term.get("matchExpressions") or ()), other]} for term in terms]
+    others = [{"key": NAME, "operator": "NotIn", "values": [node]} for node in nodes]
+    each = [{**term, "matchFields": [*(term.get("matchFields") or ()), *others]} for term in terms]
     wanted = {**affinity, "nodeAffinity": {**of_nodes, REQUIRED: {"nodeSelectorTerms": each}}}
     return {**pod, "spec": {**spec, "affinity": wanted}}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
-from muster.state.policies import edits
+from muster.state.policies import edits, volume
 from muster.state.record import STORY_LINES, ConditionType, Phase, Record, StoryLine, attempts_of
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.summary.messages import NAMED_RANGES, sentence
@@ -52,6 +52,8 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
         yield from _repairs(before, after)
     if after.pending_edits and (before is None or before.pending_edits != after.pending_edits):
         yield "EditPending", edits.sentence(after), True
+    if after.volume_lost_at is not None and (before is None or before.volume_lost_at != after.volume_lost_at):
+        yield "SharedVolumeLost", volume.sentence(after), True
     if before is not None and before.node_failures != after.node_failures:
         yield from _avoided(before, after)
     if after.finished and (before is None or not before.finished):

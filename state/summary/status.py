@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from muster.state.context import Context
 from muster.state.coordinator import Completeness
 from muster.state.plan import Engine
-from muster.state.policies import barrier, blocked, edits, gates
+from muster.state.policies import barrier, blocked, edits, gates, volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
@@ -61,7 +61,8 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     reason, message = record.reason, record.message
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
-        message = "; ".join(filter(None, (message, plan.said(record.epoch), edits.sentence(record))))
+        more = plan.said(record.epoch), edits.sentence(record), volume.sentence(record)
+        message = "; ".join(filter(None, (message, *more)))
     return replace(
         record,
         generation=plan.generation,

@@ -86,6 +86,8 @@ class EngineFacts:
     """Pods (by uid) that a live read did not find, with the monotonic second of the first; until they are gone."""
     claims: int = -1
     """The epoch for which the claims were found, or made, by this leadership."""
+    volume_gone: int = -1
+    """The epoch in which the claim of the shared volume was not there, though the record says that it was."""
     service: bool = False
     """The headless Service exists."""
     removed: bool = False
@@ -115,7 +117,7 @@ class EngineFacts:
 
         ``launched`` and ``deleting`` hold for every leader, and ``service`` is kept by a watch.
         """
-        self.confirmed = self.lost = self.claims = -1
+        self.confirmed = self.lost = self.claims = self.volume_gone = -1
         self.live_read = self.placement = None
         self.confirmed_attempts.clear()
         self.lost_attempts.clear()

@@ -181,6 +181,12 @@ def test_every_view_shows_stuck_with_its_reason() -> None:
     assert "Assembling  stuck (RanksMissing)  epoch 0" in str(block.__rich__().renderables[0])
 
 
+def test_a_tree_says_when_the_experiment_is_deleted() -> None:
+    seen = experiment(phase="Succeeded", deleteTime="1970-01-01T00:05:10Z")
+    assert "deleted in 5m" in tree(Explanation(seen, (), ()), 10)[0]
+    assert "deleted" not in tree(Explanation(experiment(phase="Succeeded"), (), ()), 10)[0]
+
+
 def test_without_a_terminal_lines_are_printed() -> None:
     assert isinstance(choose_display(), Lines)
 

@@ -184,7 +184,7 @@ def local_server(folder: Path) -> Iterator[LocalServer]:
         server.loop.close()
 
 
-def labels(experiment: str, rank: int, epoch: int = 0) -> dict[str, str]:
+def labels(experiment: str, rank: int, epoch: int = 0, attempt: int = 0) -> dict[str, str]:
     """The labels of a member's pod."""
     return {
         "muster.dev/experiment": experiment,
@@ -193,6 +193,7 @@ def labels(experiment: str, rank: int, epoch: int = 0) -> dict[str, str]:
         "muster.dev/pod-index": str(rank),
         "muster.dev/rank": str(rank),
         "muster.dev/epoch": str(epoch),
+        "muster.dev/attempt": str(attempt),
     }
 
 

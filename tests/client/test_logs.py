@@ -134,7 +134,7 @@ async def test_an_epoch_is_read_while_its_pods_exist(client: Client, server: Loc
     server.pod("pod-new", labels("mine", 2, epoch=2), **running())
     notes: list[LogNote] = []
     assert len(await read(client.logs("mine", previous=True, noted=notes.append))) == 2
-    assert [str(note) for note in notes] == ["rank 2: no pod of an earlier epoch is kept"]
+    assert [str(note) for note in notes] == ["rank 2: no pod of an earlier epoch or attempt is kept"]
     with pytest.raises(LogsGone, match="no log of epoch 7 is kept"):
         await anext(client.logs("mine", epoch=7))
     with pytest.raises(ValueError, match="cannot be followed"):
@@ -217,11 +217,25 @@ async def test_following_a_finished_experiment_reads_its_log(client: Client, ser
 async def test_the_log_of_the_previous_epoch_is_read_while_its_pods_exist(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.pod("new-0", labels("mine", 0, epoch=1), **running())
-    with pytest.raises(LogsGone, match=r"no log of an earlier epoch is kept.*muster explain mine"):
+    with pytest.raises(LogsGone, match=r"no log of an earlier epoch or attempt is kept.*muster explain mine"):
         await anext(client.logs("mine", previous=True))
     server.pod("old-0", labels("mine", 0), **ended(1))
     server.print("old-0", "last words", ends=True)
     assert await read(client.logs("mine", previous=True)) == [(0, "last words")]
+
+
+async def test_the_log_of_the_previous_attempt_of_a_rank_that_was_run_again(
+    client: Client, server: LocalServer
+) -> None:
+    await client.submit(MANIFEST, name="mine")
+    for epoch, attempt in ((0, 0), (1, 0), (1, 1)):
+        name = f"pod-{epoch}-{attempt}"
+        server.pod(name, labels("mine", 0, epoch=epoch, attempt=attempt), **ended(1))
+        server.print(name, f"epoch {epoch}, attempt {attempt}", ends=True)
+    server.pod("other", labels("mine", 1, epoch=1), **running())
+    notes: list[LogNote] = []
+    assert await read(client.logs("mine", previous=True, noted=notes.append)) == [(0, "epoch 1, attempt 0")]
+    assert [str(note) for note in notes] == ["rank 1: no pod of an earlier epoch or attempt is kept"]
 
 
 async def at_once(_: float) -> None:

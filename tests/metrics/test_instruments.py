@@ -10,7 +10,7 @@ from muster.metrics.catalogue import LABEL_SETS
 from muster.metrics.exposition import Bounded, label
 from muster.metrics.instruments import Instruments
 from muster.metrics.rows.row import Metric, Type
-from muster.state.record import Cause, Phase
+from muster.state.record import Attempts, Cause, Phase, RestartReason
 from tests.builders import NOW, plan, record
 
 
@@ -46,6 +46,27 @@ def test_a_restart_is_counted_by_its_cause(instruments: Instruments) -> None:
     assert read(instruments, "muster_gang_restarts_total", operator="jax", reason="OOMKilled") == 1
     assert read(instruments, "muster_disruptions_total", operator="jax", reason="OOMKilled") is None
     assert read(instruments, "muster_disruptions_total", operator="jax", reason="NodeLost") == 0
+
+
+def test_members_that_run_again_are_counted_by_their_cause_and_are_no_gang_restart(instruments: Instruments) -> None:
+    cause = Cause(0, "OOMKilled", "", NOW, rank=2, exit_code=137)
+    met = (RestartReason("OOMKilled", 1), RestartReason("NodeLost", 1))
+    again = (Attempts("2,5", 1), Attempts("7", 2))
+    before = record(phase=Phase.RUNNING, attempts=(Attempts("7", 1),))
+    after = record(phase=Phase.RUNNING, attempts=again, restarts=1, disruptions=1, cause=cause, restart_reasons=met)
+    instruments.transition(plan(), before, after)
+    instruments.transition(plan(), after, after)
+    counted = {
+        reason: read(instruments, "muster_member_restarts_total", operator="jax", reason=reason)
+        for reason in ("OOMKilled", "NodeLost", "Error")
+    }
+    assert counted == {"OOMKilled": 2, "NodeLost": 1, "Error": 0}, "a job that runs again counts each of its members"
+    assert read(instruments, "muster_gang_restarts_total", operator="jax", reason="OOMKilled") == 0
+
+
+def test_pods_that_a_job_replaces_are_counted_though_the_record_holds_no_reason(instruments: Instruments) -> None:
+    instruments.transition(plan(), record(), record(attempts=(Attempts("0-2", 1),)))
+    assert read(instruments, "muster_member_restarts_total", operator="jax", reason="PodReplaced") == 3
 
 
 def test_the_roll_of_an_epoch_is_timed_from_its_launch_and_from_what_broke_the_one_before(

@@ -13,6 +13,7 @@ from muster.state.actions import (
     CreatePods,
     DeletePods,
     DeleteSubject,
+    EnsureClaims,
     EnsureService,
     StopPods,
 )
@@ -108,6 +109,8 @@ class Story:
                 self.view.engine.lost = epoch
             case EnsureService():
                 self.view.engine.service = True
+            case EnsureClaims(epoch):
+                self.view.engine.claims = epoch
             case CreatePods(epoch, members, attempts=attempts):
                 for member in members:
                     attempt = dict(attempts).get(member.rank, 0)

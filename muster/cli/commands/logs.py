@@ -54,7 +54,12 @@ class Since(Span):
 @click.argument("name")
 @click.option("--rank", "ranks", type=click.IntRange(0), multiple=True, help="Only this rank; may be given often.")
 @click.option("-f", "--follow", is_flag=True, help="Continue over restarts until the experiment has finished.")
-@click.option("-p", "--previous", is_flag=True, help="The epoch before this one, as far as its pods are kept.")
+@click.option(
+    "-p",
+    "--previous",
+    is_flag=True,
+    help="The attempt or epoch before this one, as far as its pods are kept.",
+)
 @click.option("--epoch", type=click.IntRange(0), default=None, help="This epoch, as far as its pods are kept.")
 @click.option("--tail", type=click.IntRange(0), default=None, help="Only that many of the latest lines of each rank.")
 @click.option("--since", type=Since(), default=None, help="Only lines of this last time (90, 5m, 2h), or after a time.")

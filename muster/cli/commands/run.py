@@ -114,6 +114,9 @@ async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, 
                 manifest.loaded, name=plan.name, namespace=plan.namespace, filename=manifest.file
             )
             say(f"submitted {seen.namespace}/{seen.name}")
+            if plan.notice:
+                where = f"-n {seen.namespace} --kubeconfig {cluster.kubeconfig}"
+                say(plain(f"in another terminal: muster logs {seen.name} {where}"))
             with choose_display() as display:
                 follower = RunFollower(
                     client,

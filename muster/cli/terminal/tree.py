@@ -6,7 +6,7 @@ import click
 
 from muster.api.values.printable import printable
 from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD, phase_word
-from muster.cli.terminal.progress import clock_left, since
+from muster.cli.terminal.progress import clock_left, left, since
 from muster.client import Explanation, Member
 
 SHOWN = 64
@@ -26,6 +26,8 @@ def tree(explanation: Explanation, now: float) -> list[str]:
         facts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
     if remaining := clock_left(seen, now):
         facts.append(f"{remaining} until its deadline")
+    if going := left(status.delete_at, now):
+        facts.append(f"deleted in {going}")
     if age := since(seen.created, now):
         facts.append(f"{age} old")
     name = printable(f"{seen.namespace}/{seen.name}")

@@ -59,6 +59,16 @@ def newest(members: Iterable[Member]) -> dict[int, Member]:
     return dict(sorted(best.items()))
 
 
+def _earlier(members: Collection[Member], current: dict[int, Member]) -> list[Member]:
+    """The members of earlier epochs, and of earlier attempts of the latest one."""
+    latest = max((member.epoch for member in members), default=0)
+    return [
+        member
+        for member in members
+        if member.epoch < latest or (member.rank in current and member.attempt < current[member.rank].attempt)
+    ]
+
+
 class GangLog:
     """The log of the experiment ``seen``. ``noted`` is called with whatever is not read, and why."""
 
@@ -83,21 +93,24 @@ class GangLog:
                 yield line
 
     async def previous(self) -> AsyncGenerator[LogLine, None]:
-        """What was written in the previous epoch, as far as it is kept. Raises ``LogsGone`` if it is not."""
+        """What each rank wrote in its life before this one: its previous attempt, or else the previous epoch.
+
+        As far as the pods are kept. Raises ``LogsGone`` if none is.
+        """
         members = await self.members()
-        latest = max((member.epoch for member in members), default=0)
-        older = newest(member for member in members if member.epoch < latest)
-        chosen = {rank: older.get(rank, member) for rank, member in newest(members).items()}
+        current = newest(members)
+        older = newest(_earlier(members, current))
+        chosen = {rank: older.get(rank, member) for rank, member in current.items()}
         sources = [(member, self.log_of(member)) for member in chosen.values() if self.choice.chosen(member)]
         if older and (absent := sorted(rank for rank in chosen if rank not in older and self._wanted(rank))):
-            self.noted(LogNote(tuple(absent), "no pod of an earlier epoch is kept"))
+            self.noted(LogNote(tuple(absent), "no pod of an earlier epoch or attempt is kept"))
         read = False
         async with aclosing(self.merge(sources, restarted=frozenset(chosen) - frozenset(older))) as lines:
             async for line in lines:
                 read = True
                 yield line
         if not read:
-            raise self._gone("of an earlier epoch")
+            raise self._gone("of an earlier epoch or attempt")
 
     async def members(self) -> list[Member]:
         """The members that have a pod, of every epoch."""

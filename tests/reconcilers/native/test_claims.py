@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from muster.api.errors import ApiError, Forbidden, Invalid, Unreachable
@@ -57,6 +58,19 @@ async def test_a_lost_answer_to_the_create_is_success_the_next_time() -> None:
     with pytest.raises(Unreachable):
         await ensure(bench)
     assert await ensure(bench) == Outcome(claims=0)
+
+
+async def test_a_claim_that_was_deleted_is_not_made_again_before_the_record_says_so() -> None:
+    bench = Bench()
+    await ensure(bench)
+    bench.api.remove(PATH)
+    there = msgspec.structs.replace(record(1), volume_at=1.0)
+    asked = EnsureClaims(1)
+    assert await bench.engine.carry_out(asked, PLAN, there) == Outcome(volume_gone=True)
+    assert bench.api.named("persistentvolumeclaims") == []
+    said = msgspec.structs.replace(there, volume_at=None, volume_lost_at=2.0)
+    assert await bench.engine.carry_out(asked, PLAN, said) == Outcome(claims=1)
+    assert bench.api.named("persistentvolumeclaims") == ["moe-shared-abcde"]
 
 
 async def test_a_claim_that_is_being_deleted_is_waited_for() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from muster.reconcilers.render.affinity import REQUIRED, kept_off
 
-AWAY = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["a", "b"]}
+AWAY = [{"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in ("a", "b")]
 GPU = {"key": "gpu", "operator": "Exists"}
 
 
@@ -17,7 +17,7 @@ def test_a_pod_without_avoided_nodes_is_as_it_was() -> None:
 
 
 def test_a_pod_without_affinity_gets_one() -> None:
-    wanted = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [AWAY]}]}}}
+    wanted = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": AWAY}]}}}
     assert kept_off(pod(), ("a", "b")) == pod(affinity=wanted)
 
 
@@ -32,7 +32,7 @@ def test_every_term_of_a_template_gets_the_condition_and_the_rest_stays() -> Non
     assert found["podAntiAffinity"] == {"x": 1}
     assert found["nodeAffinity"]["preferred"] == []
     assert found["nodeAffinity"][REQUIRED]["nodeSelectorTerms"] == [
-        {"matchExpressions": [GPU, AWAY]},
-        {**terms[1], "matchExpressions": [AWAY]},
+        {"matchExpressions": [GPU], "matchFields": AWAY},
+        {"matchFields": [*terms[1]["matchFields"], *AWAY]},
     ]
     assert repr(given) == before

@@ -126,7 +126,7 @@ def kept_off(pod: dict[str, Any]) -> frozenset[str]:
     """The nodes that the affinity of a pod leaves out."""
     affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
     terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", ())
-    away = [each["values"] for term in terms for each in term["matchExpressions"] if each["operator"] == "NotIn"]
+    away = [each["values"] for term in terms for each in term["matchFields"] if each["operator"] == "NotIn"]
     return frozenset(name for names in away for name in names)
 
 

@@ -66,7 +66,7 @@ class RestartPolicy(BackoffLimit):
     )
     avoid_nodes: AvoidNodes | None = Field(
         None,
-        description="Leave out nodes that the experiment failed on (by node anti-affinity on kubernetes.io/hostname); "
+        description="Leave out nodes that the experiment failed on (by node anti-affinity on the name of the node); "
         "{} for the defaults. Absent: none is left out.",
     )
 

@@ -89,10 +89,16 @@ def _selected(pod: Object, node_labels: Mapping[str, str]) -> bool:
     if not required:
         return True
     terms: Sequence[Object] = required.get("nodeSelectorTerms") or ()
-    return any(
-        term.get("matchExpressions") and all(_holds(each, node_labels) for each in term["matchExpressions"])
-        for term in terms
-    )
+    return any(_matches(term, node_labels) for term in terms)
+
+
+def _matches(term: Object, node_labels: Mapping[str, str]) -> bool:
+    """Whether a term, which asks for something, holds. The only field is the name, which this node has as a label."""
+    labels: Sequence[Object] = term.get("matchExpressions") or ()
+    fields = [each for each in term.get("matchFields") or () if each.get("key") == "metadata.name"]
+    of_name = [{**each, "key": "kubernetes.io/hostname"} for each in fields]
+    asked = [*labels, *of_name]
+    return bool(asked) and all(_holds(each, node_labels) for each in asked)
 
 
 def _holds(expression: Object, node_labels: Mapping[str, str]) -> bool:

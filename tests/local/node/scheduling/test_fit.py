@@ -73,6 +73,18 @@ def test_node_selector_and_affinity_match_labels_of_the_node(
     assert reasons == ([] if fits else ["node(s) didn't match Pod's node affinity/selector"])
 
 
+@pytest.mark.parametrize(("operator", "fits"), [("In", True), ("NotIn", False)])
+def test_affinity_to_the_name_of_the_node(
+    make_pod: MakePod, make_container: MakePod, operator: str, fits: bool
+) -> None:
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": operator, "values": ["local"]}]}]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    reasons = misfits(
+        make_pod("p", make_container(), affinity=affinity), {"kubernetes.io/hostname": "local"}, CAPACITY, {}
+    )
+    assert (reasons == []) is fits
+
+
 @pytest.fixture
 def pods() -> dict[str, Pod]:
     return {}

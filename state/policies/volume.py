@@ -1,0 +1,31 @@
+"""Shared volume: its data are the experiment's, so that their loss is said.
+
+The claim is made before the first pod and found again by each epoch. A deleted one goes, with its data, when the last
+pod is gone (finalizer kubernetes.io/pvc-protection), and the next epoch would begin on an empty volume as if nothing
+had happened. So the record says that the claim was there. Where it is gone, that is persisted first, with an Event and
+in the message for as long as the experiment runs. Then the claim is made anew: nothing brings the data back.
+"""
+
+from msgspec.structs import replace
+
+from muster.state.context import Context
+from muster.state.record import Record
+
+
+def track(context: Context) -> Record:
+    """The record with what is known of the claim."""
+    record, facts = context.record, context.view.engine
+    if not any(claim.exclusive for claim in context.plan.claims):
+        return record
+    if facts.volume_gone == record.epoch and record.volume_at is not None:
+        return replace(record, volume_at=None, volume_lost_at=context.now)
+    if record.volume_at is None and facts.claims == record.epoch:
+        return replace(record, volume_at=context.now)
+    return record
+
+
+def sentence(record: Record) -> str:
+    """What is said of a volume that was lost; empty where none was."""
+    if record.volume_lost_at is None:
+        return ""
+    return "the shared volume was deleted by others and is made anew: what was written to it is lost"

@@ -1,0 +1,56 @@
+"""The loss of the shared volume is persisted and said before the claim is made anew."""
+
+from dataclasses import replace
+
+from muster.state.actions import CreatePods, EnsureClaims
+from muster.state.pod_spec import Claim
+from muster.state.record import Phase
+from tests.builders import plan
+from tests.state.story import Story
+
+CLAIM = Claim("run-shared", {}, exclusive=True)
+SAID = "the shared volume was deleted by others and is made anew: what was written to it is lost"
+
+
+def second_epoch() -> Story:
+    """A gang with a shared volume, whose first epoch has ended."""
+    story = Story(replace(plan(limit=3), claims=(CLAIM,)))
+    story.launch()
+    story.start()
+    story.look(1)
+    assert story.kept.volume_at is not None
+    story.end(1, 7)
+    for _ in range(20):
+        actions = story.look(5)
+        if any(isinstance(each, EnsureClaims) for each in actions):
+            return story
+        for action in actions:
+            story.do(action)
+    raise AssertionError("the next epoch asks for its claims")
+
+
+def test_a_volume_that_is_gone_is_said_once_and_for_as_long_as_the_experiment_runs() -> None:
+    story = second_epoch()
+    story.view.engine.volume_gone = 1
+    asked = story.look()
+    assert story.kept.volume_lost_at == story.now
+    assert story.kept.volume_at is None
+    assert SAID in story.kept.message
+    assert story.told.count("SharedVolumeLost") == 1
+    assert any(isinstance(each, EnsureClaims) for each in asked), "it is made anew once that is persisted"
+    assert not any(isinstance(each, CreatePods) for each in asked)
+    story.view.engine.claims, story.view.engine.volume_gone = 1, -1
+    story.launch()
+    story.start()
+    story.look(10)
+    assert story.kept.phase is Phase.ASSEMBLING
+    assert SAID in story.kept.message
+    assert (story.told.count("SharedVolumeLost"), story.kept.volume_at is not None) == (1, True)
+
+
+def test_a_volume_that_is_found_is_not_said_to_be_lost() -> None:
+    story = second_epoch()
+    story.view.engine.claims = 1
+    story.launch()
+    assert story.kept.volume_lost_at is None
+    assert "SharedVolumeLost" not in story.told
