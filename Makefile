@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-RUNS ?= 5000
+RUNS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup frameworks demo test test-newer-python check drift lint simulate real planted-bugs mutants fuzz bench real-bench image docs pictures clean
+.PHONY: help setup frameworks demo test test-newer-python check drift lint simulate simulate-all real planted-bugs mutants fuzz bench real-bench image docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -49,8 +49,11 @@ lint: $(READY)
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
 
-simulate: $(READY) ## Prove decisions under faults, at the boundaries of phases and in RUNS random plans (nightly: RUNS=100000 FULL=1)
-	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212 $(if $(FULL),--everywhere)
+simulate: $(READY) ## Prove decisions under faults: each fault in each phase of each scenario, and RUNS random plans
+	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212
+
+simulate-all: $(READY) ## The nightly of it: each fault at each boundary with each gang, 100,000 random plans; FULL=1: at each step
+	@$(BIN)/python -m tests.simulation --all --runs 100000 --soak 10000 --real 212 $(if $(FULL),--everywhere)
 
 real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20 minutes), or on the cluster of KUBECONFIG
 	@$(BIN)/python -m tests.real $(REAL)

@@ -46,6 +46,7 @@ def main() -> int:
             operators=arguments.operator or (),
             sizes=arguments.size or (),
             everywhere=arguments.everywhere,
+            share=not (arguments.all or arguments.everywhere or arguments.scenario or arguments.family),
         )
         drawn = random(arguments.runs, arguments.seed) if RANDOM in families else ()
         tasks = [*islice(fixed, 0, None, arguments.every), *drawn]
@@ -67,6 +68,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--runs", type=int, default=5000, help="random plans (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first random plan (default: %(default)s)")
+    parser.add_argument("--all", action="store_true", help="all plans at boundaries, not CI's share of them")
     parser.add_argument("--everywhere", action="store_true", help="faults at every step, not at the phases' boundaries")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth plan that is not random")
     parser.add_argument("--family", action="append", choices=[*FAMILIES, RANDOM], help="only this family; repeatable")

@@ -13,6 +13,7 @@ from tests.simulation.oracles.judge import play
 from tests.simulation.oracles.result import Result
 from tests.simulation.plans.families import RANDOM, clean, gangs, plans, random_plan, spare_gangs
 from tests.simulation.plans.plan import Plan, parse
+from tests.simulation.plans.share import Share
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.operators import JAX
 
@@ -61,14 +62,17 @@ def exhaustive(
     operators: Collection[str] = (),
     sizes: Collection[int] = (),
     everywhere: bool = False,
+    share: bool = False,
 ) -> Iterator[tuple[str, str]]:
-    """Family and text of every plan; an empty collection chooses all."""
+    """Family and text of every plan; an empty collection chooses all. ``share``: those that CI plays."""
     for scenario in (each for each in scenarios().values() if not names or each.name in names):
+        of_scenario = Share(scenario.name)
         for size, operator in gangs(scenario):
             if (not sizes or size in sizes) and (not operators or operator in operators):
                 unharmed = reference(scenario.name, size, operator)
                 for family in families:
-                    for plan in plans(family, unharmed, everywhere=everywhere):
+                    found = plans(family, unharmed, everywhere=everywhere)
+                    for plan in of_scenario.of(family, found, unharmed) if share else found:
                         yield family, str(plan)
         for size, operator in spare_gangs(scenario) if "clean" in families else ():
             if (not sizes or size in sizes) and (not operators or operator in operators):
