@@ -106,6 +106,10 @@ async def test_a_missing_right_ends_it_at_the_first_rank_and_names_the_verbs(mon
         (Forbidden("no", status=403), "you may not execute commands in its pod"),
         (NotFound("pods not found", status=404), "pods not found"),
         (ApiError("no route to \x1b[2Jnode", status=500), "no route to"),
+        (
+            ApiError('Post "https://n7:10250/exec/a/b?command=x": timeout', status=500),
+            'Post "https://n7:10250": timeout',
+        ),
         (TimeoutError(), "no answer within 20 s"),
     ],
 )
