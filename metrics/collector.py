@@ -123,7 +123,8 @@ def _facts(plan: Plan, record: Record, known: Known) -> Facts | None:
         roll = arrivals(plan, record, view) if record.phase is not Phase.SUSPENDED else None
         causes = by_cause(plan, record, view, roll.missing) if roll and roll.missing else {}
         counts = (roll.arrived, roll.missing, causes) if roll else None
-        return Facts(plan, record, view.of(record.epoch).ready, counts, view.probe_result_of(record.epoch))
+        progress = view.progress_of(record.epoch) if record.gathering else None
+        return Facts(plan, record, view.of(record.epoch).ready, counts, view.probe_result_of(record.epoch), progress)
     except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
         return None
 

@@ -26,6 +26,7 @@ from muster.state.summary.restart_reasons import EXPORTED as RESTART_REASONS
 from muster.state.summary.restart_reasons import by_reason
 from muster.state.transitions import queued, spent
 from muster.state.view.probe_result import ProbeResult
+from muster.state.view.progress import Progress
 from muster.state.view.roll import CoordinatorState
 
 Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
@@ -49,6 +50,7 @@ class Facts(NamedTuple):
     roll: tuple[int, int, Causes] | None
     """Arrived and missing ranks, and the missing ones by cause; None where they are not known, or not wanted."""
     probe: ProbeResult | None
+    progress: Progress | None = None
 
 
 class Finished(NamedTuple):
@@ -150,7 +152,7 @@ def _finished(facts: Finished) -> _Text:
 def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     if facts is None:
         raise ValueError("unreadable")
-    plan, record, ready, roll, probe = facts
+    plan, record, ready, roll, probe, progress = facts
     text = _Text(plan.namespace, plan.title)
     text.add_one(rows.INFO, "", f',operator="{quoted(plan.operator)}"', 1.0)
     text.add_set(rows.PHASE, _PHASES[record.phase], len(_PHASES))
@@ -182,7 +184,18 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     text.add(rows.PRODUCTIVE, productive)
     if record.queued_ms is not None or record.phase is Phase.QUEUED:
         text.add(rows.QUEUED, queued(record, now))
+    if progress is not None:
+        _progress(text, progress)
     return text
+
+
+def _progress(text: _Text, progress: Progress) -> None:
+    text.add(rows.STEP, progress.step)
+    if progress.rate is not None:
+        text.add(rows.STEPS_PER_SECOND, progress.rate)
+    text.add(rows.LAST_STEP, progress.moved_at)
+    text.add(rows.HUNG_AFTER, progress.patience)
+    text.add(rows.STRAGGLER_RANKS, progress.straggling)
 
 
 def _ranks(text: _Text, arrived: int, missing: int, causes: Causes) -> None:

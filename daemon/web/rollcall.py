@@ -194,9 +194,7 @@ def _progress_of(record: Record, view: View) -> Progress | None:
 def _progress(progress: Progress, now: float) -> ProgressReport:
     return ProgressReport(
         sentence=_text(progress_sentence(progress, now)),
-        unit="step" if progress.total is None else "task",
         step=progress.step,
-        total=progress.total,
         per_second=None if progress.rate is None else round(progress.rate, 6),
         slowest_rank=progress.slowest,
         stragglers=to_ranges(progress.stragglers),

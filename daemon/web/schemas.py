@@ -11,11 +11,8 @@ class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
     sentence: str
     """All of it in one line: ``step 1,840, 9.8 steps/s, slowest rank 37 at 1,702``."""
-    unit: str
-    """``step`` or ``task``: what ``step`` counts."""
     step: int
-    total: int | None
-    """The number of tasks; None for steps."""
+    """That half of the reporting ranks have reached."""
     per_second: float | None
     slowest_rank: int | None
     stragglers: str

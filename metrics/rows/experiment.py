@@ -141,6 +141,41 @@ QUEUED = Metric(
     ONE,
     "seconds",
 )
+STEP = Metric(
+    "muster_experiment_step",
+    Type.GAUGE,
+    "The step that half of the reporting ranks have reached. Absent, as are the next four, unless the program reports "
+    "steps in this epoch.",
+    ONE,
+)
+STEPS_PER_SECOND = Metric(
+    "muster_experiment_steps_per_second",
+    Type.GAUGE,
+    "Steps per second of the median rank, by its own clock, over 30 to 60 s. Absent before a rank has reported two "
+    "steps.",
+    ONE,
+)
+LAST_STEP = Metric(
+    "muster_experiment_last_step_timestamp_seconds",
+    Type.GAUGE,
+    "When musterd last saw a report that was new, in seconds since 1970.",
+    ONE,
+    "seconds",
+)
+HUNG_AFTER = Metric(
+    "muster_experiment_hung_after_seconds",
+    Type.GAUGE,
+    "Time without a report after which the experiment is stuck with the reason Hung: 60 s, or five times its longest "
+    "time between two reports.",
+    ONE,
+    "seconds",
+)
+STRAGGLER_RANKS = Metric(
+    "muster_experiment_straggler_ranks",
+    Type.GAUGE,
+    "Ranks that are behind by more than 2 steps and more than 10 s of work, in three looks.",
+    ONE,
+)
 UNREPORTED = Metric(
     "muster_experiments_unreported",
     Type.GAUGE,
@@ -172,5 +207,10 @@ ROWS = (
     WALL,
     PRODUCTIVE,
     QUEUED,
+    STEP,
+    STEPS_PER_SECOND,
+    LAST_STEP,
+    HUNG_AFTER,
+    STRAGGLER_RANKS,
 )
 """Those with labels that name the experiment."""

@@ -79,7 +79,7 @@ def sentence(context: Context, clock: ClockRule) -> str:
     text = f"{clock.sentence.format_map(_Placeholders(context))} within {clock.after:g} s"
     ends = of_ends(context) if _names_ends(context, clock) else ""
     reported = context.view.progress_of(context.record.epoch) if clock.name is ClockName.PROGRESS else None
-    if reported is not None and reported.total is None:
+    if reported is not None:
         ends = hang.last_step(reported)
     return f"{text}: {ends}" if ends else text
 

@@ -56,13 +56,6 @@ class StepReport(NamedTuple):
     scalars: tuple[tuple[str, float], ...] = ()
 
 
-class TaskCounts(NamedTuple):
-    """The tasks of a job, where the framework counts them."""
-
-    finished: int
-    total: int
-
-
 class _Rank(NamedTuple):
     """One rank: its last report, where its rate counts from, and in how many looks in a row it was behind."""
 
@@ -82,7 +75,7 @@ class Progress(msgspec.Struct, frozen=True):
     """When a report was seen that was not there before. At the first look, its time."""
     step: int = 0
     rate: float | None = None
-    """Steps (or finished tasks) per second; None before a rank has reported two steps."""
+    """Steps per second; None before a rank has reported two steps."""
     slowest: int | None = None
     """The rank furthest behind, where one is."""
     slowest_step: int = 0
@@ -91,9 +84,7 @@ class Progress(msgspec.Struct, frozen=True):
     straggling: int = 0
     """How many stragglers there are."""
     reporting: int = 0
-    """How many ranks report; 0 where ``step`` counts finished tasks."""
-    total: int | None = None
-    """The number of tasks that there are, as far as they are known; None where ``step`` counts steps."""
+    """How many ranks report."""
     longest: float = 0.0
     """The longest time between two reports of one rank in this epoch, in seconds."""
     repeated: bool = False
@@ -111,13 +102,13 @@ class Progress(msgspec.Struct, frozen=True):
 
     @property
     def hung(self) -> bool:
-        """No rank gets on. Task counts never show a hang: one task may take a day."""
-        return self.repeated and self.total is None and self.read_at - self.moved_at >= self.patience
+        """No rank gets on."""
+        return self.repeated and self.read_at - self.moved_at >= self.patience
 
 
 def steps_progress(reports: Iterable[StepReport], epoch: int, now: float, before: Progress | None) -> Progress | None:
     """The progress after a look that read these reports, given the one before it (of any epoch)."""
-    earlier = before if before is not None and before.epoch == epoch and before.total is None else None
+    earlier = before if before is not None and before.epoch == epoch else None
     known = earlier.ranks if earlier else {}
     ranks: dict[int, _Rank] = {}
     moved = False
@@ -154,24 +145,6 @@ def steps_progress(reports: Iterable[StepReport], epoch: int, now: float, before
         moved=(moved and earlier is not None) or (earlier is not None and earlier.moved),
         scalars=ranks[lowest].report.scalars,
         ranks=ranks,
-    )
-
-
-def tasks_progress(tasks: TaskCounts, epoch: int, now: float, before: Progress | None) -> Progress:
-    """The progress after a look that counted tasks; the rate is that of the last 30 to 60 s."""
-    earlier = before if before is not None and before.epoch == epoch and before.total is not None else None
-    last = earlier.ranks.get(0) if earlier else None
-    unchanged = earlier is not None and (earlier.step, earlier.total) == tasks
-    rank = _moved(StepReport(0, tasks.finished, 0, now), last)
-    return Progress(
-        epoch=epoch,
-        read_at=now,
-        moved_at=earlier.moved_at if earlier and unchanged else now,
-        step=tasks.finished,
-        rate=_rate((rank,), 0.0),
-        total=tasks.total,
-        moved=earlier is not None and (earlier.moved or not unchanged),
-        ranks={0: rank},
     )
 
 
@@ -214,13 +187,9 @@ def _slowest(ranks: Mapping[int, _Rank], step: int, rate: float, waited: float) 
 
 def sentence(progress: Progress, now: float) -> str:
     """How far the gang has come, in one line that changes with every look: it is for pages, and not for a status."""
-    unit = "step" if progress.total is None else "task"
-    if progress.total is None:
-        parts = [f"step {progress.step:,}"]
-    else:
-        parts = [f"{progress.step:,} of {progress.total:,} tasks finished"]
+    parts = [f"step {progress.step:,}"]
     if progress.rate is not None:
-        parts.append(f"{shown_rate(progress.rate)} {unit}s/s")
+        parts.append(f"{shown_rate(progress.rate)} steps/s")
     if progress.slowest is not None:
         parts.append(f"slowest rank {progress.slowest} at {progress.slowest_step:,}")
     if progress.straggling:

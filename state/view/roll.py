@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from muster.api.manifest.groups import MAX_MEMBERS
-from muster.state.view.progress import StepReport, TaskCounts
+from muster.state.view.progress import StepReport
 
 
 class CoordinatorState(StrEnum):
@@ -131,8 +131,6 @@ class RollAnswer:
     """A member received a preemption notice in this life of the coordinator, as far as the probe was asked to look."""
     reports: tuple[StepReport, ...] | None = None
     """What each rank that reports has reported last; None where this look did not read it."""
-    tasks: TaskCounts | None = None
-    """The tasks of the job, where the coordinator counts them."""
 
     @property
     def arrived(self) -> frozenset[int]:

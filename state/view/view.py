@@ -18,7 +18,7 @@ from muster.state.record import Record, attempts_of
 from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
 from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult, probe_result
-from muster.state.view.progress import Progress, steps_progress, tasks_progress
+from muster.state.view.progress import Progress, steps_progress
 from muster.state.view.roll import RollAnswer
 from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.view.workload import Placement, Workload
@@ -235,8 +235,8 @@ class View:
     def observe_probe(self, answer: RollAnswer, epoch: int) -> bool:
         """Take in a coordinator's answer; True if the roll, the coordinator's state or a hang changed."""
         before, hang_changed = self.probe, self._observe_progress(answer, epoch)
-        if answer.reports is not None or answer.tasks is not None:
-            answer = replace(answer, reports=None, tasks=None)  # ``progress`` has them
+        if answer.reports is not None:
+            answer = replace(answer, reports=None)  # ``progress`` has them
         ranks = {pod.ip: rank for rank, pod in self.of(epoch).members.items()} if answer.identities else None
         self.probe = probe_result(answer, epoch, before, ranks)
         if epoch in self.epochs:
@@ -244,12 +244,10 @@ class View:
         return before is None or before.epoch != epoch or before.since != self.probe.since or hang_changed
 
     def _observe_progress(self, answer: RollAnswer, epoch: int) -> bool:
-        """Take in what the answer says of steps or tasks; True if the gang hangs now, or does not any more."""
+        """Take in what the ranks have reported; True if the gang hangs now, or does not any more."""
         before = self.progress_of(epoch)
         if answer.reports is not None:
             self.progress = steps_progress(answer.reports, epoch, answer.at, before)
-        elif answer.tasks is not None:
-            self.progress = tasks_progress(answer.tasks, epoch, answer.at, before)
         after = self.progress
         return after is not before and (before is not None and before.hung) is not (after is not None and after.hung)
 

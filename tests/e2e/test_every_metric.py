@@ -229,6 +229,15 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         assert one(found, "phase", phase="Assembling") == one(found, "stuck_reason", reason="RanksMissing") == 0
         await here.until(lambda found: (one(found, "productive_seconds_total") or 0) > 1)
 
+        # Its ranks report steps.
+        coordinator.store["muster/progress/0"] = coordinator.store["muster/progress/1"] = b'{"step":1,"at":1}'
+        await here.until(lambda found: one(found, "step") == 1)
+        coordinator.store["muster/progress/0"] = b'{"step":31,"calls":2,"at":4}'
+        coordinator.store["muster/progress/1"] = b'{"step":31,"calls":2,"at":4}'
+        found = await here.until(lambda found: one(found, "steps_per_second") == 10)
+        assert (one(found, "step"), one(found, "straggler_ranks"), one(found, "hung_after_seconds")) == (31, 0, 60)
+        assert one(found, "last_step_timestamp_seconds") is not None
+
         # It fails: the gang restarts. Then its node is taken.
         here.end(here.pods(0)[1], 1)
         await assemble(here, coordinator, 1)

@@ -23,6 +23,7 @@ from muster.metrics.watch import WatchCollector
 from muster.state.policies.deadline import ends
 from muster.state.record import Cause, Condition, ConditionType, Phase
 from muster.state.rules import ClockAction, ClockName
+from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
@@ -79,6 +80,9 @@ def everything() -> Instruments:
     now = record(phase=Phase.ASSEMBLING, started_at=NOW, conditions=(stuck,))
     queued = Subject(plan(name="later"), record(phase=Phase.QUEUED), view())
     subject = Subject(plan(clocks=clocks), now, view(pod(), heard=answer(*[RankState.ARRIVED] * 3, RankState.MISSING)))
+    for step in (1, 2):
+        said = (StepReport(0, step, step, float(step)),)
+        subject.view.observe_probe(answer(*[RankState.ARRIVED] * 3, RankState.MISSING, reports=said), 0)
     instruments.registry.register(ExperimentCollector(lambda: [subject, queued], lambda: NOW, ends))
     instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW, lambda: {"identity": 1}))
     instruments.registry.register(LeadershipCollector(Leader()))

@@ -18,6 +18,7 @@ from muster.state.record import Condition, ConditionType, Phase, Record, Restart
 from muster.state.rules import ClockAction, ClockName
 from muster.state.summary.invalid_spec import refuse
 from muster.state.summary.restart_reasons import EXPORTED
+from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
@@ -295,3 +296,37 @@ def test_2_000_experiments_are_reported_whole_whatever_happens_to_them() -> None
     found = scrape([Subject(plan(clocks=clocks), now, seen)])
     one = sum(("experiment", "run") in labels for _, labels in found)
     assert 2000 * one <= SERIES
+
+
+def reported(*steps: int, epoch: int = 0) -> Subject:
+    seen = view()
+    for nth, step in enumerate(steps):
+        said = (StepReport(0, step, nth + 1, nth * 3.0, 3.0),)
+        seen.observe_probe(answer(RankState.CONNECTED, at=NOW + 3.0 * nth, reports=said), epoch)
+    return Subject(plan(), record(phase=Phase.RUNNING, epoch=epoch), seen)
+
+
+def test_steps_that_a_program_reports_are_series_of_its_experiment() -> None:
+    found = scrape([reported(10, 40, 70)])
+    assert value(found, "muster_experiment_step", ONE) == 70
+    assert value(found, "muster_experiment_steps_per_second", ONE) == 10
+    assert value(found, "muster_experiment_straggler_ranks", ONE) == 0
+    assert value(found, "muster_experiment_last_step_timestamp_seconds", ONE) == NOW + 6
+    assert value(found, "muster_experiment_hung_after_seconds", ONE) == 60
+
+
+def test_a_rate_that_is_not_known_yet_is_no_series() -> None:
+    found = scrape([reported(10)])
+    assert value(found, "muster_experiment_step", ONE) == 10
+    assert "steps_per_second" not in names(found)
+
+
+def test_a_program_that_does_not_report_has_no_series_of_steps() -> None:
+    found = scrape([Subject(plan(), record(phase=Phase.RUNNING), view())])
+    assert not {"step", "steps_per_second", "straggler_ranks", "last_step_timestamp_seconds"} & names(found)
+
+
+def test_steps_of_another_epoch_are_no_series() -> None:
+    before = reported(10, 40)
+    found = scrape([edit(before, record=replace(before.record, epoch=1))])
+    assert "step" not in names(found)

@@ -92,10 +92,9 @@ def _finding(one: FindingReport) -> Html:
 
 
 def _progress(one: ProgressReport, now: float) -> Part:
-    of = f" of {one.total}" if one.total is not None else ""
-    pairs: list[tuple[str, Child]] = [(one.unit, f"{one.step}{of}")]
+    pairs: list[tuple[str, Child]] = [("step", f"{one.step}")]
     if one.per_second is not None:
-        pairs.append((f"{one.unit}s per second", f"{one.per_second:.3g}"))
+        pairs.append(("steps per second", f"{one.per_second:.3g}"))
     if one.moved_at:
         pairs.append(("since the last one", ago(one.moved_at, now)))
     if one.reporting:

@@ -8,7 +8,9 @@ from muster.api.values.rank_ranges import to_ranges
 from muster.daemon.web.rollcall import detail, stamp, summary
 from muster.metrics.collector import Subject
 from muster.state.record import Phase, RollCall
-from tests.builders import NOW, plan, record, view
+from muster.state.view.progress import StepReport
+from muster.state.view.roll import RankState
+from tests.builders import NOW, answer, plan, record, view
 
 
 @pytest.mark.parametrize(("numbers", "text"), [((), ""), ((4,), "4"), ((0, 1, 2, 3, 7), "0-3,7"), ((1, 3, 4), "1,3-4")])
@@ -41,3 +43,21 @@ def test_after_a_restart_of_the_daemon_the_record_names_the_missing() -> None:
 def test_who_does_not_run_misses_nobody(phase: Phase) -> None:
     told = summary(Subject(plan(), record(phase=phase), view()), {}, NOW)
     assert (told.arrived, told.missing) == (None, None)
+
+
+def test_what_a_program_reports_is_in_the_document() -> None:
+    seen = view()
+    for look in range(3):
+        said = tuple(StepReport(rank, look * 30, look + 1, look * 3.0, 3.0, (("loss", 0.5),)) for rank in range(4))
+        seen.observe_probe(answer(*[RankState.CONNECTED] * 4, at=NOW + 3.0 * look, reports=said), 0)
+    found = summary(Subject(plan(), record(phase=Phase.RUNNING), seen), {}, NOW + 6).progress
+    assert found is not None
+    assert (found.sentence, found.step) == ("step 60, 10 steps/s", 60)
+    assert (found.per_second, found.reporting, found.hung, found.scalars) == (10.0, 4, False, {"loss": 0.5})
+
+
+@pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.SUCCEEDED])
+def test_a_gang_that_does_not_run_has_no_progress(phase: Phase) -> None:
+    seen = view()
+    seen.observe_probe(answer(RankState.CONNECTED, reports=(StepReport(0, 1, 1),)), 0)
+    assert summary(Subject(plan(), record(phase=phase), seen), {}, NOW).progress is None

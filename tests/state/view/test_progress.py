@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from muster.state.view.progress import Progress, StepReport, TaskCounts, sentence, steps_progress, tasks_progress
+from muster.state.view.progress import Progress, StepReport, sentence, steps_progress
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
 
@@ -220,15 +220,6 @@ def test_a_claim_of_years_does_not_count() -> None:
     seen = steps_progress(reports({0: 1}, BEGIN, longest=1e9), 0, BEGIN, None)
     assert seen is not None
     assert seen.patience == 5 * 6 * 3600
-
-
-def test_tasks_are_counted_and_never_hang() -> None:
-    seen = tasks_progress(TaskCounts(10, 100), 0, BEGIN, None)
-    for look in range(1, 200):
-        seen = tasks_progress(TaskCounts(10 + min(look, 50), 100), 0, BEGIN + look * LOOK, seen)
-    assert (seen.step, seen.total, seen.hung) == (60, 100, False)
-    assert seen.rate == 0
-    assert sentence(seen, BEGIN) == "60 of 100 tasks finished, 0 tasks/s"
 
 
 def answer(
