@@ -91,7 +91,8 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 image: $(READY) ## Build the image with docker or buildah, and its list of packages into dist/ (BASE=... is another base image)
 	@deploy/image/build $(TAG)
 
-pictures: $(READY) ## Draw the dashboards into docs/images from live data (three minutes, needs Prometheus)
+pictures: $(READY) ## Draw dashboards and roll-call page into docs/images from live data (needs Prometheus and Chromium)
+	@$(BIN)/python -m tests.browser.pictures
 	@$(BIN)/python -m tests.deploy.grafana.pictures
 
 clean: ## Remove the virtual environment and everything generated outside git

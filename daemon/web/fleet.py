@@ -8,8 +8,9 @@ One page costs a walk over all experiments, in slices between which the loop goe
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from itertools import islice
 from operator import itemgetter
 
@@ -95,7 +96,7 @@ async def fleet(
         for subject in batch:
             walk.take(subject)
         await asyncio.sleep(0)
-    return walk.page(begin, limit)
+    return await asyncio.to_thread(walk.page, begin, limit)
 
 
 class _Walk:
@@ -109,7 +110,8 @@ class _Walk:
         self._counts: list[Counter[str]] = [Counter() for _ in DIMENSIONS]
         self._passing: Counter[str] = Counter()
         self._phases: Counter[str] = Counter()
-        self._found: list[tuple[tuple[int, float, str, str], Row]] = []
+        self._found: dict[int, list[tuple[tuple[float, str, str], Row]]] = {}
+        """By place."""
 
     def take(self, subject: Subject) -> None:
         """Count one experiment; keep it if it passes."""
@@ -138,26 +140,32 @@ class _Walk:
                 self._counts[i][value] += 1
         if not failing:
             at = -record.phase_at if record.finished else record.phase_at  # what hurts longest; what ended last
-            key = (place(record, found, self._now), at, plan.namespace, plan.title)
-            self._found.append((key, Row(subject, found)))
+            here = self._found.setdefault(place(record, found, self._now), [])
+            here.append(((at, plan.namespace, plan.title), Row(subject, found)))
 
     def page(self, begin: int, limit: int) -> Fleet:
         """What was found."""
-        self._found.sort(key=itemgetter(0))
         counts: dict[str, Mapping[str, int]] = {}
         for name, wanted, counter in zip(DIMENSIONS, self._wanted, self._counts, strict=True):
             counts[name] = dict(counter.most_common(MOST_VALUES))
             if wanted and wanted not in counts[name]:
                 counts[name] = {**counts[name], wanted: counter[wanted]}
         return Fleet(
-            rows=[row for _, row in self._found[begin : begin + limit]],
+            rows=list(self._rows(begin, begin + limit)),
             begin=begin,
-            matching=len(self._found),
+            matching=sum(map(len, self._found.values())),
             total=self._phases.total(),
             phases={phase.value: self._phases[phase.value] for phase in Phase},
             counts=counts,
             passing=self._passing,
         )
+
+    def _rows(self, begin: int, end: int) -> Iterator[Row]:
+        """The rows from number ``begin`` to ``end``; only the places in which they stand are put in order."""
+        for _, rows in sorted(self._found.items()):
+            if begin < len(rows) and end > 0:
+                yield from (row for _, row in nsmallest(end, rows, key=itemgetter(0))[begin:])
+            begin, end = max(0, begin - len(rows)), max(0, end - len(rows))
 
     def _says(self, plan: Plan, record: Record) -> bool:
         """Whether the text is in what a row shows."""

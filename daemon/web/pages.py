@@ -1,10 +1,11 @@
 """Renders the pages of a reader: what it may see, from what the daemon knows at this moment."""
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 from muster.daemon.web import rollcall
-from muster.daemon.web.fleet import Filters, fleet
+from muster.daemon.web.fleet import SLICE, Filters, fleet
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.fleet import PAGE, overview
 from muster.daemon.web.page.html import Part
@@ -57,22 +58,25 @@ class Pages:
         begin = query.get("begin", "")
         first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) <= DIGITS else 0
         shown = await fleet(subjects, self._index.clocks, now, filters, begin=first, limit=PAGE)
-        rows = [
-            row for each in shown.rows if (row := rollcall.shown_row(each.subject, self._index.clocks, now)) is not None
-        ]
+        rows = []
+        for number, each in enumerate(shown.rows):
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
+            if row := rollcall.shown_row(each.subject, self._index.clocks, now):
+                rows.append(row)
         kept = filters.stated() | ({"begin": str(first)} if first else {}) | _still(query)
-        return overview(shown, rows, filters, kept, scope=scope, role=self._role(), now=now)
+        return await asyncio.to_thread(overview, shown, rows, filters, kept, scope=scope, role=self._role(), now=now)
 
     def document(self, subject: Subject) -> Detail:
         """Everything about one experiment."""
-        clocks = self._index.clocks(subject.plan, subject.record)
-        return rollcall.detail(subject, clocks, self._clock())
+        return rollcall.detail(subject, self._index.clocks(subject.plan, subject.record), self._clock())
 
     def experiment(self, subject: Subject, query: Mapping[str, str]) -> tuple[Part, str]:
         """The page of one experiment: its main part, and the whole document."""
         now = self._clock()
         found = benches(Context(subject.plan, subject.record, subject.view, now))
-        return story(self.document(subject), found, _still(query), role=self._role(), now=now)
+        document = rollcall.detail(subject, self._index.clocks(subject.plan, subject.record), now, found)
+        return story(document, found, _still(query), role=self._role(), now=now)
 
 
 def _still(query: Mapping[str, str]) -> dict[str, str]:

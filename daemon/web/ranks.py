@@ -37,6 +37,8 @@ class Standing(StrEnum):
     LOST = "pod lost"
     UNKNOWN = "unknown"
     ENDED = "ended"
+    STOPPED = "stopped after the end"
+    """It ended after the experiment did: Muster stopped it."""
 
 
 class Seat(NamedTuple):
@@ -112,6 +114,7 @@ class _Roll:
 
     def __init__(self, case: Context) -> None:
         record, probe = case.record, case.probe
+        self._over_at = record.finished_at
         self._gone = case.tally.gone
         self._launched = case.launched and not case.plan.sequential and record.gathering
         self._empty = Standing.QUEUED if record.phase is Phase.QUEUED else Standing.NO_POD
@@ -133,6 +136,8 @@ class _Roll:
     def present(self, rank: int, pod: Pod) -> Standing:
         """Where a rank stands that has a pod."""
         stage = stage_of(pod, done=False)
+        if stage is Stage.CRASHED and self._stopped(pod):
+            return Standing.STOPPED
         if stage not in _RUNS:
             return _BY_STAGE[stage]
         if self._passive:
@@ -142,6 +147,10 @@ class _Roll:
         if self._missing is not None:
             return Standing.NOT_ARRIVED if rank in self._missing else Standing.ARRIVED
         return Standing.RUNNING
+
+    def _stopped(self, pod: Pod) -> bool:
+        """Whether it ended in a second after that of the experiment's end, as ``muster get`` says it."""
+        return self._over_at is not None and pod.exit is not None and pod.exit.finished_at > self._over_at
 
 
 _BY_ROLL = {

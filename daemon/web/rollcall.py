@@ -16,7 +16,7 @@ import structlog
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import to_ranges
 from muster.daemon.web.hurts import hurts
-from muster.daemon.web.ranks import benches, by_standing
+from muster.daemon.web.ranks import Bench, benches, by_standing
 from muster.daemon.web.schemas import (
     CauseReport,
     ConditionReport,
@@ -101,17 +101,17 @@ def summary(subject: Subject, clocks: Clocks, now: float) -> Summary:
     return Summary(**_row(subject, clocks, now))
 
 
-def detail(subject: Subject, clocks: Clocks, now: float) -> Detail:
-    """Everything about one experiment. Costs O(ranks)."""
+def detail(subject: Subject, clocks: Clocks, now: float, seats: Iterable[Bench] | None = None) -> Detail:
+    """Everything about one experiment. Costs O(ranks). ``seats`` are its ranks, where they are known already."""
     record = subject.record
     case = Context(subject.plan, record, subject.view, now)
     probe = case.probe
     return Detail(
         **_row(subject, clocks, now),
-        started_at=_stamp(record.started_at),
-        finished_at=_stamp(record.finished_at),
+        started_at=stamp(record.started_at),
+        finished_at=stamp(record.finished_at),
         groups=[_group(group) for group in subject.plan.groups],
-        members={each.value: to_ranges(ranks) for each, ranks in by_standing(benches(case)).items()},
+        members={each.value: to_ranges(ranks) for each, ranks in by_standing(seats or benches(case)).items()},
         deadlines=[_deadline(subject.plan, name, end) for name, end in clocks.items()],
         dashboard=_word(subject.plan.dashboard_address(record.epoch)),
         coordinator=_coordinator(case, probe) if probe else None,
@@ -124,16 +124,14 @@ def detail(subject: Subject, clocks: Clocks, now: float) -> Detail:
     )
 
 
-def stamp(seconds: float) -> str:
-    """A wall time as RFC 3339 with milliseconds; empty for one that no calendar has."""
+def stamp(seconds: float | None) -> str:
+    """A wall time as RFC 3339 with milliseconds; empty for None, and for one that no calendar has."""
+    if seconds is None:
+        return ""
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
         return ""
-
-
-def _stamp(seconds: float | None) -> str:
-    return "" if seconds is None else stamp(seconds)
 
 
 def _group(group: Group) -> GroupReport:

@@ -1,8 +1,7 @@
 """The recordings on docs/reading-the-roll-call.md: ``python docs/images/roll_call.py`` makes them anew, in two minutes.
 
 It starts a local cluster, runs the two examples with real JAX processes, kills a rank of the first, and records what
-the commands print in docs/images/roll-call, and the roll-call page at the time of ``stuck``: as HTML, and drawn. The
-words are those of the page, the drawing is ours; a test compares the two.
+the commands print in docs/images/roll-call. At the time of ``stuck`` Chromium takes pictures of the roll-call page.
 """
 
 import os
@@ -10,94 +9,19 @@ import re
 import subprocess
 import sys
 import tempfile
-import urllib.request
-from collections.abc import Iterator
-from html import escape
-from html.parser import HTMLParser
-from itertools import groupby
 from pathlib import Path
-from textwrap import wrap
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 RECORDINGS = HERE / "roll-call"
-PAGES = {"page": "/?refresh=no", "page-of-one": "/experiments/default/missing-rank?refresh=no"}
+PAGES = {"page": ("/", 360), "page-of-one": ("/experiments/default/missing-rank", 1500)}
+"""Path and height of each picture of the page."""
 PAGE = HERE.parent / "reading-the-roll-call.md"
 BLOCK = re.compile(
     r'(<!-- recorded: (?P<name>[\w-]+)(?:, from "(?P<first>[^"]+)")?(?:, to "(?P<last>[^"]+)")? -->\n)```\n.*?^```\n',
     re.M | re.S,
 )
 DAEMON = re.compile(r"http://127[\d.:]+")
-FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace"
-WIDTH, MARGIN, LINE, LETTER, COLUMNS, WIDEST = 1200, 20, 19, 8, 144, 60
-
-
-class PageText(HTMLParser):
-    """The words of a page: lines of their own (headings, links), and rows of cells."""
-
-    def __init__(self) -> None:
-        """Begin with no row."""
-        super().__init__()
-        self.rows: list[tuple[str, list[str]]] = []
-        self._hidden = False
-        self._in_cell = False
-
-    def handle_starttag(self, tag: str, _attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a row, a cell, or what is not shown."""
-        self._hidden = tag in ("style", "title")
-        if tag in ("h1", "nav", "caption", "tr", "dt"):
-            self.rows.append((tag, []))
-        if tag in ("th", "td", "dt", "dd", "h1", "caption") or (tag == "a" and not self._in_cell):
-            self.rows[-1][1].append("")
-        self._in_cell = tag in ("th", "td")
-
-    def handle_endtag(self, _tag: str) -> None:
-        """End what is not shown."""
-        self._hidden = False
-
-    def handle_data(self, data: str) -> None:
-        """Add to the cell."""
-        if self.rows and self.rows[-1][1] and not self._hidden:
-            self.rows[-1][1][-1] += data
-
-
-def picture(html: str) -> str:
-    """The words of a page as a picture: each run of rows is a table, whose last column has what is left."""
-    parser = PageText()
-    parser.feed(html)
-    lines: list[tuple[str, list[tuple[int, str]]]] = []
-    for is_table, run in groupby(parser.rows, key=lambda row: row[0] in ("tr", "dt")):
-        if is_table:
-            lines += aligned([cells for _, cells in run])
-        else:
-            for tag, cells in run:
-                lines += [("", [])] * (tag == "caption")
-                lines.append(("" if tag == "nav" else "bold", [(0, "   ".join(cells))]))
-    height = LINE * len(lines) + 2 * MARGIN
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="{FONT}" font-size="13">',
-        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff" stroke="#8c959f"/>',
-    ]
-    for number, (style, placed) in enumerate(lines):
-        for column, words in placed:
-            weight = ' font-weight="700"' if style == "bold" else ""
-            colour = "#b3261e" if style == "bad" else "#1f2328"
-            place = f'x="{MARGIN + LETTER * column:.0f}" y="{MARGIN + LINE * number + 14}"'
-            parts.append(f'<text {place} fill="{colour}"{weight}>{escape(words)}</text>')
-    return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def aligned(rows: list[list[str]]) -> Iterator[tuple[str, list[tuple[int, str]]]]:
-    """Lines of cells, each with its column; cells that are too wide go on below."""
-    count = max(map(len, rows))
-    widths = [min(max(len(row[i]) for row in rows if len(row) > i), WIDEST) for i in range(count - 1)]
-    columns = [sum(widths[:i]) + 3 * i for i in range(count)]
-    widths.append(COLUMNS - columns[-1])
-    for row in rows:
-        style = "bad" if any(words in cell for cell in row for words in ("stuck:", "Warning:")) else ""
-        cells = [wrap(cell, width) for cell, width in zip(row, widths, strict=False)]
-        for number in range(max(map(len, cells))):
-            yield style, [(columns[i], cell[number]) for i, cell in enumerate(cells) if number < len(cell)]
 
 
 def filled(text: str) -> str:
@@ -175,13 +99,12 @@ def scene(shell: Recorder, address: str) -> None:
     shell.record("restarted", "muster explain train")
     shell.run("muster submit examples/jax/missing-rank.yaml --name missing-rank")
     shell.run("muster wait missing-rank --for Stuck --timeout 2m")
+    camera = [sys.executable, "-m", "tests.browser.pictures"]
+    for name, (path, height) in PAGES.items():
+        camera += ["--page", f"{address}{path}", str(RECORDINGS / f"{name}.png"), str(height)]
+    subprocess.run(camera, cwd=ROOT, check=True)
     shell.record("stuck", "muster get missing-rank")
     shell.record("stuck-explained", "muster explain missing-rank")
-    for name, path in PAGES.items():
-        with urllib.request.urlopen(f"{address}{path}", timeout=5) as answer:  # noqa: S310 - of this machine
-            html = answer.read().decode()
-        (RECORDINGS / f"{name}.html").write_text(html, encoding="utf-8")
-        (RECORDINGS / f"{name}.svg").write_text(picture(html), encoding="utf-8")
     shell.run("muster wait missing-rank --timeout 2m", check=False)
     shell.record("ended", "muster explain missing-rank")
     shell.record("list", "muster list")

@@ -184,7 +184,7 @@ def hung(now: float) -> Subject:
 
 def failed(now: float) -> Subject:
     bare = made("genomics", "fold-small").plan
-    end = Exit("main", 1, 0, "Error", "", now - 900)
+    end = Exit("main", 1, 0, "Error", "", now - 902)
     pods = [member(bare, rank, phase=PodPhase.FAILED, ready=False, exit=end) for rank in range(8)]
     says = "the 3 restarts are used: rank 3 exited 1: ValueError: shape (512, 64) does not fit (512, 128)"
     return made(

@@ -81,12 +81,17 @@ def _row(one: Summary, now: float) -> Part:
         f"row-{one.namespace}/{one.name}",
         element("th", name, element("small", f"{one.namespace} · {kind}{one.operator}"), scope="row"),
         element("td", state(one), class_="state"),
-        element("td", one.message or one.reason, class_="says"),
+        element("td", one.message or one.reason, *_steps(one), class_="says"),
         element("td", _arrived(one), class_="number"),
         element("td", str(one.restarts), class_="number"),
         element("td", _clock(*soonest) if soonest else "", class_="number"),
         element("td", ago(one.since, now), class_="number"),
     )
+
+
+def _steps(one: Summary) -> list[Html]:
+    """How far the programs are, where they report it."""
+    return [element("small", one.progress.sentence)] if one.progress else []
 
 
 def _arrived(one: Summary) -> Html:

@@ -28,6 +28,7 @@ LETTERS = {
     Standing.LOST: "L",
     Standing.UNKNOWN: "?",
     Standing.ENDED: "E",
+    Standing.STOPPED: "X",
 }
 AGAIN, STRAGGLER = "R", "S"
 """Letters of ranks that have arrived, after a restart of their own or behind the others."""
@@ -41,6 +42,7 @@ _TONES = {
     Standing.TERMINATING: "warn",
     Standing.UNKNOWN: "warn",
     Standing.ENDED: "over",
+    Standing.STOPPED: "over",
 }
 """What is not here is bad."""
 

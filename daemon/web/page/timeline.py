@@ -77,8 +77,13 @@ def _axis(length: float, height: int) -> Iterator[Html]:
         x = f"{LABEL + (100 - LABEL) * quarter / 4:.2f}%"
         yield element("line", x1=x, x2=x, y1="0", y2=str(height - AXIS), class_="tick")
         anchor = "end" if quarter == 4 else "start" if quarter == 0 else "middle"
-        text = f"+{age(length * quarter / 4)}" if quarter else "0"
+        text = f"+{_length(length * quarter / 4)}" if quarter else "0"
         yield element("text", text, x=x, y=str(height - 5), text_anchor=anchor, class_="axis")
+
+
+def _length(seconds: float) -> str:
+    """A round length of time: whole hours as such."""
+    return f"{seconds / 3600:g}h" if seconds % 1800 == 0 and seconds >= 3600 else age(seconds)
 
 
 def _lanes(lanes: dict[int, int]) -> Iterator[Html]:

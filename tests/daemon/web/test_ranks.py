@@ -71,6 +71,14 @@ def test_a_rank_without_a_pod_is_lost_once_all_had_one() -> None:
     assert by_standing(benches(later))[Standing.LOST] == [1]
 
 
+def test_a_rank_that_muster_stopped_after_the_end_has_not_failed() -> None:
+    over = record(phase=Phase.FAILED, finished_at=NOW + 0.5)
+    exits = (Exit("main", 1, 0, "Error", "", NOW - 1), Exit("main", 143, 15, "Error", "", NOW + 1))
+    pods = [pod(rank, phase=PodPhase.FAILED, exit=each, ready=False) for rank, each in enumerate(exits)]
+    assert by_standing(benches(Context(plan(), over, view(*pods), NOW)))[Standing.FAILED] == [0]
+    assert by_standing(benches(Context(plan(), over, view(*pods), NOW)))[Standing.STOPPED] == [1]
+
+
 def test_a_rank_whose_container_was_restarted_is_marked() -> None:
     case = Context(plan(), record(), view(pod(0, restarts=2), pod(1)), NOW)
     assert [seat.again for seat in benches(case)[0].seats] == [True, False, False, False]
