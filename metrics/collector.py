@@ -103,7 +103,7 @@ class ExperimentCollector(Collector):
             phases[plan.operator, phase] += 1
             if phase in FINISHED:
                 if len(finished) < most_finished:
-                    finished.append(Finished(plan.namespace, plan.title, plan.operator, phase))
+                    finished.append(Finished(plan.namespace, plan.title, plan.operator, phase, plan.engine))
             elif len(running) < most_running:
                 running.append((plan, moved(record, each.step), each))
         for invalid in self._invalid():

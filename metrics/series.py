@@ -19,7 +19,7 @@ from muster.metrics.exposition import Block, quoted
 from muster.metrics.rows import experiment as rows
 from muster.metrics.rows.row import Metric
 from muster.state.diagnosis.cause import COUNTED, MissingCause
-from muster.state.plan import Plan
+from muster.state.plan import Engine, Plan
 from muster.state.record import Condition, ConditionType, Phase, Record
 from muster.state.rules import ClockName
 from muster.state.summary.restart_reasons import EXPORTED as RESTART_REASONS
@@ -60,6 +60,7 @@ class Finished(NamedTuple):
     name: str
     operator: str
     phase: Phase
+    engine: Engine = Engine.NATIVE
 
 
 class _Text:
@@ -142,9 +143,13 @@ class Series(Block):
         return unreported
 
 
+def _info(operator: str, engine: Engine) -> str:
+    return f',operator="{quoted(operator)}",engine="{engine.value}"'
+
+
 def _finished(facts: Finished) -> _Text:
     text = _Text(facts.namespace, facts.name)
-    text.add_one(rows.INFO, "", f',operator="{quoted(facts.operator)}"', 1.0)
+    text.add_one(rows.INFO, "", _info(facts.operator, facts.engine), 1.0)
     text.add_set(rows.PHASE, _PHASES[facts.phase], len(_PHASES))
     return text
 
@@ -154,7 +159,7 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
         raise ValueError("unreadable")
     plan, record, ready, roll, probe, progress = facts
     text = _Text(plan.namespace, plan.title)
-    text.add_one(rows.INFO, "", f',operator="{quoted(plan.operator)}"', 1.0)
+    text.add_one(rows.INFO, "", _info(plan.operator, plan.engine), 1.0)
     text.add_set(rows.PHASE, _PHASES[record.phase], len(_PHASES))
     if record.phase is not Phase.SUSPENDED:
         text.add(rows.RANKS_EXPECTED, plan.size)

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from deploy.grafana.coordinators import JAX, RAY
 from deploy.grafana.daemon.board import DAEMON
 from deploy.grafana.experiment.board import EXPERIMENT
 from deploy.grafana.fleet.board import FLEET
-from deploy.grafana.jax_coordinators import JAX
+from deploy.grafana.runs import JOBSETS, OBSERVED
 
-BOARDS = (FLEET, EXPERIMENT, JAX, DAEMON)
+BOARDS = (FLEET, EXPERIMENT, JAX, RAY, JOBSETS, OBSERVED, DAEMON)
 FOLDER = Path(__file__).parent / "json"
 
 

@@ -7,8 +7,9 @@ ONE = ("namespace", "experiment")
 INFO = Metric(
     "muster_experiment_info",
     Type.INFO,
-    "Always 1. With the phase, all that a finished experiment keeps.",
-    (*ONE, "operator"),
+    "Always 1. With the phase, all that a finished experiment keeps. engine is native for what Muster runs, observe "
+    "for what another controller runs.",
+    (*ONE, "operator", "engine"),
 )
 PHASE = Metric(
     "muster_experiment_phase", Type.GAUGE, "1 for the phase it is in, 0 for each other phase.", (*ONE, "phase")

@@ -282,7 +282,7 @@ def test_an_experiment_that_ended_as_invalid_spec_is_counted_and_has_its_info() 
     collector = ExperimentCollector(list, lambda: NOW, ends, invalid=lambda: invalid)
     body = write(look(collector), OPENMETRICS)[0].decode()
     assert 'muster_experiments{operator="_invalid",phase="Failed"} 1.0' in body
-    assert 'muster_experiment_info{experiment="ray",namespace="team",operator="_invalid"} 1.0' in body
+    assert 'muster_experiment_info{experiment="ray",namespace="team",operator="_invalid",engine="native"} 1.0' in body
     assert 'muster_experiment_phase{experiment="ray",namespace="team",phase="Failed"} 1.0' in body
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from muster.api.names import LABEL_EPOCH, QUEUE_LABEL
 from muster.client import Client, Snapshot
 from muster.kube.paths import core
+from muster.state.operators.observed.pods import OBSERVE, SIZE
 from tests.deploy.grafana.proxy import Refusal
 
 Holds = Callable[[Snapshot], bool]
@@ -41,8 +42,12 @@ class Situation:
     @property
     def manifest(self) -> str:
         """The Experiment."""
-        kind = "worker" if self.operator == "jax" else "task"
-        counted = "count: {0}" if self.operator == "jax" else "count: 1, completions: {0}, parallelisms: {0}"
+        resources = "resources: {cpus: 0.01, memory: 0.5}"
+        types = {
+            "jax": f"worker: {{count: {self.members}, {resources}}}",
+            "jobset": f"task: {{count: 1, completions: {self.members}, parallelisms: {self.members}, {resources}}}",
+            "kuberay": f"{{Head: {{{resources}}}, Workers: [{{name: node, count: {self.members}, {resources}}}]}}",
+        }[self.operator]
         labels = f"{{{QUEUE_LABEL}: {self.queue}}}" if self.queue else "{}"
         return f"""
 apiVersion: muster.dev/v1alpha1
@@ -55,7 +60,7 @@ spec:
   timeout: 2h
   clocks: {{assembly: {{after: 30m, action: Alert}}}}
   types:
-    {kind}: {{{counted.format(self.members)}, resources: {{cpus: 0.01, memory: 0.5}}}}
+    {types}
 {self.more}
 """
 
@@ -90,6 +95,18 @@ async def delete_a_pod(client: Client, seen: Snapshot) -> None:
     pod = next(member.pod for member in members if member.rank == 1)
     await client.resources.delete(core(seen.namespace, "pods", pod))
 
+
+RAY_RESTARTED = "ray-restarted"
+RAY: Mapping[str, Mapping[str, str]] = {
+    "ray-missing": {"FAKE_RAY_ABSENT": "2"},
+    "ray-frozen": {},
+    RAY_RESTARTED: {"FAKE_RAY_WORKER_DIES": RAY_RESTARTED},
+}
+"""What the stand-in for Ray is to do in these, as variables; a file is named by its last part."""
+
+RAY_NAMESPACE = OBSERVED_NAMESPACE = "graphs"
+OBSERVED = "observed"
+"""The label of two pods that no Experiment made, of three that there are to be."""
 
 _GANG = "python3 -u tests/deploy/grafana/gang.py"
 _EPOCHS = tuple(f'"{LABEL_EPOCH}":"{epoch}"' for epoch in (0, 1))
@@ -168,6 +185,37 @@ SITUATIONS = (
         values={(1, "Queued"): 1},
     ),
     Situation(
+        name="ray-missing",
+        namespace=RAY_NAMESPACE,
+        operator="kuberay",
+        command="true",
+        members=2,
+        holds=_stuck("RanksMissing"),
+        values={(2, "RanksMissing"): 1, (20, "arrived"): 2},
+    ),
+    Situation(
+        name=RAY_RESTARTED,
+        namespace=RAY_NAMESPACE,
+        operator="kuberay",
+        command="true",
+        members=1,
+        more=_RESTARTS,
+        holds=lambda seen: _runs_again(seen) and bool(seen.status.attempts),
+        values={(6, ""): 2, (31, "epoch"): 1},
+    ),
+    Situation(
+        name="ray-frozen",
+        namespace=RAY_NAMESPACE,
+        operator="kuberay",
+        command="true",
+        members=1,
+        late=True,
+        ready=_running,
+        deed=freeze_the_coordinator,
+        holds=_stuck("CoordinatorUnreachable"),
+        values={(2, "CoordinatorUnreachable"): 1},
+    ),
+    Situation(
         name="finished",
         namespace="speech",
         operator="jobset",
@@ -200,4 +248,22 @@ def refusals() -> list[Refusal]:
         Refusal("POST", "/pods", '"refused-', 403, "Forbidden", quota),
         Refusal("POST", "/events", "", 403, "Forbidden", right),
         *(Refusal("POST", "/pods", words, 429, "TooManyRequests", "too many requests", times=1) for words in _EPOCHS),
+    ]
+
+
+def labelled_pods() -> list[Mapping[str, object]]:
+    """Pods that another controller might have made: Muster watches over them, and finds that one is missing."""
+    container = {"name": "main", "image": "none", "command": ["sleep", "3600"]}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"{OBSERVED}-{rank}",
+                "labels": {OBSERVE: OBSERVED},
+                "annotations": {SIZE: "3"},
+            },
+            "spec": {"containers": [container], "restartPolicy": "Never"},
+        }
+        for rank in range(2)
     ]

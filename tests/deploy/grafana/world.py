@@ -9,9 +9,20 @@ from pathlib import Path
 
 from muster.cli.processes.child import Child, module
 from muster.client import Client, Snapshot
+from muster.kube.paths import core
 from tests.deploy.grafana.proxy import Proxy, proxy
+from tests.deploy.grafana.ray.callers import stand_ins
 from tests.deploy.grafana.server import Prometheus, prometheus
-from tests.deploy.grafana.situations import SITUATIONS, Holds, Situation, refusals
+from tests.deploy.grafana.situations import (
+    OBSERVED_NAMESPACE,
+    RAY,
+    RAY_NAMESPACE,
+    SITUATIONS,
+    Holds,
+    Situation,
+    labelled_pods,
+    refusals,
+)
 from tests.e2e.environment import Environment, environment
 
 PATIENCE = 240.0
@@ -42,8 +53,9 @@ async def world(folder: Path) -> AsyncIterator[World]:
             try:
                 async with prometheus(folder / "prometheus", f"127.0.0.1:{here.port}") as server:
                     running = World(server, between, here.client, time.time())
-                    await _play(running)
-                    yield running
+                    with stand_ins(here.home.callers, folder / "ray", RAY_NAMESPACE, RAY):
+                        await _play(running)
+                        yield running
             finally:
                 await daemon.stop()
 
@@ -55,7 +67,8 @@ async def _make_lease(client: Client) -> None:
 
 
 async def _daemon(here: Environment, kubeconfig: Path) -> Child:
-    options = ("--kubeconfig", str(kubeconfig), "--http-port", str(here.port), "--leader-elect", "--kueue", *LEASE)
+    reached = ("--kubeconfig", str(kubeconfig), "--http-port", str(here.port))
+    options = (*reached, "--leader-elect", "--kueue", "--observe-kinds", "pods", *LEASE)
     return await Child.start("daemon", module("muster.daemon.main", *options), here.home.daemon_log)
 
 
@@ -65,6 +78,8 @@ async def _play(running: World) -> None:
         for namespace in sorted({situation.namespace for situation in SITUATIONS}):
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
             await running.client.resources.create("/api/v1/namespaces", space)
+        for pod in labelled_pods():
+            await running.client.resources.create(core(OBSERVED_NAMESPACE, "pods"), pod)
         for late in (False, True):
             async with asyncio.TaskGroup() as group:
                 for situation in SITUATIONS:
