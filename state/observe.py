@@ -285,7 +285,7 @@ def _probe(context: Context) -> ProbeTarget | None:
 
 def _suspects(context: Context) -> tuple[str, ...]:
     """IPs of members whose processes run and which the coordinator does not know: of those that a sentence may name."""
-    members = context.tally.members
-    missing = context.probe.missing if context.probe is not None and context.probe.serving else ()
+    members, probe = context.tally.members, context.probe
+    missing = probe.missing if probe is not None and probe.serving else ()
     found = (members.get(rank) for rank in missing)
     return tuple(pod.ip for pod in found if pod is not None and pod.live and pod.started and not pod.terminating)

@@ -15,6 +15,7 @@ from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.foreign.subject import Subject
 from muster.state.machine import Decision
+from muster.state.record import Phase
 from muster.state.wall_time import moved
 
 log = structlog.get_logger()
@@ -38,6 +39,8 @@ class ObservedRecorder:
         before = None if entry.record is None else moved(entry.record, decision.moved)
         known = before is None and self._clock() - entry.observed.created > NEWS
         entry.record = decision.record
+        if decision.record.phase is Phase.SUSPENDED:
+            entry.view.forget_coordinator()
         entry.step -= decision.moved
         if decision.paid:
             entry.view.writes.spend(self._clock())

@@ -178,11 +178,19 @@ def _running(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:
     if pod.rank != coordinator.rank and not serves(context):
         which = f"the coordinator, rank {coordinator.rank}, does not serve"
         return Diagnosis(MissingCause.AWAITS_COORDINATOR, "waits for the coordinator", f"{said} runs; {which}")
+    if pod.rank < len(context.tally.roll) and context.tally.roll[pod.rank] is RankState.STALE:
+        what = "belongs to a life of the coordinator that is over"
+        return Diagnosis(MissingCause.GHOST, what, f"{said} was not started again since; {of_probe(probe)}")
     if coordinator.probe is ProbeKind.RAY and stage is Stage.READY and probe is not None and probe.serving:
         return Diagnosis(MissingCause.GHOST, "is ready, and Ray does not know it", f"{said}; {probe.answer.detail}")
     address = context.plan.coordinator_address(context.record.epoch)
     evidence = f"{said} runs; the coordinator at {address} has not heard of it"
     return Diagnosis(MissingCause.NOT_ARRIVED, "runs, and has not called the coordinator", evidence)
+
+
+def of_probe(probe: ProbeResult | None) -> str:
+    """What the coordinator says of itself."""
+    return probe.answer.detail if probe is not None and probe.answer.detail else "the coordinator does not know it"
 
 
 def _restarted(pod: Pod, said: str) -> Diagnosis:

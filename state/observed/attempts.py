@@ -7,7 +7,7 @@ name than the last one is the next epoch. The count is in memory, and begins at 
 
 from msgspec.structs import replace
 
-from muster.state.observed.observed_kind import Claim, OwnState
+from muster.state.observed.observed_kind import Claim, OwnState, Said
 
 KEPT = 8
 """Claims of earlier attempts that are kept: their pods are gone seconds after the next attempt begins."""
@@ -19,12 +19,16 @@ class Attempts:
     def __init__(self) -> None:
         self._name = ""
         self._epoch = 0
+        self._suspended = False
         self._claims: tuple[Claim, ...] = ()
 
     def follow(self, own: OwnState, claims: tuple[Claim, ...]) -> tuple[OwnState, tuple[Claim, ...]]:
         """What the object says now and claims now, with the epochs that follow from the names of its attempts."""
         if not own.attempt and not self._name:
             return own, claims
+        if not own.attempt and own.said is Said.NOTHING and self._suspended:
+            own = replace(own, said=Said.SUSPENDED)  # it is resumed when its next attempt has a name
+        self._suspended = own.said is Said.SUSPENDED
         if own.attempt and self._name and own.attempt != self._name:
             self._epoch += 1
         self._name = own.attempt or self._name

@@ -84,9 +84,11 @@ def begins(context: Context) -> bool:
 
 def _restarted(context: Context, epoch: int) -> Record:
     record, now = context.record, context.now
+    if record.phase is Phase.SUSPENDED:  # it is resumed as its next attempt: nothing has failed
+        return replace(record, epoch=epoch)
     known = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
-    cause = failure.first_cause(context) or known or Cause(record.epoch, "RestartedByController", "", now)
-    if record.phase in (Phase.RESTARTING, Phase.SUSPENDED):
+    cause = known or failure.first_cause(context) or Cause(record.epoch, "RestartedByController", "", now)
+    if record.phase is Phase.RESTARTING:
         after = replace(record, epoch=epoch)
     else:
         after = next_epoch(record, Phase.RESTARTING, now, epoch)
@@ -101,9 +103,14 @@ def _restarted(context: Context, epoch: int) -> Record:
 
 
 def _with_cause(context: Context) -> Record:
-    """The record with the first failure of its epoch as the cause."""
-    record, tally = context.record, context.tally
-    if not record.gathering or not (tally.failed or tally.disrupted):
+    """The record with the first failure of its epoch as the cause: what the controller reports, or a member's."""
+    record, tally, own = context.record, context.tally, context.view.own
+    if not record.gathering:
+        return record
+    if own is not None and own.said is Said.NOTHING and own.reason:
+        reported = record.cause is not None and record.cause.epoch == record.epoch and not record.cause.pod
+        return record if reported else replace(record, cause=Cause(record.epoch, own.reason, own.message, context.now))
+    if not (tally.failed or tally.disrupted):
         return record
     cause = failure.first_cause(context)
     if cause is None or (record.cause is not None and record.cause.uid == cause.uid):

@@ -2,8 +2,9 @@
 
 A pod is a member if its labels give it a place of the plan. Its own controller replaces it by another one in the same
 place, while the first may still end: then the newest of those that are not terminating counts, and the others wait
-here. Pods without an index take the lowest place that is free. Who may create pods in the namespace may write any
-labels. So a forged pod can take a place of runs of its own namespace, and of no other.
+here. Pods without an index take the lowest place that is free, and so do pods beyond the last place: what a scale-down
+leaves keeps its index. Who may create pods in the namespace may write any labels. So a forged pod can take a place of
+runs of its own namespace, and of no other.
 """
 
 from collections.abc import Iterable, Mapping
@@ -113,9 +114,7 @@ class ObservedMembership:
         if group is None or not 0 <= pod.job < group.replicas:
             return None
         epoch = claim.epoch if claim.epoch >= 0 else pod.epoch
-        if pod.index >= 0:
-            if pod.index >= group.completions:
-                return None
+        if 0 <= pod.index < group.completions:
             return epoch, group.first_rank + pod.job * group.completions + pod.index
         if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
             return seat

@@ -23,6 +23,8 @@ class OwnState(msgspec.Struct, frozen=True, gc=False):
     said: Said = Said.NOTHING
     reason: str = ""
     message: str = ""
+    word: str = ""
+    """In its own word, what it is at while it runs: Initializing."""
     epoch: int = 0
     """Of its own counting: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller.
     -1: it does not count, and the newest of its pods say the epoch."""

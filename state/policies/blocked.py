@@ -16,6 +16,10 @@ the scheduler's own  no node fits a member (``Unschedulable``)                  
 ``RanksEnded``       members that met at a coordinator ended with 0 while others run on   300 s
 ``MemberFailed``     a member of an observed run failed, and is not replaced              60 s
 ``PodsMissing``      the controller of an observed run has not made all of its pods       60 s
+``CoordinatorGone``  the pod of an observed run's coordinator is gone or not at work      60 s
+``RestartedInPlace`` a member of an observed run was started again, and is not ready      120 s
+``FailureReported``  its controller reports a failure of an observed run that goes on     60 s
+``StatusIsFalse``    10 s after the program has ended the controller does not say so      20 s
 ===================  ===================================================================  ========
 
 A further end begins the 300 s of ``RanksEnded`` anew, for ``ENDS_FOR`` seconds after the first, and never once Stuck is
@@ -42,6 +46,13 @@ from msgspec.structs import replace
 from muster.api.names import QUEUE_LABEL
 from muster.state.context import Context
 from muster.state.observed import obstacles
+from muster.state.observed.unsaid import (
+    COORDINATOR_GONE,
+    FAILURE_REPORTED,
+    RESTARTED_IN_PLACE,
+    STATUS_IS_FALSE,
+    unsaid,
+)
 from muster.state.plan import Engine
 from muster.state.policies.failures import avoidance
 from muster.state.record import Blocked, ConditionType, Phase, Record
@@ -84,6 +95,10 @@ _KINDS = {
     RANKS_ENDED: "ended",
     obstacles.MEMBER_FAILED: "member",
     obstacles.PODS_MISSING: "pods",
+    COORDINATOR_GONE: "coordinator",
+    RESTARTED_IN_PLACE: "restarted",
+    STATUS_IS_FALSE: "status",
+    FAILURE_REPORTED: "status",
     "Unschedulable": "scheduler",
     "SchedulerError": "scheduler",
 }
@@ -117,7 +132,8 @@ def current(context: Context) -> Obstacle | None:
     if tally.cut_off:
         return _cut_off(list(islice(tally.cut_off.values(), NAMED)), len(tally.cut_off))
     if pod := next(iter(tally.held.values()), None):
-        return _idle(pod, f"{share(tally.started, size)} programs have started", len(tally.held), CONTAINER_PATIENCE)
+        found = _idle(pod, f"{share(tally.started, size)} programs have started", len(tally.held), CONTAINER_PATIENCE)
+        return _with_unplaced(found, next(iter(tally.unplaced.values()), None))
     if pod := next(iter(tally.unplaced.values()), None):
         count = f"{share(tally.scheduled, size)} members have a node"
         found = _idle(pod, count, len(tally.unplaced), UNSCHEDULABLE_PATIENCE)
@@ -134,6 +150,8 @@ def _observed(context: Context) -> Obstacle | None:
     first = next(iter(context.tally.failed.values()), None)
     if first is not None:
         return Obstacle(obstacles.MEMBER_FAILED, obstacles.failed(context), obstacles.PATIENCE, first.name)
+    if found := unsaid(context):
+        return Obstacle(found.reason, found.message, found.patience, found.message, found.begins)
     what = obstacles.missing(context)
     return Obstacle(obstacles.PODS_MISSING, what, obstacles.PATIENCE, what) if what else None
 
@@ -209,6 +227,13 @@ def _idle(pod: Pod, count: str, pods: int, patience: float) -> Obstacle:
     more = "" if pods == 1 else f" and {pods - 1} more" if pods <= EXACT else " and more"
     sentence = f"{count}; rank {pod.rank} ({pod.name}, {why_idle(pod)}){more}"
     return Obstacle(reason, sentence, patience, pod.name)
+
+
+def _with_unplaced(obstacle: Obstacle, pod: Pod | None) -> Obstacle:
+    """The obstacle's sentence with a member that has another one."""
+    if pod is None:
+        return obstacle
+    return replace(obstacle, message=f"{obstacle.message}; rank {pod.rank} ({pod.name}, {why_idle(pod)})")
 
 
 def _queued(context: Context) -> Obstacle:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.state.policies import edits, volume
-from muster.state.record import STORY_LINES, ConditionType, Phase, Record, StoryLine, attempts_of
+from muster.state.record import STORY_LINES, Cause, ConditionType, Phase, Record, StoryLine, attempts_of
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.summary.messages import NAMED_RANGES, sentence
 
@@ -69,7 +69,7 @@ def _observed_turns(before: Record | None, after: Record) -> Iterator[tuple[str,
         yield "Watching", f"watching over {after.size} {'member' if after.size == 1 else 'members'}{suspended}", False
     elif before.finished and not after.finished:
         yield "Watching", f"watching over {after.size} members of another run", False
-    elif before.epoch != after.epoch:
+    elif before.epoch != after.epoch and before.phase is not Phase.SUSPENDED:
         why = f": {sentence(after.cause)}" if after.cause else ""
         yield "RestartedByController", f"its controller ended epoch {before.epoch}{why}", True
     elif before.phase is not after.phase and after.phase is Phase.SUSPENDED:
@@ -77,12 +77,16 @@ def _observed_turns(before: Record | None, after: Record) -> Iterator[tuple[str,
     elif before.phase is not after.phase and not after.finished:
         yield from _phase(before, after)
     cause, known = after.cause, before.cause if before is not None else None
-    if cause is not None and cause.epoch == after.epoch and (known is None or known.uid != cause.uid):
-        yield "MemberFailed", sentence(cause), True
+    if cause is not None and cause.epoch == after.epoch and (known is None or _other(known, cause)):
+        yield ("MemberFailed", sentence(cause), True) if cause.pod else (cause.reason, cause.message, True)
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED
     elif not after.finished:
         yield from _flips(before, after)
+
+
+def _other(known: Cause, cause: Cause) -> bool:
+    return (known.uid, known.epoch, known.reason) != (cause.uid, cause.epoch, cause.reason)
 
 
 def _phase(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:

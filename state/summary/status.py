@@ -61,7 +61,8 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     reason, message = record.reason, record.message
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
-        more = plan.said(record.epoch), edits.sentence(record), volume.sentence(record)
+        beside = _still_running(context) if _goes_on_beside(context) else ()
+        more = *beside, plan.said(record.epoch), edits.sentence(record), volume.sentence(record)
         message = "; ".join(filter(None, (message, *more)))
     return replace(
         record,
@@ -98,12 +99,12 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         return reason, "; ".join(filter(None, (message, assembly.message)))
     if record.phase is Phase.SUSPENDED:
         if context.plan.engine is Engine.OBSERVE:
-            return "Suspended", f"the {context.plan.subject.kind} is suspended"
+            return "Suspended", "; ".join((f"the {context.plan.subject.kind} is suspended", *_still_running(context)))
         return "Suspended", "suspended by spec.suspend; set it to false to go on"
     if record.phase is Phase.QUEUED:
         ending = "" if barrier.clear(context) else f"; waiting for {of_lingering(context)} to end"
         return "Queued", f"{assembly.message}{ending}"
-    if not barrier.clear(context):
+    if not barrier.clear(context) and not _goes_on_beside(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to end{_after(record)}"
     if record.phase is Phase.RESTARTING:
         if context.plan.engine is Engine.OBSERVE:
@@ -127,6 +128,24 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
     if not assembly.complete and coordinator and coordinator.complete is Completeness.ARRIVED:
         return "AwaitingRanks", assembly.message
     return "RollComplete", assembly.message
+
+
+def _goes_on_beside(context: Context) -> bool:
+    """Its pods are made beside those of an older epoch: another controller makes them."""
+    return context.plan.engine is Engine.OBSERVE and context.record.gathering
+
+
+def _still_running(context: Context) -> tuple[str, ...]:
+    """Which pods run that are not wanted any more: their resources are not free."""
+    older = [pod for tally in context.view.others(context.record.epoch) for pod in tally.alive.values()]
+    stopped = [] if context.record.gathering else list(context.tally.alive.values())
+    if not (running := [*stopped, *older]):
+        return ()
+    first = min(pod.name for pod in running)
+    which = f"1 pod still runs ({first})" if len(running) == 1 else f"{len(running)} pods still run (first: {first})"
+    return (
+        f"{which}, and what it holds is not free" if len(running) == 1 else f"{which}, and what they hold is not free",
+    )
 
 
 def _after(record: Record) -> str:

@@ -123,7 +123,8 @@ def _steadiness(answer: RollAnswer, earlier: ProbeResult | None) -> tuple[float 
 
 
 def _roll_of(answer: RollAnswer) -> tuple[object, ...]:
-    return answer.coordinator, answer.states, answer.joined, answer.incarnation
+    over = answer.work is not None and answer.work.ended
+    return answer.coordinator, answer.states, answer.joined, answer.incarnation, over
 
 
 def _with_silence(heard: RollAnswer, silence: RollAnswer) -> RollAnswer:

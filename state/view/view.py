@@ -19,7 +19,8 @@ from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refus
 from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, steps_progress
-from muster.state.view.roll import RollAnswer
+from muster.state.view.roll import RollAnswer, joined
+from muster.state.view.stale_members import StaleMembers
 from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.view.workload import Placement, Workload
 from muster.state.view.write_budget import WriteBudget
@@ -119,6 +120,7 @@ class View:
     own: OwnState | None = None
     """Of an observed object: what its own controller says of it."""
     _remembered: tuple[object, ...] | None = None
+    _stale: StaleMembers = field(default_factory=StaleMembers)
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
         """Replace one pod's record (None: was not there, or is gone). True if a tracked field changed."""
@@ -237,8 +239,11 @@ class View:
         before, hang_changed = self.probe, self._observe_progress(answer, epoch)
         if answer.reports is not None:
             answer = replace(answer, reports=None)  # ``progress`` has them
-        ranks = {pod.ip: rank for rank, pod in self.of(epoch).members.items()} if answer.identities else None
-        self.probe = probe_result(answer, epoch, before, ranks)
+        members = self.of(epoch).members
+        if answer.identities:
+            answer = joined(answer, {pod.ip: rank for rank, pod in members.items()})
+        answer = self._stale.mark(answer, epoch, members)
+        self.probe = probe_result(answer, epoch, before)
         if epoch in self.epochs:
             self.epochs[epoch].call(self.probe.answer.states)
         return before is None or before.epoch != epoch or before.since != self.probe.since or hang_changed
@@ -250,6 +255,12 @@ class View:
             self.progress = steps_progress(answer.reports, epoch, answer.at, before)
         after = self.progress
         return after is not before and (before is not None and before.hung) is not (after is not None and after.hung)
+
+    def forget_coordinator(self) -> None:
+        """Its pods are stopped: what the coordinator said is of a life that is over, within the same epoch."""
+        self.probe, self._stale = None, StaleMembers()
+        for tally in self.epochs.values():
+            tally.call(())
 
     def clock_stepped(self, seconds: float) -> None:
         """The wall clock was set: times of this view are of the clock as it was."""

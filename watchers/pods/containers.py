@@ -121,6 +121,20 @@ def restarts_of(status: Status) -> int:
     return sum(max(0, _bounded(each.restartCount)) for each in every)
 
 
+def last_end_of(status: Status) -> str:
+    """How the container that was started again last, or ended and will be, had ended: ``main exited 1 (Error)``."""
+    ends = [
+        (seconds_of(ended.finishedAt), -order, each.name or "", ended)
+        for order, each in enumerate(status.containerStatuses or ())
+        for ended in _ends_of(each, PodPhase.RUNNING)
+    ]
+    if not ends:
+        return ""
+    *_, name, ended = max(ends, key=lambda end: end[:2])
+    reason = f" ({word(ended.reason)})" if ended.reason else ""
+    return intern(f"{word(name)} exited {_code(ended)}{reason}")
+
+
 def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:
     """How a member ended whose pod is judged by its phase, as the Job controller does; None while it has not.
 

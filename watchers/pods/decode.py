@@ -15,6 +15,7 @@ from muster.watchers.pods.containers import (
     exit_by_phase,
     first_exit,
     holder_of,
+    last_end_of,
     restarted_in_place,
     restarts_of,
     survey,
@@ -121,6 +122,7 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
     by_phase = by_phase or restarted_in_place(spec)
     judged = exit_by_phase if by_phase else first_exit
     exit_ = judged(spec, status, phase) if containers.ended else None
+    restarts = restarts_of(status) if by_phase and containers.ended and phase is not _FAILED else 0
     if exit_ is not None and exit_.reason == UNKNOWN_END and not disruption and not _own_excess(status, phase):
         disruption, message = UNKNOWN_END, message or exit_.message
     return Pod(
@@ -141,7 +143,8 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
         exit=exit_,
         disruption=disruption,
         stopped_at=_stopped_at(metadata, disrupted) if leaving is not None or disruption else 0.0,
-        restarts=restarts_of(status) if by_phase and containers.ended and phase is not _FAILED else 0,
+        restarts=restarts,
+        last_end=last_end_of(status) if restarts else "",
         cut_off=phase is _RUNNING and _marked(ready, contained),
         holder=holder_of(spec, status, started=containers.started) if _may_be_held(status, containers) else "",
         sandboxed=containers.started or sandbox is None or sandbox.status != "False",

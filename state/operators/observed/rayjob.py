@@ -44,6 +44,7 @@ from muster.state.operators.observed.raycluster import (
 )
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
+from muster.state.rules import Gate, GateCondition
 
 RAYJOB: Final = Subject(GROUP_VERSION, "RayJob", "rayjobs")
 SUBMITTER: Final = "submitter"
@@ -67,7 +68,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     groups = list(groups_of(cluster)) if cluster else []
     if (spec.submissionMode or HAND_OVER) == HAND_OVER:
         first = sum(group.size for group in groups)
-        groups.append(Group(SUBMITTER, 1, 1, PodSpec(), first, role=Role.SUBMITTER))
+        groups.append(Group(SUBMITTER, 1, 1, PodSpec(), first, role=Role.SUBMITTER, gates=_gates(groups)))
     return observed_plan(
         obj,
         RAYJOB,
@@ -94,6 +95,7 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     spec, status = obj.get("spec"), _status(obj)
     state, message = status.jobDeploymentStatus or "", _message(status)
     stated = OwnState(
+        word=word(state),
         attempt=word(status.rayClusterName or status.jobId or ""),
         started_at=seconds_of(status.startTime or "") or None,
         finished_at=seconds_of(status.endTime or "") or None,
@@ -113,6 +115,11 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     if status.jobStatus in ("FAILED", "STOPPED"):
         return msgspec.structs.replace(stated, reason=f"Job{_camel(status.jobStatus)}", message=message)
     return stated
+
+
+def _gates(groups: list[Group]) -> tuple[Gate, ...]:
+    """KubeRay makes the submitter when all pods of the cluster are ready."""
+    return (Gate(GateCondition.ARRIVED), *(Gate(GateCondition.READY, group.name) for group in groups))
 
 
 def _message(status: RayJobStatus) -> str:

@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What an endpoint answered from then on."""
+    """What an endpoint answered to what it was asked from then on."""
 
     at: float
     ip: str
@@ -71,15 +71,15 @@ def recorded(name: str) -> Recorded:
         row = json.loads(line)
         at = row["t"] / 1_000
         if "who" in row:
-            answers.append(Answer(at, row["ip"], row["get"], row["status"], row["digest"]))
+            asked = at - row["ms"] / 1_000
+            answers.append(Answer(asked, row["ip"], row["get"], row["status"], row["digest"]))
         elif row["type"] == "MARK":
             marks.append((at, row["note"]))
         else:
             found = row["object"]
             if "spec" in found:
                 uid = found["metadata"]["uid"]
-                found["spec"] = specs[uid] if found["spec"] == "=" else specs.setdefault(uid, found["spec"])
-                specs[uid] = found["spec"]
+                specs[uid] = found["spec"] = specs[uid] if found["spec"] == "=" else found["spec"]
             changes.append(Change(at, row["type"], row["kind"], found))
     return Recorded(path.name.removesuffix(".jsonl.gz"), tuple(changes), tuple(answers), tuple(marks))
 

@@ -1,0 +1,214 @@
+"""Recorded runs of KubeRay: what Muster says of them, when, and that it says nothing false.
+
+Seconds are those of the recording; what happened is at the second in parentheses.
+
+== ====================================== ============================================ ==========================
+   what happened                          Muster says                                  KubeRay says
+== ====================================== ============================================ ==========================
+a  a cluster starts (2)                   4/4 joined at 17 s                           ready at 21 s
+b  a worker is OOM-killed (20.7)          at 21.9 s: which, exit 137, OOMKilled        one less is ready
+b  a worker is evicted (35.6), seen for   at 35.6 s: which, Evicted, the node's reason an Event of its deletion
+   13 ms
+c1 the head's container is killed (4.7)   at 6.1 s: the coordinator does not answer;   HeadPodReady False until
+                                          at 13.1 s: three ready workers belong to the 16 s, then all is ready
+                                          head before, one by one fewer until 4/4 at
+                                          55 s
+c2 the head's pod is deleted (4.7)        at 4.9 s: it is being deleted; at 12 s:      HeadPodReady True and 3/3
+                                          three ready workers belong to the head       ready from 17 to 36 s
+                                          before
+c3 the GCS is frozen (4.6)                at 12.1 s: Stuck, the GCS does not answer    HeadPodReady False at 54 s
+d1 an image cannot be pulled, no node     at 2.0 s: both pods, each with its reason;   1 of 3 is ready
+   fits a worker (1.8)                    Stuck at 17 s
+e1 suspended (3.7), resumed (12.4)        how many pods still run; no Stuck            state ready, then
+                                                                                       suspended until 27 s
+f  a RayJob succeeds                      Succeeded at 24.8 s                          Complete at 24.8 s
+g  the program fails (23.6), is retried,  at 24.2 s: exit code 1, which stays as the   the first attempt's reason
+   fails again                            cause of the retry; Failed at 54.5 s         is gone after 98 ms
+h  activeDeadlineSeconds passes (47.7)    Failed at 47.8 s; the program is not stopped jobStatus RUNNING for good
+i  suspended (23.9), resumed (29.1)       3 pods still run, then 1, until 38.7 s       Suspended at 23.9 s
+k  HTTPMode, succeeds                     Succeeded at 29.3 s                          Complete at 29.3 s
+l  SidecarMode, the program succeeds at   at 27 s: SUCCEEDED, and the RayJob still     Initializing for good
+   once                                   says Initializing; Stuck at 47 s
+l2 SidecarMode, slower                    Succeeded at 38.6 s                          Complete at 38.5 s
+== ====================================== ============================================ ==========================
+"""
+
+import pytest
+
+from tests.observed.kuberay.recorded import names, recorded
+from tests.observed.kuberay.replay import Story, replay
+
+RUNS = {
+    "a": "raycluster/rc-a",
+    "b": "raycluster/rc-a",
+    "c1": "raycluster/rc-a",
+    "c2": "raycluster/rc-a",
+    "c3": "raycluster/rc-a",
+    "d1": "raycluster/rc-d",
+    "e1": "raycluster/rc-a",
+    "f": "rayjob/rj-ok",
+    "g": "rayjob/rj-fail",
+    "h": "rayjob/rj-late",
+    "i": "rayjob/rj-susp",
+    "k": "rayjob/rj-http",
+    "l": "rayjob/rj-sidecar",
+    "l2": "rayjob/rj-side2",
+}
+OVER = "it belongs to the life of the coordinator before this one"
+
+
+def story(name: str) -> Story:
+    return replay(name, RUNS[name])
+
+
+def test_every_recorded_scenario_is_replayed() -> None:
+    assert [name.partition("-")[0] for name in names()] == sorted(RUNS)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_nothing_is_written(name: str) -> None:
+    assert story(name).written == ()
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name not in ("c1", "c3", "d1", "l")])
+def test_nothing_is_called_stuck_that_goes_on(name: str) -> None:
+    assert story(name).stuck() == []
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name not in ("g", "h")])
+def test_nothing_is_called_failed_that_did_not_fail(name: str) -> None:
+    assert "Failed" not in story(name).phases()
+
+
+# --- clusters ----------------------------------------------------------------------------------------------------
+
+
+def test_a_cluster_is_complete_when_its_nodes_have_joined_and_before_its_pods_are_ready() -> None:
+    seen = story("a")
+    assert seen.phases() == ["Pending", "Assembling", "Running"]
+    assert seen.first("4/4 ranks arrived") == pytest.approx(17.0, abs=0.2)
+    assert seen.first("4/4 ranks arrived") < recorded("a").mark("seen: status.state=ready")
+
+
+def test_a_worker_that_was_killed_for_memory_is_named_while_it_starts_again() -> None:
+    seen, killed = story("b"), recorded("b").mark("fault: ray container of worker")
+    named = "rank 2 (rc-a-small-worker-x8lzl): ray-worker exited 137 (OOMKilled), started again in its pod once"
+    assert killed < seen.first(named) <= killed + 2
+    assert seen.at(32.5).message == "4/4 ranks arrived"
+
+
+def test_an_eviction_that_shows_for_13_milliseconds_is_kept_as_an_event() -> None:
+    ((at, message),) = [(at, text) for at, reason, text in story("b").events if reason == "MemberFailed"]
+    assert at == pytest.approx(recorded("b").mark("fault: worker"), abs=0.2)
+    assert message.startswith("rank 3 (rc-a-big-worker-526tn) exited 137, Evicted in container ray-worker on node r2")
+    assert "The node was low on resource: memory" in message
+
+
+def test_a_worker_that_is_replaced_is_the_same_member() -> None:
+    assert story("b").at(16.0).message == "4/4 ranks arrived"
+    assert {each.epoch for each in story("b").seen} == {0}
+
+
+def test_workers_of_a_head_whose_container_was_killed_are_named_until_they_join() -> None:
+    seen, killed = story("c1"), recorded("c1").mark("fault")
+    assert seen.first("rank 0 (rc-a-head-kkgmg), is not ready, and does not answer") <= killed + 2
+    assert "ray-head exited 137 (Error), started again in its pod once" in seen.at(10.5).message
+    stale = seen.first(OVER)
+    assert stale == pytest.approx(13.1, abs=0.3), "as soon as the new GCS answers"
+    assert seen.at(stale).message.count(OVER) == 3
+    assert [seen.at(at).message.count(OVER) for at in (17.0, 31.0, 40.0, 48.0)] == [3, 2, 1, 0]
+    assert seen.first("4/4 ranks arrived", since=stale) == pytest.approx(55.1, abs=4.0)
+    assert seen.stuck() == [(pytest.approx(12.1, abs=0.2), "CoordinatorUnreachable")]
+
+
+def test_workers_of_a_head_whose_pod_was_deleted_are_named_while_kuberay_calls_all_ready() -> None:
+    seen = story("c2")
+    assert seen.first("rank 0 (rc-a-head-kkgmg), is being deleted") == pytest.approx(4.9, abs=0.3)
+    assert seen.first("rank 0 (rc-a-head-w8d4v), is not ready, and does not answer") == pytest.approx(7.0, abs=0.2)
+    assert seen.first(OVER) == pytest.approx(12.0, abs=0.3)
+    between = seen.at(30.0)
+    assert (between.reason, between.message.count(OVER)) == ("StaleMembers", 3)
+    cluster = [change.object["status"] for change in recorded("c2").of("RayCluster") if change.at < 30.0][-1]
+    head = next(each for each in cluster["conditions"] if each["type"] == "HeadPodReady")
+    assert (cluster["state"], cluster["readyWorkerReplicas"], head["status"]) == ("ready", 3, "True")
+    assert seen.seen[-1].message == "4/4 ranks arrived"
+
+
+def test_a_frozen_gcs_is_stuck_within_ten_seconds() -> None:
+    seen, frozen = story("c3"), recorded("c3").mark("fault: gcs_server stopped")
+    ((at, reason),) = seen.stuck()
+    assert reason == "CoordinatorUnreachable"
+    assert frozen < at <= frozen + 10
+    assert "the GCS does not answer: 503" in seen.at(at).message
+    assert seen.at(recorded("c3").mark("fault ends") + 4.5).message == "4/4 ranks arrived"
+
+
+def test_a_group_without_its_image_and_one_without_a_node_are_named_at_once() -> None:
+    seen = story("d1")
+    assert seen.first("rank 2 (rc-d-pull-worker-5klvv, Pending: ErrImagePull") == pytest.approx(2.0, abs=0.2)
+    assert seen.first("rank 3 (rc-d-huge-worker-2xzlb, Pending: Unschedulable, 0/6 nodes are available") < 2.5
+    assert seen.stuck() == [(pytest.approx(17.0, abs=0.3), "ImagePullBackOff")]
+
+
+def test_a_suspension_says_which_pods_still_run_and_a_resumption_begins_anew() -> None:
+    seen = story("e1")
+    assert seen.phases() == ["Running", "Suspended", "Pending", "Assembling", "Running"]
+    assert "the RayCluster is suspended; 4 pods still run" in seen.at(3.9).message
+    assert seen.at(11.0).message == "the RayCluster is suspended"
+    assert not seen.at(20.0).message.startswith("4/4"), "what the head before the suspension said is forgotten"
+    assert seen.seen[-1].message == "4/4 ranks arrived"
+
+
+# --- jobs --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "at"), [("f", 24.8), ("k", 29.3), ("l2", 38.5)])
+def test_a_job_succeeds_when_kuberay_says_so(name: str, at: float) -> None:
+    seen = story(name)
+    assert seen.phases() == ["Pending", "Assembling", "Running", "Succeeded"]
+    assert seen.first("Succeeded JobSucceeded") == pytest.approx(at, abs=0.3)
+
+
+def test_a_program_that_failed_is_said_before_its_submitter_has_noticed() -> None:
+    seen = story("g")
+    failed = "the RayJob says JobFailed: Job entrypoint command failed with exit code 1"
+    assert seen.first(failed) == pytest.approx(24.2, abs=0.2)
+    submitter = [change for change in recorded("g").of("Pod") if change.object["metadata"]["name"] == "rj-fail-97nvm"]
+    assert submitter[-1].object["status"]["phase"] == "Succeeded"
+
+
+def test_the_reason_of_an_attempt_that_is_retried_stays_as_the_cause() -> None:
+    seen = story("g")
+    assert seen.phases()[-1] == "Failed"
+    assert [each.epoch for each in seen.seen][-1] == 1
+    ended = "its controller ended epoch 0: the gang ended: JobFailed: Job entrypoint command failed with exit code 1"
+    assert ("RestartedByController", ended) in [(reason, text) for _, reason, text in seen.events]
+    assert "2 pods still run (first: rj-fail-4bnqp-head-7k5fs)" in seen.at(31.2).message
+    assert seen.at(56.0).message == "Job entrypoint command failed with exit code 1"
+
+
+def test_after_a_deadline_the_status_of_the_program_is_not_believed() -> None:
+    last = story("h").seen[-1]
+    assert (last.phase, last.reason) == ("Failed", "DeadlineExceeded")
+    assert last.at == pytest.approx(47.8, abs=0.2)
+    assert last.message.endswith("the program was RUNNING then and is not stopped before its RayCluster is deleted")
+    final = list(recorded("h").of("RayJob"))[-1].object["status"]
+    assert (final["jobDeploymentStatus"], final["jobStatus"]) == ("Failed", "RUNNING")
+
+
+def test_suspended_says_how_many_pods_still_run() -> None:
+    seen = story("i")
+    assert "the RayJob is suspended; 3 pods still run" in seen.at(24.0).message
+    assert "1 pod still runs (rj-susp-54ht8-head-q4dnj), and what it holds is not free" in seen.at(35.0).message
+    assert "still runs" not in seen.at(39.0).message
+    assert [reason for _, reason, _ in seen.events].count("RestartedByController") == 0
+    assert seen.seen[-1].phase == "Succeeded"
+    assert {each.epoch for each in seen.seen} == {0, 1}
+
+
+def test_a_program_that_succeeded_behind_a_job_that_initializes_for_ever_is_stuck() -> None:
+    seen = story("l")
+    said = "job rj-sidecar-6pf7b SUCCEEDED: Job finished successfully.; the RayJob still says Initializing"
+    assert seen.first(said) == pytest.approx(27.0, abs=0.5)
+    assert seen.stuck() == [(pytest.approx(47.0, abs=0.5), "StatusIsFalse")]
+    assert seen.seen[-1].stuck == "StatusIsFalse"
