@@ -4,7 +4,7 @@ from typing import Any
 
 from muster.reconcilers.native import confirm
 from muster.state.context import Context
-from muster.state.policies.failures import avoidance, budget, repair
+from muster.state.policies.failures import avoidance, backoff, budget, disruptions, repair
 from muster.state.policies.failures.repair import Repairs
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
@@ -58,3 +58,21 @@ def only_the_failed_member_of_a_job() -> Swaps:
 def bad_node_taken_again() -> Swaps:
     """Nodes that the gang failed on are named and not left out."""
     return [swap(avoidance, "avoided", lambda record: ())]
+
+
+@bug(Hunt("clean", "window-forgets"))
+def window_never_forgets() -> Swaps:
+    """Restarts that have left the window are counted as well."""
+    return [swap(budget, "_in_window", lambda plan, record, now: record.restarted_at)]
+
+
+@bug(Hunt("clean", "no-progress"))
+def fruitless_for_ever() -> Swaps:
+    """A gang that never gets to work is restarted until its budget is used."""
+    return [swap(disruptions, "fruitless", lambda plan, record: False)]
+
+
+@bug(Hunt("clean", "jitter"), shown_by="before its back-off")
+def jitter_takes_all_of_the_wait() -> Swaps:
+    """With jitter a restart waits for nothing."""
+    return [swap(backoff, "_shortened", lambda plan, seconds, epoch, attempt: 0.0 if plan.jitter else seconds)]

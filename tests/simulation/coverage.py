@@ -42,7 +42,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
     "a group that waits for another one": ("staged",),
     "an experiment that has finished and is to be deleted": ("ttl", "ttl-zero"),
     "a volume that is made with the experiment": ("shared-volume", "claim-refused"),
-    "a success of some jobs, while others run": ("any-job-is-enough",),
+    "a success of some jobs, while others run": ("any-job-is-enough", "target-is-enough"),
     "a member or a job that fails or is preempted, and runs again or is given up": (
         "member-runs-again",
         "preempted-member-runs-again",
@@ -59,7 +59,13 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "cluster-submitter-preempted",
         "cluster-job-fails",
     ),
-    "a node on which the gang fails again and again": ("node-avoided",),
+    "nodes on which the gang fails again and again": ("node-avoided", "two-nodes-avoided"),
+    "budgets of restarts: in a window, without progress, with jitter": (
+        "window-forgets",
+        "window-is-full",
+        "no-progress",
+        "jitter",
+    ),
     "survivors that hang, ignore SIGTERM, or cannot be killed": ("survivors-hang", "unkillable"),
     "scheduler: no node, preemption, again and again": (
         "unschedulable-restarts",

@@ -7,6 +7,7 @@ and each further one as the failures do; five minutes of work end a row.
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from tests.simulation.oracles.courses import Turn, course
 from tests.simulation.plans.masks import PROMPT, ahead, unrecorded_epochs
@@ -35,11 +36,14 @@ def backed_off(world: World) -> Iterator[str]:
             row = 0 if counted else row + 1
             if not counted and before.phase == "Running" and turn.at - before.at >= PROGRESS:
                 row = 1
+            if "window" in _policy(world) and counted:
+                continue  # what has left the window is not counted: the scenario states the end
             wanted = 0.0 if world.operator.jobs else _delay(turn.restarts if counted else row - 1)
             yield from _waited(world, name, turn, wanted)
 
 
 def _waited(world: World, name: str, turn: Turn, wanted: float) -> Iterator[str]:
+    """Jitter shortens a back-off by its share at most."""
     processes = [each for each in world.kubelet.processes.values() if each.experiment_name == name]
     created = min((each.created_at for each in processes if each.epoch == turn.epoch), default=None)
     if created is None:
@@ -47,10 +51,16 @@ def _waited(world: World, name: str, turn: Turn, wanted: float) -> Iterator[str]
     faults = sum(fault.seconds for fault in world.plan.faults)
     waited = created - turn.at
     free = max((_gone(world, each) for each in processes if each.epoch < turn.epoch), default=0.0) - turn.at
-    if waited < wanted - EARLY - ahead(world.plan):
-        yield f"{name}: epoch {turn.epoch} begins after {waited:.1f} s, before its back-off of {wanted:g} s is over"
+    least = wanted * (1.0 - _policy(world).get("backoff", {}).get("jitter", 0.0))
+    if waited < least - EARLY - ahead(world.plan):
+        yield f"{name}: epoch {turn.epoch} begins after {waited:.1f} s, before its back-off of {least:g} s is over"
     if waited > max(wanted, free) + PROMPT + faults:
         yield f"{name}: epoch {turn.epoch} begins {waited - max(wanted, free):.1f} s late"
+
+
+def _policy(world: World) -> dict[str, Any]:
+    policy: dict[str, Any] = world.scenario.spec.get("restartPolicy", {})
+    return policy
 
 
 def _gone(world: World, process: Process) -> float:

@@ -12,6 +12,7 @@ from tests.simulation.plans.masks import (
     cause_may_differ,
     events_come_too_late,
     incident_averted,
+    queue_unseen,
     stalled,
     unrecorded_epochs,
 )
@@ -39,7 +40,7 @@ def ends_as_stated(world: World, name: str, end: End, status: dict[str, Any] | N
         wanted = {"phase": status["phase"] if status["phase"] in OVER else "Succeeded or Failed"}
     # A deleted pod ends an epoch: then only accounted_for can say what is right. And the job of a cluster may have
     # ended when a daemon that is minutes late hears that a worker was lost.
-    over = world.operator.cluster and events_come_too_late(plan)
+    over = (world.operator.cluster and events_come_too_late(plan)) or queue_unseen(world)
     if not (over or plan.has(*FOREIGN_CHANGES) or unrecorded_epochs(world, name)):
         wanted |= {"restarts": end.restarts, "disruptions": end.disruptions}
         if not acted_on_before_seen(world, name):  # the daemon cannot end an epoch that it was never asked to begin

@@ -93,6 +93,14 @@ def events_come_too_late(plan: Plan) -> bool:
     return plan.has("stale") or sum(fault.seconds for fault in plan.faults if fault.kind in ("hold", "drop")) > TOGETHER
 
 
+def queue_unseen(world: World) -> bool:
+    """The queue, or a user, stopped the gang for a minute while the daemon's watch was silent for longer.
+
+    The daemon hears of it when it is over, or when all programs have ended well: then it rightly changes nothing.
+    """
+    return bool(world.scenario.quota) and events_come_too_late(world.plan)
+
+
 def ahead(plan: Plan, fault: Fault | None = None) -> float:
     """Seconds by which a leader's wall clock may be ahead of the last one's: what waits for a persisted time comes that
     much earlier. A step within the life of one daemon is measured and changes nothing; but one that is followed by a

@@ -5,6 +5,7 @@ from functools import cache
 from tests.simulation.scenarios import (
     admission,
     arrivals,
+    budgets,
     clocks,
     clusters,
     disruptions,
@@ -30,6 +31,7 @@ TABLES = (
     endings,
     intruders,
     admission,
+    budgets,
     queues,
     foreign_lives,
     jaxjobs,

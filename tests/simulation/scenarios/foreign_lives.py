@@ -113,7 +113,7 @@ SCENARIOS = (
         sizes=(4,),
         operators=JOBSETS,
         user_actions=(
-            SubmitsOthers(1.0, {"managedBy": None}, experiment="theirs", status=ANOTHERS),
+            SubmitsOthers(1.2, {"managedBy": None}, experiment="theirs", status=ANOTHERS),
             SubmitsOthers(1.5, {"managedBy": "kueue.x-k8s.io/multikueue"}, experiment="remote", status=ANOTHERS),
         ),
     ),

@@ -11,12 +11,6 @@ from tests.simulation.scenarios.queue_actions import QueueAction, QueueDoes
 from tests.simulation.scenarios.scenario import End, Scenario, Trouble, UserAction
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
-SEEN_IN_TIME = (
-    *("clean", "crash", "error", "late-write", "slow-answer", "hold", "expired-page", "drop", "double", "relist"),
-    *("stale", "takeover", "clock-step", "clock-skew", "stranger"),
-)
-"""The families for scenarios in which the queue or a user stops the gang for a minute: a daemon whose
-watch is two minutes late (``late-list``, some random plans) never hears of either, and rightly changes nothing."""
 
 SCENARIOS = (
     # The quota comes after a minute, in which no clock but the total runs: the pending clock would have fired.
@@ -28,7 +22,6 @@ SCENARIOS = (
         spec={"clocks": {"pending": {"after": "50s", "action": "Restart"}}},
         queue=(QueueAction(0.5, QueueDoes.QUOTA, 3), QueueAction(60.0, QueueDoes.QUOTA, 4)),
         troubles=(Trouble("ExceedsMaxQuota", ("maximum capacity",), since=1.0, within=5.0, until=60.5),),
-        families=SEEN_IN_TIME,  # the pending clock rightly fires over a gang that is not seen for two minutes
         quota=4,
     ),
     # Two experiments, and quota for one: the second runs after the first.
@@ -45,7 +38,6 @@ SCENARIOS = (
         End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("Preempted", None)),
         sizes=(4,),
         queue=(QueueAction(15.0, QueueDoes.SUBMIT, from_gang=True), QueueAction(75.0, QueueDoes.FINISH)),
-        families=SEEN_IN_TIME,
         run=40.0,
         quota=4,
     ),
@@ -55,7 +47,6 @@ SCENARIOS = (
         End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("ClusterQueueStopped", None)),
         sizes=(4,),
         queue=(QueueAction(15.0, QueueDoes.STOP, from_gang=True), QueueAction(75.0, QueueDoes.START)),
-        families=SEEN_IN_TIME,
         run=40.0,
         quota=4,
     ),
@@ -66,7 +57,6 @@ SCENARIOS = (
         sizes=(4,),
         queue=(QueueAction(15.0, QueueDoes.DEACTIVATE, from_gang=True), QueueAction(75.0, QueueDoes.ACTIVATE)),
         troubles=(Trouble("Deactivated", ("deactivated",), since=15.0, within=inf, until=75.5),),
-        families=SEEN_IN_TIME,
         run=40.0,
         quota=4,
     ),
@@ -125,7 +115,6 @@ SCENARIOS = (
         End("Succeeded", "AllMembersSucceeded", epoch=1, other_ends=1),
         sizes=(4,),
         user_actions=(UserAction(15.0, {"suspend": True}), UserAction(60.0, {"suspend": False})),
-        families=SEEN_IN_TIME,
         run=40.0,
         quota=4,
     ),

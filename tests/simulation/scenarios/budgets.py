@@ -1,0 +1,77 @@
+"""Budgets of restarts: within a window, without progress, with jitter; several nodes that are avoided; targets."""
+
+from tests.simulation.scenarios.incidents import EVERY_EPOCH, Ends, Fails
+from tests.simulation.scenarios.operators import RESOURCES
+from tests.simulation.scenarios.scenario import End, Scenario
+
+TWO_GROUPS = {
+    "data": {"count": 2, "completions": 1, "resources": RESOURCES},
+    "train": {"count": 2, "completions": 1, "resources": RESOURCES},
+}
+"""Types of a jobset of four jobs: ranks 0 and 1, 2 and 3."""
+
+SCENARIOS = (
+    # Three failures with one restart allowed per half minute: each is forgotten before the next one.
+    Scenario(
+        "window-forgets",
+        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
+        sizes=(4,),
+        spec={"restartPolicy": {"backoffLimit": 1, "window": "30s", "backoff": {"initial": "1s", "factor": 1}}},
+        incidents=(Fails(rank=-1, epochs=range(3), after=40.0),),
+        run=60.0,
+        families=(
+            "clean",
+            "crash",
+            "error",
+            "late-write",
+            "slow-answer",
+            "hold",
+            "drop",
+            "double",
+            "relist",
+            "takeover",
+        ),
+    ),
+    # The same failures come faster than the window forgets.
+    Scenario(
+        "window-is-full",
+        End("Failed", "BackoffLimitExceeded", epoch=2, restarts=2, cause=("Error", -1)),
+        sizes=(4,),
+        spec={"restartPolicy": {"backoffLimit": 2, "window": "1h"}},
+        incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
+    ),
+    # A gang that fails again and again before it gets to work ends, whatever its budget.
+    Scenario(
+        "no-progress",
+        End("Failed", "NoProgress", epoch=2, restarts=2, cause=("Error", -1)),
+        sizes=(1, 4),
+        spec={"restartPolicy": {"backoffLimit": 20, "noProgressLimit": 2}},
+        incidents=(Fails(rank=-1, epochs=EVERY_EPOCH, after=0.5, start=True),),
+    ),
+    # A restart waits for a part of its back-off that differs from gang to gang.
+    Scenario(
+        "jitter",
+        End("Succeeded", "AllMembersSucceeded", epoch=2, restarts=2, cause=("Error", -1)),
+        sizes=(4,),
+        spec={"restartPolicy": {"backoff": {"jitter": 0.5}}},
+        incidents=(Fails(rank=-1, epochs=range(2)),),
+    ),
+    # The gang fails twice on one node and twice on another one: both are avoided in the end.
+    Scenario(
+        "two-nodes-avoided",
+        End("Succeeded", "AllMembersSucceeded", epoch=4, restarts=4, cause=("Error", 0)),
+        sizes=(4,),
+        spec={"restartPolicy": {"avoidNodes": {}, "backoffLimit": 6}},
+        incidents=(Fails(rank=-1, epochs=range(2)), Fails(rank=0, epochs=range(2, 4))),
+    ),
+    # Only one of the groups decides; the other one is stopped.
+    Scenario(
+        "target-is-enough",
+        End("Succeeded", "SuccessPolicyMet"),
+        sizes=(4,),
+        operators=("jobset",),
+        spec={"types": TWO_GROUPS, "successPolicy": {"targets": ["train"]}},
+        incidents=(Ends(rank=2), Ends(rank=3, after=9.0)),
+        run=900.0,
+    ),
+)
