@@ -189,7 +189,7 @@ class Connection:
                 yield opened
         except aiohttp.WSServerHandshakeError as error:
             # The body of the refusal is not read: aiohttp has closed the connection.
-            raise error_from_answer(error.status, error.headers or {}, error.message.encode(), name) from error
+            raise error_from_answer(error.status, error.headers or {}, b"it was refused", name) from error
         except FAILURES as error:
             raise unreachable(error, name, place=self.credentials.place) from error
 

@@ -8,6 +8,7 @@ none, and no role of the chart gives it.
 """
 
 import asyncio
+import re
 import secrets
 from collections.abc import Callable, Collection, Sequence
 
@@ -30,6 +31,9 @@ AT_ONCE = 32
 """Ranks that are asked at the same time, each over a connection of its own."""
 PATIENCE = 20.0
 """Seconds for one rank."""
+
+_ADDRESS = re.compile(r'(https?://[^/"\s]+)/[^"\s]*')
+"""The address at which the API server asks a kubelet, whose path holds the whole command."""
 
 Done = Callable[[int, int], None]
 """Called with the number of ranks that were asked, and of all that are."""
@@ -111,13 +115,13 @@ class StacksReader:
             if not allowed:
                 raise Forbidden(
                     f"you may not execute commands in pods of namespace {self._namespace}: that takes the verbs `get` "
-                    f"and `create` on pods/exec, which the administrator of the namespace can give ({error.message})",
+                    f"and `create` on pods/exec, which the role `edit` of Kubernetes has and `view` has not",
                     status=error.status,
                     reason=error.reason,
                 ) from error
             return RankStacks(member.rank, member.pod, unread="you may not execute commands in its pod")
         except ApiError as error:
-            return RankStacks(member.rank, member.pod, unread=printable(error.message, MESSAGE))
+            return RankStacks(member.rank, member.pod, unread=printable(_ADDRESS.sub(r"\1", error.message), MESSAGE))
 
     async def _running(self, member: Member) -> RankStacks:
         nonce = f"muster-{secrets.token_hex(8)}"
