@@ -62,6 +62,9 @@ _HEADERS = {
 _STREAM = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
 """nginx collects an answer before it passes it on, unless that header says no."""
 
+_PASSING = (429, 503)
+"""Statuses of refusals that say nothing of the reader's rights."""
+
 _CHALLENGES = (("WWW-Authenticate", 'Bearer realm="musterd"'), ("WWW-Authenticate", 'Basic realm="musterd: a token"'))
 """A browser takes the second and asks its user (see ``readers``)."""
 
@@ -201,6 +204,8 @@ class HttpServer(Listener):
                     return (await self._pages.fleet(reader, request.query))[0]
                 await reader.check_experiment(namespace, name)
             except Refused as refused:
+                if refused.status in _PASSING:  # the browser opens the stream again, or loads the page until it can
+                    raise ConnectionAbortedError from None
                 raise Ended(refused.text) from None
             subject = self._index.find(namespace, name)
             if subject is None:

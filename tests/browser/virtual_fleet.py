@@ -223,7 +223,7 @@ def others(now: float) -> Iterator[Subject]:
 
 
 def big(now: float, size: int = BIG) -> Subject:
-    """10,000 ranks, of which some trouble each of the ways there are."""
+    """10,000 ranks; some of them are missing, for four different causes."""
     bare = made("vision", "ten-thousand", size=size, pods=()).plan
     pods, states = [], []
     for rank in range(size):

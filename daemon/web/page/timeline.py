@@ -51,7 +51,7 @@ class Span:
 
 
 def spans(story: Sequence[StoryReport], finished_at: str) -> list[Span]:
-    """The phases that the story tells of, in order."""
+    """The phases in the story, in order."""
     turns = [(line.epoch, _PHASES[line.reason], seconds_of(line.at)) for line in story if line.reason in _PHASES]
     over = seconds_of(finished_at) if finished_at else None
     ends: list[float | None] = [begin for _, _, begin in turns[1:]]

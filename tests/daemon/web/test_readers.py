@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientError, ClientResponse, ClientSession
 from structlog.testing import capture_logs
 
 from muster.api.errors import ApiError, Forbidden, Unreachable
@@ -467,3 +467,28 @@ async def test_a_stream_ends_when_the_right_or_the_token_does(ground: Ground) ->
             async with asyncio.timeout(10):
                 rest = await stream.content.read()
         assert b"event: refused" in rest, lost
+
+
+async def until_cut(stream: ClientResponse) -> bytes:
+    """What is received until the server cuts the connection."""
+    received = b""
+    try:
+        while part := await stream.content.readany():
+            received += part
+    except ClientError:
+        return received
+    raise AssertionError("the stream ended in good order")
+
+
+async def test_a_stream_is_cut_and_not_refused_while_no_right_can_be_checked(ground: Ground) -> None:
+    ground.api.rights.add(("alice", "get", "red"))
+    assert ground.session is not None
+    sign_in = {"Authorization": "Bearer alice's"}
+    async with ground.session.get("/events/experiments/red/run", headers=sign_in) as stream:
+        await stream.content.readuntil(b"\n\n")
+        ground.api.problem = Unreachable("connection refused")
+        ground.now += 61  # what was remembered is forgotten
+        async with asyncio.timeout(10):
+            received = await until_cut(stream)
+    assert b"event: refused" not in received
+    assert (await ground.get("/events/experiments/red/run", "alice's"))[0] == 503
