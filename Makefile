@@ -51,6 +51,7 @@ lint: $(READY)
 
 simulate: $(READY) ## Prove decisions under faults: each fault in each phase of each scenario, and RUNS random plans
 	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212
+	@$(BIN)/python -m tests.diagnosis.job_hours --hours 1000
 
 simulate-all: $(READY) ## The nightly of it: each fault at each boundary with each gang, 100,000 random plans; FULL=1: at each step
 	@$(BIN)/python -m tests.simulation --all --runs 100000 --soak 10000 --real 212 $(if $(FULL),--everywhere)

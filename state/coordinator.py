@@ -44,8 +44,9 @@ class Coordinator:
     probe: ProbeKind
     quiet: float = 6.0
     """Seconds without a change of the roll, or without an answer, after which the gang is called stuck."""
-    first_serve: float = 60.0
-    """Seconds the coordinator's program may run before its port opens (imports, data, compilation caches)."""
+    first_serve: float = 240.0
+    """Seconds the coordinator's program may run before its port opens (imports, data, compilation caches): less than
+    the 300 s for which JAX's other members wait for it."""
     complete: Completeness = Completeness.PASSED
     arrivals: float | None = None
     """Seconds without an arrival after which missing ranks count as stuck; None: ``quiet``."""

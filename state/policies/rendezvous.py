@@ -7,7 +7,7 @@ Stuck means: nothing moves, and by experience nothing will. It is an alert with 
 one kind of evidence alone. The plan's coordinator states how patient Muster is (``quiet``, ``arrivals``,
 ``first_serve``). Reasons:
 
-- ``RanksMissing``: some ranks arrived, others did not, and the roll was quiet;
+- ``RanksMissing``: some ranks arrived, others did not, the roll was quiet, and one is late (``policies.lateness``);
 - ``CoordinatorNotServing``: the coordinator's program has run for ``first_serve`` without ever opening its port;
 - ``CoordinatorUnreachable``: it served and does not any more, though its pod runs and no rank has left in good order;
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
@@ -22,13 +22,14 @@ xla/pjrt/distributed/coordination/coordination_service.cc, and measurements with
 """
 
 from collections.abc import Sequence
+from math import inf
 
 import msgspec
 from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.coordinator import Completeness, Coordinator
-from muster.state.policies import blocked, hang
+from muster.state.policies import blocked, hang, lateness
 from muster.state.policies.blocked import Obstacle
 from muster.state.policies.deadline import alerts
 from muster.state.policies.failures import culprit, disruptions
@@ -124,7 +125,7 @@ def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None
 def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
     """The coordinator has not answered in this epoch yet."""
     pod = context.tally.members.get(coordinator.rank)
-    since = context.record.assembling_at
+    since = lateness.serves_since(context, coordinator)
     stuck, look_again = None, None
     if pod is None or not pod.started:
         which = f"{pod.name}, {why_idle(pod)}" if pod else "no pod yet"
@@ -149,6 +150,7 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     missing = size - probe.arrived
     due = _quiet_at(coordinator, probe)
     quiet, stuck = context.now >= due, None
+    late_at = lateness.late_at(context, coordinator, probe, due) if not complete and missing > 0 else due
     message = f"{share(probe.arrived, size) if not quiet else f'{probe.arrived}/{size}'} ranks arrived"
     if not complete and missing > 0 and (quiet or size <= EXACT):
         message += "; " + enumerate_missing(context, probe.missing, missing)
@@ -161,10 +163,11 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
         rank, _, text = errors[0]
         rank = named.rank if (named := culprit.named(context)) else rank
         stuck = ("RankFailed", f"the coordinator gave up rank {rank}: {text}")
-    elif not complete and missing > 0 and quiet:
+    elif not complete and missing > 0 and context.now >= late_at:
         stuck = (RANKS_MISSING, message)
-    elif not complete and not quiet:
-        look_again = min((at for at in (look_again, due) if at is not None), default=None)
+    elif not complete:
+        waits = [at for at in (look_again, due, late_at) if at is not None and context.now < at < inf]
+        look_again = min(waits, default=look_again)
     present = probe.present(context.now)
     return Assembly(complete, present, probe.arrived, probe.missing, message, stuck, look_again)
 
@@ -208,7 +211,7 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
     message = f"{share(arrived, size)} ranks arrived; {probe.answer.partial}"
     if not complete and size <= EXACT and (pod := next(iter(context.tally.idle.values()), None)):
         message += f"; rank {pod.rank} ({pod.name}, {why_idle(pod)})"
-    due = _quiet_at(coordinator, probe)
+    due = lateness.late_by_count_at(context, coordinator, probe, _quiet_at(coordinator, probe))
     stuck, look_again = _silence(context, coordinator, probe)
     if stuck is None and not complete and probe.serving:
         if context.now >= due:

@@ -48,6 +48,8 @@ class ProbeResult(msgspec.Struct, frozen=True):
     """When it came back last."""
     gap: float = 0.0
     """The longest time between two arrivals in this epoch."""
+    served_at: float = 0.0
+    """When its present life was first heard to serve in this epoch; 0 before that."""
 
     @property
     def serving(self) -> bool:
@@ -107,7 +109,15 @@ def probe_result(
         gap=max(earlier.gap, min(answer.at - earlier.since, LONGEST_GAP) if grown and earlier.arrived else 0.0)
         if earlier
         else 0.0,
+        served_at=_served_at(answer, earlier if again or not serving else None),
     )
+
+
+def _served_at(answer: RollAnswer, earlier: ProbeResult | None) -> float:
+    """When this life of the coordinator was first heard to serve."""
+    if earlier is not None and earlier.served:
+        return earlier.served_at
+    return answer.at if answer.coordinator.serving else 0.0
 
 
 def _steadiness(answer: RollAnswer, earlier: ProbeResult | None) -> tuple[float | None, int, float]:

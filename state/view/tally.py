@@ -43,6 +43,8 @@ class Tally(Counts):
     """Live, and containers of it were started again in place."""
     ended_at: float = 0.0
     """When the last member that is done ended, in wall seconds of its node."""
+    last_start: float = 0.0
+    """When the last program was started, in wall seconds of its node."""
     groups: dict[str, Counts] = field(default_factory=dict)
     jobs: dict[tuple[str, int], Counts] = field(default_factory=dict)
     """Keyed by group and job index."""
@@ -97,6 +99,8 @@ class Tally(Counts):
         if done and rank in self.unsaved:
             (self.fading.add if pod.terminating else self.fading.discard)(rank)
         self._count(pod, 1, done)
+        if pod.started_at > self.last_start:
+            self.last_start = pod.started_at
         if not self._arrived(rank):
             self.absent[stage_of(pod, done)] += 1
         for held in self._notable(pod, done):

@@ -272,7 +272,7 @@ class View:
             self.done_at += seconds
         if self.probe is not None:
             answer = replace(self.probe.answer, at=self.probe.answer.at + seconds)
-            times = {name: getattr(self.probe, name) for name in ("since", "silent_at", "back_at")}
+            times = {name: getattr(self.probe, name) for name in ("since", "silent_at", "back_at", "served_at")}
             moved = {name: at + seconds for name, at in times.items() if at}
             self.probe = structs.replace(self.probe, answer=answer, **moved)
         if (seen := self.progress) is not None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.events import EventType
 from muster.state.view.pod import Pod, PodPhase
 from muster.watchers.pods import decode as pods
@@ -52,6 +53,7 @@ def test_a_running_member() -> None:
         waiting_message="",
         exit=None,
         disruption="",
+        started_at=seconds_of("2026-11-20T10:00:05Z"),
     )
     assert got.node is seen(pod("u2", 42)).node  # shared, not copied
 

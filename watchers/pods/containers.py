@@ -35,6 +35,8 @@ class Survey(msgspec.Struct, frozen=True, gc=False):
     """Some container waits."""
     ended: bool = False
     """Some container ended, now or before it was restarted."""
+    since: str | None = None
+    """When the main container that runs was started (in a pod that has no ``main``: the first one)."""
 
 
 _NO_CONTAINERS = Survey()
@@ -46,6 +48,7 @@ def survey(status: Status) -> Survey:
         return _NO_CONTAINERS
     main: bool | None = None
     started = waiting = ended = False
+    since: str | None = None
     for container in status.containerStatuses or ():
         state, last = container.state, container.lastState
         ran = last is not None and last.terminated is not None
@@ -53,6 +56,8 @@ def survey(status: Status) -> Survey:
         if state is not None:
             if state.running is not None:
                 ran = True
+                if since is None or container.name == CONTAINER:
+                    since = state.running.startedAt
             elif state.terminated is not None:
                 ran = ended = True
             elif state.waiting is not None:
@@ -64,7 +69,7 @@ def survey(status: Status) -> Survey:
         if container.state is not None:
             waiting = waiting or container.state.waiting is not None
             ended = ended or container.state.terminated is not None
-    return Survey(started if main is None else main, waiting, ended)
+    return Survey(started if main is None else main, waiting, ended, since)
 
 
 def waiting_of(status: Status) -> tuple[str, str]:

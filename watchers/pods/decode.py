@@ -147,6 +147,7 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
         last_end=last_end_of(status) if restarts else "",
         cut_off=phase is _RUNNING and _marked(ready, contained),
         holder=holder_of(spec, status, started=containers.started) if _may_be_held(status, containers) else "",
+        started_at=seconds_of(containers.since) if containers.since else 0.0,
         sandboxed=containers.started or sandbox is None or sandbox.status != "False",
         **identity,
     )

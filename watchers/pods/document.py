@@ -80,7 +80,9 @@ class Waiting(msgspec.Struct, gc=False):
 
 
 class Running(msgspec.Struct, gc=False):
-    """core/v1 ContainerStateRunning; none of its fields is read."""
+    """core/v1 ContainerStateRunning."""
+
+    startedAt: str | None = None
 
 
 class Terminated(msgspec.Struct, gc=False):

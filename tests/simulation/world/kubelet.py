@@ -103,7 +103,7 @@ class Kubelet:
             return
         self._addresses += 1
         process.ip = f"10.{self._addresses >> 16}.{self._addresses >> 8 & 255}.{self._addresses & 255}"
-        process.stage = Stage.RUNNING
+        process.stage, process.started_at = Stage.RUNNING, self.world.clock()
         process.has_sidecar = bool(self.world.incidents_of(process, Sidecar))
         self.world.invariants.started(process)
         self.world.gang.started(process)
@@ -256,7 +256,8 @@ class Kubelet:
             reason, message = process.container_waits or ("ContainerCreating", "")
             return _document(process, "Pending", scheduled, False, {"waiting": {"reason": reason, "message": message}})
         if process.running:
-            running = _document(process, "Running", scheduled, not process.unready, {"running": {}})
+            state = {"running": {"startedAt": self.world.api.now(process.started_at - self.world.clock())}}
+            running = _document(process, "Running", scheduled, not process.unready, state)
             return _with_sidecar(running, {"running": {}}) if process.has_sidecar else running
         ended = {
             "exitCode": process.code,

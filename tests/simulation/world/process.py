@@ -52,6 +52,7 @@ class Process:
     """Its deadline is over: the kubelet ends it, and the pod stays."""
     code: int = 0
     signal: int = 0
+    started_at: float = 0.0
     ended_at: float = 0.0
     removed_at: float = 0.0
     """When its pod was gone from the API server."""

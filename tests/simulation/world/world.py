@@ -68,6 +68,9 @@ class Write(NamedTuple):
 class World:
     """Plays one plan once."""
 
+    gang_type: type[Gang] = Gang
+    kubelet_type: type[Kubelet] = Kubelet
+
     def __init__(self, plan: Plan, *, say: Callable[[str], None] | None = None) -> None:
         """``say`` receives a line of text for everything that happens."""
         self.plan = plan
@@ -139,8 +142,8 @@ class World:
         if self.operator.foreign:
             self._serve()
         self.invariants = Invariants(self)
-        self.gang = Gang(self)
-        self.kubelet = Kubelet(self)
+        self.gang = self.gang_type(self)
+        self.kubelet = self.kubelet_type(self)
         collector = GarbageCollector(self)
         self.api.listeners += [self.kubelet.changed, self.invariants.changed, self._changed, collector.changed]
         self.queue = QueueActor(self) if self.scenario.quota else None

@@ -6,7 +6,7 @@ import pytest
 
 from muster.state.group import Group
 from muster.state.pod_spec import PodSpec
-from muster.state.policies import blocked
+from muster.state.policies import blocked, lateness
 from muster.state.record import ConditionType, Phase
 from muster.state.rules import ClockAction, ClockName
 from muster.state.view.pod import PodPhase
@@ -213,6 +213,8 @@ def test_a_node_that_came_is_not_missing_any_more_while_the_image_is_pulled() ->
     story.look(AT_ONCE)
     assert story.condition(STUCK) == (False, "NotStuck")
     story.look(blocked.LINGER)
+    assert story.condition(STUCK) == (False, "NotStuck"), "an image may take minutes"
+    story.look(lateness.STARTING)
     assert story.condition(STUCK) == (True, "RanksMissing")
 
 

@@ -49,7 +49,7 @@ def unreachable() -> Story:
 def not_serving() -> Story:
     story = gathering()
     story.silence()
-    story.look(100)
+    story.look(300)
     return story
 
 

@@ -1,0 +1,72 @@
+"""Lateness: from when on a rank that has not arrived is later than a start takes.
+
+A roll that is quiet is no evidence while ranks are on their way. How long a start takes differs by minutes between
+images, and hardly between the members of a gang: so a rank whose program runs is late once it has run for twice as
+long as the coordinator's took to open its port. One whose program does not run yet is not late: what keeps it is an
+obstacle with a patience of its own (``policies.blocked``), or the pull of a large image, and that may take
+``STARTING``.
+"""
+
+from math import inf
+
+from muster.state.context import Context
+from muster.state.coordinator import Coordinator
+from muster.state.policies import gates
+from muster.state.view.pod import Pod
+from muster.state.view.probe_result import ProbeResult
+
+STARTING = 600.0
+"""Seconds that a pod may need to start its program without a reason for waiting: an image of 20 GB takes minutes."""
+SLOWEST = 2.0
+"""How much longer than the coordinator's another member's imports may take."""
+LONGEST = 300.0
+"""Seconds: what took longer than JAX waits for its members says nothing."""
+
+
+def late_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quiet_at: float) -> float:
+    """The wall second from which the missing ranks count as stuck: the first of them that is late."""
+    pace, first = _pace(context, coordinator, probe), inf
+    for rank in probe.missing:
+        first = min(first, _late_at(context, rank, quiet_at, pace))
+    return first if probe.missing else quiet_at
+
+
+def late_by_count_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quiet_at: float) -> float:
+    """The same where the coordinator counts its members and does not name them."""
+    tally = context.tally
+    if tally.idle and probe.arrived >= tally.started:
+        return quiet_at + STARTING
+    started = tally.last_start if tally.last_start <= context.now else 0.0
+    return max(quiet_at, started + SLOWEST * _pace(context, coordinator, probe))
+
+
+def serves_since(context: Context, coordinator: Coordinator) -> float | None:
+    """From when on the coordinator's program had time to open its port."""
+    since, pod = context.record.assembling_at, context.tally.members.get(coordinator.rank)
+    if since is None or pod is None:
+        return since
+    return max(since, _started_at(context, pod))
+
+
+def _late_at(context: Context, rank: int, quiet_at: float, pace: float) -> float:
+    pod = context.tally.members.get(rank)
+    if pod is None:
+        group = context.plan.group_of(rank)
+        held = group is not None and bool(gates.closed(context, group))
+        return inf if held else quiet_at  # what the gate waits for is late, or nothing is
+    if not pod.live or pod.terminating or pod.failed or pod.succeeded:
+        return quiet_at
+    if not pod.started:
+        return quiet_at + STARTING
+    return max(quiet_at, _started_at(context, pod) + SLOWEST * pace)
+
+
+def _pace(context: Context, coordinator: Coordinator, probe: ProbeResult) -> float:
+    """Seconds from the start of the coordinator's program to its open port, as far as they were seen."""
+    began = serves_since(context, coordinator)
+    return 0.0 if began is None else min(max(0.0, probe.served_at - began), LONGEST)
+
+
+def _started_at(context: Context, pod: Pod) -> float:
+    """When its program started; 0 where that is unknown, or the clock of its node is ahead."""
+    return pod.started_at if pod.started_at <= context.now else 0.0

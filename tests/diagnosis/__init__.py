@@ -1,0 +1,1 @@
+"""The diagnosis against induced situations, and against healthy hours."""
