@@ -19,6 +19,8 @@ STARTING = 600.0
 """Seconds that a pod may need to start its program without a reason for waiting: an image of 20 GB takes minutes."""
 SLOWEST = 2.0
 """How much longer than the coordinator's another member's imports may take."""
+QUICK = 8.0
+"""Seconds that every start may take: nodes report whole seconds, and a complete roll is asked for every 3 s."""
 LONGEST = 300.0
 """Seconds: what took longer than JAX waits for its members says nothing."""
 
@@ -37,7 +39,7 @@ def late_by_count_at(context: Context, coordinator: Coordinator, probe: ProbeRes
     if tally.idle and probe.arrived >= tally.started:
         return quiet_at + STARTING
     started = tally.last_start if tally.last_start <= context.now else 0.0
-    return max(quiet_at, started + SLOWEST * _pace(context, coordinator, probe))
+    return max(quiet_at, started + max(QUICK, SLOWEST * _pace(context, coordinator, probe)))
 
 
 def serves_since(context: Context, coordinator: Coordinator) -> float | None:
@@ -58,7 +60,7 @@ def _late_at(context: Context, rank: int, quiet_at: float, pace: float) -> float
         return quiet_at
     if not pod.started:
         return quiet_at + STARTING
-    return max(quiet_at, _started_at(context, pod) + SLOWEST * pace)
+    return max(quiet_at, _started_at(context, pod) + max(QUICK, SLOWEST * pace))
 
 
 def _pace(context: Context, coordinator: Coordinator, probe: ProbeResult) -> float:

@@ -54,3 +54,17 @@ def test_what_took_longer_than_five_minutes_says_nothing() -> None:
     seen = view(*(pod(rank, started_at=NOW) for rank in range(4)))
     seen.observe_probe(answer(ARRIVED, ARRIVED, ARRIVED, MISSING, at=NOW + 1000), 0)
     assert late_at(seen, now=NOW + 1000) == NOW + 2 * lateness.LONGEST
+
+
+def test_the_pace_of_a_coordinator_that_was_run_again_is_that_of_its_new_life() -> None:
+    seen = gathered(pod(3, started_at=NOW))
+    seen.change(pod(0, started_at=NOW), pod(0, started_at=NOW + 500))
+    seen.observe_probe(answer(ARRIVED, ARRIVED, ARRIVED, MISSING, at=NOW + 650, incarnation=2), 0)
+    assert late_at(seen, now=NOW + 650) == NOW + 2 * 150
+
+
+def test_every_start_may_take_some_seconds() -> None:
+    seen = gathered(pod(3, started_at=NOW + 650))
+    seen.change(pod(0, started_at=NOW), pod(0, started_at=NOW + 649))
+    seen.observe_probe(answer(ARRIVED, ARRIVED, ARRIVED, MISSING, at=NOW + 650, incarnation=2), 0)
+    assert late_at(seen, now=NOW + 650) == NOW + 650 + lateness.QUICK
