@@ -13,7 +13,7 @@ from muster.state.diagnosis.cause import ORDER
 from muster.state.diagnosis.finding import Finding
 from muster.state.diagnosis.next_steps import NEXT
 from muster.state.diagnosis.of_hang import of_hang
-from muster.state.diagnosis.of_member import Diagnosis, given_up, of_coordinator, of_pod, serves, without_pod
+from muster.state.diagnosis.of_member import Diagnosis, given_up, hung_rank, of_coordinator, of_pod, serves, without_pod
 from muster.state.policies.blocked import RANKS_ENDED
 from muster.state.record import Phase
 from muster.state.view.pod import Pod
@@ -42,6 +42,8 @@ def diagnose(context: Context, most: int = MOST) -> tuple[Finding, ...]:
         wrong = of_coordinator(context, coordinator)
         if wrong is not None:
             found[coordinator.rank] = wrong
+    if (hanging := hung_rank(context)) is not None:
+        found.setdefault(*hanging)
     return tuple(_grouped(context, found))
 
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from muster.state.context import Context
 from muster.state.coordinator import Coordinator, ProbeKind
 from muster.state.diagnosis.cause import MissingCause
-from muster.state.policies import barrier, gates
+from muster.state.policies import barrier, gates, hang
 from muster.state.policies.queueing import queue
 from muster.state.record import ConditionType, Phase
+from muster.state.summary.hurt import HUNG
 from muster.state.summary.messages import of_lingering, sentence, why_idle
 from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult
@@ -19,6 +20,7 @@ HEARTBEAT = 14
 """The gRPC code (UNAVAILABLE) with which a JAX coordinator gives a member up whose heartbeats stopped."""
 _NODE_LOST = frozenset(("NodeLost", "DeletionByTaintManager", "DeletionByPodGC", "ContainerStatusUnknown"))
 """Disruptions after which nothing more is heard of the node (kubernetes: core/v1 PodReason…)."""
+_BEHIND = re.compile(r"rank ([0-9]{1,9}) is behind")
 _NAMED_IMAGE = re.compile(r'image "([^"\s]{1,200})"')
 _FROZEN = re.compile("GCS does not answer")
 """What the prober of Ray says of a GCS whose dashboard lives."""
@@ -294,6 +296,22 @@ def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
             said = f"pod {members[rank].name}" if rank in members else "its pod is gone"
             found[rank] = Diagnosis(MissingCause.LEFT, "has left, and others have not", said)
     return found
+
+
+def hung_rank(context: Context) -> tuple[int, Diagnosis] | None:
+    """The rank that is behind in a gang that hangs, else the first; also as the record says it."""
+    progress, stuck = hang.hung(context), context.record.condition(ConditionType.STUCK)
+    if progress is not None:
+        said = hang.sentence(progress)
+    elif stuck is not None and _stuck_reason(context) == HUNG and hang.unseen(context):
+        said = stuck.message
+    else:
+        return None
+    behind = _BEHIND.search(said)
+    rank = int(behind[1]) if behind else context.plan.leader
+    return rank, Diagnosis(
+        MissingCause.HUNG, "is behind in a gang that reports no step" if behind else "no rank reports a step", said
+    )
 
 
 def _held_back(context: Context) -> Diagnosis:

@@ -7,7 +7,7 @@ from muster.state.diagnosis.diagnose import diagnose
 from muster.state.diagnosis.finding import sentence
 from muster.state.plan import Plan
 from muster.state.record import Phase, Record
-from muster.state.view.pod import Pod
+from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from tests.builders import NOW, answer, plan, pod, record, view
 from tests.state.test_stage import CRASHED, NODELESS, WAITING
@@ -69,3 +69,16 @@ def test_without_a_roll_a_member_that_is_not_ready_is_named() -> None:
     wanted = plan(probe=ProbeKind.NONE, operator="pytorch")
     (found,) = diagnose(context(pod(0), pod(1), pod(2, ready=False), pod(3), wanted=wanted))
     assert (found.cause, found.ranks) == (MissingCause.NOT_ARRIVED, (2,))
+
+
+def test_a_rank_that_has_left_while_others_are_connected_is_named() -> None:
+    pods = [pod(rank) for rank in range(4)]
+    heard = answer(RankState.CONNECTED, RankState.LEFT, RankState.CONNECTED, RankState.CONNECTED)
+    (found,) = diagnose(context(*pods, wanted=plan(), heard=heard))
+    assert (found.cause, found.ranks) == (MissingCause.LEFT, (1,))
+
+
+def test_a_pod_of_which_the_kubelet_has_lost_sight_is_named_with_its_node() -> None:
+    pods = [pod(0), pod(1, phase=PodPhase.UNKNOWN, ready=False), pod(2), pod(3)]
+    (found,) = diagnose(context(*pods, wanted=plan(), heard=answer(ARRIVED, MISSING, ARRIVED, ARRIVED)))
+    assert (found.cause, found.ranks, found.node) == (MissingCause.UNKNOWN, (1,), "node-1")

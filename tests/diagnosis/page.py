@@ -1,0 +1,86 @@
+"""docs/diagnosis.md, written from the causes and the table: ``python -m tests.diagnosis.page > docs/diagnosis.md``."""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+
+from muster.state.diagnosis import cause as causes
+from muster.state.diagnosis.cause import MissingCause
+from muster.state.diagnosis.finding import sentence
+from muster.state.diagnosis.next_steps import NEXT
+from tests.diagnosis.gang import Gang
+from tests.diagnosis.situations import SITUATIONS
+
+_INTRODUCTION = """\
+# Diagnosis
+
+Written by `python -m tests.diagnosis.page` from the code and from the table in `tests/diagnosis`; do not edit.
+
+Every member that is missing, has failed or is silent has one cause of a closed list, with what shows it and what to do
+next. Members that share a cause, and the node, image or reason of it, are one finding. The findings are on the page of
+an experiment, in its JSON document (`findings`), and in `muster explain NAME` (`-o json` too).
+
+## Causes
+
+The most decisive come first, as in a sentence; those at the end are steps of a normal start, or follow from others.
+The metric `muster_experiment_ranks_missing_by_cause` counts the finer causes under a wider one, in parentheses.
+
+| cause | what it means | shown by | next step |
+|---|---|---|---|
+"""
+_TABLE = """
+## Situations
+
+How each was induced, and what was said, by the daemon's own code on objects and answers as API server and probes give
+them. The gangs have four members; the submitter of Ray is a fifth.
+
+| situation | framework | cause | ranks | within | what was said | also shown by |
+|---|---|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole document."""
+    return _INTRODUCTION + "".join(_causes()) + _TABLE + "".join(_situations())
+
+
+def _causes() -> Iterator[str]:
+    meaning = _meanings()
+    for cause in MissingCause:
+        wider = causes.COUNTED_AS.get(cause)
+        name = f"`{cause}`" + (f" (`{wider}`)" if wider else "")
+        cells = (meaning[cause.name], NEXT[cause].shown_by, NEXT[cause].next_step)
+        yield f"| {name} | {' | '.join(map(_cell, cells))} |\n"
+
+
+def _situations() -> Iterator[str]:
+    for each in SITUATIONS:
+        gang = Gang(each.operator)
+        each.induce(gang)
+        said = _cell(sentence(gang.findings()))
+        within = f"{each.within:g} s" if each.within else "at once"
+        also = f"`{each.also}`" if each.also else ""
+        ranks = ", ".join(map(str, each.ranks))
+        yield f"| {each.name} | {each.operator} | `{each.cause}` | {ranks} | {within} | {said} | {also} |\n"
+
+
+def _meanings() -> Mapping[str, str]:
+    """The docstring below each cause."""
+    body = ast.parse(inspect.getsource(MissingCause)).body[0]
+    assert isinstance(body, ast.ClassDef)
+    found: dict[str, str] = {}
+    for member, text in zip(body.body, body.body[1:], strict=False):
+        if isinstance(member, ast.Assign) and isinstance(member.targets[0], ast.Name):
+            assert isinstance(text, ast.Expr)
+            assert isinstance(text.value, ast.Constant)
+            found[member.targets[0].id] = " ".join(str(text.value.value).split())
+    return found
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

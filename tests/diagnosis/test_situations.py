@@ -1,0 +1,72 @@
+"""Each induced situation is named by its true cause and rank in time, and the page of them is true."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.state.diagnosis.cause import MissingCause
+from muster.state.diagnosis.finding import sentence
+from muster.state.diagnosis.next_steps import NEXT
+from tests.diagnosis.gang import NOW, Gang
+from tests.diagnosis.inducing import Situation
+from tests.diagnosis.page import page
+from tests.diagnosis.situations import SITUATIONS
+
+ROOT = Path(__file__).parents[2]
+ELSEWHERE = {MissingCause.LEFT, MissingCause.UNKNOWN}
+"""Causes without a row: tests/state/diagnosis/test_diagnose.py shows them."""
+
+
+def played(situation: Situation) -> Gang:
+    gang = Gang(situation.operator)
+    situation.induce(gang)
+    return gang
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda each: each.name)
+def test_the_true_cause_and_ranks_are_named_in_time(situation: Situation) -> None:
+    gang = played(situation)
+    assert gang.now - NOW <= situation.within + 1
+    found = gang.findings()
+    named = [(each.cause, each.ranks) for each in found]
+    assert (situation.cause, situation.ranks) in named
+    if situation.first:
+        assert named[0] == (situation.cause, situation.ranks)
+    ranks = [rank for each in found for rank in each.ranks]
+    assert len(ranks) == len(set(ranks)), "a member has one cause"
+    assert all(each.evidence and each.next_step for each in found)
+    assert sentence(played(situation).findings()) == sentence(found)
+
+
+def test_there_are_forty_situations_and_every_framework_has_some() -> None:
+    assert len({each.name for each in SITUATIONS}) == len(SITUATIONS) >= 40
+    assert {each.operator for each in SITUATIONS} == {"jax", "kuberay", "pytorch", "xgboost", "jobset"}
+    assert set(MissingCause) - {each.cause for each in SITUATIONS} == ELSEWHERE
+
+
+def test_every_cause_has_evidence_and_a_next_step() -> None:
+    assert set(NEXT) == set(MissingCause)
+
+
+@pytest.mark.parametrize("also", sorted({each.also for each in SITUATIONS if each.also}))
+def test_a_test_that_a_row_names_exists(also: str) -> None:
+    file, _, name = also.partition("::")
+    text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+    assert f"def {name}(" in text or not name
+
+
+@pytest.mark.parametrize("operator", ["jax", "kuberay", "pytorch", "xgboost", "jobset"])
+def test_nothing_is_said_of_a_gang_that_works(operator: str) -> None:
+    gang = Gang(operator)
+    if operator == "kuberay":
+        gang.report(4)
+        gang.start(4)
+    gang.start()
+    if gang.plan.coordinator is not None and not gang.plan.coordinator.probe.passive:
+        gang.hear()
+    assert gang.findings() == ()
+
+
+@pytest.mark.drift
+def test_the_page_is_the_one_of_the_table() -> None:
+    assert (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8") == page()
