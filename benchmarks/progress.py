@@ -1,0 +1,73 @@
+"""What reports of progress cost: the training program that calls ``report``, and the daemon that reads 512 ranks.
+
+The program's share is that of 10 steps a second and of the one write a second that they make. The write is measured
+with jax's own client against a coordination service in the same process, so the figure holds both ends of it.
+"""
+
+import json
+import subprocess
+import sys
+import time
+
+from benchmarks.result import Result
+from muster.state.view.progress import Progress, steps_progress
+from muster.watchers.probes.jax.protobuf import bytes_field
+from muster.watchers.probes.jax.reports import ReportReader
+
+RANKS, LOOKS = 512, 20
+STEPS_PER_SECOND = 10
+PROGRAM = """
+import json, sys, time
+import jax
+from muster.cli.processes.stack import free_port
+from muster.jax import report, reporting
+jax.distributed.initialize(f"127.0.0.1:{free_port()}", 1, 0)
+report(0, loss=1.0)
+reporter, state = reporting._reporter, reporting._state()
+began = time.process_time()
+for step in range(100_000):
+    report(step, loss=1.0)
+call = (time.process_time() - began) / 100_000
+began = time.process_time()
+for step in range(1_000):
+    reporter.take(step, {"loss": 1.0})
+    reporter._write_newest(None)
+write = (time.process_time() - began) / 1_000
+print(json.dumps([call, write]))
+"""
+
+
+def run() -> list[Result]:
+    """Measure the program and the daemon."""
+    said = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    call, write = json.loads(said.stdout.strip().splitlines()[-1])
+    share = 100 * (STEPS_PER_SECOND * call + write)
+    return [
+        Result.of("report(), a call", call * 1e6, "us", 10.0),
+        Result.of("report() at 10 steps/s, with its write", share, "%", 0.1),
+        Result.of(f"reading the steps of {RANKS} ranks, a look", _look() * 1e3, "ms", 15.0),
+    ]
+
+
+def _look() -> float:
+    """Seconds of CPU for one look in which every rank has moved."""
+    bodies = [_body(look) for look in range(LOOKS)]
+    reader = ReportReader(RANKS)
+    progress: Progress | None = None
+    began = time.process_time()
+    for look, body in enumerate(bodies):
+        progress = steps_progress(reader.read(body), 0, 3.0 * look, progress)
+    assert progress is not None
+    assert progress.reporting == RANKS
+    return (time.process_time() - began) / LOOKS
+
+
+def _body(look: int) -> bytes:
+    entries = []
+    for rank in range(RANKS):
+        value = (
+            f'{{"step":{30 * look},"calls":{30 * look + 1},"at":{3.0 * look},"longest":1.5,"scalars":{{"loss":2.5}}}}'
+        )
+        entry = bytes_field(1, f"muster/progress/{rank}".encode()) + bytes_field(2, value.encode())
+        entries.append(bytes_field(2, entry))
+    return b"".join(entries)
