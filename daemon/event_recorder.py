@@ -78,6 +78,11 @@ class EventRecorder:
                 namespace = await self._begun.get()
                 tasks.create_task(self._write(namespace), name=f"events of {namespace}")
 
+    async def write(self, ref: ExperimentRef, lines: Sequence[StoryLine]) -> None:
+        """Write these lines at once: what follows is to be read after them. Failures are logged."""
+        async with self._share.of(ref.namespace, FLOW):
+            await emit_events(self._transport, ref, lines, instance=self._instance, report=_report)
+
     async def flushed(self) -> None:
         """Wait until every queued story is written."""
         await self._done.wait()

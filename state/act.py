@@ -2,6 +2,7 @@
 
 from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
+from muster.state.observed import deadlines
 from muster.state.plan import Engine
 from muster.state.policies import barrier, retention, startup
 from muster.state.policies.failures import absent, coordinator, jobs
@@ -10,10 +11,10 @@ from muster.state.record import Phase
 
 
 def act(context: Context) -> tuple[Action, ...]:
-    """The actions of this step, in order. Runs that Muster only observes have none."""
+    """The actions of this step, in order. Runs that Muster only observes have none but the deadlines they ask for."""
     record, tally = context.record, context.tally
     if context.plan.engine is Engine.OBSERVE:
-        return ()
+        return deadlines.end(context)
     if record.finished:
         return (*barrier.end(context), *quota.close(context), *retention.expire(context))
     if record.phase is Phase.SUSPENDED:

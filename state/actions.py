@@ -137,11 +137,23 @@ class ReleaseWorkload:
     workload: Workload
 
 
+@dataclass(frozen=True, slots=True)
+class EndRun:
+    """Suspend or delete the object of an observed run: a deadline that its own annotation asks for has passed."""
+
+    how: str
+    """``suspend`` or ``delete``."""
+    reason: str
+    message: str
+    pods: tuple[Pod, ...] = ()
+    """The pods of a run without an object."""
+
+
 QueueAction = EnsureWorkload | ReadAdmission | PatchWorkloadStatus | MoveWorkload | DeleteWorkload | ReleaseWorkload
 """What follows for the Workload of an experiment that has a queue."""
 MemberAction = ConfirmLaunch | ConfirmLoss | EnsureService | EnsureClaims | CreatePods | DeletePods | StopPods
 """What follows for the members."""
-Action = MemberAction | DeleteSubject | QueueAction
+Action = MemberAction | DeleteSubject | QueueAction | EndRun
 
 
 class ProbeTarget(msgspec.Struct, frozen=True):

@@ -131,6 +131,8 @@ class Plan:
     rivals: str = ""
     """Label selector by which pods that another controller makes for this object are found; empty: none can be."""
     queue: Queue | None = None
+    on_deadline: str = ""
+    """Of an observed run: ``suspend`` or ``delete`` when a clock with the action Fail runs out."""
     submits_as: str = ""
     """Name under which the program is handed to the coordinator, where another controller names it."""
 

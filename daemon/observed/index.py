@@ -20,7 +20,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.observed.labelled import Key, LabelledSets
 from muster.daemon.observed.run import ObservedRun
 from muster.state.observed.observed_kind import Object, ObservedKind
-from muster.state.observed.planning import metadata_of
+from muster.state.observed.planning import ON_DEADLINE, metadata_of
 from muster.state.plan import Plan
 from muster.state.view.membership import Membership
 from muster.state.view.pod import Pod
@@ -186,7 +186,10 @@ class ObservedIndex:
 def _plan(kind: ObservedKind, obj: Object, *, too_large: bool) -> Plan:
     if too_large:
         raise MusterError(f"spec: it is larger than {MAX_BYTES} bytes of JSON")
-    return kind.plan_of(obj)
+    plan = kind.plan_of(obj)
+    if plan.on_deadline == "suspend" and kind.suspend is None:
+        raise MusterError(f"annotation {ON_DEADLINE}: {kind.subject.kind} cannot be suspended; write delete")
+    return plan
 
 
 def _which(about: ExperimentRecord | Pod | None) -> dict[str, str]:

@@ -20,3 +20,5 @@ class ObservedRun:
     claims: Mapping[str, Claim] = field(default_factory=dict)
     """By owner key."""
     attempts: Attempts = field(default_factory=Attempts)
+    asked_at: float | None = None
+    """When it was last asked to end, by a deadline of its own; wall seconds."""

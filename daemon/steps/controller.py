@@ -17,8 +17,7 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.foreign.own_status import with_own_status
-from muster.daemon.observed.recording import ObservedRecorder
-from muster.daemon.observed.run import ObservedRun
+from muster.daemon.observed.steps import ObservedSteps
 from muster.daemon.prober_pool import ProberPool
 from muster.daemon.steps.caches import Informers
 from muster.daemon.steps.leftovers import Leftovers
@@ -68,7 +67,6 @@ class Controller:
     ) -> None:
         """``observed_synced`` says whether objects and pods of an observed kind have had their first list."""
         self._observed_synced = observed_synced
-        self._observed = ObservedRecorder(recorder, instruments, clock)
         self._share = share
         self._index = index
         self._queue = queue
@@ -82,6 +80,16 @@ class Controller:
         self._monotonic = monotonic
         self._waiting: set[str] = set()
         """Experiments that wait for the caches to catch up with our writes."""
+        self._observed = ObservedSteps(
+            transport=transport,
+            share=share,
+            recorder=recorder,
+            instruments=instruments,
+            outcomes=self._outcomes,
+            clock=clock,
+            decide=self._decide,
+            await_next=self._await_next,
+        )
         self._leftovers = Leftovers(index, queue, engine, monotonic)
 
     def step(self, uid: str) -> Coroutine[Any, Any, None] | None:
@@ -94,7 +102,9 @@ class Controller:
         if entry is None:
             return self._leftovers.collect(uid) or self._release(uid)
         if entry.observed is not None:
-            self._observe(entry, entry.observed)
+            if self._informers.synced and self._observed_synced(entry.observed.name):
+                return self._observed.step(entry, entry.observed)
+            self._waiting.add(uid)
             return None
         self._leftovers.back(uid)
         if self._readiness(entry) is Readiness.WAIT:
@@ -115,20 +125,6 @@ class Controller:
             self._outcomes.accepted(entry)
             self._outcomes.answered(entry)
         return None
-
-    def _observe(self, entry: Entry, run: ObservedRun) -> None:
-        """The step of a run that another controller carries out: nothing is written to it."""
-        if not (self._informers.synced and self._observed_synced(run.name)):
-            self._waiting.add(entry.seen.uid)
-            return
-        if entry.plan is None:
-            return
-        decision = self._decide(entry, entry.plan)
-        if decision.write:
-            self._observed.keep(entry, decision)
-        self._await_next(entry.plan, decision)
-        self._outcomes.accepted(entry)
-        self._outcomes.answered(entry)
 
     def changed(self, uid: str) -> None:
         """Something of that experiment has changed: requeue it. Creates that are not wanted any more are stopped."""

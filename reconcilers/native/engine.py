@@ -33,6 +33,7 @@ from muster.state.actions import (
     DeletePods,
     DeleteSubject,
     DeleteWorkload,
+    EndRun,
     EnsureClaims,
     EnsureService,
     EnsureWorkload,
@@ -140,6 +141,8 @@ class NativeEngine:
             ):
                 async with self._calls.slots(plan):
                     return await carry_out_for_queue(self._calls, action, plan)
+            case EndRun():
+                raise MusterError(f"{plan.namespace}/{plan.title}: only observed runs are ended by their object")
             case _:
                 assert_never(action)
 

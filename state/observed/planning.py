@@ -153,6 +153,7 @@ def observed_plan(
         coordinator=coordinator,
         failures=(),
         clocks=clocks_of(obj),
+        on_deadline=annotations_of(obj).get(ON_DEADLINE, ""),
         deleting=metadata.get("deletionTimestamp") is not None,
         engine=Engine.OBSERVE,
         **others,

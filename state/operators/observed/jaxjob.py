@@ -11,13 +11,12 @@ import msgspec
 
 from muster.api.foreign.jaxjob import CONTAINER, PORT, PORT_NAME, WORKER
 from muster.api.values.printable import clean, small_number, word
-from muster.api.values.timestamps import seconds_of
 from muster.state.coordinator import ProbeKind
 from muster.state.foreign.subject import JAXJOB, Names
 from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import MOST, Framework, framework_of, observed_plan
-from muster.state.operators.observed.statuses import condition_of, read
+from muster.state.operators.observed.statuses import condition_of, read, started_of
 from muster.state.operators.planning import PlanError
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
@@ -93,10 +92,8 @@ def _port(workers: _Replicas) -> int:
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """What the conditions of a JAXJob say."""
-    status, spec = obj.get("status"), obj.get("spec")
-    started = status.get("startTime") if isinstance(status, Mapping) else None
-    at = seconds_of(started) if isinstance(started, str) else 0.0
-    state = OwnState(started_at=at or None)
+    spec = obj.get("spec")
+    state = OwnState(started_at=started_of(obj))
     for kind, said in (("Succeeded", Said.SUCCEEDED), ("Failed", Said.FAILED)):
         if (found := condition_of(obj, kind)) is not None:
             return msgspec.structs.replace(

@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import clean, small_number, word
-from muster.api.values.timestamps import seconds_of
 from muster.state.foreign.subject import Subject
 from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
@@ -24,7 +23,7 @@ from muster.state.observed.planning import (
     whole,
 )
 from muster.state.operators.observed.pods import OBSERVE, SIZE
-from muster.state.operators.observed.statuses import condition_of, read
+from muster.state.operators.observed.statuses import condition_of, read, started_of
 from muster.state.operators.planning import PlanError
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
@@ -100,10 +99,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """What the conditions of a Job say."""
-    status = obj.get("status")
-    started = status.get("startTime") if isinstance(status, Mapping) else None
-    at = seconds_of(started) if isinstance(started, str) else 0.0
-    state = OwnState(started_at=at or None)
+    state = OwnState(started_at=started_of(obj))
     for kind, said in (("Complete", Said.SUCCEEDED), ("Failed", Said.FAILED), ("Suspended", Said.SUSPENDED)):
         if (found := condition_of(obj, kind)) is not None:
             return msgspec.structs.replace(

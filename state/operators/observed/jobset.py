@@ -19,7 +19,7 @@ from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import Framework, framework_of, metadata_of, observed_plan
 from muster.state.operators.observed.job import INDEX, JobShape
-from muster.state.operators.observed.statuses import condition_of, number_of, read
+from muster.state.operators.observed.statuses import condition_of, number_of, read, started_of
 from muster.state.operators.planning import PlanError
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
@@ -162,7 +162,7 @@ def _leader(spec: JobSetShape, groups: tuple[Group, ...]) -> int:
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """What the status of a JobSet says."""
     spec = obj.get("spec")
-    state = OwnState(epoch=number_of(obj, "restarts"))
+    state = OwnState(epoch=number_of(obj, "restarts"), started_at=started_of(obj))
     for kind, said in (("Completed", Said.SUCCEEDED), ("Failed", Said.FAILED)):
         if (found := condition_of(obj, kind)) is not None:
             return msgspec.structs.replace(

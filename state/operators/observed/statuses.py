@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from muster.api.values.printable import MESSAGE, clean
+from muster.api.values.timestamps import seconds_of
 from muster.state.operators.planning import PlanError
 
 MOST_CONDITIONS = 64
@@ -39,6 +40,18 @@ def condition_of(obj: Mapping[str, Any], kind: str) -> OwnCondition | None:
             texts = {name: text for name in ("reason", "message") if isinstance(text := each.get(name), str)}
             return OwnCondition(kind, "True", **texts)
     return None
+
+
+def started_of(obj: Mapping[str, Any]) -> float | None:
+    """``status.startTime``, else the last resumption, else the creation; None where none is known."""
+    status, metadata = obj.get("status"), obj.get("metadata")
+    times = [status.get("startTime") if isinstance(status, Mapping) else None]
+    conditions = status.get("conditions") if isinstance(status, Mapping) else None
+    found = conditions[:MOST_CONDITIONS] if isinstance(conditions, list) else []
+    rows = [each for each in found if isinstance(each, Mapping) and each.get("type") == "Suspended"]
+    times += [each.get("lastTransitionTime") for each in rows if each.get("status") == "False"]
+    times.append(metadata.get("creationTimestamp") if isinstance(metadata, Mapping) else None)
+    return next((at for each in times if isinstance(each, str) and (at := seconds_of(each))), None)
 
 
 def number_of(obj: Mapping[str, Any], name: str) -> int:

@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import clean, word
-from muster.api.values.timestamps import seconds_of
 from muster.state.coordinator import ProbeKind
 from muster.state.foreign.subject import JOBSET, Names, Subject, title
 from muster.state.group import Group
@@ -26,7 +25,7 @@ from muster.state.observed.planning import (
 )
 from muster.state.operators.observed import jobset
 from muster.state.operators.observed.pods import SIZE
-from muster.state.operators.observed.statuses import condition_of, read
+from muster.state.operators.observed.statuses import condition_of, read, started_of
 from muster.state.operators.planning import PlanError
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
@@ -80,10 +79,8 @@ def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """What the conditions of a TrainJob say. It starts with its creation."""
-    created = metadata_of(obj).get("creationTimestamp")
-    at = seconds_of(created) if isinstance(created, str) else 0.0
-    state = OwnState(epoch=-1, started_at=at or None)
+    """What the conditions of a TrainJob say."""
+    state = OwnState(epoch=-1, started_at=started_of(obj))
     for kind, said in (("Complete", Said.SUCCEEDED), ("Failed", Said.FAILED), ("Suspended", Said.SUSPENDED)):
         if (found := condition_of(obj, kind)) is not None:
             return msgspec.structs.replace(

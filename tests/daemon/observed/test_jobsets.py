@@ -150,9 +150,14 @@ def test_a_kind_that_is_installed_late_is_found_and_one_that_is_removed_is_forgo
         world.serve("jobsets")
         await asyncio.sleep(65)
         assert world.titles() == ["jobset/t"]
-        world.api.remove(JOBSET)
-        await asyncio.sleep(2)
+        world.uninstall("jobsets")
+        await asyncio.sleep(620)
         assert world.titles() == []
+        world.serve("jobsets")
+        await asyncio.sleep(65)
+        put(world, trace("success")["spec"], {"restarts": 0})
+        await asyncio.sleep(2)
+        assert world.titles() == ["jobset/t"]
 
     virtually(story)
 

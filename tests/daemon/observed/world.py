@@ -1,10 +1,12 @@
 """A daemon that watches over the runs of other controllers, on an API server in memory and in virtual time."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Any
 
+from muster.api.errors import NotFound
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.metrics.collector import Subject
@@ -17,11 +19,26 @@ from tests.simulation.world.virtual_loop import VirtualLoop
 PODS = "/api/v1/namespaces/team/pods"
 
 
+class Refusing(Cluster):
+    """A cluster that refuses watches of some kinds, by their plurals."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self.unserved: set[str] = set()
+
+    def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        if path.rsplit("/", 1)[1] in self.unserved:
+            raise NotFound("the server could not find the requested resource", status=404, reason="NotFound")
+        return super().lines(path, params=params, silence=silence)
+
+
 class World:
     """The API server, with the controllers that the test plays, and daemons beside it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.cluster = Cluster(loop)
+        self.cluster = Refusing(loop)
         self.api = self.cluster.api
         self.cluster.roll = lambda now: RollAnswer(at=now, coordinator=CoordinatorState.REFUSED)
         self.loop = loop
@@ -55,6 +72,12 @@ class World:
         path = f"/apis/{version}"
         before = self.api.objects.get(path, {}).get("resources", [])
         self.api.put(path, {"kind": "APIResourceList", "resources": [*before, {"name": plural}]})
+        self.cluster.unserved.discard(plural)
+
+    def uninstall(self, name: str) -> None:
+        """Remove its CRD. Open watches end within ten minutes."""
+        self.api.put(f"/apis/{OBSERVED[name].subject.api_version}", {"kind": "APIResourceList", "resources": []})
+        self.cluster.unserved.add(OBSERVED[name].subject.plural)
 
     def found(self, title: str, namespace: str = "team") -> Subject:
         """What the daemon knows of a run."""

@@ -1,0 +1,83 @@
+"""The step of a run that another controller carries out: decide, and keep the record in memory.
+
+A deadline that the object's own annotation asks for is the one thing that is done to it, with an Event before.
+"""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from muster.daemon.event_recorder import EventRecorder
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.observed.recording import ObservedRecorder, ref_of
+from muster.daemon.observed.run import ObservedRun
+from muster.daemon.steps.outcomes import Outcomes
+from muster.kube.fair_share import FairShare
+from muster.kube.transport import Transport
+from muster.metrics.instruments import Instruments
+from muster.reconcilers.observed import end_run
+from muster.state.actions import EndRun
+from muster.state.machine import Decision
+from muster.state.plan import Plan
+from muster.state.record import StoryLine
+
+AGAIN = 30.0
+"""Seconds after which a run that was asked to end, and has not, is asked again."""
+
+
+class ObservedSteps:
+    """The steps of all observed runs."""
+
+    def __init__(
+        self,
+        *,
+        transport: Transport,
+        share: FairShare,
+        recorder: EventRecorder,
+        instruments: Instruments,
+        outcomes: Outcomes,
+        clock: Callable[[], float],
+        decide: Callable[[Entry, Plan], Decision],
+        await_next: Callable[[Plan, Decision], None],
+    ) -> None:
+        self._transport = transport
+        self._share = share
+        self._events = recorder
+        self._records = ObservedRecorder(recorder, instruments, clock)
+        self._outcomes = outcomes
+        self._clock = clock
+        self._decide = decide
+        self._await_next = await_next
+
+    def step(self, entry: Entry, run: ObservedRun) -> Coroutine[Any, Any, None] | None:
+        """The decision of one step; returns the request that ends the run, where one is due."""
+        if entry.plan is None:
+            return None
+        decision = self._decide(entry, entry.plan)
+        if decision.write:
+            self._records.keep(entry, decision)
+        self._await_next(entry.plan, decision)
+        for action in decision.actions:
+            if isinstance(action, EndRun):
+                now = self._clock()
+                if run.asked_at is None or not 0.0 <= now - run.asked_at < AGAIN:
+                    return self._end(entry, run, entry.plan, action)
+                return None
+        if not decision.held:
+            self._outcomes.accepted(entry)
+            self._outcomes.answered(entry)
+        return None
+
+    async def _end(self, entry: Entry, run: ObservedRun, plan: Plan, action: EndRun) -> None:
+        """Say it, and then do it."""
+        began = run.asked_at = self._clock()
+        version = entry.seen.resource_version
+        line = StoryLine(began, entry.record.epoch if entry.record else 0, action.reason, action.message, warning=True)
+        if (ref := ref_of(entry)) is not None:
+            await self._events.write(ref, (line,))
+        async with self._share.of(plan.namespace, plan.uid):
+            refusal = await end_run(self._transport, action, plan, version, run.kind.suspend)
+        if refusal is not None:
+            self._outcomes.refused(entry, replace(refusal, final=False), "EndRun", began)
+        else:
+            self._outcomes.accepted(entry)

@@ -1,0 +1,49 @@
+"""EndRun: suspends or deletes the object of an observed run, as it was decided on and no other.
+
+The request carries uid and resourceVersion, so that an object that has changed meanwhile, above all one that has ended,
+is left alone and decided upon again. Labelled pods have no object: each is deleted, under its uid.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from muster.api.errors import ApiError, Conflict, NotFound
+from muster.kube.paths import core
+from muster.kube.resources import MERGE_PATCH
+from muster.kube.transport import Transport
+from muster.reconcilers.native.delete import delete_options
+from muster.reconcilers.native.refusals import refusal_of
+from muster.reconcilers.refs import ref_of
+from muster.state.actions import EndRun
+from muster.state.plan import Plan
+from muster.state.view.engine_facts import Refusal
+
+
+async def end_run(
+    transport: Transport, action: EndRun, plan: Plan, version: int, suspend: Mapping[str, Any] | None
+) -> Refusal | None:
+    """End the run. ``suspend`` is the merge patch of its kind. Raises ``ApiError`` where a retry may help."""
+    try:
+        if not plan.subject.plural:
+            for pod in action.pods:
+                await _delete(transport, f"{core(plan.namespace, 'pods')}/{pod.name}", pod.uid, "")
+        elif action.how == "suspend" and suspend is not None:
+            known = {"uid": plan.uid, "resourceVersion": str(version)}
+            body = msgspec.json.encode({**suspend, "metadata": known})
+            await transport.request("PATCH", ref_of(plan).path, body=body, content_type=MERGE_PATCH)
+        else:
+            await _delete(transport, ref_of(plan).path, plan.uid, str(version))
+    except (NotFound, Conflict):
+        return None  # it has changed, and the watch brings it
+    except ApiError as error:
+        kind = plan.subject.kind if plan.subject.plural else "Pod"
+        if refusal := refusal_of(error, action.how, kind, plan.name, plan):
+            return refusal
+        raise
+    return None
+
+
+async def _delete(transport: Transport, path: str, uid: str, version: str) -> None:
+    await transport.request("DELETE", path, body=delete_options(uid, None, version))
