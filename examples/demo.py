@@ -1,9 +1,10 @@
-"""``make demo``: two experiments on a local cluster that runs for two minutes.
+"""``make demo``: two experiments and a run that is only watched over, on a local cluster that runs for two minutes.
 
 1. Four JAX processes train a small network together.
 2. One of them is killed: Muster names it and restarts the gang, and training continues from the last checkpoint.
 3. In a second experiment rank 2 never calls the coordinator: Muster names the rank and its pod, and a clock ends it.
-4. The metrics of both, and where to look next.
+4. Three pods that no Experiment made, joined by a label: Muster watches over them, and names the rank that is missing.
+5. The metrics of all, and where to look next.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import aiohttp
 import click
+from observed import labelled_pods
 
 from muster.api.errors import MusterError
 from muster.api.manifest.load import load_manifest
@@ -34,6 +36,7 @@ from muster.local.caller import Caller, write_caller
 from muster.state.operators.pod_specs import DEFAULT_GRACE
 
 HERE = Path(__file__).parent
+
 VICTIM = 2
 KILL_STEP = 70
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"}
@@ -69,7 +72,23 @@ class Demo:
             and trained.phase == "Succeeded"
             and trained.status.restarts == 1
             and missed.status.reason == "AssemblyDeadlineExceeded"
+            and await self._watch_over()
         )
+
+    async def _watch_over(self) -> bool:
+        """Make labelled pods, and show what Muster says of them; True if it names the one that does not come."""
+        headline(4, f"labelled pods that no Experiment made; rank {labelled_pods.ABSENT} does not come")
+        core = "/api/v1/namespaces/default"
+        resources = self._client.resources
+        await resources.create(f"{core}/services", labelled_pods.service())
+        for rank in range(labelled_pods.SIZE):
+            await resources.create(f"{core}/pods", labelled_pods.pod(rank))
+        url = f"{self._cluster.daemon_url}/experiments/default/pods/{labelled_pods.NAME}.json"
+        said = await asyncio.wait_for(missing_rank(url), 90.0)
+        say(f"   {said}")
+        for rank in range(labelled_pods.SIZE):
+            await resources.delete(f"{core}/pods/{labelled_pods.NAME}-{rank}")
+        return f"missing rank {labelled_pods.ABSENT} " in said
 
     async def _run(self, file: str, *, kill: bool) -> Snapshot | None:
         path = HERE / file
@@ -128,6 +147,17 @@ class Demo:
                 self._display.say(f"   metric     {line}")
 
 
+async def missing_rank(url: str) -> str:
+    """What the daemon says of a run once it is stuck. Asks every second: a run without an object has no watch."""
+    async with aiohttp.ClientSession() as session:
+        while True:
+            async with session.get(url) as answer:
+                found = await answer.json() if answer.status == 200 else {}
+            if found.get("stuck"):
+                return str(found["message"])
+            await asyncio.sleep(1)
+
+
 async def scrape(url: str) -> list[str]:
     """The lines of ``/metrics`` about experiments."""
     async with aiohttp.ClientSession() as session, session.get(f"{url}/metrics") as answer:
@@ -147,7 +177,7 @@ async def main() -> int:
             went_well = await demo.run()
             if interrupts.count:
                 return INTERRUPTED
-            headline(4, f"what Prometheus sees   ({cluster.daemon_url}/metrics)")
+            headline(5, f"what Prometheus sees   ({cluster.daemon_url}/metrics)")
             for line in await scrape(cluster.daemon_url):
                 say(f"   {line}")
             say("")
@@ -156,6 +186,7 @@ async def main() -> int:
             say("   muster local up                          a cluster that stays; kubectl works on it")
             say("   muster explain NAME                      the history of an experiment, and what it waits for")
             say("   docs/architecture.md                     how it works, on one page")
+            say(f"   {cluster.daemon_url}/                   the roll-call page, while this runs")
     if not went_well:
         say("the demo did not go as it should; see above")
     return 0 if went_well else 1

@@ -25,6 +25,8 @@ ASK_AGAIN = 0.1
 HOST = "127.0.0.1"
 FOREIGN = ("--foreign-kinds", "jobsets,jaxjobs")
 """On a local cluster no other controller is there to run them."""
+OBSERVED = ("--observe-kinds", "pods")
+"""Pods that a user labels are watched over there, too."""
 
 
 class Stack:
@@ -102,7 +104,8 @@ class Stack:
         began = time.monotonic()
         port = free_port()
         self.daemon_url = f"http://{HOST}:{port}"
-        options = ("--kubeconfig", self.cluster.kubeconfig, "--http-host", HOST, "--http-port", str(port), *FOREIGN)
+        served = ("--http-host", HOST, "--http-port", str(port))
+        options = ("--kubeconfig", self.cluster.kubeconfig, *served, *FOREIGN, *OBSERVED)
         daemon = await Child.start("daemon", module("muster.daemon.main", *options), self.home.daemon_log)
         self._children.append(daemon)
         await self._until_ready(daemon)
