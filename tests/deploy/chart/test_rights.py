@@ -72,6 +72,7 @@ def test_runs_of_other_controllers_have_a_role_of_their_own(rendered: Rendered, 
 def test_all_observed_kinds_have_their_rights(rendered: Rendered) -> None:
     objects = rendered("--set", "observe.kinds=all")
     (role,) = (each for each in objects if each["metadata"]["name"] == "musterd-observe" and "rules" in each)
+    assert role["kind"] == "ClusterRole"
     granted = {(rule["apiGroups"][0], rule["resources"][0]) for rule in role["rules"]}
     subjects = [kind.subject for kind in OBSERVED.values() if not kind.virtual]
     assert granted == {(each.api_version.partition("/")[0], each.plural) for each in subjects}
