@@ -1,0 +1,74 @@
+"""Jobs of the real Job controller, watched over by a musterd of the chart, with the rights of observe.kinds alone."""
+
+from typing import Any
+
+import pytest
+
+from tests.deploy.chart.release import Release
+from tests.real.ground import STAND_IN, TAINT
+from tests.real.site import Object, Site, eventually
+
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(600), pytest.mark.usefixtures("our_servers")]
+JOBS = "/apis/batch/v1/namespaces/{}/jobs"
+
+
+def job(name: str, command: str, *, limit: int = 3, **annotations: str) -> Object:
+    """An Indexed Job of two pretended members, with the label."""
+    container = {"name": "main", "image": "registry.example/train:1", "command": [command]}
+    tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
+    pod = {
+        "restartPolicy": "Never",
+        "nodeSelector": dict(STAND_IN),
+        "tolerations": tolerations,
+        "containers": [container],
+    }
+    stated = {f"muster.dev/{key.replace('_', '-')}": text for key, text in annotations.items()}
+    spec = {"completions": 2, "parallelism": 2, "completionMode": "Indexed", "backoffLimit": limit}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": {"muster.dev/observe": name}, "annotations": stated},
+        "spec": {**spec, "template": {"spec": pod}},
+    }
+
+
+async def said(here: Site, name: str, reason: str) -> str:
+    """The message of the Event that musterd writes about the Job with that reason."""
+
+    async def found() -> str:
+        listed = await here.request("GET", f"/api/v1/namespaces/{here.namespace}/events")
+        about = [each for each in listed["items"] if each["involvedObject"]["name"] == name]
+        about = [each for each in about if each["involvedObject"]["kind"] == "Job" and each["reason"] == reason]
+        ours = [each["message"] for each in about if each.get("reportingComponent") == "muster"]
+        return str(ours[0]) if ours else ""
+
+    return str(await eventually(found))
+
+
+async def test_jobs_of_the_real_controller_are_watched_over_and_only_the_one_that_asks_is_ended(
+    here: Site, ours: Release
+) -> None:
+    here.row.happens("three labelled Jobs: one runs, one's members exit 7, one asks to be suspended after 20 s")
+    await ours.install("--set", "observe.kinds=jobs,observe.deadlines=true")
+    path = JOBS.format(here.namespace)
+    async with ours.musterd() as musterd:
+        await musterd.until_leading()
+        for body in (
+            job("steady", "*: run 600"),
+            job("broken", "*: run 3, exit 7", limit=0),
+            job("late", "*: run 600", total_deadline="20s", on_deadline="suspend"),
+        ):
+            await here.request("POST", path, body)
+        assert await said(here, "steady", "Running") == "2/2 members are ready"
+        assert "exited 7" in await said(here, "broken", "MemberFailed")
+        assert "Job has reached the specified backoff limit" in await said(here, "broken", "BackoffLimitExceeded")
+        assert "within 20 s" in await said(here, "late", "DeadlineExceeded")
+        await said(here, "late", "Suspended")
+        late: Any = await here.get(f"{path}/late")
+        assert late["spec"]["suspend"] is True
+        steady: Any = await here.get(f"{path}/steady")
+        assert steady["metadata"]["labels"] == {"muster.dev/observe": "steady"}
+        managers = {each["manager"] for each in steady["metadata"]["managedFields"] if "musterd" in each["manager"]}
+        assert managers == set()
+        assert musterd.refused() == []
+        here.row.says("2/2 ready; a member exited 7, then its own BackoffLimitExceeded; suspended within 20 s")
