@@ -1,6 +1,6 @@
 """Three pods that no Experiment made: one label joins them, and two of their programs call JAX's coordinator.
 
-``muster.dev/observe: swarm`` is all that Muster is told; the annotations say that it is JAX and how many there are.
+``muster.dev/observe: swarm`` is all that Muster needs; the annotations say that it is JAX and how many there are.
 """
 
 import sys

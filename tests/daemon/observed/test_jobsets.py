@@ -41,12 +41,12 @@ def pod(world: World, seen: dict[str, Any], *, jobset: str = "t") -> None:
         world.end(name, seen["exit"])
 
 
-async def play(world: World, told: dict[str, Any]) -> list[tuple[Phase, int]]:
+async def play(world: World, recorded: dict[str, Any]) -> list[tuple[Phase, int]]:
     """Play a trace; phase and epoch of the run, each once, in order."""
-    spec, status, at = told["spec"], None, 0.0
+    spec, status, at = recorded["spec"], None, 0.0
     found: list[tuple[Phase, int]] = []
     put(world, spec, None)
-    for event in told["events"]:
+    for event in recorded["events"]:
         await asyncio.sleep(max(0.0, event["t"] - at))
         at = max(at, event["t"])
         if "status" in event:
@@ -94,9 +94,9 @@ def test_the_member_that_failed_is_named_seconds_before_the_jobset_acts() -> Non
     async def story(world: World) -> None:
         world.serve("jobsets")
         await world.daemon("jobsets")
-        told = trace("fail_restart_exhaust")
-        at = next(number for number, event in enumerate(told["events"]) if event.get("pod", {}).get("exit"))
-        await play(world, {**told, "events": told["events"][: at + 1]})
+        recorded = trace("fail_restart_exhaust")
+        at = next(number for number, event in enumerate(recorded["events"]) if event.get("pod", {}).get("exit"))
+        await play(world, {**recorded, "events": recorded["events"][: at + 1]})
         await asyncio.sleep(1)
         record = world.found("jobset/t").record
         assert record.cause is not None
@@ -211,8 +211,8 @@ def test_a_hostile_object_disturbs_no_other() -> None:
             path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/bad-{number}"
             status = {"conditions": [None, {"type": "Failed", "status": "True", "reason": 7}], "restarts": "many"}
             world.api.put(path, {"kind": "JobSet", "metadata": {"namespace": "team"}, "spec": spec, "status": status})
-        told = trace("success")
-        assert (await play(world, told))[-1] == (Phase.SUCCEEDED, 0)
+        recorded = trace("success")
+        assert (await play(world, recorded))[-1] == (Phase.SUCCEEDED, 0)
         assert "jobset/t" in world.titles()
 
     virtually(story)
