@@ -1,29 +1,27 @@
 """Diagnose an experiment: every member that is not there, or not at work, with one cause, grouped.
 
 It looks at the members that are notable (missing from the roll, not started, failed, on a node that is not ready …) and
-never at those that are there; ``MOST`` bounds how many, and counts stand for the rest. It is not part of a decision:
-the page, ``muster explain`` and the tests ask for it.
+never at those that are there. Members that look alike are diagnosed once. It is not part of a decision: the page,
+``muster explain`` and the tests ask for it.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, filterfalse, islice
+from itertools import chain, filterfalse
 
 from muster.state.context import Context
 from muster.state.diagnosis.cause import ORDER
-from muster.state.diagnosis.finding import Finding
+from muster.state.diagnosis.finding import Diagnosis, Finding
 from muster.state.diagnosis.next_steps import NEXT
+from muster.state.diagnosis.of_coordinator import given_up, hang_as_recorded, of_coordinator, serves
 from muster.state.diagnosis.of_hang import of_hang
-from muster.state.diagnosis.of_member import Diagnosis, given_up, hung_rank, of_coordinator, of_pod, serves, without_pod
+from muster.state.diagnosis.of_member import of_pod, without_pod
 from muster.state.policies.blocked import RANKS_ENDED
 from muster.state.record import Phase
-from muster.state.view.pod import Pod
+from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.stage import Stage, stage_of
 
-MOST = 2048
-"""Members that are looked at."""
 
-
-def diagnose(context: Context, most: int = MOST) -> tuple[Finding, ...]:
+def diagnose(context: Context) -> tuple[Finding, ...]:
     """The findings, the most decisive first; none for an experiment whose members are all there, or not wanted.
 
     Members with one cause, and one node or image or reason of it, are one finding.
@@ -32,19 +30,36 @@ def diagnose(context: Context, most: int = MOST) -> tuple[Finding, ...]:
     if record.finished or record.phase is Phase.SUSPENDED:
         return ()
     found: dict[int, Diagnosis] = {}
-    for rank in islice(_notable(context), most):
+    alike: dict[tuple[object, ...], Diagnosis] = {}
+    for rank in _notable(context):
         pod = context.tally.members.get(rank)
-        found[rank] = without_pod(context, rank) if pod is None else of_pod(context, pod)
+        key = _looks(context, rank, pod)
+        if key not in alike:
+            alike[key] = without_pod(context, rank) if pod is None else of_pod(context, pod)
+        found[rank] = alike[key]
     if context.probe is not None:
-        found |= of_hang(context, most) | given_up(context, context.probe)
+        found |= of_hang(context, context.plan.size) | given_up(context, context.probe)
     coordinator = context.plan.coordinator
     if coordinator is not None and not coordinator.probe.passive:
         wrong = of_coordinator(context, coordinator)
         if wrong is not None:
             found[coordinator.rank] = wrong
-    if (hanging := hung_rank(context)) is not None:
+    if (hanging := hang_as_recorded(context)) is not None:
         found.setdefault(*hanging)
     return tuple(_grouped(context, found))
+
+
+def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
+    """What the diagnosis of a member depends on, but for its evidence: members that share it are one finding."""
+    tally, coordinator = context.tally, context.plan.coordinator
+    group, done = context.plan.group_of(rank), rank in tally.done
+    name = group.name if group else ""
+    if pod is None:
+        return name, done, rank in tally.gone
+    meets = coordinator is not None and coordinator.rank == rank
+    said = (pod.waiting_reason, pod.waiting_message, pod.holder, pod.disruption, pod.exit, pod.restarts)
+    node = pod.node if pod.cut_off or pod.disruption or pod.phase is PodPhase.UNKNOWN else ""
+    return name, stage_of(pod, done), meets, node, pod.sandboxed, pod.ready, *said
 
 
 def _grouped(context: Context, found: dict[int, Diagnosis]) -> Iterator[Finding]:
@@ -104,7 +119,7 @@ def _from_roll(context: Context) -> Iterator[int]:
         yield from tally.members
     elif (probe := context.probe) is None:
         yield from context.record.roll.missing if context.record.roll else ()
-    elif not probe.answer.partial:
+    elif not probe.answer.partial and probe.arrived < context.plan.size:
         yield from probe.answer.missing
 
 

@@ -1,5 +1,7 @@
 """A finding: members that share one cause, with what shows it and what to do next."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from muster.api.values.rank_ranges import to_ranges
@@ -9,6 +11,15 @@ NAMED_RANGES = 100
 """Characters of the ranges of ranks in a sentence."""
 
 
+class Diagnosis(NamedTuple):
+    """Why one member is missing. Members with equal ``cause``, ``what`` and ``node`` are one finding."""
+
+    cause: MissingCause
+    what: str
+    evidence: str
+    node: str = ""
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One cause, and the members that have it."""
 
@@ -16,7 +27,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     ranks: tuple[int, ...]
     """Ascending; empty where it is known how many there are, and not which."""
     count: int
-    """How many members have it: more than ``ranks`` where not every member was looked at."""
+    """How many members have it: more than ``ranks`` where it is not known which."""
     what: str
     """The cause in a few words: ``node n7 is not ready``."""
     evidence: str
@@ -29,7 +40,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def who(self) -> str:
-        """``rank 3``, ``ranks 8-15``, ``ranks 0-63 and 936 more``, ``2 ranks``."""
+        """``rank 3``, ``ranks 8-15``, ``ranks 0, 2, 4 and 936 more`` of a long list, ``2 ranks``."""
         if not self.ranks:
             return "1 rank" if self.count == 1 else f"{self.count} ranks"
         shown = to_ranges(self.ranks, NAMED_RANGES).replace(",", ", ")
@@ -57,3 +68,8 @@ def _numbers(ranges: str) -> int:
         first, _, last = part.partition("-")
         count += int(last or first) - int(first) + 1
     return count
+
+
+def with_message(said: str, message: str) -> str:
+    """What is said, and then the message that was reported, where there is one."""
+    return f"{said}: {message}" if message else said

@@ -5,7 +5,7 @@ from itertools import islice
 from muster.api.values.timestamps import whole_time
 from muster.state.context import Context
 from muster.state.diagnosis.cause import MissingCause
-from muster.state.diagnosis.of_member import Diagnosis
+from muster.state.diagnosis.finding import Diagnosis
 from muster.state.policies.hang import hung
 
 

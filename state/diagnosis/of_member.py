@@ -1,30 +1,24 @@
 """The cause of one member, from its pod, the coordinator's answer and what the API server said."""
 
 import re
-from typing import NamedTuple
 
 from muster.state.context import Context
-from muster.state.coordinator import Coordinator, ProbeKind
+from muster.state.coordinator import ProbeKind
 from muster.state.diagnosis.cause import MissingCause
-from muster.state.policies import barrier, gates, hang
+from muster.state.diagnosis.finding import Diagnosis, with_message
+from muster.state.diagnosis.of_coordinator import of_coordinator, serves
+from muster.state.policies import barrier, gates
 from muster.state.policies.queueing import queue
-from muster.state.record import ConditionType, Phase
-from muster.state.summary.hurt import HUNG
+from muster.state.record import Phase
 from muster.state.summary.messages import of_lingering, sentence, why_idle
 from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult
-from muster.state.view.roll import CoordinatorState, RankState
+from muster.state.view.roll import RankState
 from muster.state.view.stage import Stage, stage_of
 
-HEARTBEAT = 14
-"""The gRPC code (UNAVAILABLE) with which a JAX coordinator gives a member up whose heartbeats stopped."""
 _NODE_LOST = frozenset(("NodeLost", "DeletionByTaintManager", "DeletionByPodGC", "ContainerStatusUnknown"))
 """Disruptions after which nothing more is heard of the node (kubernetes: core/v1 PodReason…)."""
-_BEHIND = re.compile(r"rank ([0-9]{1,9}) is behind")
 _NAMED_IMAGE = re.compile(r'image "([^"\s]{1,200})"')
-_FROZEN = re.compile("GCS does not answer")
-"""What the prober of Ray says of a GCS whose dashboard lives."""
-
 REFUSED_BY = {
     "QuotaExceeded": MissingCause.QUOTA_EXCEEDED,
     "WebhookDenied": MissingCause.ADMISSION_DENIED,
@@ -37,23 +31,6 @@ REFUSED_BY = {
     "NameTaken": MissingCause.NAME_TAKEN,
 }
 """Reasons of refusals (``reconcilers.native.refusals``) that are a cause of their own."""
-
-_BY_PORT = {
-    CoordinatorState.REFUSED: MissingCause.COORDINATOR_NOT_SERVING,
-    CoordinatorState.TIMEOUT: MissingCause.COORDINATOR_UNREACHABLE,
-    CoordinatorState.SILENT: MissingCause.COORDINATOR_FROZEN,
-    CoordinatorState.TLS: MissingCause.WRONG_PROTOCOL,
-    CoordinatorState.OTHER_PROTOCOL: MissingCause.WRONG_PROTOCOL,
-}
-
-
-class Diagnosis(NamedTuple):
-    """Why one member is missing. Members with equal ``cause``, ``what`` and ``node`` are one finding."""
-
-    cause: MissingCause
-    what: str
-    evidence: str
-    node: str = ""
 
 
 def refusal_cause(reason: str) -> MissingCause:
@@ -148,7 +125,7 @@ def _image(context: Context, pod: Pod) -> str:
 
 
 def _disrupted(pod: Pod, said: str) -> Diagnosis:
-    evidence = _with(f"{said}: {pod.disruption}", pod.waiting_message)
+    evidence = with_message(f"{said}: {pod.disruption}", pod.waiting_message)
     if pod.disruption in _NODE_LOST:
         return Diagnosis(MissingCause.NODE_LOST, f"node {pod.node} was lost", evidence, pod.node)
     return Diagnosis(MissingCause.EVICTED, f"was taken away: {pod.disruption}", evidence)
@@ -157,11 +134,13 @@ def _disrupted(pod: Pod, said: str) -> Diagnosis:
 def _failed(pod: Pod, said: str) -> Diagnosis:
     if pod.exit is None:
         return Diagnosis(
-            MissingCause.CRASHED, f"its pod failed: {pod.waiting_reason}", _with(said, pod.waiting_message)
+            MissingCause.CRASHED, f"its pod failed: {pod.waiting_reason}", with_message(said, pod.waiting_message)
         )
     if pod.exit.reason == "OOMKilled":
-        return Diagnosis(MissingCause.OOM_KILLED, "was killed for its use of memory", _with(said, pod.exit.message))
-    return Diagnosis(MissingCause.CRASHED, f"exited with {pod.exit.code}", _with(said, pod.exit.message))
+        return Diagnosis(
+            MissingCause.OOM_KILLED, "was killed for its use of memory", with_message(said, pod.exit.message)
+        )
+    return Diagnosis(MissingCause.CRASHED, f"exited with {pod.exit.code}", with_message(said, pod.exit.message))
 
 
 def _running(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:
@@ -169,7 +148,7 @@ def _running(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:
     coordinator = context.plan.coordinator
     if pod.holder:
         what = f"{pod.holder} cannot start: {pod.waiting_reason}"
-        return Diagnosis(MissingCause.SIDECAR_FAILS, what, _with(said, pod.waiting_message))
+        return Diagnosis(MissingCause.SIDECAR_FAILS, what, with_message(said, pod.waiting_message))
     if pod.restarts and not pod.ready:
         return _restarted(pod, said)
     if coordinator is None or coordinator.probe.passive:
@@ -199,119 +178,8 @@ def _restarted(pod: Pod, said: str) -> Diagnosis:
     times = "once" if pod.restarts == 1 else f"{pod.restarts} times"
     why = f": {pod.waiting_reason}" if pod.waiting_reason else ""
     what = f"its container is started again and again{why}" if why else f"its container was started again {times}"
-    evidence = _with(f"{said}: {pod.restarts} restarts", pod.waiting_message)
+    evidence = with_message(f"{said}: {pod.restarts} restarts", pod.waiting_message)
     return Diagnosis(MissingCause.RESTARTED_IN_PLACE, what, evidence)
-
-
-def serves(context: Context) -> bool:
-    """The coordinator has served in this epoch, as far as is known."""
-    record = context.record
-    if context.probe is not None and context.probe.served:
-        return True
-    return record.assembled_at is not None or (record.roll is not None and record.roll.arrived > 0)
-
-
-def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | None:
-    """What is wrong with a coordinator whose program runs; None if nothing is."""
-    probe, pod = context.probe, context.tally.members.get(coordinator.rank)
-    if pod is None or not pod.live or not pod.started or pod.terminating or pod.cut_off:
-        return None
-    address = context.plan.coordinator_address(context.record.epoch)
-    if probe is None:
-        if serves(context) or _stuck_reason(context) in _OF_RECORD:
-            return _as_recorded(context)
-        what = "its program runs, and its port has not answered yet"
-        return Diagnosis(
-            MissingCause.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}"
-        )
-    answer, size = probe.answer, context.plan.size
-    if probe.serving:
-        if answer.expected is None or answer.expected == size:
-            return None
-        what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
-        return Diagnosis(MissingCause.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected}")
-    if _ending(probe, coordinator) or probe.present(context.now):
-        return None
-    cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(answer.detail) else _BY_PORT[answer.coordinator]
-    before = "; it served before in this epoch" if probe.served else ""
-    evidence = _with(f"pod {pod.name} runs, port at {address}: {answer.coordinator}{before}", answer.detail)
-    return Diagnosis(cause, _SAID[cause], evidence)
-
-
-def _stuck_reason(context: Context) -> str:
-    stuck = context.record.condition(ConditionType.STUCK)
-    return stuck.reason if stuck is not None and stuck.status else ""
-
-
-def _as_recorded(context: Context) -> Diagnosis | None:
-    """What the record says of the coordinator, for a reader that has not asked it: a new daemon, or a client."""
-    stuck = context.record.condition(ConditionType.STUCK)
-    cause = _OF_RECORD.get(_stuck_reason(context))
-    if stuck is None or cause is None:
-        return None
-    if cause is MissingCause.PROCESS_COUNT:
-        return Diagnosis(cause, stuck.message, stuck.message)
-    state = next((each for each in CoordinatorState if _SAID_OF_PORT.format(each) in stuck.message), None)
-    if state is not None and state is not CoordinatorState.SERVING:
-        cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(stuck.message) else _BY_PORT[state]
-    return Diagnosis(cause, _SAID[cause], stuck.message)
-
-
-_OF_RECORD = {
-    "CoordinatorUnreachable": MissingCause.COORDINATOR_UNREACHABLE,
-    "CoordinatorNotServing": MissingCause.COORDINATOR_NOT_SERVING,
-    "ProcessCountMismatch": MissingCause.PROCESS_COUNT,
-}
-"""Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
-_SAID_OF_PORT = "any more: {}"
-
-_SAID = {
-    MissingCause.COORDINATOR_NOT_SERVING: "the coordinator's program runs, and its port is closed",
-    MissingCause.COORDINATOR_UNREACHABLE: "the coordinator cannot be reached",
-    MissingCause.COORDINATOR_FROZEN: "the coordinator's process is frozen",
-    MissingCause.WRONG_PROTOCOL: "what answers at the coordinator's port is no coordinator",
-}
-
-
-def _ending(probe: ProbeResult, coordinator: Coordinator) -> bool:
-    """A closed port is no alarm: the run ends, or the rendezvous needs it no more."""
-    return probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused)
-
-
-def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
-    """The members that the coordinator gave up, or that have left it while others have not."""
-    found: dict[int, Diagnosis] = {}
-    members = context.tally.members
-    for error in probe.answer.errors:
-        pod = members.get(error.rank)
-        if pod is None or not pod.live or pod.terminating or pod.cut_off or pod.failed:
-            continue  # what became of its pod says more
-        said = f"pod {pod.name} runs; the coordinator says: {error.text}"
-        if error.code == HEARTBEAT or probe.answer.protocol == "ray":
-            found[error.rank] = Diagnosis(MissingCause.HEARTBEAT_LOST, "the coordinator has lost it", said)
-        else:
-            found[error.rank] = Diagnosis(MissingCause.GIVEN_UP, "the coordinator has given it up", said)
-    if probe.leaving and RankState.CONNECTED in probe.answer.states:
-        for rank in probe.answer.left:
-            said = f"pod {members[rank].name}" if rank in members else "its pod is gone"
-            found[rank] = Diagnosis(MissingCause.LEFT, "has left, and others have not", said)
-    return found
-
-
-def hung_rank(context: Context) -> tuple[int, Diagnosis] | None:
-    """The rank that is behind in a gang that hangs, else the first; also as the record says it."""
-    progress, stuck = hang.hung(context), context.record.condition(ConditionType.STUCK)
-    if progress is not None:
-        said = hang.sentence(progress)
-    elif stuck is not None and _stuck_reason(context) == HUNG and hang.unseen(context):
-        said = stuck.message
-    else:
-        return None
-    behind = _BEHIND.search(said)
-    rank = int(behind[1]) if behind else context.plan.leader
-    return rank, Diagnosis(
-        MissingCause.HUNG, "is behind in a gang that reports no step" if behind else "no rank reports a step", said
-    )
 
 
 def _held_back(context: Context) -> Diagnosis:
@@ -321,7 +189,3 @@ def _held_back(context: Context) -> Diagnosis:
         what = "waits for pods of an older epoch to end"
         return Diagnosis(MissingCause.HELD_BACK, what, f"{of_lingering(context)}{because}")
     return Diagnosis(MissingCause.HELD_BACK, "waits for the back-off", f"epoch {context.record.epoch}{because}")
-
-
-def _with(said: str, message: str) -> str:
-    return f"{said}: {message}" if message else said

@@ -82,3 +82,10 @@ def test_a_pod_of_which_the_kubelet_has_lost_sight_is_named_with_its_node() -> N
     pods = [pod(0), pod(1, phase=PodPhase.UNKNOWN, ready=False), pod(2), pod(3)]
     (found,) = diagnose(context(*pods, wanted=plan(), heard=answer(ARRIVED, MISSING, ARRIVED, ARRIVED)))
     assert (found.cause, found.ranks, found.node) == (MissingCause.UNKNOWN, (1,), "node-1")
+
+
+def test_every_member_of_a_large_gang_is_counted() -> None:
+    wanted = plan(size=10_000)
+    pods = [pod(rank, **PULL) for rank in range(10_000)]
+    (found,) = diagnose(context(*pods, wanted=wanted))
+    assert (found.count, found.who) == (10_000, "ranks 0-9999")
