@@ -1,35 +1,49 @@
-"""``muster lint``: what is wrong with manifests, without a cluster."""
+"""``muster lint``: what is wrong with manifests, without a cluster, and what one lacks for them where it is asked."""
+
+import asyncio
+from collections.abc import Sequence
 
 import click
 
 from muster.api.manifest.problems import ManifestError, Problem
+from muster.cli.cluster_needs import lacking
+from muster.cli.doctor.server import Asker
 from muster.cli.exits import INVALID
-from muster.cli.manifests import read_manifest
+from muster.cli.manifests import Manifest, read_manifest
 from muster.cli.notes import notes_on
-from muster.cli.options import output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import BAD, BUSY, data, plain, say
 
 
 @click.command(
     epilog="\b\nExamples:\n  muster lint manifest.yaml\n  muster lint experiments/*.yaml\n  generate | muster lint -\n"
+    "  muster lint --cluster -n team manifest.yaml\n"
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=str))
+@click.option("--cluster", is_flag=True, help="Ask the cluster, too: kinds, queues and priority classes that it lacks.")
 @output_option()
+@cluster_options
 @click.pass_context
-def lint(ctx: click.Context, files: tuple[str, ...], output: str | None) -> None:
+def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], output: str | None, cluster: bool) -> None:
     """Check manifests: print everything that is wrong with every FILE (- is standard input).
 
     Each line reads `file:line:col: field.path: what is wrong, what to do`. Exits with 2 if any file cannot be used.
     A manifest that this release does not run is such a file: the experiment would end as InvalidSpec. Warnings alone
     exit with 0.
     Notes on standard error say what is in order and yet worth knowing.
+
+    No cluster is asked, unless --cluster, --kubeconfig or --context says so: what it lacks for a FILE is a warning.
     """
     found: list[tuple[str, Problem]] = []
     notes: list[str] = []
+    good: list[Manifest] = []
     for file in files:
-        problems, more = _check(file)
+        problems, more, manifest = _check(file)
         found += problems
         notes += more
+        good += [manifest] if manifest is not None else []
+    if cluster or chosen.kubeconfig is not None or chosen.context is not None:
+        found += asyncio.run(_ask(chosen, good))
     if output is not None:
         show([{"severity": severity, **_fields(problem)} for severity, problem in found], output)
     else:
@@ -47,17 +61,29 @@ def lint(ctx: click.Context, files: tuple[str, ...], output: str | None) -> None
         say(f"{len(files)} {'file is' if len(files) == 1 else 'files are'} in order")
 
 
-def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str]]:
-    """Problems with their severity, and notes on what is in order."""
+async def _ask(chosen: ClusterChoice, manifests: Sequence[Manifest]) -> list[tuple[str, Problem]]:
+    """What the cluster lacks. Raises ``MusterError`` where there is none, or it does not answer."""
+    found = []
+    async with chosen.client() as client:
+        asker = Asker(client.transport)
+        for manifest in manifests:
+            namespace = chosen.namespace or manifest.loaded.namespace or client.namespace
+            sentences = [each async for each in lacking(manifest, asker, namespace)]
+            found += [("warning", Problem(manifest.file, 0, 0, "", sentence)) for sentence in sentences]
+    return found
+
+
+def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str], Manifest | None]:
+    """Problems with their severity, notes on what is in order, and the manifest if it can be used."""
     try:
         manifest = read_manifest(file)
     except ManifestError as error:
-        return [("error", problem) for problem in error.problems], []
+        return [("error", problem) for problem in error.problems], [], None
     warnings = [("warning", problem) for problem in manifest.loaded.warnings]
     try:
-        return warnings, [*map(str, manifest.loaded.notes), *notes_on(manifest)]
+        return warnings, [*map(str, manifest.loaded.notes), *notes_on(manifest)], manifest
     except ManifestError as error:
-        return [*warnings, *(("error", problem) for problem in error.problems)], []
+        return [*warnings, *(("error", problem) for problem in error.problems)], [], None
 
 
 def _split(problem: Problem) -> tuple[str, str, str]:

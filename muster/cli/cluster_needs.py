@@ -1,0 +1,90 @@
+"""What a manifest needs of a cluster, and the cluster does not have: kinds, queues, priority classes.
+
+Objects are looked up by name with the rights of the caller. Where it may not look, that is said. No right shows which
+foreign kinds musterd runs; only an object of the kind does.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+from muster.api.convert.load import LoadedObject
+from muster.api.errors import Forbidden, NotFound
+from muster.api.names import QUEUE_LABEL
+from muster.api.values.printable import printable
+from muster.cli.doctor.server import APPLY_CRD, Asker
+from muster.cli.manifests import Manifest
+from muster.kube.paths import custom
+from muster.kube.unstructured import items, mapping, text
+from muster.reconcilers.render.workload import API_VERSION as KUEUE_VERSION
+from muster.reconcilers.render.workload import KUEUE
+from muster.state.foreign.subject import EXPERIMENT, JAXJOB, JOBSET
+
+SCHEDULING: Final = "scheduling.k8s.io/v1"
+WORKLOAD_PRIORITY: Final = f"{KUEUE}/priority-class"
+INSTALL: Final = {
+    EXPERIMENT.kind: APPLY_CRD,
+    JOBSET.kind: "install the CRD of JobSet v0.10 or later (its controller need not run)",
+    JAXJOB.kind: "install the CRD of Kubeflow's training operator v1.9",
+}
+
+
+async def lacking(manifest: Manifest, asker: Asker, namespace: str) -> AsyncIterator[str]:
+    """A sentence for each thing that is not there, or cannot be seen. Raises ``ApiError`` without an API server."""
+    plan = manifest.plan(name=manifest.stable_name(), namespace=namespace)
+    subject = plan.subject
+    if not await _served(asker, subject.api_version, subject.plural):
+        yield f"the cluster has no kind {subject.kind}: {INSTALL[subject.kind]}"
+    if subject != EXPERIMENT:
+        yield (
+            f"whether musterd runs {subject.kind} objects cannot be seen from here: "
+            f"its setting foreign-kinds must have {subject.plural}"
+        )
+    labels = _labels(manifest)
+    if queue := labels.get(QUEUE_LABEL):
+        async for sentence in _queue(asker, namespace, queue, labels.get(WORKLOAD_PRIORITY, "")):
+            yield sentence
+    names = {text(mapping(mapping(group.template).get("spec")), "priorityClassName") for group in plan.groups}
+    for name in sorted(names - {""}):
+        async for sentence in _object(
+            asker, custom(SCHEDULING, None, "priorityclasses", name), f"PriorityClass {name}"
+        ):
+            yield sentence
+
+
+async def _queue(asker: Asker, namespace: str, name: str, priority: str) -> AsyncIterator[str]:
+    if not await _served(asker, KUEUE_VERSION, "workloads"):
+        yield f"the label {QUEUE_LABEL} needs Kueue 0.15 or later, and the cluster has no {KUEUE_VERSION}: install it"
+        return
+    path = custom(KUEUE_VERSION, namespace, "localqueues", name)
+    async for sentence in _object(asker, path, f"LocalQueue {name} in namespace {namespace}"):
+        yield sentence
+    if priority:
+        path = custom(KUEUE_VERSION, None, "workloadpriorityclasses", priority)
+        async for sentence in _object(asker, path, f"WorkloadPriorityClass {priority}"):
+            yield sentence
+
+
+async def _object(asker: Asker, path: str, what: str) -> AsyncIterator[str]:
+    """That an object which the manifest names is not there."""
+    what = printable(what)
+    try:
+        await asker.get(path)
+    except NotFound:
+        yield f"there is no {what}: create it, or name another"
+    except Forbidden:
+        yield f"you may not read {what}, so it was not looked up"
+
+
+async def _served(asker: Asker, api_version: str, plural: str) -> bool:
+    try:
+        found = await asker.get(f"/apis/{api_version}")
+    except NotFound:
+        return False
+    return any(resource.get("name") == plural for resource in items(found.get("resources")))
+
+
+def _labels(manifest: Manifest) -> Mapping[str, Any]:
+    loaded = manifest.loaded
+    if isinstance(loaded, LoadedObject):
+        return mapping(mapping(loaded.document.get("metadata")).get("labels"))
+    return loaded.labels
