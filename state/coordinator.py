@@ -54,5 +54,7 @@ class Coordinator:
     """Further ports of the coordinator, which its probe asks: ``dashboard`` is that of its web page."""
     token: str = field(default="", repr=False)
     """What its probe must show; empty: nothing."""
+    opened_by: str = ""
+    """What a program does to open the port, for people whose gang waits for it."""
     may_close: bool = False
     """Its port may close before its program ends: once the rendezvous has passed, a refused port is no alarm."""

@@ -59,7 +59,8 @@ def _env(_group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
 
 def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
     """A single process waits for no other, and need not open the port at all."""
-    return Coordinator(COORDINATOR_RANK, JAX_PORT, ProbeKind.JAX if size_of(groups) > 1 else ProbeKind.NONE)
+    probe = ProbeKind.JAX if size_of(groups) > 1 else ProbeKind.NONE
+    return Coordinator(COORDINATOR_RANK, JAX_PORT, probe, opened_by="rank 0 opens it in jax.distributed.initialize()")
 
 
 JAX = Operator(

@@ -154,6 +154,7 @@ def _coordinator(asked: tuple[Asked, ...]) -> Coordinator:
         probe=ProbeKind.RAY,
         complete=Completeness.ARRIVED,
         arrivals=JOINING,
+        opened_by="`ray start --head` opens it: the log of the head says what keeps it",
         ports=(Port(DASHBOARD, ports.dashboard), Port(AGENT, ports.agent)),
     )
 

@@ -21,6 +21,7 @@ COORDINATOR_RANK = 0
 SIGABRT_EXIT = 134
 """128 + SIGABRT, the exit code of an aborted process."""
 SURVIVOR_TEXT = r"(?i)gloo/transport|remote process exited|watchdog"
+OPENED_BY = "rank 0 opens its store in torch.distributed.init_process_group(), or torchrun does as it starts"
 RESTART_GRACE = 2
 
 
@@ -45,7 +46,7 @@ def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
     The store's port may close before the program ends: ``destroy_process_group`` closes it.
     """
     probe = ProbeKind.TORCH if size_of(groups) > 1 else ProbeKind.NONE
-    return Coordinator(COORDINATOR_RANK, PYTORCH_PORT, probe, may_close=True)
+    return Coordinator(COORDINATOR_RANK, PYTORCH_PORT, probe, may_close=True, opened_by=OPENED_BY)
 
 
 PYTORCH = Operator(

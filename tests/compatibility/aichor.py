@@ -140,6 +140,11 @@ AICHOR: Final = Section(
             f"{OPERATORS}::test_pytorch_and_xgboost_meet_at_the_master"),
         Row("variables of kuberay", "RAY_ADDRESS, RAY_PORT, RAY_CLUSTER_NAME, KUBERAY_GEN_RAY_START_CMD and others.",
             f"{RAY}::test_the_variables_are_those_of_kuberay_and_aichor"),
+        Row("WORKER_ADDRS, WORKER_PORT", "Not set, as on AIchor since it runs xgboost by JobSet.",
+            f"{OPERATORS}::test_pytorch_and_xgboost_have_no_addresses_of_workers"),
+        Row("variables AICHOR_*, VCS_*, AWS_ENDPOINT_URL", "Not set: they name AIchor's storage and a git commit. A "
+            "template sets any of them (`spec.template` of kind: Experiment).",
+            f"{OPERATORS}::test_a_template_may_set_the_variables_of_aichors_platform"),
         Row("submitter of kuberay", "A pod of its own runs the command; the experiment succeeds with it.",
             "tests/state/operators/test_kuberay_decisions.py::test_the_experiment_succeeds_with_its_submitter"),
         Row("$(VAR) in a command or variable", "Expanded by Kubernetes, as documented.",

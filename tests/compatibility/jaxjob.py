@@ -59,6 +59,8 @@ JAXJOB: Final = Section(
             f"{RUN}::test_clean_pod_policy_all_deletes_the_pods_at_the_end", "spec.runPolicy.cleanPodPolicy=All"),
         Row("runPolicy.activeDeadlineSeconds", "Holds at its second (kubeflow/trainer#3358: it does not there).",
             f"{RUN}::test_the_deadline_holds_at_its_second", "spec.runPolicy.activeDeadlineSeconds=60"),
+        Row("runPolicy.ttlSecondsAfterFinished", "The JAXJob is deleted so long after its end.",
+            f"{RUN}::test_a_finished_job_is_deleted_after_its_ttl", "spec.runPolicy.ttlSecondsAfterFinished=60"),
         Row("runPolicy.backoffLimit", "Counts restarts of the gang in the status, so no new pod resets it.",
             f"{RUN}::test_a_lost_worker_restarts_the_gang_within_the_budget", "spec.runPolicy.backoffLimit=1"),
         Row("runPolicy.suspend", "No pods, until it is resumed.",

@@ -14,8 +14,10 @@ from muster.state.group import Group, Member, Role
 from muster.state.operators import planning
 from muster.state.operators.jax import JAX
 from muster.state.operators.planning import REGISTRY, plan_of
+from muster.state.operators.pytorch import OPENED_BY
 from muster.state.plan import Engine, Plan
 from muster.state.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
+from muster.state.record import ConditionType
 from muster.state.rules import (
     GANG_FAILURE_RULES,
     Backoff,
@@ -29,6 +31,7 @@ from muster.state.rules import (
     SuccessRule,
 )
 from tests.builders import Clock, clock_rules
+from tests.state.story import Story
 
 COMMAND = PodSpec("example.org/train:1", "python train.py")
 SMALL = {"cpus": 1, "memory": 1}
@@ -100,7 +103,8 @@ def test_jax_ranks_find_rank_zero_by_address() -> None:
         Env("MUSTER_POD_IP", Source.POD_IP),
         Env("JAX_COORDINATOR_BIND_ADDRESS", LITERAL, "$(MUSTER_POD_IP):1234"),
     )
-    assert run.coordinator == Coordinator(0, 1234, ProbeKind.JAX)
+    opened_by = "rank 0 opens it in jax.distributed.initialize()"
+    assert run.coordinator == Coordinator(0, 1234, ProbeKind.JAX, opened_by=opened_by)
 
 
 @pytest.mark.parametrize(("count", "probe"), [(0, ProbeKind.NONE), (1, ProbeKind.NONE), (2, ProbeKind.JAX)])
@@ -127,7 +131,34 @@ def test_pytorch_and_xgboost_meet_at_the_master(operator: str, port: int) -> Non
             *FRAMEWORK[operator],
         )
     probe = {"pytorch": ProbeKind.TORCH, "xgboost": ProbeKind.NONE}[operator]
-    assert run.coordinator == Coordinator(0, port, probe, may_close=operator == "pytorch")
+    opened_by = {"pytorch": OPENED_BY, "xgboost": ""}[operator]
+    assert run.coordinator == Coordinator(0, port, probe, may_close=operator == "pytorch", opened_by=opened_by)
+
+
+@pytest.mark.parametrize("operator", ["pytorch", "xgboost"])
+def test_pytorch_and_xgboost_have_no_addresses_of_workers(operator: str) -> None:
+    (group,) = planned(operator, {"worker": {"count": 3, "resources": SMALL}}).groups
+    assert {"WORKER_ADDRS", "WORKER_PORT"}.isdisjoint(env.name for env in group.env)
+
+
+def test_a_template_may_set_the_variables_of_aichors_platform() -> None:
+    variables = [{"name": name, "value": "x"} for name in ("AICHOR_OUTPUT_PATH", "VCS_SHA", "AWS_ENDPOINT_URL")]
+    template = {"spec": {"containers": [{"name": "main", "env": variables}]}}
+    (group,) = planned("jax", {"worker": {"count": 2, "resources": SMALL}}, template=template).groups
+    assert group.template["spec"]["containers"][0]["env"] == variables
+
+
+def test_a_pytorch_gang_that_never_opens_its_store_reads_what_opens_it() -> None:
+    story = Story(planned("pytorch", {"worker": {"count": 2, "resources": SMALL}}))
+    story.launch()
+    story.start()
+    story.look(1)
+    story.silence()
+    story.look(61)
+    stuck = story.kept.condition(ConditionType.STUCK)
+    assert stuck is not None
+    assert stuck.reason == "CoordinatorNotServing"
+    assert "for more than 60 s; rank 0 opens its store in torch.distributed.init_process_group()" in stuck.message
 
 
 def test_torchrun_starts_a_process_for_each_gpu_of_a_pod() -> None:
