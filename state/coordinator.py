@@ -58,3 +58,8 @@ class Coordinator:
     """What a program does to open the port, for people whose gang waits for it."""
     may_close: bool = False
     """Its port may close before its program ends: once the rendezvous has passed, a refused port is no alarm."""
+
+    @property
+    def opening(self) -> str:
+        """``; rank 0 opens it in ...``, to end a sentence with; empty where the operator says nothing."""
+        return f"; {self.opened_by}" if self.opened_by else ""

@@ -38,9 +38,8 @@ from muster.state.policies import (
     retention,
     success,
     suspension,
-    volume,
 )
-from muster.state.policies.failures import avoidance, backoff, budget, disruptions, failure, jobs, repair
+from muster.state.policies.failures import avoidance, backoff, budget, disruptions, failure, jobs, repair, volume
 from muster.state.policies.queueing import queue
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record, StoryLine

@@ -136,8 +136,7 @@ def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
         which = f"rank {coordinator.rank}, {pod.name}, running{state}"
         message = f"waiting for the coordinator to serve at {address} ({which})"
         if since is not None and context.now >= since + coordinator.first_serve:
-            message += f", for more than {coordinator.first_serve:g} s"
-            message += f"; {coordinator.opened_by}" if coordinator.opened_by else ""
+            message += f", for more than {coordinator.first_serve:g} s{coordinator.opening}"
             stuck = ("CoordinatorNotServing", message)
         elif since is not None:
             look_again = since + coordinator.first_serve

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
-from muster.state.policies import edits, volume
+from muster.state.policies import edits
+from muster.state.policies.failures import volume
 from muster.state.record import STORY_LINES, Cause, ConditionType, Phase, Record, StoryLine, attempts_of
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.summary.messages import NAMED_RANGES, sentence

@@ -26,7 +26,8 @@ from msgspec.structs import replace
 from muster.state.context import Context
 from muster.state.coordinator import Completeness
 from muster.state.plan import Engine
-from muster.state.policies import barrier, blocked, edits, gates, volume
+from muster.state.policies import barrier, blocked, edits, gates
+from muster.state.policies.failures import volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName

@@ -36,6 +36,7 @@ from tests.state.story import Story
 COMMAND = PodSpec("example.org/train:1", "python train.py")
 SMALL = {"cpus": 1, "memory": 1}
 LITERAL = Source.LITERAL
+INITIALIZE = "rank 0 opens it in jax.distributed.initialize()"
 IDENTITY = (
     Env("MUSTER_EXPERIMENT", LITERAL, "run"),
     Env("MUSTER_EXPERIMENT_UID", LITERAL, "uid-1"),
@@ -103,14 +104,13 @@ def test_jax_ranks_find_rank_zero_by_address() -> None:
         Env("MUSTER_POD_IP", Source.POD_IP),
         Env("JAX_COORDINATOR_BIND_ADDRESS", LITERAL, "$(MUSTER_POD_IP):1234"),
     )
-    opened_by = "rank 0 opens it in jax.distributed.initialize()"
-    assert run.coordinator == Coordinator(0, 1234, ProbeKind.JAX, opened_by=opened_by)
+    assert run.coordinator == Coordinator(0, 1234, ProbeKind.JAX, opened_by=INITIALIZE)
 
 
 @pytest.mark.parametrize(("count", "probe"), [(0, ProbeKind.NONE), (1, ProbeKind.NONE), (2, ProbeKind.JAX)])
 def test_a_single_jax_process_waits_for_no_other(count: int, probe: ProbeKind) -> None:
     run = planned(types={"worker": {"count": count, "resources": SMALL}})
-    assert run.coordinator == Coordinator(0, 1234, probe)
+    assert run.coordinator == Coordinator(0, 1234, probe, opened_by=INITIALIZE)
 
 
 @pytest.mark.parametrize(("operator", "port"), [("pytorch", 23456), ("xgboost", 9999)])
@@ -154,7 +154,7 @@ def test_a_pytorch_gang_that_never_opens_its_store_reads_what_opens_it() -> None
     story.start()
     story.look(1)
     story.silence()
-    story.look(61)
+    story.look(120)
     stuck = story.kept.condition(ConditionType.STUCK)
     assert stuck is not None
     assert stuck.reason == "CoordinatorNotServing"
@@ -225,7 +225,8 @@ def test_a_plain_spec_is_a_plain_plan() -> None:
     (group,) = run.groups
     assert run == Plan(
         uid="uid-1", namespace="team", name="run", generation=3, operator="jax", groups=(group,),
-        coordinator=Coordinator(0, 1234, ProbeKind.JAX), success=SuccessRule(), failures=GANG_FAILURE_RULES,
+        coordinator=Coordinator(0, 1234, ProbeKind.JAX, opened_by=INITIALIZE), success=SuccessRule(),
+        failures=GANG_FAILURE_RULES,
         survivor_exits=frozenset({134}), survivor_text=JAX.survivor_text, culprits=JAX.culprits,
         limit=run.limit, backoff=Backoff(5.0, 300.0, 2.0),
         clocks=clock_rules({
