@@ -133,8 +133,9 @@ async def test_a_snapshot_of_a_complete_roll_brings_the_reports(protocol: str) -
     assert sum(call.method.endswith("GetKeyValueDir") for call in fake.calls) in (1, 2)  # a v1 call is noted twice
 
 
-async def test_the_store_is_not_asked_while_ranks_are_missing() -> None:
-    async with FakeCoordinator(2, store={"muster/progress/0": VALUE}) as fake:
+@pytest.mark.parametrize("protocol", ["v2", "v1-watch", "v1-job", "v1-task0"])
+async def test_the_store_is_not_asked_before_the_rendezvous_has_passed(protocol: str) -> None:
+    async with FakeCoordinator(2, protocol, store={"muster/progress/0": VALUE}) as fake:
         probe = JaxProbe(fake.address, clock=lambda: 0.0, expected=2)
         fake.arrive(0)
         assert (await probe.snapshot()).reports is None

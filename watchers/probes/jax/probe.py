@@ -17,7 +17,7 @@ import grpc
 from muster.api.progress import KEYS
 from muster.api.values.printable import printable
 from muster.state.view.progress import StepReport
-from muster.state.view.roll import CoordinatorState, RollAnswer
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.jax.channel import Channel
 from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
 from muster.watchers.probes.jax.port_check import Address, PortState, check_port
@@ -255,7 +255,9 @@ class JaxProbe:
     async def _with_reports(self, answer: RollAnswer) -> RollAnswer:
         """The answer with what the ranks report, where it is time to ask for that."""
         began = _monotonic()
-        if answer.missing or answer.left or not self._reports.due(began):
+        # Before the rendezvous no program can report, and process 0 has most to do; a partial roll shows rank 0 only.
+        early = answer.missing or RankState.ARRIVED in answer.states
+        if early or answer.left or not self._reports.due(began):
             return answer
         reports: tuple[StepReport, ...] | None = None
         try:

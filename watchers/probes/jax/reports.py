@@ -1,8 +1,8 @@
 """Reads what ranks report of their progress from the job's key-value store.
 
-All reports are one directory of the store, so a look takes one call, which only reads. It is asked when the roll is
-complete: every ``IDLE`` seconds until there is a report, and then with each look, but never more often than the ranks
-write, nor so often that process 0 works for it for more than ``LOAD`` of the time.
+All reports are one directory of the store, so a look takes one call, which only reads. It is asked once every rank of
+the roll is past the rendezvous: every ``IDLE`` seconds until there is a report, and then with each look, but never more
+often than the ranks write, nor so often that process 0 works for it for more than ``LOAD`` of the time.
 
 The values come from programs. One that is not as ``muster.api.progress`` says is left out, and the others count.
 """
