@@ -33,7 +33,9 @@ def until(browser: Chrome, holds: Callable[[Chrome], object]) -> None:
 
 
 def text(browser: Chrome, selector: str) -> str:
-    return browser.find_element(By.CSS_SELECTOR, selector).text
+    """The text of the first such element; read in one step, for the page may replace an element that was found."""
+    script = "return document.querySelector(arguments[0])?.innerText ?? ''"
+    return str(browser.execute_script(script, selector)).strip()
 
 
 def title(element: WebElement) -> str:
