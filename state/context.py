@@ -12,8 +12,8 @@ from muster.state.plan import Plan
 from muster.state.record import Cause, Record, attempts_of
 from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult
+from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.tally import Tally
-from muster.state.view.view import ReadOnlyView
 
 
 class Context(msgspec.Struct, frozen=True):

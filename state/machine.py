@@ -53,7 +53,7 @@ from muster.state.policies import deletion, refusal
 from muster.state.policies.queueing import quota
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.view.pod import Pod
-from muster.state.view.view import ReadOnlyView
+from muster.state.view.read_only import ReadOnlyView
 from muster.state.wall_time import moved, not_in_the_future
 
 

@@ -22,7 +22,6 @@ from muster.state.context import (
     Wait,
 )
 from muster.state.coordinator import ProbeKind
-from muster.state.epochs import next_epoch
 from muster.state.group import Role
 from muster.state.observed import following
 from muster.state.plan import Engine
@@ -46,7 +45,7 @@ from muster.state.record import Phase, Record, StoryLine
 from muster.state.summary import restart_reasons
 from muster.state.summary.history import append, new_lines
 from muster.state.summary.status import due, summarize
-from muster.state.transitions import enter
+from muster.state.transitions import enter, next_epoch
 
 
 class Observation(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.api.errors import MusterError
+from muster.state.policies.failures import repair
 from muster.state.record import Phase, Record
 
 TRANSITIONS: dict[Phase | None, dict[Phase, str]] = {
@@ -79,6 +80,28 @@ def enter(record: Record, phase: Phase, now: float, **changes: Any) -> Record:
     if record.phase is Phase.QUEUED:
         times |= {"queued_ms": (record.queued_ms or 0) + wall}
     return replace(record, phase=phase, phase_at=now, **times, **changes)
+
+
+def next_epoch(record: Record, phase: Phase, now: float, epoch: int | None = None) -> Record:
+    """The record at the start of the next epoch (or of ``epoch``), without the times and the roll of the old one."""
+    return enter(
+        record,
+        phase,
+        now,
+        epoch=record.epoch + 1 if epoch is None else epoch,
+        epoch_at=None,
+        scheduled_at=None,
+        assembling_at=None,
+        assembled_at=None,
+        resume_at=None,
+        roll=None,
+        progressed_at=None,
+        shape="",
+        completed="",
+        attempts=(),
+        ignored="",
+        job_restarts=repair.without_failures(record.job_restarts),
+    )
 
 
 def spent(record: Record, now: float) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from muster.api.errors import AlreadyExists, ApiError, Conflict
 from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.names import ANNOTATION_COMMAND_SOURCE
 from muster.client.cluster_choice import connect
-from muster.client.explanation import EventSummary, Explanation, event_summary, oldest_first, readable
+from muster.client.explanation import EventSummary, Explanation, read_events, readable
 from muster.client.logs.follow import FollowedLog
 from muster.client.logs.last_lines import LastLine, read_last_lines
 from muster.client.logs.lines import LogLine
@@ -207,7 +207,7 @@ class Client:
 
         They are those of the experiment that has the name now. Raises ``NoSuchExperiment``.
         """
-        return await self._events(await self.get(name, namespace=namespace))
+        return await read_events(self.resources, await self.get(name, namespace=namespace))
 
     async def explain(self, name: str, *, last_lines: bool = False, namespace: str | None = None) -> Explanation:
         """What an experiment waits for, its members and its Events.
@@ -224,7 +224,7 @@ class Client:
             lines = await readable(read_last_lines(self.resources, experiment, members or ()), unreadable)
         events: Sequence[EventSummary] | None = ()
         with contextlib.suppress(ApiError):  # Events are kept for an hour only; an explanation does without them
-            events = await readable(self._events(experiment), unreadable)
+            events = await readable(read_events(self.resources, experiment), unreadable)
         return Explanation(
             experiment,
             tuple(members or ()),
@@ -292,11 +292,6 @@ class Client:
         options = ({"preconditions": {"uid": uid}} if uid else {}) | ({"dryRun": ["All"]} if dry_run else {})
         with known_kind(name, space):
             await self.resources.delete(experiments_path(space, name), options or None)
-
-    async def _events(self, experiment: Snapshot) -> Sequence[EventSummary]:
-        chosen = {"fieldSelector": f"involvedObject.kind={experiment.subject.kind},involvedObject.uid={experiment.uid}"}
-        events = await self.resources.list(core(experiment.namespace, "events"), chosen)
-        return list(oldest_first(event_summary(event) for event in events))
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
         return list(newest(await read_members(self.resources, experiment.namespace, experiment.uid)).values())

@@ -8,6 +8,8 @@ from muster.api.errors import Forbidden
 from muster.client.logs.last_lines import LastLine
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
+from muster.kube.paths import core
+from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, mapping, moment, text, whole
 
 T = TypeVar("T")
@@ -80,3 +82,10 @@ def event_summary(event: Json) -> EventSummary:
 def oldest_first(found: Iterable[EventSummary]) -> tuple[EventSummary, ...]:
     """Oldest first; Events without a time come first."""
     return tuple(sorted(found, key=lambda event: event.at or 0.0))
+
+
+async def read_events(resources: ResourceClient, experiment: Snapshot) -> Sequence[EventSummary]:
+    """The Events about the experiment that has this uid, oldest first."""
+    chosen = {"fieldSelector": f"involvedObject.kind={experiment.subject.kind},involvedObject.uid={experiment.uid}"}
+    events = await resources.list(core(experiment.namespace, "events"), chosen)
+    return list(oldest_first(event_summary(event) for event in events))

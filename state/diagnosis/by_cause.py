@@ -14,8 +14,8 @@ from muster.state.diagnosis.cause import MissingCause
 from muster.state.plan import Plan
 from muster.state.policies import barrier, startup
 from muster.state.record import Phase, Record
+from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.stage import Stage
-from muster.state.view.view import ReadOnlyView
 
 _CAUSE_OF = {
     Stage.QUEUED: MissingCause.QUEUED,

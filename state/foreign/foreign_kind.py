@@ -8,7 +8,7 @@ from muster.api.values.timestamps import whole_time
 from muster.state.foreign.subject import Subject
 from muster.state.plan import Plan
 from muster.state.record import Record
-from muster.state.view.view import ReadOnlyView
+from muster.state.view.read_only import ReadOnlyView
 
 Object = Mapping[str, Any]
 """A decoded API object."""

@@ -12,7 +12,7 @@ from muster.api.values.timestamps import whole_time
 from muster.state.operators.objects.jaxjob import GROUP, labels_of
 from muster.state.plan import Plan
 from muster.state.record import Phase, Record
-from muster.state.view.view import ReadOnlyView
+from muster.state.view.read_only import ReadOnlyView
 
 ENDED: Final = frozenset(("Succeeded", "Failed"))
 DEADLINE: Final = "was active longer than specified deadline"

@@ -19,7 +19,7 @@ from muster.state.jobs.succeeded import succeeded
 from muster.state.plan import Plan
 from muster.state.policies.failures.jobs import FAIL_JOBSET, FAILED_JOBS, REACHED_MAX_RESTARTS, chosen
 from muster.state.record import Cause, Phase, Record
-from muster.state.view.view import ReadOnlyView
+from muster.state.view.read_only import ReadOnlyView
 
 COMPLETED: Final = "AllJobsCompleted", "jobset completed successfully"
 SUSPENDED: Final = "SuspendedJobs", "jobset is suspended"

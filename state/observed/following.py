@@ -11,14 +11,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.state.context import Context
-from muster.state.epochs import next_epoch
 from muster.state.observed.own_state import OwnState, Said
 from muster.state.plan import Plan
 from muster.state.policies import barrier, success
 from muster.state.policies.failures import failure
 from muster.state.record import Cause, Phase, Record
 from muster.state.summary.messages import sentence
-from muster.state.transitions import enter
+from muster.state.transitions import enter, next_epoch
 
 REPLACED_WITHIN = 30.0
 """Seconds in which a controller replaces a pod that has failed."""

@@ -33,8 +33,8 @@ from muster.state.record import Condition, ConditionType, Phase, Record, RollCal
 from muster.state.rules import ClockName
 from muster.state.summary.conditions import renew
 from muster.state.summary.messages import of_lingering, sentence, share
+from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.roll import RankState
-from muster.state.view.view import ReadOnlyBudget
 
 TURNING = (ConditionType.COORDINATOR_READY, ConditionType.STUCK)
 """Conditions that turn without a new fact."""

@@ -1,13 +1,12 @@
 """The view: what is seen of one experiment right now, kept incrementally.
 
 The view belongs to the event loop of the daemon, which changes it as events arrive. A decision reads it through
-``ReadOnlyView``. Nothing in it needs to survive the daemon: it is rebuilt from the first full list, and the daemon
-decides nothing before that list.
+``ReadOnlyView`` (``state.view.read_only``). Nothing in it needs to survive the daemon: it is rebuilt from the first
+full list, and the daemon decides nothing before that list.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from msgspec import structs
 
@@ -15,85 +14,18 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.state.observed.own_state import OwnState
 from muster.state.plan import Plan
 from muster.state.record import Record, attempts_of
-from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
+from muster.state.view.engine_facts import EngineFacts
 from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, steps_progress
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.stale_members import StaleMembers
 from muster.state.view.tally import NO_TALLY, Tally
-from muster.state.view.workload import Placement, Workload
+from muster.state.view.workload import Workload
 from muster.state.view.write_budget import WriteBudget
 
 LAST_STATE_PATIENCE = 10.0
 """Seconds for which a pod that is gone stays in the view, until the watch brings its last state."""
-
-
-class ReadOnlyFacts(Protocol):
-    """The engine's facts as a policy may read them; ``EngineFacts`` documents each."""
-
-    @property
-    def confirmed(self) -> int: ...
-    @property
-    def launched(self) -> int: ...
-    @property
-    def lost(self) -> int: ...
-    @property
-    def confirmed_attempts(self) -> Set[tuple[int, int, int]]: ...
-    @property
-    def lost_attempts(self) -> Set[tuple[int, int, int]]: ...
-    @property
-    def live_read(self) -> LiveRead | None: ...
-    @property
-    def service(self) -> bool: ...
-    @property
-    def claims(self) -> int: ...
-    @property
-    def volume_gone(self) -> int: ...
-    @property
-    def removed(self) -> bool: ...
-    @property
-    def refusal(self) -> Refusal | None: ...
-    @property
-    def answered(self) -> bool: ...
-    @property
-    def refused(self) -> Refused | None: ...
-    @property
-    def stopping(self) -> Set[str]: ...
-    @property
-    def placement(self) -> Placement | None: ...
-    def delete_accepted(self, pod: Pod, grace: int | None) -> bool: ...
-
-
-class ReadOnlyBudget(Protocol):
-    """The write budget as a decision may read it."""
-
-    def free_at(self, now: float) -> float: ...
-
-
-class ReadOnlyView(Protocol):
-    """The view as a policy may read it: it has no method that changes anything."""
-
-    @property
-    def epochs(self) -> Mapping[int, Tally]: ...
-    @property
-    def engine(self) -> ReadOnlyFacts: ...
-    @property
-    def writes(self) -> ReadOnlyBudget: ...
-    def of(self, epoch: int) -> Tally: ...
-    def others(self, epoch: int) -> list[Tally]: ...
-    def probe_result_of(self, epoch: int) -> ProbeResult | None: ...
-    def progress_of(self, epoch: int) -> Progress | None: ...
-    @property
-    def unsaved_since(self) -> float | None: ...
-    @property
-    def done_at(self) -> float | None: ...
-    @property
-    def workloads(self) -> Mapping[str, Workload]: ...
-    @property
-    def queue_problem(self) -> str: ...
-    @property
-    def own(self) -> OwnState | None: ...
 
 
 @dataclass(slots=True)

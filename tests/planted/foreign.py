@@ -18,7 +18,7 @@ from muster.state.plan import Plan
 from muster.state.policies.failures import jobs
 from muster.state.record import Phase, Record
 from muster.state.rules import FailureRule
-from muster.state.view.view import ReadOnlyView
+from muster.state.view.read_only import ReadOnlyView
 from muster.watchers import foreign as watching
 from tests.planted.bug import Hunt, Swaps, bug, swap
 

@@ -13,7 +13,7 @@ from muster.state.policies.queueing import queue, quota
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName
-from muster.state.view.view import ReadOnlyView
+from muster.state.view.read_only import ReadOnlyView
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 

@@ -25,7 +25,7 @@ from muster.state.actions import ReadAdmission
 from muster.state.context import Context, Requeue
 from muster.state.plan import Engine, Plan
 from muster.state.record import Cause, Phase
-from muster.state.view.view import ReadOnlyView
+from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.workload import ADMITTED, FINISHED, QUOTA_RESERVED, REQUEUED, PodSetPlacement, Workload
 
 SILENCE = 60.0
