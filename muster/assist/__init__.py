@@ -12,7 +12,5 @@ CODE: Final = (Path(__file__).parent / "mounted" / "sitecustomize.py").read_text
 FILE: Final = "sitecustomize.py"
 FOLDER: Final = "/opt/muster-assist"
 """Where it is mounted."""
-SWITCH: Final = "MUSTER_ASSIST"
-"""A process with ``off`` in this variable is left alone."""
 STACKS: Final = "muster-stacks-"
 """Beginning of the name of the open file to which a process writes its stacks; its main thread follows, in hex."""

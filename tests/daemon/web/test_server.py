@@ -211,7 +211,7 @@ async def test_the_script_of_the_page_is_served_as_it_is(client: ClientSession) 
         assert await response.text() == SCRIPT
 
 
-async def test_the_page_tells_what_is_waited_for_and_leads_to_the_story(daemon: Daemon, client: ClientSession) -> None:
+async def test_the_page_says_what_is_waited_for_and_leads_to_the_story(daemon: Daemon, client: ClientSession) -> None:
     done = Subject(plan(name="a-done"), record(phase=Phase.SUCCEEDED), view())
     daemon.here += [done, assembling()]
     async with client.get("/") as response:
@@ -274,7 +274,7 @@ async def test_a_request_that_is_too_long_is_refused(server: str) -> None:
     assert b" 400 " in await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\nBig: " + b"x" * 20_000 + b"\r\n\r\n")
 
 
-async def test_strangers_cannot_fill_the_log_but_our_own_faults_are_told(server: str, daemon: Daemon) -> None:
+async def test_strangers_cannot_fill_the_log_but_our_own_faults_are_logged(server: str, daemon: Daemon) -> None:
     with capture_logs() as logs:
         assert b" 400 " in await raw(server, b"\x16\x03\x01 not HTTP\r\n\r\n")
         assert b" 400 " in await raw(server, b"GET / HTTP/1.1\r\nContent-Length: many\r\n\r\n")
