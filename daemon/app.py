@@ -9,7 +9,7 @@ run only while this daemon leads, and their writes pass a fence (``muster.kube.l
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Set
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from random import Random
 from typing import Any
@@ -17,10 +17,11 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError
-from muster.api.names import KIND
+from muster.daemon.election import elector_of
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.error_border import ErrorBorder
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.experiments.lookup import find, invalid, subjects
 from muster.daemon.informers import Informers, Times
 from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.observed.index import ObservedIndex
@@ -36,10 +37,7 @@ from muster.daemon.web.live import Changes
 from muster.kube.denials import Denials
 from muster.kube.fair_share import ALONE, FairShare
 from muster.kube.instrumented import MeasuredTransport, labels
-from muster.kube.leaderelection.elector import Elector
 from muster.kube.leaderelection.fence import FencedTransport
-from muster.kube.leaderelection.lease import Leases
-from muster.kube.leaderelection.rules import Terms
 from muster.kube.listwatch.listing import ObjectList
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.transport import Transport
@@ -51,9 +49,7 @@ from muster.metrics.rights import RightsCollector
 from muster.metrics.watch import WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
 from muster.state.actions import ProbeTarget
-from muster.state.foreign.kinds import SUBJECTS
-from muster.state.observed.kinds import OBSERVED
-from muster.state.observed.observed_kind import Object
+from muster.state.foreign.kinds import SUBJECTS, runs
 from muster.state.plan import Plan
 from muster.state.policies import deadline
 from muster.state.record import Record
@@ -96,17 +92,8 @@ class Daemon:
         transport = MeasuredTransport(transport, self.instruments.request, monotonic, self._answered)
         self.unfenced = transport
         """For requests that change nothing, such as reviews of readers: a standby sends them too."""
-        self.elector: Elector | None = None
-        writing: Transport = transport
-        if settings.leader_elect:
-            self.elector = Elector(
-                Leases(transport, settings.lease_namespace or "default", settings.lease_name, clock),
-                f"{instance}_{random.getrandbits(64):016x}",
-                Terms(settings.lease_duration, settings.renew_deadline, settings.retry_period),
-                monotonic=monotonic,
-                random=random,
-            )
-            writing = FencedTransport(transport, self.elector.fence)
+        self.elector = elector_of(settings, transport, instance, clock=clock, monotonic=monotonic, random=random)
+        writing: Transport = transport if self.elector is None else FencedTransport(transport, self.elector.fence)
         self.changes = Changes()
         self.queue = WorkQueue(self.instruments.queued)
         creates, others = (FairShare(ALONE * settings.write_concurrency) for _ in range(2))
@@ -131,7 +118,7 @@ class Daemon:
         self.observed = ObservedWatches(
             transport,
             ObservedIndex(
-                self.index, settings.observed, ours=partial(_ours, settings.foreign), count=self.instruments.failed
+                self.index, settings.observed, ours=partial(runs, settings.foreign), count=self.instruments.failed
             ),
             settings.observed,
             reflector=self.informers.reflector,
@@ -186,24 +173,15 @@ class Daemon:
 
     def subjects(self) -> Iterator[Subject]:
         """Every experiment that has a plan and a record, for the roll-call page, which lets the loop go on between."""
-        for entry in list(self.index):
-            if entry.plan is not None and entry.record is not None:
-                yield Subject(entry.plan, entry.record, entry.view)
+        return subjects(self.index)
 
     def invalid(self) -> Iterator[Invalid]:
         """Every experiment that has ended because its spec cannot be planned."""
-        for entry in self.index:
-            if entry.plan is None and entry.record is not None and not entry.unreadable:
-                yield Invalid(entry.seen.namespace, entry.title, entry.record)
+        return invalid(self.index)
 
     def find(self, namespace: str, name: str) -> Subject | None:
         """The experiment of that name, or the object of another kind (``jobset/train``); None where there is none."""
-        kind, _, own = name.rpartition("/")
-        known = {each.lower(): each for each in (*SUBJECTS, *(each.subject.kind for each in OBSERVED.values()))}
-        entry = self.index.named(namespace, own, known.get(kind, kind) or KIND)
-        if entry is None or entry.plan is None or entry.record is None:
-            return None
-        return Subject(entry.plan, entry.record, entry.view)
+        return find(self.index, namespace, name)
 
     def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
         """The running clocks of an experiment and the wall second each runs out."""
@@ -317,9 +295,3 @@ class Daemon:
         self.probers.aim(uid, None)
         if self.leading:
             self.controller.gone(uid)
-
-
-def _ours(foreign: Set[str], kind: str, obj: Object) -> bool:
-    """Muster runs that object: its kind is among those of ``foreign``, and it says so."""
-    own = SUBJECTS.get(kind)
-    return own is not None and own.subject.plural in foreign and own.ours(obj)

@@ -21,6 +21,7 @@ from muster.daemon.observed.steps import ObservedSteps
 from muster.daemon.prober_pool import ProberPool
 from muster.daemon.steps.caches import Informers
 from muster.daemon.steps.leftovers import Leftovers
+from muster.daemon.steps.live_reads import LiveReads
 from muster.daemon.steps.outcomes import Outcomes
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.fair_share import FairShare
@@ -28,22 +29,17 @@ from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.native.engine import NativeEngine
-from muster.reconcilers.native.refusals import refusal_of
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Engine, Plan
 from muster.state.policies.queueing import queue
-from muster.state.policies.refusal import READ_PODS
 from muster.state.summary.invalid_spec import refuse
-from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RollAnswer
 
 log = structlog.get_logger()
 
 RESYNC = 60.0
 """Seconds after which an unfinished experiment is decided upon again, whatever its timers and events say."""
-LIVE_READ_PAUSE = 1.0
-"""Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""
 
 
 class Controller:
@@ -67,7 +63,6 @@ class Controller:
     ) -> None:
         """``observed_synced`` says whether objects and pods of an observed kind have had their first list."""
         self._observed_synced = observed_synced
-        self._share = share
         self._index = index
         self._queue = queue
         self._informers = informers
@@ -90,6 +85,7 @@ class Controller:
             decide=self._decide,
             await_next=self._await_next,
         )
+        self._live_reads = LiveReads(share, informers, queue, self._outcomes, clock)
         self._leftovers = Leftovers(index, queue, engine, monotonic)
 
     def step(self, uid: str) -> Coroutine[Any, Any, None] | None:
@@ -114,10 +110,10 @@ class Controller:
         if entry.plan is None:
             return self._refuse(entry, entry.freshness.version)
         if self._readiness(entry) is Readiness.READ_PODS:
-            return self._read_live(entry, entry.plan)
+            return self._live_reads.read(entry, entry.plan)
         decision = self._decide(entry, entry.plan)
         if decision.read_first and not decision.write:
-            return self._read_live(entry, entry.plan)
+            return self._live_reads.read(entry, entry.plan)
         if decision.write or decision.actions:
             return self._follow(entry, entry.plan, decision, entry.freshness.version)
         self._await_next(entry.plan, decision)
@@ -218,7 +214,7 @@ class Controller:
                 written = entry.freshness.version
         self._await_next(plan, decision)
         if decision.read_first:
-            await self._read_live(entry, plan)
+            await self._live_reads.read(entry, plan)
             return
         for action in decision.actions:
             began = self._clock()
@@ -258,29 +254,6 @@ class Controller:
         if self._index.get(plan.uid) is not None:
             self._probers.aim(plan.uid, decision.probe)
             self._queue.add_in(plan.uid, RESYNC)
-
-    async def _read_live(self, entry: Entry, plan: Plan) -> None:
-        """Read the pods past the cache and requeue: at once, or after a pause where the last read was not enough."""
-        at, last, refused = self._clock(), entry.view.engine.live_read, entry.view.engine.refused
-        if refused is not None and refused.action == READ_PODS and at < refused.retry_at:
-            self._queue.add_in(plan.uid, refused.retry_at - at)
-            return
-        try:
-            async with self._share.of(plan.namespace, plan.uid):
-                at = self._clock()
-                version = await self._informers.read_live(plan, entry.view)
-        except ApiError as error:
-            if refusal := refusal_of(error, "list", "Pod", "", plan):
-                self._outcomes.refused(entry, refusal, READ_PODS, at)
-                return
-            raise
-        self._outcomes.accepted(entry)
-        if version is None:
-            self._queue.add_in(plan.uid, LIVE_READ_PAUSE)
-            return
-        entry.view.engine.live_read = LiveRead(at, version)
-        again = last is not None and abs(at - last.at) < 2 * LIVE_READ_PAUSE  # twice: the last read may have paused too
-        self._queue.add_in(plan.uid, LIVE_READ_PAUSE if again else 0.0)
 
     async def _refuse(self, entry: Entry, version: int) -> None:
         """Fail an experiment that cannot be planned, unless it has begun: then its pods are left as they are."""

@@ -1,6 +1,7 @@
 """The foreign kinds that Muster runs, one row each. Nothing else in the daemon asks which kind an object is of."""
 
-from typing import Final
+from collections.abc import Mapping, Set
+from typing import Any, Final
 
 from muster.state.foreign import jaxjob_status, jobset_status
 from muster.state.foreign.foreign_kind import ForeignKind
@@ -12,3 +13,9 @@ SUBJECTS: Final[dict[str, ForeignKind]] = {
     JAXJOB.kind: ForeignKind(JAXJOB, jaxjob.ours, jaxjob.plan_of, jaxjob_status.status_of, ended=jaxjob_status.ENDED),
 }
 """By kind."""
+
+
+def runs(foreign: Set[str], kind: str, obj: Mapping[str, Any]) -> bool:
+    """Muster runs that object: its kind is among those of ``foreign``, by their plurals, and it says so."""
+    own = SUBJECTS.get(kind)
+    return own is not None and own.subject.plural in foreign and own.ours(obj)

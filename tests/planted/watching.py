@@ -10,6 +10,7 @@ from muster.daemon.experiments.freshness import Freshness, Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers
 from muster.daemon.steps.controller import Controller
+from muster.daemon.steps.live_reads import LiveReads
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.listwatch.events import Event
 from muster.kube.listwatch.sink_feed import SinkFeed
@@ -78,15 +79,15 @@ def pods_before_record() -> Swaps:
 @bug(Hunt("late-list", "ends-before-its-deadline"), shown_by="it should be")
 def read_dated_by_its_answer() -> Swaps:
     """A live read is as new as the arrival of its answer, and not as its request."""
-    read = Controller._read_live
+    read = LiveReads.read
 
-    async def dated(self: Controller, entry: Entry, plan: Plan) -> None:
+    async def dated(self: LiveReads, entry: Entry, plan: Plan) -> None:
         before = entry.view.engine.live_read
         await read(self, entry, plan)
         if (after := entry.view.engine.live_read) is not None and after is not before:
             entry.view.engine.live_read = LiveRead(self._clock(), after.version)
 
-    return [swap(Controller, "_read_live", dated)]
+    return [swap(LiveReads, "read", dated)]
 
 
 @bug(Hunt("clean", "same-name"), Hunt("crash", "same-name", most=5))
