@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from muster.local.foreign_crds import foreign_crds
 from muster.state.foreign.subject import JOBSET, Subject
 from tests.real.jobset import define
-from tests.real.site import Site
+from tests.real.site import WITHIN, Site
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -22,7 +22,7 @@ async def served(here: Site, kind: Subject) -> AsyncIterator[None]:
     await here.kubectl("apply", "--server-side", "-f", "-", body=crd)
     name = crd["metadata"]["name"]
     try:
-        await here.kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=30s")
+        await here.kubectl("wait", "--for=condition=Established", f"crd/{name}", WITHIN)
         yield
     finally:
         await here.request("DELETE", f"{CRDS}/{name}")

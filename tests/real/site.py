@@ -16,11 +16,11 @@ import msgspec
 import pytest
 
 from muster.api.errors import ApiError, NotFound
-from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT
+from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT, LABEL_RANK
 from muster.client import Client, Snapshot
 from muster.kube.paths import core
 from tests.real.ground import ROOT, STAND_IN, TAINT, Ground
-from tests.real.nodes.standin import CUT_OFF, LABEL, PODS_LABEL
+from tests.real.nodes.standin import CUT_OFF, GO_ON, LABEL, PODS_LABEL
 from tests.real.plane import kubeconfig
 from tests.real.rows import Row
 from tests.real.screen import Screen, screen
@@ -31,6 +31,8 @@ MERGE = "application/merge-patch+json"
 SLOW = 120.0
 """Seconds within which anything comes true, on a busy machine too. What is judged are events and sentences; seconds are
 printed."""
+WITHIN = f"--timeout={SLOW:g}s"
+"""The same for `kubectl wait`."""
 
 Object = dict[str, Any]
 
@@ -100,7 +102,7 @@ class Site:
             body = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [TAINT]}}
             await self.request("POST", "/api/v1/nodes", body)
         try:
-            await self.kubectl("wait", "--for=condition=Ready", *(f"node/{name}" for name in made), "--timeout=30s")
+            await self.kubectl("wait", "--for=condition=Ready", *(f"node/{name}" for name in made), WITHIN)
             yield selector
         finally:
             for name in made:
@@ -111,6 +113,13 @@ class Site:
         """A stand-in node loses its network, or has it again."""
         annotations = {"metadata": {"annotations": {LABEL: CUT_OFF if cut else None}}}
         await self.request("PATCH", f"/api/v1/nodes/{self.namespace}-{node}", annotations, MERGE)
+
+    async def lets_go(self, experiment: str, rank: int) -> None:
+        """The pretended pod of a rank goes on behind `hold` in its script."""
+        for pod in await self.pods(experiment):
+            if pod["metadata"]["labels"][LABEL_RANK] == str(rank):
+                path = core(self.namespace, "pods", str(pod["metadata"]["name"]))
+                await self.request("PATCH", path, {"metadata": {"annotations": {LABEL: GO_ON}}}, MERGE)
 
     def kill(self, pod: Object, number: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal to the processes of a pod on the node `processes`: the shell and what it runs."""

@@ -21,6 +21,7 @@ from muster.cli.processes.stack import free_port
 from tests.real.ground import SYSTEM, Ground, daemon_program
 from tests.real.plane import kubeconfig
 from tests.real.plane.programs import Program
+from tests.real.rights import Right, account
 from tests.real.site import MERGE, SLOW, Object, Site, eventually
 
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/musterd"
@@ -126,8 +127,19 @@ def ask(url: str) -> tuple[int, str]:
 
 @contextlib.asynccontextmanager
 async def without_rights(here: Site, resource: str = "", *verbs: str) -> AsyncIterator[None]:
-    """musterd may not do that to the resource (verbs: all if none is named); without a resource, nothing at all."""
+    """musterd may not do that to the resource (verbs: all if none is named); without a resource, nothing at all.
+
+    The authorizer learns of it by a watch: the block begins when it refuses, and ends when it allows.
+    """
     role, binding = await here.request("GET", ROLE), await here.request("GET", BINDING)
+    lost = _lost(role, resource, verbs)
+
+    async def denied() -> bool:
+        return not any([await _may(here, *right) for right in lost])
+
+    async def allowed() -> bool:
+        return all([await _may(here, *right) for right in lost])
+
     began = time.time()
     try:
         if resource:
@@ -136,6 +148,7 @@ async def without_rights(here: Site, resource: str = "", *verbs: str) -> AsyncIt
             )
         else:
             await here.request("DELETE", BINDING)
+        await eventually(denied)
         yield
     finally:
         if resource:
@@ -143,13 +156,38 @@ async def without_rights(here: Site, resource: str = "", *verbs: str) -> AsyncIt
         else:
             body = {**binding, "metadata": {"name": binding["metadata"]["name"]}}
             await here.request("POST", BINDING.rpartition("/")[0], body)
-        await asyncio.sleep(1)  # the authorizer learns of it by a watch
+        await eventually(allowed)
         _note_revoked(here.ground, began)
 
 
 def _note_revoked(ground: Ground, began: float) -> None:
     with (Path(ground.folder) / REVOKED).open("a") as file:
         file.write(json.dumps([began, time.time()]) + "\n")
+
+
+def _lost(role: Object, resource: str, verbs: tuple[str, ...]) -> list[Right]:
+    """The rights of the role that go with those verbs of the resource; without a resource, one of all."""
+    rules = [rule for rule in role["rules"] if not resource or rule["resources"] == [resource]]
+    named = [
+        (group, each, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for each in rule["resources"]
+        for verb in rule["verbs"]
+        if not verbs or verb in verbs
+    ]
+    assert named, f"musterd has no right on {resource}"
+    return named if resource else named[:1]
+
+
+async def _may(here: Site, group: str, resource: str, verb: str) -> bool:
+    """Whether the API server's authorizer lets musterd do that, in the namespace of the test."""
+    name, _, subresource = resource.partition("/")
+    what = {"group": group, "resource": name, "subresource": subresource, "verb": verb, "namespace": here.namespace}
+    spec = {"user": account(SYSTEM, "musterd"), "resourceAttributes": what}
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    answer = await here.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
+    return bool(answer["status"]["allowed"])
 
 
 def _without(rule: Object, resource: str, verbs: tuple[str, ...]) -> Object:

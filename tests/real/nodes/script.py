@@ -7,7 +7,8 @@ The first line that fits a pod's rank and epoch is its script; without one the p
 Steps: ``pull N`` (seconds until the image is there), ``run N`` (seconds of work), ``ready`` (readiness, at once unless
 ``unready`` comes first), ``exit N``, ``oom``, ``wait REASON`` (a container that cannot start, for good), ``deaf``
 (SIGTERM is ignored), ``gone N`` (SIGTERM is answered after N seconds), ``evicted``, ``late N`` (the end is reported N
-seconds after it was), ``init-wait REASON`` and ``init-exit N`` (the same of the first init container).
+seconds after it was), ``hold`` (until the test lets the pod go on, see ``Site.lets_go``), ``init-wait REASON`` and
+``init-exit N`` (the same of the first init container).
 """
 
 from collections.abc import Mapping

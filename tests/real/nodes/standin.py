@@ -5,7 +5,7 @@ It keeps those nodes Ready, and makes the pods that the real scheduler binds to 
 ``script``), writing each status as a kubelet would. No process is behind a pod, so there can be thousands.
 
 A node with the annotation ``muster.dev/stand-in: cut-off`` is a machine that lost its network: no Lease, no status, no
-deletion is answered.
+deletion is answered. A pod with the annotation ``muster.dev/stand-in: go-on`` goes on behind ``hold`` in its script.
 """
 
 import argparse
@@ -40,6 +40,7 @@ LABEL = "muster.dev/stand-in"
 PODS_LABEL = "muster.dev/stand-in-pods"
 """How many pods the node takes."""
 CUT_OFF = "cut-off"
+GO_ON = "go-on"
 RENEW_SECONDS = 3.0
 STARTED = 0.2
 """Seconds from a binding to a running container."""
@@ -68,6 +69,8 @@ class Pod:
     """Of every other container: an init container is done at once, any other runs until the pod ends."""
     script: list[Step]
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    going_on: asyncio.Event = field(default_factory=asyncio.Event)
+    """A test has let it go on behind `hold`."""
     started: int = 0
     limit: int | None = None
     """The activeDeadlineSeconds that is heeded."""
@@ -187,6 +190,8 @@ class StandIn:
         if limit is not None and limit != pod.limit:
             pod.limit = limit
             self._do(self._expire(pod, float(limit)), f"deadline of {objects.key(value)}")
+        if (objects.metadata(value).get("annotations") or {}).get(LABEL) == GO_ON:
+            pod.going_on.set()
         if objects.metadata(value).get("deletionTimestamp"):
             pod.stopping.set()
 
@@ -250,6 +255,8 @@ class StandIn:
             match step.word:
                 case "run":
                     await self._sleep(pod, step.seconds)
+                case "hold":
+                    await _first(pod.stopping, pod.going_on)
                 case "exit":
                     await self._end(pod, int(step.argument))
                 case "oom":
@@ -333,6 +340,16 @@ class StandIn:
                 await asyncio.sleep(1.0)
             else:
                 return
+
+
+async def _first(*events: asyncio.Event) -> None:
+    """Wait until one of the events is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waits:
+            each.cancel()
 
 
 def _ended(pod: Pod, code: int, reason: str = "") -> dict[str, Any]:

@@ -17,7 +17,7 @@ from deploy.helm.manifests import SYSTEM, render
 from tests.deploy.chart.matrix import MATRIX
 from tests.deploy.chart.release import NAME, Release
 from tests.deploy.chart.shapes import OPERATOR
-from tests.real.site import Object, Refused, Site, eventually
+from tests.real.site import WITHIN, Object, Refused, Site, eventually
 from tests.real.situations.test_readers import read
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(1200)]
@@ -41,7 +41,7 @@ SCRAPER = "rbac.metricsReaders[0].namespace={0},rbac.metricsReaders[0].serviceAc
 async def operator(here: Site) -> AsyncIterator[None]:
     """The kinds of the Prometheus operator."""
     await here.kubectl("apply", "--filename", str(OPERATOR))
-    await here.kubectl("wait", "--for=condition=Established", "--filename", str(OPERATOR), "--timeout=30s")
+    await here.kubectl("wait", "--for=condition=Established", "--filename", str(OPERATOR), WITHIN)
     yield
     await here.kubectl("delete", "--filename", str(OPERATOR))
 

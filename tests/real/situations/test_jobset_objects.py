@@ -1,9 +1,10 @@
 """JobSets that Muster runs, and the same ones under JobSet's own controller: the two histories of their status."""
 
 import asyncio
-import time
+import contextlib
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.real.jobset import define, jobset, jobset_controller, jobsets_path, why_not
@@ -13,6 +14,8 @@ from tests.real.stopping import without_rights
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(400), pytest.mark.usefixtures("our_servers")]
 
 OURS, THEIRS = "ours", "their"
+END = 240.0
+"""Seconds within which a JobSet here has ended, on a busy machine too."""
 MUSTER = "muster.dev/muster"
 SINCE_0_12 = "RestartingJobSet "
 """A condition that older controllers do not write."""
@@ -51,22 +54,27 @@ def named(manifest: Object, name: str, **spec: Any) -> Object:
     return {**manifest, "metadata": {"name": name}, "spec": {**manifest["spec"], **spec}}
 
 
-async def history(here: Site, name: str) -> tuple[list[str], Object]:
-    """Every turn of a condition until the end, and the status then. Names are left out of the messages."""
-    turns: list[str] = []
-    until = time.monotonic() + 150
-    while time.monotonic() < until:
-        found = await here.get(jobsets_path(here.namespace, name)) or {}
-        status = found.get("status", {})
-        for each in status.get("conditions", ()):
-            if "/" not in each["type"]:
-                turn = f"{each['type']} {each['status']}/{each['reason']}: {each['message'].replace(name, 'NAME')}"
-                turns += [turn] if turn not in turns else []
-        active = sum(row["active"] for row in status.get("replicatedJobsStatus", ()))
-        if status.get("terminalState") and not active:
-            return turns, status
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"{name} has not ended: {turns}")
+async def history(here: Site, made: Object) -> tuple[list[str], Object]:
+    """Every turn of a condition until the end, and the status then. Names are left out of the messages.
+
+    A watch from the creation shows every write; requests one after another would miss the short turns.
+    """
+    name, version, turns = made["metadata"]["name"], made["metadata"]["resourceVersion"], list[str]()
+    params = {"watch": "true", "resourceVersion": version, "fieldSelector": f"metadata.name={name}"}
+    watch = here.client.transport.lines(jobsets_path(here.namespace), params=params, silence=END)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(END), watch as lines:
+            async for line in lines:
+                status = msgspec.json.decode(line, type=dict)["object"].get("status", {})
+                for each in status.get("conditions", ()):
+                    if "/" not in each["type"]:
+                        message = each["message"].replace(name, "NAME")
+                        turn = f"{each['type']} {each['status']}/{each['reason']}: {message}"
+                        turns += [turn] if turn not in turns else []
+                active = sum(row["active"] for row in status.get("replicatedJobsStatus", ()))
+                if status.get("terminalState") and not active:
+                    return turns, status
+    raise AssertionError(f"{name} has not ended within {END:g} s: {turns}")
 
 
 def counters(status: Object) -> tuple[Any, ...]:
@@ -82,9 +90,9 @@ async def test_a_jobset_has_the_history_that_its_own_controller_writes(here: Sit
         pytest.skip(reason)
     async with jobset_controller(here.ground, here.request):
         manifest = CASES[case]
-        await here.request("POST", jobsets_path(here.namespace), named(manifest, OURS, managedBy=MUSTER))
-        await here.request("POST", jobsets_path(here.namespace), named(manifest, THEIRS))
-        (ours, our_end), (theirs, their_end) = await asyncio.gather(history(here, OURS), history(here, THEIRS))
+        our = await here.request("POST", jobsets_path(here.namespace), named(manifest, OURS, managedBy=MUSTER))
+        their = await here.request("POST", jobsets_path(here.namespace), named(manifest, THEIRS))
+        (ours, our_end), (theirs, their_end) = await asyncio.gather(history(here, our), history(here, their))
         here.row.says(ours[-1])
         if not any(turn.startswith(SINCE_0_12) for turn in theirs):
             ours = [turn for turn in ours if not turn.startswith(SINCE_0_12)]
@@ -122,7 +130,6 @@ async def test_without_the_right_on_finalizers_the_pods_of_a_jobset_are_refused(
     await define(here.request)
     path = jobsets_path(here.namespace)
     async with without_rights(here, "jobsets/finalizers"):
-        await asyncio.sleep(1)
         here.row.happens("without the right on finalizers of JobSets (OwnerReferencesPermissionEnforcement)")
         await here.request("POST", path, named(jobset("run", 2, "*: run 600"), "run", managedBy=MUSTER))
 

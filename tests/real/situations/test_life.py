@@ -13,10 +13,11 @@ pytestmark = pytest.mark.timeout(400)
 
 
 async def test_a_rank_that_fails_is_one_restart(here: Site) -> None:
-    script = "rank=1 epoch=0: run 8, exit 1\nepoch=0: run 600\n*: run 4, exit 0"
+    script = "rank=1 epoch=0: hold, exit 1\nepoch=0: run 600\n*: run 4, exit 0"
     await here.submit("run", script, members=4)
     await here.phase("run", "Running")
     here.row.happens("rank 1 of 4 exits 1")
+    await here.lets_go("run", 1)
     await here.says("run", r"^Restarting \S+ .*rank 1 \(run-worker-0-1-[a-z0-9]{5}\) exited 1 on node pretended-")
     seen = await here.until("run", lambda seen: seen.finished)
     assert (seen.phase, seen.status.restarts, seen.status.epoch) == ("Succeeded", 1, 1)

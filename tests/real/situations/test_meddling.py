@@ -168,8 +168,9 @@ async def test_a_jobset_whose_members_end_one_by_one_is_not_stuck(here: Site) ->
 
 
 async def test_pods_stay_for_their_logs_after_a_deadline(here: Site) -> None:
-    await here.submit("run", timeout="20s")
+    await here.submit("run")
     await here.phase("run", "Running")
+    await here.change("run", timeout="20s")
     here.row.happens("timeout of 20 s: what is left for `muster logs`")
     await here.says("run", "^Failed DeadlineExceeded the experiment did not finish within 20 s")
 

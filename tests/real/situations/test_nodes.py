@@ -21,7 +21,10 @@ async def test_an_unschedulable_member_without_a_clock_is_stuck(here: Site) -> N
     here.row.happens("no node has the label that the members select, and no clock runs")
     await here.submit("run", on={"muster.dev/nowhere": "true"})
     await here.is_stuck(
-        "run", "Unschedulable", r"^Pending Unschedulable 0/2 members have a node; rank [01] .*0/\d+ nodes are"
+        "run",
+        "Unschedulable",
+        r"^Pending Unschedulable 0/2 members have a node; rank [01] .*0/\d+ nodes are",
+        240,  # Muster itself waits for 60 s before it calls this Stuck
     )
 
 
@@ -145,14 +148,15 @@ async def test_a_preempted_member_is_a_disruption(here: Site) -> None:
 
 
 async def test_an_evicting_kubelet_is_said(here: Site) -> None:
-    await here.submit("run", "rank=1 epoch=0: run 8, evicted\n*: run 600")
+    await here.submit("run", "rank=1 epoch=0: hold, evicted\n*: run 600")
     await here.phase("run", "Running")
     here.row.happens("the kubelet evicts rank 1 for its ephemeral storage")
+    await here.lets_go("run", 1)
     await here.says("run", r"^Restarting \S+ .*rank 1 .*low on resource: ephemeral-storage")
 
 
 async def test_a_finished_rank_whose_pod_is_removed_does_not_run_again(here: Site) -> None:
-    await here.submit("run", "rank=1: run 1, exit 0\n*: run 20, exit 0")
+    await here.submit("run", "rank=1: run 1, exit 0\n*: hold, exit 0")
     finished = None
 
     async def done() -> bool:
@@ -164,19 +168,22 @@ async def test_a_finished_rank_whose_pod_is_removed_does_not_run_again(here: Sit
     assert finished is not None
     assert finished["metadata"]["labels"][LABEL_RANK] == "1"
     here.row.happens("rank 1 has ended well and its pod is removed, while rank 0 works")
-    await here.kubectl("delete", "pod", finished["metadata"]["name"], "--wait=false")
+    await here.kubectl("delete", "pod", finished["metadata"]["name"])
+    await here.never("run", lambda seen: seen.finished or seen.status.epoch > 0, 5)
+    await here.lets_go("run", 0)
     seen = await here.until("run", lambda seen: seen.finished or seen.status.epoch > 0)
     assert (seen.phase, seen.status.epoch) == ("Succeeded", 0), seen.message
     await here.says("run", "^Succeeded AllMembersSucceeded all 2 members succeeded")
 
 
 async def test_a_pod_held_by_a_finalizer_after_its_end_does_not_hold_the_restart(here: Site) -> None:
-    await here.submit("run", "rank=1 epoch=0: run 8, exit 1\n*: run 600")
+    await here.submit("run", "rank=1 epoch=0: hold, exit 1\n*: run 600")
     await here.phase("run", "Running")
     pod = (await here.pods("run"))[0]["metadata"]["name"]
     path = core(here.namespace, "pods", pod)
     await here.request("PATCH", path, {"metadata": {"finalizers": ["example.test/hold"]}}, MERGE)
     here.row.happens("a finalizer holds a pod of the old epoch after its process has ended")
+    await here.lets_go("run", 1)
     await here.until("run", lambda seen: seen.status.epoch == 1)
     await here.says("run", "^Running RollComplete 2/2 members are ready")
     await here.request("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)

@@ -13,6 +13,35 @@ pytestmark = pytest.mark.timeout(400)
 WEBHOOK_FAILED = 'WebhookFailed .*failed calling webhook "pods.real.test".*restore its Service'
 
 
+async def counted(here: Site, quota: str) -> None:
+    """Wait until the controller manager counts that ResourceQuota."""
+
+    async def counts() -> bool:
+        found = await here.get(core(here.namespace, "resourcequotas", quota))
+        return found is not None and "hard" in found.get("status", {})
+
+    await eventually(counts)
+
+
+async def refused(here: Site, words: str, **container: object) -> None:
+    """Wait until the API server refuses a pod with those words: its admission learns of new objects by watches."""
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "try"},
+        "spec": {"containers": [{"name": "a", "image": "b", **container}]},
+    }
+
+    async def is_refused() -> bool:
+        try:
+            await here.kubectl("create", "--dry-run=server", "-f", "-", body=pod)
+        except Refused as error:
+            return words in str(error)
+        return False
+
+    await eventually(is_refused)
+
+
 async def test_a_quota_is_said_and_its_raise_lets_the_gang_in(here: Site) -> None:
     quota = {
         "apiVersion": "v1",
@@ -21,12 +50,7 @@ async def test_a_quota_is_said_and_its_raise_lets_the_gang_in(here: Site) -> Non
         "spec": {"hard": {"pods": "1"}},
     }
     await here.apply(quota)
-
-    async def counted() -> bool:
-        found = await here.get(core(here.namespace, "resourcequotas", "small"))
-        return found is not None and "hard" in found.get("status", {})
-
-    await eventually(counted)
+    await counted(here, "small")
     here.row.happens("a ResourceQuota of 1 pod, an experiment of 2")
     await here.submit("run")
     pattern = "QuotaExceeded.*exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1"
@@ -44,12 +68,7 @@ async def test_the_advice_for_a_quota_is_about_the_quota(here: Site) -> None:
         "spec": {"hard": {"pods": "0"}},
     }
     await here.apply(quota)
-
-    async def counted() -> bool:
-        found = await here.get(core(here.namespace, "resourcequotas", "small"))
-        return found is not None and "hard" in found.get("status", {})
-
-    await eventually(counted)
+    await counted(here, "small")
     here.row.happens("a ResourceQuota of no pods; the advice")
     await here.submit("run")
     await here.says("run", r"exceeded quota(?!.*Pod Security).*Free or raise the ResourceQuota")
@@ -60,7 +79,7 @@ async def test_a_limit_range_is_said(here: Site) -> None:
     await here.apply(
         {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "low"}, "spec": {"limits": limits}}
     )
-    await asyncio.sleep(1)
+    await refused(here, "maximum cpu usage", resources={"limits": {"cpu": "100m"}})
     here.row.happens("a LimitRange of 50m CPU, members of 100m")
     await here.submit("run")
     await here.is_stuck("run", "LimitRangeViolated", "LimitRangeViolated.*maximum cpu usage per Container is 50m")
@@ -114,21 +133,7 @@ async def deny(here: Site) -> None:
         },
     }
     await here.apply({**POLICY, "metadata": {"name": name}}, binding)
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "try"},
-        "spec": {"containers": [{"name": "a", "image": "b"}]},
-    }
-
-    async def denied() -> bool:
-        try:
-            await here.kubectl("create", "--dry-run=server", "-f", "-", body=pod)
-        except Refused as error:
-            return "names its team" in str(error)
-        return False
-
-    await eventually(denied)
+    await refused(here, "names its team")
 
 
 async def test_an_admission_policy_is_said(here: Site) -> None:

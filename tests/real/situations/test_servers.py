@@ -13,6 +13,7 @@ from muster.kube.paths import core
 from tests.fakes.relay import Relay
 from tests.real.ground import Ground
 from tests.real.site import Site, eventually
+from tests.real.situations.test_refusals import counted
 from tests.real.stopping import Musterd, Ticket, api_server_down, ask, compact, held, musterds, without_rights
 from tests.real.webhook import webhook
 
@@ -21,7 +22,7 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.usefixtures("our_servers"),
 ]
-FAILS_LATER = "rank=1 epoch=0: run {seconds}, exit 1\n*: run 600"
+FAILS_LATER = "rank=1 epoch=0: hold, run 8, exit 1\n*: run 600"
 
 
 async def lose_a_member(here: Site) -> str:
@@ -42,13 +43,17 @@ def through(relay: Relay, ground: Ground) -> Path:
 
 async def relists(daemon: Musterd) -> float:
     """Full lists that the daemon has taken after the first."""
-    _, text = await daemon.says("/metrics")
+
+    async def metrics() -> str:
+        status, text = await daemon.says("/metrics")
+        return text if status == 200 else ""
+
+    text = await eventually(metrics)
     return sum(float(found) for found in re.findall(r"^muster_watch_relists_total\{.*\} (\S+)$", text, re.MULTILINE))
 
 
 async def test_the_right_to_create_pods_is_taken_away_and_given_back(here: Site) -> None:
     async with without_rights(here, "pods", "create"):
-        await asyncio.sleep(1)
         here.row.happens("musterd may not create pods any more (RBAC)")
         await here.submit("run")
         pattern = 'RightsMissing .*User "system:serviceaccount:muster-system:musterd" cannot create resource "pods"'
@@ -58,7 +63,6 @@ async def test_the_right_to_create_pods_is_taken_away_and_given_back(here: Site)
 
 async def test_missing_rights_to_read_pods_are_said(here: Site) -> None:
     async with without_rights(here, "pods", "list", "get"):
-        await asyncio.sleep(1)
         here.row.happens("musterd may not read pods any more (RBAC)")
         await here.submit("run")
         await here.says("run", "RightsMissing .*cannot list resource")
@@ -66,7 +70,6 @@ async def test_missing_rights_to_read_pods_are_said(here: Site) -> None:
 
 async def test_without_the_right_on_finalizers_pods_are_refused(here: Site) -> None:
     async with without_rights(here, "experiments/finalizers"):
-        await asyncio.sleep(1)
         here.row.happens("without the right on finalizers (OwnerReferencesPermissionEnforcement)")
         await here.submit("run")
         await here.says("run", "RightsMissing .*cannot set blockOwnerDeletion")
@@ -97,8 +100,8 @@ async def test_the_token_is_revoked_and_restored(here: Site) -> None:
         await ticket.revoke()
 
         async def unready() -> bool:
-            status, _ = await daemon.says("/readyz")
-            return status != 200 or "leading" not in (await daemon.says("/readyz"))[1]
+            status, text = await daemon.says("/readyz")
+            return status != 0 and (status != 200 or "leading" not in text)
 
         await eventually(unready)
         pod = await lose_a_member(here)
@@ -150,7 +153,7 @@ async def test_the_leader_is_stopped_and_stands_by_when_it_goes_on(here: Site) -
 async def test_a_leader_change_does_not_flap_stuck(here: Site) -> None:
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
     await here.apply(quota)
-    await asyncio.sleep(2)
+    await counted(here, "none")
     async with musterds(here, None, None) as (one, two):
         await here.submit("run")
         await here.until("run", lambda seen: seen.holds("Stuck"))
@@ -220,8 +223,9 @@ async def test_slow_admission_in_one_namespace_does_not_hold_up_another(here: Si
 
 
 async def test_the_api_server_is_away_while_a_rank_fails(here: Site) -> None:
-    await here.submit("run", FAILS_LATER.format(seconds=8))
+    await here.submit("run", FAILS_LATER)
     await here.phase("run", "Running")
+    await here.lets_go("run", 1)
     async with api_server_down(here):
         await asyncio.sleep(14)
         here.row.happens("the API server is away for 14 s, rank 1 exits 1 meanwhile; seconds since its return")
