@@ -77,7 +77,7 @@ class _Text:
         self.count += 1
 
     def add_one(self, row: Metric, before: str, after: str, value: float) -> None:
-        """A line with one more label, before or after those that name the experiment."""
+        """A line with more labels, before and after those that name the experiment."""
         self.lines.append((row.name, f"{row.name}{{{before}{self.names}{after}}} {float(value)!r}\n"))
         self.count += 1
 
@@ -143,13 +143,13 @@ class Series(Block):
         return unreported
 
 
-def _info(operator: str, engine: Engine) -> str:
-    return f',operator="{quoted(operator)}",engine="{engine.value}"'
+def _info(text: _Text, operator: str, engine: Engine) -> None:
+    text.add_one(rows.INFO, f'engine="{engine.value}",', f',operator="{quoted(operator)}"', 1.0)
 
 
 def _finished(facts: Finished) -> _Text:
     text = _Text(facts.namespace, facts.name)
-    text.add_one(rows.INFO, "", _info(facts.operator, facts.engine), 1.0)
+    _info(text, facts.operator, facts.engine)
     text.add_set(rows.PHASE, _PHASES[facts.phase], len(_PHASES))
     return text
 
@@ -159,7 +159,7 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
         raise ValueError("unreadable")
     plan, record, ready, roll, probe, progress = facts
     text = _Text(plan.namespace, plan.title)
-    text.add_one(rows.INFO, "", _info(plan.operator, plan.engine), 1.0)
+    _info(text, plan.operator, plan.engine)
     text.add_set(rows.PHASE, _PHASES[record.phase], len(_PHASES))
     if record.phase is not Phase.SUSPENDED:
         text.add(rows.RANKS_EXPECTED, plan.size)
@@ -181,7 +181,7 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
         text.add_one(rows.CLOCK_REMAINING, one, "", end - now)
         if rule := plan.clock(clock):
             text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
-    text.add(rows.GANG_RESTARTS, record.restarts + record.disruptions)
+    text.add(rows.GANG_RESTARTS, record.gang_restarts)
     text.add(rows.DISRUPTIONS, record.disruptions)
     _restarts(text, record)
     wall, productive = spent(record, now)

@@ -102,14 +102,14 @@ CLOCK_LIMIT = Metric(
 GANG_RESTARTS = Metric(
     "muster_experiment_gang_restarts_total",
     Type.COUNTER,
-    "Gang restarts of its life, those after disruptions too. From the status, so a restart of the daemon resets "
-    "nothing.",
+    "Gang restarts of its life, those after disruptions too. Members that are run again alone are none. From the "
+    "status, so a restart of the daemon resets nothing.",
     ONE,
 )
 DISRUPTIONS = Metric(
     "muster_experiment_disruptions_total",
     Type.COUNTER,
-    "Gang restarts of its life that the platform caused. From the status.",
+    "Losses of its life that the platform caused, of the gang or of a member alone. From the status.",
     ONE,
 )
 RESTARTS = Metric(

@@ -58,7 +58,7 @@ def by_reason(record: Record) -> dict[str, int]:
 
     Reasons that this version does not know, and restarts from before the status counted by reason, are ``Other``.
     """
-    total = record.restarts + record.disruptions
+    total = record.gang_restarts
     if not total and not record.restart_reasons:
         return {}
     found = dict.fromkeys(EXPORTED, 0)

@@ -2,6 +2,7 @@
 
 from deploy.grafana.board import Board, Row, variable
 from deploy.grafana.experiment.course import COURSE
+from deploy.grafana.experiment.steps import STEPS
 from deploy.grafana.palette import COORDINATOR_STATES, PHASES
 from deploy.grafana.panels import series, single, timeline
 from deploy.grafana.parts import (
@@ -226,7 +227,7 @@ EXPERIMENT = Board(
             many=False,
         ),
     ),
-    rows=(NOW, ROLL, COURSE),
+    rows=(NOW, ROLL, STEPS, COURSE),
     links=(_ROLL_CALL, page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks")),
     since="now-3h",
 )

@@ -19,8 +19,8 @@ COURSE = Row(
             ),
             [
                 Query(
-                    f"max(muster_experiment_gang_restarts_total{{{ONE}}}) - "
-                    f"max(muster_experiment_disruptions_total{{{ONE}}})",
+                    f"clamp_min(max(muster_experiment_gang_restarts_total{{{ONE}}}) - "
+                    f"max(muster_experiment_disruptions_total{{{ONE}}}), 0)",
                     "failures",
                 ),
                 Query(f"max(muster_experiment_disruptions_total{{{ONE}}})", "disruptions"),

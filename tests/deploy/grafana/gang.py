@@ -1,6 +1,7 @@
 """A small program of real jax.distributed processes: they meet, and wait.
 
-``--absent RANK`` never calls the coordinator. ``--dies RANK`` kills itself in epoch 0 once all have met.
+``--absent RANK`` never calls the coordinator. ``--dies RANK`` kills itself in epoch 0 once all have met. With
+``--steps`` each rank reports ten steps a second.
 """
 
 import argparse
@@ -14,6 +15,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--absent", type=int, default=-1)
     parser.add_argument("--dies", type=int, default=-1)
+    parser.add_argument("--steps", action="store_true")
     chosen = parser.parse_args()
     rank = int(os.environ["MUSTER_RANK"])
     if rank != chosen.absent:
@@ -23,6 +25,12 @@ def main() -> None:
         time.sleep(3)
         if rank == chosen.dies and os.environ["MUSTER_EPOCH"] == "0":
             os.kill(os.getpid(), signal.SIGKILL)
+    if chosen.steps:
+        from muster.jax import report
+
+        for step in range(36_000):
+            report(step)
+            time.sleep(0.1)
     time.sleep(3600)
 
 

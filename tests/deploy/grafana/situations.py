@@ -117,7 +117,7 @@ SITUATIONS = (
         name="healthy",
         namespace="vision",
         operator="jax",
-        command=_GANG,
+        command=f"{_GANG} --steps",
         members=2,
         holds=_running,
         values={(4, ""): 0, (6, ""): 0, (20, "arrived"): 2},
@@ -201,7 +201,7 @@ SITUATIONS = (
         members=1,
         more=_RESTARTS,
         holds=lambda seen: _runs_again(seen) and bool(seen.status.attempts),
-        values={(6, ""): 2, (31, "epoch"): 1},
+        values={(6, ""): 1, (31, "epoch"): 1},
     ),
     Situation(
         name="ray-frozen",

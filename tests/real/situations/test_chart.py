@@ -117,7 +117,7 @@ async def test_a_release_runs_an_experiment_under_its_rights(here: Site, ours: R
         await here.kubectl("create", "serviceaccount", "scraper", "--namespace", ours.namespace)
         scraped = await asyncio.to_thread(read, f"{running.url}/metrics", await ours.token("scraper"))
         assert scraped[0] == 200
-        assert 'muster_experiment_info{experiment="run"' in scraped[1]
+        assert 'muster_experiment_info{engine="native",experiment="run"' in scraped[1]
         assert (await asyncio.to_thread(read, f"{running.url}/metrics"))[0] == 401
         assert running.refused() == []
     here.row.says(f"Succeeded {seen.reason}; no right was missing; /metrics answered the account of the values only")
