@@ -120,9 +120,13 @@ def test_our_writer_writes_what_prometheus_client_would(accept: str) -> None:
 
 
 def values(text: str) -> list[tuple[str, float | str]]:
-    """Every line, with its value as a number."""
+    """Every line, with its value as a number, and with its labels in order, which has no meaning in either format."""
     lines = (line.rpartition(" ") for line in text.splitlines())
-    return [(head, last if head.startswith("#") else float(last)) for head, _, last in lines]
+    return [(head, last) if head.startswith("#") else (_in_order(head), float(last)) for head, _, last in lines]
+
+
+def _in_order(series: str) -> str:
+    return series.partition("{")[0] + ",".join(sorted(re.findall(r'\w+="(?:[^"\\]|\\.)*"', series)))
 
 
 def test_the_metrics_of_the_process_are_there() -> None:
