@@ -35,7 +35,7 @@ FAILURES = (
 """Reasons with which an experiment fails. (The clock over pods that end never fails one.)"""
 
 SUCCESSES = ("AllMembersSucceeded", "SuccessPolicyMet")
-"""Reasons of a success (``state.policies.success``)."""
+"""Reasons of a success (``state.policies.ending.success``)."""
 
 REFUSALS_BY_NAME = (
     "WebhookDenied",

@@ -4,7 +4,8 @@ from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
 from muster.state.observed import deadlines
 from muster.state.plan import Engine
-from muster.state.policies import barrier, retention, startup
+from muster.state.policies import barrier, startup
+from muster.state.policies.ending import retention
 from muster.state.policies.failures import absent, coordinator, jobs
 from muster.state.policies.queueing import queue, quota
 from muster.state.record import Phase

@@ -49,7 +49,8 @@ from muster.state.context import Context
 from muster.state.observe import observe
 from muster.state.observed import following
 from muster.state.plan import Engine, Plan
-from muster.state.policies import deletion, refusal
+from muster.state.policies import refusal
+from muster.state.policies.ending import deletion
 from muster.state.policies.queueing import quota
 from muster.state.record import Phase, Record, StoryLine
 from muster.state.view.pod import Pod

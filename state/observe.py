@@ -34,10 +34,8 @@ from muster.state.policies import (
     progress,
     refusal,
     rendezvous,
-    retention,
-    success,
-    suspension,
 )
+from muster.state.policies.ending import retention, success, suspension
 from muster.state.policies.failures import avoidance, backoff, budget, disruptions, failure, jobs, repair, volume
 from muster.state.policies.queueing import queue
 from muster.state.policies.rendezvous import Assembly

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from muster.state.context import Context
 from muster.state.observed.own_state import OwnState, Said
 from muster.state.plan import Plan
-from muster.state.policies import barrier, success
+from muster.state.policies import barrier
+from muster.state.policies.ending import success
 from muster.state.policies.failures import failure
 from muster.state.record import Cause, Phase, Record
 from muster.state.summary.messages import sentence

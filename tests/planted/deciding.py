@@ -13,7 +13,8 @@ from muster.state import machine
 from muster.state.actions import DeletePods, StopPods
 from muster.state.context import Context, Fail, Repair, Restart
 from muster.state.plan import Plan
-from muster.state.policies import barrier, deadline, gates, retention, startup
+from muster.state.policies import barrier, deadline, gates, startup
+from muster.state.policies.ending import retention
 from muster.state.policies.failures import failure
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName

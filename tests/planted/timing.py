@@ -5,7 +5,8 @@ from typing import Any
 from muster.daemon.wall_clock import WallClock
 from muster.state.context import Context
 from muster.state.plan import Plan
-from muster.state.policies import barrier, blocked, deadline, deletion
+from muster.state.policies import barrier, blocked, deadline
+from muster.state.policies.ending import deletion
 from muster.state.policies.failures import backoff
 from muster.state.record import Record
 from muster.state.rules import Backoff

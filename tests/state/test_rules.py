@@ -10,7 +10,8 @@ from muster.state.group import Group
 from muster.state.operators.jobset import JOBSET
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
-from muster.state.policies import gates, rendezvous, startup, success
+from muster.state.policies import gates, rendezvous, startup
+from muster.state.policies.ending import success
 from muster.state.policies.failures import failure
 from muster.state.record import Cause, Phase
 from muster.state.rules import FailureAction, FailureRule, Gate, GateCondition, Quantifier, SuccessRule

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from muster.state.context import Context, Fail, Resume, Suspend
-from muster.state.policies import suspension
+from muster.state.policies.ending import suspension
 from muster.state.record import Phase
 from muster.state.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan, record, view

@@ -9,7 +9,7 @@ from muster.state.context import Context, Succeed
 from muster.state.group import Group
 from muster.state.machine import decide
 from muster.state.pod_spec import PodSpec
-from muster.state.policies import success
+from muster.state.policies.ending import success
 from muster.state.record import Phase
 from muster.state.rules import Quantifier, SuccessRule
 from muster.state.view.pod import PodPhase

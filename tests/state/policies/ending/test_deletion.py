@@ -7,7 +7,7 @@ import pytest
 from muster.state.actions import DeletePods
 from muster.state.context import Context
 from muster.state.plan import Engine
-from muster.state.policies.deletion import clear_away
+from muster.state.policies.ending.deletion import clear_away
 from muster.state.view.pod import Pod, PodPhase
 from tests.builders import NOW, plan, pod, record, view, view_of
 

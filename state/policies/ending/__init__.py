@@ -1,0 +1,1 @@
+"""How an experiment ends, is suspended or deleted, and what becomes of its pods and its object."""
