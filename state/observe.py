@@ -31,6 +31,7 @@ from muster.state.policies import (
     completion,
     deadline,
     edits,
+    obstacles,
     progress,
     refusal,
     rendezvous,
@@ -92,7 +93,7 @@ def observe(context: Context, before: Record | None) -> Observation | None:
             decide_at = verdict.until
         elif verdict:
             context = context.with_record(_apply(context, verdict))
-            context = context.with_record(blocked.track(context, blocked.current(context)))
+            context = context.with_record(blocked.track(context, obstacles.current(context)))
             assembly = _assess(context)
     context = context.with_record(_await_ends(context))
     context = context.with_record(retention.schedule(context))

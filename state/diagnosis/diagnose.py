@@ -15,7 +15,7 @@ from muster.state.diagnosis.next_steps import NEXT
 from muster.state.diagnosis.of_coordinator import given_up, hang_as_recorded, of_coordinator, serves
 from muster.state.diagnosis.of_hang import of_hang
 from muster.state.diagnosis.of_member import of_pod, without_pod
-from muster.state.policies.blocked import RANKS_ENDED
+from muster.state.policies.obstacles import RANKS_ENDED
 from muster.state.record import Phase
 from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.stage import Stage, stage_of

@@ -1,29 +1,7 @@
-"""What keeps a member from starting or working, said at once, and called Stuck when it lasts.
+"""How long an obstacle lasts: it is called Stuck once it has lasted its patience, and not any more when it is gone.
 
-``current`` names the most definite obstacle now. ``track`` keeps its reason and its beginning in the record, so that
-its time runs on when another daemon takes over. Stuck is true once the obstacle has lasted its patience, and false when
-it is gone:
-
-===================  ===================================================================  ========
-reason               obstacle                                                             patience
-===================  ===================================================================  ========
-``Queued``           scheduling gates are on pods: another controller queues them         none
-``PartlyQueued``     the same, while other members run                                    60 s
-``QueuedTwice``      Kueue gates pods of an experiment that it has admitted as a whole    60 s
-``NodeNotReady``     the node lifecycle controller has marked a running member's node     15 s
-the container's own  a container that cannot be made, or an image that cannot be pulled   15 s
-the scheduler's own  no node fits a member (``Unschedulable``)                            60 s
-``RanksEnded``       members that met at a coordinator ended with 0 while others run on   300 s
-``MemberFailed``     a member of an observed run failed, and is not replaced              60 s
-``PodsMissing``      the controller of an observed run has not made all of its pods       60 s
-``CoordinatorGone``  the pod of an observed run's coordinator is gone or not at work      60 s
-``RestartedInPlace`` a member of an observed run was started again, and is not ready      120 s
-``FailureReported``  its controller reports a failure of an observed run that goes on     60 s
-``StatusIsFalse``    10 s after the program has ended the controller does not say so      20 s
-===================  ===================================================================  ========
-
-A further end begins the 300 s of ``RanksEnded`` anew, for ``ENDS_FOR`` seconds after the first, and never once Stuck is
-true: it is no evidence that the others work.
+``track`` keeps the reason and the beginning of an obstacle (``policies.obstacles``) in the record, so that its time
+runs on when another daemon takes over.
 
 An obstacle is an alert and no verdict: the clocks decide. While a gate is on a pod no clock runs: the times from which
 clocks count are moved by the time in the queue when the gates are gone.
@@ -37,64 +15,41 @@ Kubelets alternate between reasons while they retry (ErrImagePull, ImagePullBack
 different ones: another reason of the same kind does not start the patience anew, and so cannot flap Stuck.
 """
 
-from itertools import groupby, islice
 from math import inf
 
-import msgspec
 from msgspec.structs import replace
 
-from muster.api.names import QUEUE_LABEL
 from muster.state.context import Context
-from muster.state.observed import obstacles
+from muster.state.observed.obstacles import MEMBER_FAILED, PODS_MISSING
 from muster.state.observed.unsaid import (
     COORDINATOR_GONE,
     FAILURE_REPORTED,
     RESTARTED_IN_PLACE,
     STATUS_IS_FALSE,
-    unsaid,
 )
-from muster.state.plan import Engine
-from muster.state.policies.failures import avoidance
-from muster.state.record import Blocked, ConditionType, Phase, Record
+from muster.state.policies import obstacles
+from muster.state.policies.obstacles import (
+    NODE_NOT_READY,
+    PARTLY_QUEUED,
+    QUEUED,
+    QUEUED_TWICE,
+    RANKS_ENDED,
+    Obstacle,
+    called_stuck,
+)
+from muster.state.record import Blocked, Phase, Record
 from muster.state.rules import Moment
-from muster.state.summary.messages import EXACT, share, why_idle
-from muster.state.view.pod import Pod
 
-CONTAINER_PATIENCE = 15.0
-"""Seconds: a Secret or a registry that is a moment late is no news, a typo is."""
-UNSCHEDULABLE_PATIENCE = 60.0
-"""Seconds: an autoscaler takes about that long to bring a node."""
-NODE_PATIENCE = 15.0
-"""Seconds after the mark, which itself comes 40 to 50 s after the node's last sign of life."""
-QUEUE_PATIENCE = 60.0
-"""Seconds in which the rest of a gang must follow its first process out of a queue."""
-ENDED_PATIENCE = 300.0
-"""Seconds: rank 0 may write results for minutes when the others have ended."""
-ENDS_FOR = 900.0
-"""Seconds for which further ends put Stuck off: a gang whose members end one after another is at work, so far."""
-ENDS_TOGETHER = 10.0
-"""Seconds between ends that are no news: members of a gang never end in the same instant."""
 LINGER = 10.0
 """Seconds without the obstacle after which a container counts as made, if its program has not started sooner."""
-NAMED = 8
-"""How many members a sentence names."""
-
-QUEUED, PARTLY_QUEUED, NODE_NOT_READY, RANKS_ENDED = "Queued", "PartlyQueued", "NodeNotReady", "RanksEnded"
-QUEUED_TWICE = "QueuedTwice"
-KUEUE_GATE = "kueue.x-k8s.io/admission"
-CURE = (
-    "list Experiment.v1alpha1.muster.dev in integrations.externalFrameworks of its configuration, and give the "
-    f"experiment the label {QUEUE_LABEL}"
-)
-"""Then Kueue leaves pods alone whose controller is an Experiment."""
 _KINDS = {
     QUEUED: "queue",
     QUEUED_TWICE: "queue",
     PARTLY_QUEUED: "queue",
     NODE_NOT_READY: "node",
     RANKS_ENDED: "ended",
-    obstacles.MEMBER_FAILED: "member",
-    obstacles.PODS_MISSING: "pods",
+    MEMBER_FAILED: "member",
+    PODS_MISSING: "pods",
     COORDINATOR_GONE: "coordinator",
     RESTARTED_IN_PLACE: "restarted",
     STATUS_IS_FALSE: "status",
@@ -103,57 +58,8 @@ _KINDS = {
     "SchedulerError": "scheduler",
 }
 """Reasons of a false PodScheduled condition (kubernetes: pkg/scheduler) and our own; any other is a container's."""
-_SAME = {"ErrImagePull": "ImagePullBackOff"}
-"""Reasons between which a kubelet alternates, by the one that is shown."""
 _PAUSED = (Moment.STARTED, Moment.EPOCH_STARTED, Moment.SCHEDULED, Moment.ASSEMBLING)
 """The times that are moved by the time in a queue."""
-
-
-class Obstacle(msgspec.Struct, frozen=True):
-    """What keeps a member from going on."""
-
-    reason: str
-    message: str
-    patience: float
-    """Seconds after which it counts as stuck."""
-    pod: str
-    """The member that the message names first."""
-    begins: float = 0.0
-    """The wall second before which it does not count."""
-
-
-def current(context: Context) -> Obstacle | None:
-    """The most definite obstacle of this epoch, where the gang is wanted. Ask ``begins`` whether it counts already."""
-    if not context.record.gathering:
-        return None
-    tally, size = context.tally, context.plan.size  # members that ended in a sequential group are counted, too
-    if tally.gated:
-        return _queued(context)
-    if tally.cut_off:
-        return _cut_off(list(islice(tally.cut_off.values(), NAMED)), len(tally.cut_off))
-    if pod := next(iter(tally.held.values()), None):
-        found = _idle(pod, f"{share(tally.started, size)} programs have started", len(tally.held), CONTAINER_PATIENCE)
-        return _with_unplaced(found, next(iter(tally.unplaced.values()), None))
-    if pod := next(iter(tally.unplaced.values()), None):
-        count = f"{share(tally.scheduled, size)} members have a node"
-        found = _idle(pod, count, len(tally.unplaced), UNSCHEDULABLE_PATIENCE)
-        return replace(found, message=f"{found.message}{avoidance.said(context)}")
-    if context.plan.engine is Engine.OBSERVE and (theirs := _observed(context)):
-        return theirs
-    if tally.succeeded and tally.working and context.plan.coordinator and not context.plan.sequential:
-        return _ended(context)
-    return None
-
-
-def _observed(context: Context) -> Obstacle | None:
-    """What only the controller of an observed run can mend."""
-    first = next(iter(context.tally.failed.values()), None)
-    if first is not None:
-        return Obstacle(obstacles.MEMBER_FAILED, obstacles.failed(context), obstacles.PATIENCE, first.name)
-    if found := unsaid(context):
-        return Obstacle(found.reason, found.message, found.patience, found.message, found.begins)
-    what = obstacles.missing(context)
-    return Obstacle(obstacles.PODS_MISSING, what, obstacles.PATIENCE, what) if what else None
 
 
 def queued(record: Record) -> bool:
@@ -180,7 +86,7 @@ def track(context: Context, obstacle: Obstacle | None) -> Record:
 
 def _lingering(context: Context, before: Blocked) -> Blocked | None:
     """The obstacle that is not seen now, as long as it may come back or its rank may arrive."""
-    said = before.gone_at is not None or _called_stuck(context.record, before)
+    said = before.gone_at is not None or called_stuck(context.record, before)
     awaited = may_come_back(context) or (said and _roll_is_called(context))
     if not context.record.gathering or not awaited:
         return None
@@ -194,12 +100,7 @@ def may_come_back(context: Context) -> bool:
     before = context.record.blocked
     if before is None or _kind(before.reason) != "container" or not context.tally.idle:
         return False
-    return context.now >= before.since + CONTAINER_PATIENCE
-
-
-def _called_stuck(record: Record, obstacle: Blocked) -> bool:
-    stuck = record.condition(ConditionType.STUCK)
-    return stuck is not None and bool(stuck.status) and stuck.reason == obstacle.reason
+    return context.now >= before.since + obstacles.CONTAINER_PATIENCE
 
 
 def _roll_is_called(context: Context) -> bool:
@@ -220,73 +121,6 @@ def due(record: Record, obstacle: Obstacle | None) -> float | None:
     if record.blocked is None or _kind(record.blocked.reason) != _kind(obstacle.reason):
         return obstacle.begins or None
     return max(record.blocked.since, obstacle.begins) + obstacle.patience
-
-
-def _idle(pod: Pod, count: str, pods: int, patience: float) -> Obstacle:
-    reason = _SAME.get(pod.waiting_reason, pod.waiting_reason)
-    more = "" if pods == 1 else f" and {pods - 1} more" if pods <= EXACT else " and more"
-    sentence = f"{count}; rank {pod.rank} ({pod.name}, {why_idle(pod)}){more}"
-    return Obstacle(reason, sentence, patience, pod.name)
-
-
-def _with_unplaced(obstacle: Obstacle, pod: Pod | None) -> Obstacle:
-    """The obstacle's sentence with a member that has another one."""
-    if pod is None:
-        return obstacle
-    return replace(obstacle, message=f"{obstacle.message}; rank {pod.rank} ({pod.name}, {why_idle(pod)})")
-
-
-def _queued(context: Context) -> Obstacle:
-    tally, size = context.tally, context.plan.together
-    pod = next(iter(tally.gated.values()))
-    gates = f"gated by {pod.waiting_message} (SchedulingGated)" if pod.waiting_message else "SchedulingGated"
-    count = f"queued: {len(tally.gated)}/{size} pods are {gates}"
-    if KUEUE_GATE in pod.waiting_message:
-        count += f"; a default queue of Kueue has taken single pods: {CURE}"
-        if context.plan.queue is not None:
-            return Obstacle(QUEUED_TWICE, count, QUEUE_PATIENCE, pod.name)
-    running = tally.working - len(tally.idle)  # members that have ended, as in a sequential group, are not half a gang
-    if not running:
-        return Obstacle(QUEUED, count, inf, pod.name)
-    sentence = f"{count} while {running} run; first: rank {pod.rank} ({pod.name})"
-    return Obstacle(PARTLY_QUEUED, sentence, QUEUE_PATIENCE, pod.name, context.record.assembling_at or context.now)
-
-
-def _cut_off(pods: list[Pod], count: int) -> Obstacle:
-    by_node = groupby(sorted(pods, key=lambda pod: (pod.node, pod.rank)), key=lambda pod: pod.node)
-    named = "; ".join(
-        f"node {node} is not ready, and with it {_ranks([pod.rank for pod in there])}" for node, there in by_node
-    )
-    more = f"; and {count - len(pods)} more members" if count > len(pods) else ""
-    return Obstacle(NODE_NOT_READY, f"{named}{more}", NODE_PATIENCE, pods[0].name)
-
-
-def _ended(context: Context) -> Obstacle:
-    tally, coordinator = context.tally, context.plan.coordinator
-    ended = list(islice(tally.done, NAMED))
-    named = _ranks(sorted(ended)) + (" and others" if len(tally.done) > len(ended) else "")
-    meeting = coordinator and coordinator.rank in tally.done
-    which = f"{named}, among them the coordinator" if meeting and len(ended) > 1 else named
-    which = f"{named}, the coordinator" if meeting and len(ended) == 1 else which
-    if context.plan.size > EXACT:
-        which = ", among them the coordinator," if meeting else ""
-        count = share(tally.succeeded, context.plan.size)
-        sentence = f"{count} members ended with exit code 0{which} while others run on"
-    else:
-        members = "1 member" if tally.succeeded == 1 else f"{tally.succeeded} members"
-        sentence = f"{members} ended with exit code 0 ({which}) while {tally.working} run on"
-    at = tally.ended_at if tally.ended_at <= context.now else 0.0  # a kubelet whose clock is ahead
-    pod = tally.members.get(ended[0]) if ended else None
-    first, counts_at, standing = pod.name if pod else "", at + ENDS_TOGETHER, context.record.blocked
-    if standing and standing.reason == RANKS_ENDED:  # another end begins the patience anew, not the obstacle
-        put_off = min(max(0.0, counts_at - standing.since), ENDS_FOR)
-        patience = ENDED_PATIENCE if _called_stuck(context.record, standing) else ENDED_PATIENCE + put_off
-        return Obstacle(RANKS_ENDED, sentence, patience, first)
-    return Obstacle(RANKS_ENDED, sentence, ENDED_PATIENCE, first, counts_at)
-
-
-def _ranks(ranks: list[int]) -> str:
-    return f"{'rank' if len(ranks) == 1 else 'ranks'} {', '.join(map(str, ranks))}"
 
 
 def _out_of_the_queue(record: Record, now: float) -> Record:

@@ -13,7 +13,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
 - ``Hung``: no rank has reported a step for too long (``policies.hang``);
-- the reason of an obstacle that lasts: no node, no image, no container (``policies.blocked``);
+- the reason of an obstacle that lasts: no node, no image, no container (``policies.obstacles``);
 - ``DisruptionLoop``: the platform ends epoch after epoch before the gang makes progress (``failures.disruptions``);
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.
 
@@ -29,10 +29,10 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.coordinator import Completeness, Coordinator
-from muster.state.policies import blocked, hang, lateness
-from muster.state.policies.blocked import Obstacle
+from muster.state.policies import blocked, hang, lateness, obstacles, silence
 from muster.state.policies.deadline import alerts
 from muster.state.policies.failures import culprit, disruptions
+from muster.state.policies.obstacles import Obstacle
 from muster.state.policies.queueing import queue
 from muster.state.record import ConditionType, Phase
 from muster.state.summary.messages import EXACT, enumerate_missing, share, why_idle
@@ -109,7 +109,7 @@ def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None
         absent_at, due = probe.since + LOST_AFTER, probe.since + coordinator.quiet
         was_ready = was_ready and context.now < absent_at
         if stuck is None and context.now >= due:
-            stuck = _unreachable(probe)
+            stuck = silence.unreachable(probe)
         look_again = min((at for at in (absent_at, due) if at > context.now), default=None)
     return Assembly(
         complete=assembled is not None,
@@ -154,7 +154,7 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     message = f"{share(probe.arrived, size) if not quiet else f'{probe.arrived}/{size}'} ranks arrived"
     if not complete and missing > 0 and (quiet or size <= EXACT):
         message += "; " + enumerate_missing(context, probe.missing, missing)
-    lost, look_again = _silence(context, coordinator, probe)
+    lost, look_again = silence.of(context, coordinator, probe)
     if total != size:
         stuck = ("ProcessCountMismatch", f"the coordinator waits for {total} processes, the gang has {size} members")
     elif lost or not probe.serving:
@@ -186,7 +186,7 @@ def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeRes
     if probe.answer.joined is not None:
         return _by_count(context, coordinator, probe)
     others = _by_readiness(context)
-    lost, look_again = _silence(context, coordinator, probe)
+    lost, look_again = silence.of(context, coordinator, probe)
     return Assembly(
         complete=others.complete and probe.arrived > 0,
         coordinator_ready=probe.present(context.now),
@@ -212,7 +212,7 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
     if not complete and size <= EXACT and (pod := next(iter(context.tally.idle.values()), None)):
         message += f"; rank {pod.rank} ({pod.name}, {why_idle(pod)})"
     due = lateness.late_by_count_at(context, coordinator, probe, _quiet_at(coordinator, probe))
-    stuck, look_again = _silence(context, coordinator, probe)
+    stuck, look_again = silence.of(context, coordinator, probe)
     if stuck is None and not complete and probe.serving:
         if context.now >= due:
             stuck = (RANKS_MISSING, message)
@@ -221,33 +221,9 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
     return Assembly(complete, probe.present(context.now), arrived, (), message, stuck, look_again)
 
 
-def _silence(
-    context: Context, coordinator: Coordinator, probe: ProbeResult
-) -> tuple[tuple[str, str] | None, float | None]:
-    """What is stuck about a coordinator that does not answer, or not for long, and when that may change."""
-    turns_at = probe.turns_at(context.now)
-    if probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused):
-        return None, turns_at
-    if probe.hold and not probe.present(context.now):
-        what = f"the coordinator comes and goes: it counts as serving once it has answered for {probe.hold:g} s"
-        return ("CoordinatorUnreachable", what), turns_at
-    if probe.silent_at is None:
-        return None, turns_at
-    due = probe.silent_at + coordinator.quiet
-    if context.now < due:
-        return None, min(due, turns_at or due)
-    return _unreachable(probe), turns_at
-
-
-def _unreachable(probe: ProbeResult) -> tuple[str, str]:
-    detail = f", {probe.answer.detail}" if probe.answer.detail else ""
-    what = f"the coordinator served and does not any more: {probe.answer.coordinator}{detail}"
-    return "CoordinatorUnreachable", what
-
-
 def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
     """A refusal, a passed clock or a lasting obstacle is as stuck as a missing rank, and more definite."""
-    obstacle = blocked.current(context)
+    obstacle = obstacles.current(context)
     due = blocked.due(context.record, obstacle)
     if obstacle:
         soon = [at for at in (gathered.look_again, due) if at is not None and at > context.now]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from muster.daemon import app
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
-from muster.state.policies import blocked
+from muster.state.policies import obstacles
 from muster.state.policies.failures import failure
 from muster.state.record import Cause
 from muster.state.summary.messages import cause_of
@@ -36,16 +36,16 @@ def pod_unnamed() -> Swaps:
 @bug(Hunt("clean", "gated", operator="jobset-sequential"), shown_by="it is called stuck, PartlyQueued")
 def ended_members_run() -> Swaps:
     """Members that have ended count as running beside one that a queue gates."""
-    queued = blocked._queued
+    queued = obstacles._queued
 
-    def half(context: Any) -> blocked.Obstacle:
+    def half(context: Any) -> obstacles.Obstacle:
         found, tally = queued(context), context.tally
-        if not tally.succeeded or found.reason != blocked.QUEUED:
+        if not tally.succeeded or found.reason != obstacles.QUEUED:
             return found
         since = context.record.assembling_at or context.now
-        return blocked.Obstacle(blocked.PARTLY_QUEUED, found.message, blocked.QUEUE_PATIENCE, found.pod, since)
+        return obstacles.Obstacle(obstacles.PARTLY_QUEUED, found.message, obstacles.QUEUE_PATIENCE, found.pod, since)
 
-    return [swap(blocked, "_queued", half)]
+    return [swap(obstacles, "_queued", half)]
 
 
 @bug(Hunt("hold", "preempted", operator="jobset-sequential"), shown_by="is created 2 times")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.policies import blocked, rendezvous
+from muster.state.policies import blocked, obstacles, rendezvous
 from muster.state.policies.failures import culprit
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from tests.planted.bug import Hunt, Swaps, bug, swap
@@ -18,13 +18,13 @@ def image_never_stuck() -> Swaps:
 @bug(Hunt("clean", "image-not-pulled"), shown_by="is not called stuck")
 def image_stuck_late() -> Swaps:
     """An image that cannot be pulled is called Stuck after a minute."""
-    return [swap(blocked, "CONTAINER_PATIENCE", 60.0)]
+    return [swap(obstacles, "CONTAINER_PATIENCE", 60.0)]
 
 
 @bug(Hunt("clean", "unschedulable-restarts", operator="pytorch"), shown_by="the message does not say")
 def scheduler_unheard() -> Swaps:
     """What the scheduler says of a pod without a node is not said."""
-    return [swap(blocked, "current", lambda context: None), swap(rendezvous, "why_idle", lambda pod: "not ready")]
+    return [swap(obstacles, "current", lambda context: None), swap(rendezvous, "why_idle", lambda pod: "not ready")]
 
 
 @bug(Hunt("clean", "webhook-denies"), Hunt("clean", "quota-exceeded"), shown_by="the message does not say")

@@ -5,7 +5,7 @@ from typing import Any
 from muster.state.coordinator import ProbeKind
 from muster.state.group import Group
 from muster.state.pod_spec import PodSpec
-from muster.state.policies import blocked
+from muster.state.policies import obstacles
 from muster.state.record import ConditionType, Phase
 from tests.builders import plan
 from tests.state.story import Story
@@ -37,7 +37,7 @@ def test_it_is_stuck_after_15_s_and_not_restarted() -> None:
     story = running()
     cut_off(story, 2)
     story.look()
-    story.look(blocked.NODE_PATIENCE - 0.1)
+    story.look(obstacles.NODE_PATIENCE - 0.1)
     assert story.condition(STUCK) == (False, "NotStuck")
     story.look(0.1)
     assert story.condition(STUCK) == (True, "NodeNotReady")
@@ -74,9 +74,9 @@ def test_ranks_that_end_while_others_run_on_are_named_and_stuck_after_5_minutes(
     story.end(3)
     story.look()
     assert story.kept.reason == "RollComplete"
-    story.look(blocked.ENDS_TOGETHER)
+    story.look(obstacles.ENDS_TOGETHER)
     assert story.kept.reason == "RanksEnded"
-    story.look(blocked.ENDED_PATIENCE)
+    story.look(obstacles.ENDED_PATIENCE)
     assert story.condition(STUCK) == (True, "RanksEnded")
     assert "2 members ended with exit code 0 (ranks 1, 3) while 2 run on" in story.kept.message
     assert story.kept.phase is Phase.RUNNING
@@ -91,8 +91,8 @@ def test_a_coordinator_that_ended_is_called_one() -> None:
         story.look(1)
         for rank in ended:
             story.end(rank)
-        story.look(blocked.ENDS_TOGETHER)
-        story.look(blocked.ENDED_PATIENCE)
+        story.look(obstacles.ENDS_TOGETHER)
+        story.look(obstacles.ENDED_PATIENCE)
         assert story.condition(STUCK) == (True, "RanksEnded")
         assert f"({named})" in story.kept.message
 
@@ -100,8 +100,8 @@ def test_a_coordinator_that_ended_is_called_one() -> None:
 def test_a_further_end_does_not_clear_stuck() -> None:
     story = running(size=12)
     story.end(1)
-    story.look(blocked.ENDS_TOGETHER)
-    story.look(blocked.ENDED_PATIENCE)
+    story.look(obstacles.ENDS_TOGETHER)
+    story.look(obstacles.ENDED_PATIENCE)
     assert story.condition(STUCK) == (True, "RanksEnded")
     for rank in range(2, 8):
         story.end(rank)
@@ -113,13 +113,13 @@ def test_a_further_end_does_not_clear_stuck() -> None:
 def test_ends_one_after_another_put_stuck_off_for_15_minutes_and_not_for_ever() -> None:
     story = running(size=12)
     story.end(0)
-    story.look(blocked.ENDS_TOGETHER)
+    story.look(obstacles.ENDS_TOGETHER)
     began = story.now
     for rank in range(1, 7):
-        story.look(blocked.ENDED_PATIENCE - blocked.ENDS_TOGETHER - 1)
-        assert (story.condition(STUCK)[0]) == (story.now >= began + blocked.ENDS_FOR + blocked.ENDED_PATIENCE)
+        story.look(obstacles.ENDED_PATIENCE - obstacles.ENDS_TOGETHER - 1)
+        assert (story.condition(STUCK)[0]) == (story.now >= began + obstacles.ENDS_FOR + obstacles.ENDED_PATIENCE)
         story.end(rank)
-        story.look(blocked.ENDS_TOGETHER)
+        story.look(obstacles.ENDS_TOGETHER)
     assert story.condition(STUCK) == (True, "RanksEnded")
 
 
@@ -145,7 +145,7 @@ def test_a_kubelet_whose_clock_is_ahead_does_not_hide_that_ranks_ended() -> None
     story = running()
     story.end(1, at=story.now + 3_600)
     story.look()
-    story.look(blocked.ENDED_PATIENCE)
+    story.look(obstacles.ENDED_PATIENCE)
     assert story.condition(STUCK) == (True, "RanksEnded")
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from muster.state.group import Group
 from muster.state.pod_spec import PodSpec
-from muster.state.policies import blocked, deadline
+from muster.state.policies import deadline, obstacles
 from muster.state.record import ConditionType, Phase
 from muster.state.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan
@@ -113,7 +113,7 @@ def test_a_half_running_gang_beside_gated_pods_is_stuck_after_60_s() -> None:
     story = queued(2)
     story.start(0, 1, 3)
     story.look(1)
-    story.look(blocked.QUEUE_PATIENCE - 0.1)
+    story.look(obstacles.QUEUE_PATIENCE - 0.1)
     assert story.condition(STUCK) == (False, "NotStuck")
     story.look(0.1)
     assert story.condition(STUCK) == (True, "PartlyQueued")
