@@ -123,7 +123,7 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         return "Pending", f"{size} members start" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
         return "AwaitingRanks", assembly.message
-    if RankState.STALE in tally.roll:
+    if not assembly.complete and RankState.STALE in tally.roll:
         return "StaleMembers", assembly.message
     coordinator = context.plan.coordinator
     if not assembly.complete and coordinator and coordinator.complete is Completeness.ARRIVED:
