@@ -5,7 +5,7 @@ record without an owner, which nothing looks at.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from sys import intern
 from typing import Any
 
@@ -93,6 +93,11 @@ def observed_object(record: ExperimentRecord) -> dict[str, Any]:
 
 def pod_decoder_of(source: PodSource, outer: Sequence[PodSource]) -> Projection[PodDocument, Pod]:
     """The decoder of one watch of pods; those of ``outer`` watches are left to them."""
+    return Projection("Pod", PodDocument, pod_reader_of(source, outer))
+
+
+def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[PodDocument], Pod]:
+    """What makes the records of one watch of pods; of a pod that it leaves to another, a record without an owner."""
     labels = (LABEL_UID, *(each.label for each in outer))
 
     def flatten(document: PodDocument) -> Pod:
@@ -117,7 +122,7 @@ def pod_decoder_of(source: PodSource, outer: Sequence[PodSource]) -> Projection[
             asks=_asks(facts),
         )
 
-    return Projection("Pod", PodDocument, flatten)
+    return flatten
 
 
 def _facts(metadata: PodMetadata) -> PodFacts:

@@ -34,6 +34,10 @@ _REFUSED = re.compile(r"(Missing|Forbidden|Refused|Altered|Rejected)$|^ApiServer
 
 def findings(found: Explanation, now: float) -> tuple[Finding, ...]:
     """The findings; none where the object or its status cannot be understood."""
+    if (observed := found.experiment.observed) is not None:
+        if observed.plan is None or observed.record is None or not found.members_read:
+            return ()
+        return diagnose(Context(observed.plan, observed.record, observed.view, now))
     record = _record(found)
     plan = _plan(found) if record is not None else None
     if plan is None or record is None or not found.members_read:

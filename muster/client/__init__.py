@@ -5,7 +5,8 @@
 
 from muster.client.client import Client
 from muster.client.errors import LogsGone, NoCluster, NoSuchExperiment, NoSuchRank, NotInstalled, Vanished, WaitTimeout
-from muster.client.explanation import EventSummary, Explanation
+from muster.client.events import EventSummary
+from muster.client.explanation import Explanation
 from muster.client.logs.last_lines import LastLine
 from muster.client.logs.lines import LogLine, LogNote
 from muster.client.member import Member

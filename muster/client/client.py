@@ -21,8 +21,11 @@ from muster.api.convert.load import LoadedObject, load_any, object_of
 from muster.api.errors import AlreadyExists, ApiError, Conflict
 from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.names import ANNOTATION_COMMAND_SOURCE
+from muster.client import observing
 from muster.client.cluster_choice import connect
-from muster.client.explanation import EventSummary, Explanation, read_events, readable
+from muster.client.errors import OnlyObserved
+from muster.client.events import EventSummary
+from muster.client.explanation import Explanation, readable
 from muster.client.logs.follow import FollowedLog
 from muster.client.logs.last_lines import LastLine, read_last_lines
 from muster.client.logs.lines import LogLine
@@ -30,7 +33,7 @@ from muster.client.logs.of_gang import AT_ONCE, GangLog, LogChoice, Noted, newes
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members, read_pods
 from muster.client.names import name_for
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
-from muster.client.subjects import collection_path, ours, parse, refuse_to_cancel, subject_of
+from muster.client.subjects import collection_path, ours, parse, refuse_observed, refuse_to_cancel, subject_of
 from muster.client.until import Until
 from muster.client.waiting import wait
 from muster.kube.connection import Connection
@@ -38,6 +41,7 @@ from muster.kube.listwatch.changes import changes
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Transport
+from muster.kube.unstructured import Json
 
 ATTEMPTS = 8
 """How often a write is tried again after a conflict, and how many generated names are tried."""
@@ -141,18 +145,18 @@ class Client:
         raise AssertionError("unreachable: the last attempt returned or raised")
 
     async def get(self, name: str, *, namespace: str | None = None) -> Snapshot:
-        """One experiment. Raises ``NoSuchExperiment``."""
-        space = namespace or self.namespace
-        with known_kind(name, space):
-            return snapshot_of(await self.resources.get(experiments_path(space, name)))
+        """One experiment, or an object of another kind. Raises ``NoSuchExperiment``.
+
+        The status of one that another controller runs is computed from its pods, see ``Snapshot.observed``.
+        """
+        return await observing.get(self.resources, parse(name)[0], namespace or self.namespace, name)
 
     async def list(
         self, *, namespace: str | None = None, everywhere: bool = False, kind: str = ""
     ) -> Sequence[Snapshot]:
         """The experiments of one namespace, or of all that may be read; or the objects of another ``kind``."""
-        path = collection_path(None if everywhere else namespace or self.namespace, subject_of(kind))
-        with known_kind(f"{kind}/"):
-            return [snapshot_of(obj) for obj in await self.resources.list(path) if ours(obj)]
+        space = None if everywhere else namespace or self.namespace
+        return await observing.list_all(self.resources, subject_of(kind), space)
 
     async def watch(
         self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False
@@ -161,6 +165,7 @@ class Client:
 
         It never ends by itself; a watch that breaks is opened again.
         """
+        refuse_observed(name or "", "`muster get` shows how it is now, and musterd's page how it goes on")
         subject, own = parse(name or "")
         path = collection_path(None if everywhere else namespace or self.namespace, subject)
         params = {"fieldSelector": f"metadata.name={own}"} if own else {}
@@ -180,7 +185,10 @@ class Client:
         it is deleted meanwhile (unless ``until`` is its deletion), and ``NoSuchExperiment``.
         """
         goal = Until.parse(until) if isinstance(until, str) else until
-        return await wait(self, await self.get(name, namespace=namespace), goal, timeout)
+        seen = await self.get(name, namespace=namespace)
+        if seen.observed is not None and not seen.finished:
+            raise OnlyObserved(f"{name} is run by another controller: wait for its own conditions with kubectl wait")
+        return await wait(self, seen, goal, timeout)
 
     async def members(self, name: str, *, namespace: str | None = None) -> Sequence[Member]:
         """The members of the latest epoch that have a pod, by rank. Raises ``NoSuchExperiment``."""
@@ -207,7 +215,7 @@ class Client:
 
         They are those of the experiment that has the name now. Raises ``NoSuchExperiment``.
         """
-        return await read_events(self.resources, await self.get(name, namespace=namespace))
+        return await observing.events_of(self.resources, await self.get(name, namespace=namespace))
 
     async def explain(self, name: str, *, last_lines: bool = False, namespace: str | None = None) -> Explanation:
         """What an experiment waits for, its members and its Events.
@@ -215,16 +223,21 @@ class Client:
         With ``last_lines`` also what each rank logged last. Pods, Events and logs that may not be read are left out,
         and named in ``unreadable``.
         """
-        experiment = await self.get(name, namespace=namespace)
-        unreadable: list[str] = []
-        pods = await readable(read_pods(self.resources, experiment.namespace, experiment.uid), unreadable)
-        members = None if pods is None else tuple(newest(map(member_of, pods)).values())
+        experiment, unreadable = await self.get(name, namespace=namespace), list[str]()
+        pods: Sequence[Json] | None
+        members: Sequence[Member] | None
+        if (observed := experiment.observed) is not None:
+            unreadable += observed.unreadable
+            pods, members = observed.pods, None if unreadable else observed.members
+        else:
+            pods = await readable(read_pods(self.resources, experiment.namespace, experiment.uid), unreadable)
+            members = None if pods is None else tuple(newest(map(member_of, pods)).values())
         lines: Sequence[LastLine] | None = ()
         if last_lines:
             lines = await readable(read_last_lines(self.resources, experiment, members or ()), unreadable)
         events: Sequence[EventSummary] | None = ()
         with contextlib.suppress(ApiError):  # Events are kept for an hour only; an explanation does without them
-            events = await readable(read_events(self.resources, experiment), unreadable)
+            events = await readable(observing.events_of(self.resources, experiment), unreadable)
         return Explanation(
             experiment,
             tuple(members or ()),
@@ -257,6 +270,8 @@ class Client:
         if follow and (previous or epoch is not None):
             raise ValueError("an epoch that has ended cannot be followed: leave follow, or previous and epoch, out")
         seen = await self.get(name, namespace=namespace)
+        if follow and seen.observed is not None:
+            raise OnlyObserved(f"{name} is run by another controller: leave --follow out, or follow it with kubectl")
         log = GangLog(self.resources, seen, LogChoice(frozenset(ranks), epoch, tail, since, max(1, at_once)), noted)
         lines = FollowedLog(log).lines() if follow else log.previous() if previous else log.read()
         async with contextlib.aclosing(lines) as stream:
@@ -290,8 +305,11 @@ class Client:
         """
         space = namespace or self.namespace
         options = ({"preconditions": {"uid": uid}} if uid else {}) | ({"dryRun": ["All"]} if dry_run else {})
+        refuse_observed(name, "delete it with kubectl")
         with known_kind(name, space):
             await self.resources.delete(experiments_path(space, name), options or None)
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
+        if experiment.observed is not None:
+            return list(experiment.observed.members)
         return list(newest(await read_members(self.resources, experiment.namespace, experiment.uid)).values())

@@ -1,29 +1,17 @@
 """What an experiment waits for, with its members and its Events."""
 
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from muster.api.errors import Forbidden
+from muster.client.events import EventSummary
 from muster.client.logs.last_lines import LastLine
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
-from muster.kube.unstructured import Json, mapping, moment, text, whole
+from muster.kube.unstructured import Json
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class EventSummary:
-    """A Kubernetes Event about the experiment. ``at`` is the last time it occurred, in wall seconds."""
-
-    at: float | None
-    type: str
-    reason: str
-    message: str
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +35,7 @@ class Explanation:
         """What it waits for, in a sentence; empty if it runs or has finished."""
         if self.experiment.finished or (self.experiment.phase == "Running" and not self.experiment.holds("Stuck")):
             return ""
-        if not self.experiment.phase:
+        if not self.experiment.phase and self.experiment.observed is None:
             return "musterd to process it: is the daemon running on this cluster?"
         return self.experiment.message or self.experiment.reason or self.experiment.phase
 
@@ -59,33 +47,3 @@ async def readable(reading: Awaitable[Sequence[T]], unreadable: list[str]) -> Se
     except Forbidden as error:
         unreadable.append(error.message)
         return None
-
-
-def event_summary(event: Json) -> EventSummary:
-    """The summary of an Event object (core/v1)."""
-    series = mapping(event.get("series"))
-    times = (
-        series.get("lastObservedTime"),
-        event.get("lastTimestamp"),
-        event.get("eventTime"),
-        event.get("firstTimestamp"),
-    )
-    return EventSummary(
-        at=next((at for value in times if (at := moment(value)) is not None), None),
-        type=text(event, "type"),
-        reason=text(event, "reason"),
-        message=text(event, "message"),
-        count=whole(series, "count") or whole(event, "count", 1),
-    )
-
-
-def oldest_first(found: Iterable[EventSummary]) -> tuple[EventSummary, ...]:
-    """Oldest first; Events without a time come first."""
-    return tuple(sorted(found, key=lambda event: event.at or 0.0))
-
-
-async def read_events(resources: ResourceClient, experiment: Snapshot) -> Sequence[EventSummary]:
-    """The Events about the experiment that has this uid, oldest first."""
-    chosen = {"fieldSelector": f"involvedObject.kind={experiment.subject.kind},involvedObject.uid={experiment.uid}"}
-    events = await resources.list(core(experiment.namespace, "events"), chosen)
-    return list(oldest_first(event_summary(event) for event in events))

@@ -14,6 +14,7 @@ from muster.api.names import KIND
 from muster.api.status import Condition, ExperimentStatus
 from muster.api.wire.kinds import WireError
 from muster.client.errors import NoSuchExperiment, NotInstalled
+from muster.client.observed import Observed
 from muster.client.subjects import collection_path, object_path, parse
 from muster.kube.listwatch.informer import Kind
 from muster.kube.unstructured import Json, mapping, moment, text
@@ -42,6 +43,9 @@ class Snapshot:
     """Wall seconds since 1970."""
     status: ExperimentStatus
     raw: Json
+    observed: Observed | None = None
+    """Of an object that another controller runs: what its pods say. Then ``status`` was computed from object and pods,
+    without the coordinator's roll, which only musterd calls."""
 
     @property
     def subject(self) -> Subject:

@@ -14,7 +14,7 @@ from muster.cli.terminal.rollcall import read_rollcall
 from muster.cli.terminal.table import Table
 from muster.cli.terminal.tree import SHOWN, tree
 from muster.client import Explanation
-from muster.client.explanation import EventSummary
+from muster.client.events import EventSummary
 from muster.client.member import member_of
 from muster.client.snapshot import snapshot_of
 from tests.client.localserver import ended, labels, running

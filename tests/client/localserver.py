@@ -93,9 +93,9 @@ class LocalServer:
         store = self._api.store
 
         def write() -> Any:
-            kind = store.resource(api_version, plural)
+            kind, body = store.resource(api_version, plural), {"apiVersion": api_version, **deepcopy(obj)}
             options = WriteOptions(manager="tests", force=True, subresource=subresource)
-            return store.apply(kind, namespace, obj["metadata"]["name"], deepcopy(obj), options)[0].object()
+            return store.apply(kind, namespace, obj["metadata"]["name"], body, options)[0].object()
 
         return self.do(write)
 

@@ -33,7 +33,8 @@ def get(
 ) -> None:
     """Show NAME with its groups, its members and what it waits for. Without NAME it is `muster list`.
 
-    NAME is an experiment, or an object of another kind that Muster runs: jobset/train, jaxjob/train.
+    NAME is an experiment, or an object of another kind: jobset/train, jaxjob/train. Of one that another controller
+    runs (also trainjob/, rayjob/, raycluster/, job/, and pods/ for labelled pods) it shows what object and pods say.
 
     A watch ends with Ctrl-C (exit status 130) or with an error (1), never with the experiment: `muster wait` does.
     """

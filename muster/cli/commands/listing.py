@@ -48,7 +48,9 @@ def phase_option(phases: Sequence[str], text: str) -> Callable[[F], F]:
     epilog="\b\nExamples:\n  muster list\n  muster list --phase Running --phase Restarting\n  muster list -A -w\n"
     "  muster list --phase Failed -o name\n  muster list --kind jaxjob\n",
 )
-@click.option("--kind", default="", help="Objects of another kind that Muster runs: jobset, jaxjob.")
+@click.option(
+    "--kind", default="", help="Objects of another kind: jobset, jaxjob, trainjob, rayjob, raycluster, job, pods."
+)
 @listing_options
 @output_option("name")
 @cluster_options
@@ -57,8 +59,8 @@ def list_experiments(
 ) -> None:
     """List experiments. `muster get` without a NAME is the same command.
 
-    With --kind it lists the JobSets or JAXJobs that Muster runs. Their names, such as jobset/train, are understood by
-    the other commands, too.
+    With --kind it lists the objects of another kind, which Muster runs or can watch over. Their names, such as
+    jobset/train, are understood by other commands, too. A kind that is only watched over cannot be watched here.
 
     With --watch and --phase, an experiment that leaves the phase is printed once more, with its new phase. A watch
     ends with Ctrl-C (exit status 130) or with an error (1).

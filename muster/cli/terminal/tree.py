@@ -9,6 +9,7 @@ from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD, phase_word
 from muster.cli.terminal.progress import clock_left, left, since
 from muster.client import Explanation, Member
 
+NOT_WATCHED = "a Job needs the label muster.dev/observe, and a part of another run is watched over with that"
 SHOWN = 64
 """Members of one group that are shown; those that are not running come first in what is left out."""
 
@@ -37,6 +38,7 @@ def tree(explanation: Explanation, now: float) -> list[str]:
         lines.append(f"│ {why}" if why.startswith("waiting for") else f"│ waiting because: {why}")
     elif seen.message:
         lines.append(f"│ {printable(seen.message)}")
+    lines += [f"│ {note}" for note in _observed(explanation)]
     if status.dashboard and not seen.finished:
         lines.append(f"│ dashboard: http://{printable(status.dashboard)} (inside the cluster)")
     members = sorted(explanation.members, key=lambda member: (member.group, member.rank))
@@ -53,6 +55,19 @@ def tree(explanation: Explanation, now: float) -> list[str]:
     elif not groups:
         lines.append("└── no member has a pod")
     return lines + [f"not shown: {printable(why)}" for why in explanation.unreadable]
+
+
+def _observed(explanation: Explanation) -> list[str]:
+    """What the reader of an observed run must know of where these lines come from."""
+    seen = explanation.experiment.observed
+    if seen is None:
+        return []
+    lines = ["another controller runs it: this is what its object and its pods say now"]
+    if seen.roll:
+        lines[0] += "; the roll of its coordinator is on musterd's page and in its Events, not here"
+    if not seen.wanted:
+        lines.append(f"musterd does not watch over it by itself: {NOT_WATCHED}")
+    return lines
 
 
 def _readiness(explanation: Explanation) -> str:

@@ -1,0 +1,213 @@
+"""Runs of other controllers: what their object and their pods say, by the rules that musterd observes them with.
+
+musterd keeps the record of an observed run in memory, and writes nothing to the object. So it is computed here once
+more, from one moment and without the coordinator's roll, which only musterd calls: a member has arrived when its pod is
+ready. What musterd has said of the run is in its Events.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+from msgspec import structs
+
+from muster.api.errors import MusterError
+from muster.api.names import MANAGER
+from muster.api.status import ExperimentStatus
+from muster.api.values.timestamps import whole_time
+from muster.client.events import EventSummary
+from muster.client.member import Member, member_of
+from muster.kube.unstructured import Json, items, mapping, moment, text
+from muster.state.coordinator import ProbeKind
+from muster.state.foreign import kinds
+from muster.state.machine import decide
+from muster.state.observed.attempts import Attempts
+from muster.state.observed.kinds import OBSERVED
+from muster.state.observed.membership import ObservedMembership
+from muster.state.observed.observed_kind import Claim, ObservedKind, Said
+from muster.state.operators.observed.pods import OBSERVE, PODS
+from muster.state.plan import Plan
+from muster.state.record import Record
+from muster.state.view.pod import Pod
+from muster.state.view.view import View
+from muster.watchers.observed import PodDocument, pod_reader_of
+
+UNKNOWN: Final = "Unknown"
+"""The phase of a run whose pods may not be read."""
+SETTLED_WITHIN: Final = 8
+"""Decisions in a row, of which each moves a run at most one phase on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPod:
+    """A pod as the API server has it, and as its labels place it."""
+
+    raw: Json
+    record: Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """An observed run. Without ``plan`` its object is not understood; ``members`` are those of the latest epoch."""
+
+    plan: Plan | None
+    record: Record | None
+    view: View
+    members: tuple[Member, ...] = ()
+    all_members: tuple[Member, ...] = ()
+    """Of every epoch."""
+    pods: tuple[Json, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    roll: bool = False
+    """musterd asks a coordinator who has arrived."""
+    wanted: bool = True
+    """musterd would watch over it, where its kind is one of ``--observe-kinds``."""
+    news_at: float = 0.0
+    """When something last changed in its pods, in wall seconds, as far as pods say."""
+
+
+def kind_of(obj: Json, kind: str) -> ObservedKind | None:
+    """The kind, if another controller than Muster runs the object."""
+    found = next((each for each in OBSERVED.values() if each.subject.kind == kind), None)
+    foreign = kinds.SUBJECTS.get(kind)
+    return None if found is None or (foreign is not None and foreign.ours(obj)) else found
+
+
+def selectors(kind: ObservedKind, obj: Json | None) -> list[str]:
+    """The label selectors of its pods, one for each source; without an object those of all of the kind."""
+    if obj is None:
+        return [source.label for source in kind.pods]
+    meta = mapping(obj.get("metadata"))
+    names = {text(meta, "name"), text(meta, "uid"), *(each.owner.partition("/")[2] for each in kind.claims(obj))}
+    fitting = sorted(name for name in names if name and len(name) <= 63)
+    return [f"{source.label} in ({','.join(fitting)})" for source in kind.pods]
+
+
+def read(kind: ObservedKind, number: int, found: Iterable[Json]) -> list[ReadPod]:
+    """The pods that the source of that number brings, as far as they can be read."""
+    reader, pods = pod_reader_of(kind.pods[number], ()), []
+    for raw in found:
+        try:
+            record = reader(msgspec.convert(raw, PodDocument))
+        except (msgspec.ValidationError, ValueError):
+            continue
+        if record.owner:
+            pods.append(ReadPod(raw, record))
+    return pods
+
+
+def sets_of(pods: Iterable[ReadPod]) -> list[Json]:
+    """The objects that sets of labelled pods stand for, as musterd makes them."""
+    sets: dict[tuple[str, str], list[Pod]] = {}
+    for pod in sorted(pods, key=lambda each: (each.record.created, each.record.uid)):
+        sets.setdefault((pod.record.namespace, pod.record.owner), []).append(pod.record)
+    return [_set(namespace, owner, found) for (namespace, owner), found in sorted(sets.items())]
+
+
+def _set(namespace: str, owner: str, pods: Sequence[Pod]) -> Json:
+    asked: dict[str, str] = {}
+    for pod in pods:
+        asked = {**(json.loads(pod.asks) if pod.asks else {}), **asked}
+    here = sum(not pod.terminating for pod in pods)
+    name = owner.partition("/")[2]
+    return {
+        "kind": PODS.kind,
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": f"{OBSERVE}={name}",
+            "creationTimestamp": whole_time(pods[0].created),
+            "annotations": asked,
+        },
+        "spec": {"size": max(here, *(pod.index + 1 for pod in pods))},
+        "status": None,
+    }
+
+
+def look(
+    kind: ObservedKind, obj: Json, pods: Sequence[ReadPod] | None, now: float, unreadable: Sequence[str] = ()
+) -> tuple[ExperimentStatus, Observed]:
+    """What can be said of one object and its pods; ``pods`` is None where they may not be read."""
+    members, wanted = ObservedMembership(), kind.wanted(obj)
+    try:
+        plan = kind.plan_of(obj)
+    except MusterError as error:
+        empty, problem = ExperimentStatus.from_object(None), f"it cannot be watched over: {error}"
+        unknown = structs.replace(empty, phase=UNKNOWN, reason="NotUnderstood", message=problem)
+        return unknown, Observed(None, None, members.view)
+    roll = plan.coordinator is not None and not plan.coordinator.probe.passive
+    if plan.coordinator is not None:
+        plan = replace(plan, coordinator=replace(plan.coordinator, probe=ProbeKind.NONE))
+    members.view.own, claims = Attempts().follow(kind.own_state(obj), kind.claims(obj))
+    claimed: Mapping[str, Claim] = {each.owner: each for each in claims}
+    own = [each for each in pods or () if each.record.owner in claimed and each.record.namespace == plan.namespace]
+    members.follow(plan, claimed, (each.record for each in own))
+    record = _settled(plan, members.view, now)
+    seats = {pod.uid: pod for pod in members.view.pods()}
+    every = tuple(_member(each.raw, seat) for each in own if (seat := seats.get(each.record.uid)) is not None)
+    seen = Observed(
+        plan=plan,
+        record=record,
+        view=members.view,
+        members=tuple(sorted((m for m in every if m.epoch == record.epoch), key=lambda member: member.rank)),
+        all_members=every,
+        pods=tuple(each.raw for each in own),
+        unreadable=tuple(unreadable),
+        roll=roll,
+        wanted=wanted,
+        news_at=max((_news(each.raw, now) for each in own), default=0.0),
+    )
+    conditions = tuple(structs.replace(each, since=0.0) for each in record.conditions)
+    status: ExperimentStatus = structs.replace(record, roll=None, story=(), conditions=conditions)
+    said = members.view.own.said if members.view.own is not None else Said.NOTHING
+    if pods is None and said in (Said.NOTHING, Said.ASK_PODS):
+        status = structs.replace(
+            status, phase=UNKNOWN, reason="PodsForbidden", message="its pods may not be read", ready=0, size=0
+        )
+    return status, seen
+
+
+def _settled(plan: Plan, view: View, now: float) -> Record:
+    record = decide(plan, None, view, now).record
+    for _ in range(SETTLED_WITHIN):
+        before, record = record, decide(plan, record, view, now).record
+        if before == record:
+            break
+    return record
+
+
+def _member(raw: Json, seat: Pod) -> Member:
+    """The member as its place says; an observed pod bears no labels of Muster."""
+    return replace(
+        member_of(raw), rank=seat.rank, group=seat.group, job=seat.job, index=max(0, seat.index), epoch=seat.epoch
+    )
+
+
+def _news(raw: Json, now: float) -> float:
+    """When something last changed in a pod."""
+    meta, status = mapping(raw.get("metadata")), mapping(raw.get("status"))
+    times: list[Any] = [meta.get("creationTimestamp")]
+    times += [each.get("lastTransitionTime") for each in items(status.get("conditions"))]
+    for container in items(status.get("containerStatuses")):
+        state = mapping(container.get("state"))
+        times.append(mapping(state.get("running")).get("startedAt"))
+        times.append(mapping(state.get("terminated")).get("finishedAt"))
+    asked, grace = moment(meta.get("deletionTimestamp")), meta.get("deletionGracePeriodSeconds")
+    if asked is not None:
+        return min(now, asked - grace if isinstance(grace, int) else asked)
+    found = [at for each in times if (at := moment(each)) is not None and at <= now]
+    return max(found, default=0.0)
+
+
+def as_musterd_said(status: ExperimentStatus, seen: Observed, events: Iterable[EventSummary]) -> ExperimentStatus:
+    """The status with musterd's last Event as its sentence, if nothing has changed in the pods since it.
+
+    musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands.
+    """
+    said = [each for each in events if each.source == MANAGER and each.at is not None]
+    last = max(said, key=lambda each: each.at or 0.0, default=None)
+    if last is None or seen.record is None or not seen.record.gathering or (last.at or 0.0) < seen.news_at:
+        return status
+    return structs.replace(status, reason=last.reason, message=f"{last.message} (musterd's last Event)")

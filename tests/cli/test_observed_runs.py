@@ -1,0 +1,198 @@
+"""Runs of other controllers on the command line: what their objects and their pods say."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from muster.local.apiserver.storage import object_store
+from muster.state.foreign.subject import JOBSET
+from tests.cli.conftest import Call
+from tests.client.localserver import LocalServer, ended, running
+
+RUNS: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Event",
+    "source": {"component": "muster"},
+    "reportingComponent": "muster",
+    "type": "Warning",
+    "reason": "Stuck",
+    "message": "1/3 ranks have arrived; missing 1, 2",
+}
+
+
+TEMPLATE: dict[str, Any] = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}}
+PLAIN: dict[str, Any] = {"kind": "Job", "metadata": {"name": "plain"}, "spec": {"template": TEMPLATE}}
+
+
+@pytest.fixture
+def pods(server: LocalServer) -> Callable[..., None]:
+    """Makes a pod of each status, by index."""
+
+    def make(name: str, labels: dict[str, str], *statuses: dict[str, Any] | None, index: str = "", **meta: Any) -> None:
+        for number, status in enumerate(statuses):
+            if status is None:
+                continue
+            metadata = {"name": f"{name}-{number}", "labels": labels, **meta}
+            if index:
+                metadata["labels"] = {**labels, index: str(number)}
+            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+            spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "local"}
+            server.put("v1", "pods", "default", {**pod, "spec": spec})
+            server.put("v1", "pods", "default", {**pod, "status": status}, "status")
+
+    return make
+
+
+@pytest.fixture
+def job(server: LocalServer, pods: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> str:
+    """An indexed Job of three, of which one member fails and one has no pod. The local cluster admits no Jobs."""
+    monkeypatch.setattr(object_store, "admit", lambda *_: None)
+    metadata = {"name": "train", "labels": {"muster.dev/observe": "train"}}
+    spec = {"completions": 3, "parallelism": 3, "completionMode": "Indexed", "template": TEMPLATE}
+    made = server.put("batch/v1", "jobs", "default", {"metadata": metadata, "kind": "Job", "spec": spec})
+    uid = made["metadata"]["uid"]
+    labels = {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": "train"}
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": uid, "controller": True}
+    index = "batch.kubernetes.io/job-completion-index"
+    pods("train", labels, running(), ended(3, "no such file"), index=index, ownerReferences=[owner])
+    pods("other", {**labels, "batch.kubernetes.io/controller-uid": "another"}, running(), index=index)
+    return "job/train"
+
+
+def event(server: LocalServer, uid: str, kind: str, at: str, **fields: Any) -> None:
+    about = {"kind": kind, "namespace": "default", "name": "train", "uid": uid}
+    name = {"metadata": {"name": f"e{at[:4]}"}, "involvedObject": about, "firstTimestamp": at, "lastTimestamp": at}
+    server.put("v1", "events", "default", {**RUNS, **name, **fields})
+
+
+def test_get_shows_the_members_of_a_job(call: Call, job: str) -> None:
+    shown = call("get", job)
+    assert shown.exit_code == 0, shown.stderr
+    assert "default/job/train" in shown.stdout
+    assert "1/3 ready" in shown.stdout
+    assert "0  train-0  Running" in shown.stdout
+    assert "1  train-1  Error" in shown.stdout
+    assert "rank 1 (train-1) exited 3" in shown.stdout
+    assert "other-0" not in shown.stdout
+    assert "another controller runs it" in shown.stdout
+    assert json.loads(call("get", "jobs/train", "-o", "json").stdout)["kind"] == "Job"
+
+
+def test_explain_names_the_failed_member_and_the_next_step(call: Call, job: str) -> None:
+    shown = call("explain", job)
+    assert shown.exit_code == 0, shown.stderr
+    assert "Why members are not at work:" in shown.stdout
+    assert "exit code 3" in shown.stdout
+    found = json.loads(call("explain", job, "-o", "json").stdout)
+    assert [finding["ranks"] for finding in found["findings"]]
+    assert [member["pod"] for member in found["members"]] == ["train-0", "train-1"]
+
+
+def test_the_verdict_of_its_own_controller_stands(call: Call, server: LocalServer, job: str) -> None:
+    done = [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "limit reached"}]
+    found = {"kind": "Job", "metadata": {"name": "train"}, "status": {"conditions": done}}
+    uid = server.put("batch/v1", "jobs", "default", found, "status")["metadata"]["uid"]
+    event(server, uid, "Job", "2099-01-01T00:00:00Z")
+    shown = call("get", job).stdout
+    assert "Failed" in shown
+    assert "limit reached" in shown
+    assert "ranks have arrived" not in shown
+
+
+def test_what_musterd_said_after_the_last_change_of_a_pod_is_the_sentence(
+    call: Call, server: LocalServer, job: str
+) -> None:
+    uid = json.loads(call("get", job, "-o", "json").stdout)["metadata"]["uid"]
+    event(server, uid, "Job", "2020-01-01T00:00:00Z", message="said long before")
+    assert "said long before" not in call("get", job).stdout
+    assert "Stuck: said long before" in call("explain", job).stdout
+    event(server, uid, "Job", "2098-01-01T00:00:00Z", message="said by another", source={"component": "kubelet"})
+    assert "said by another" not in call("get", job).stdout
+    event(server, uid, "Job", "2099-01-01T00:00:00Z")
+    assert "1/3 ranks have arrived; missing 1, 2 (musterd's last Event)" in call("get", job).stdout
+
+
+def test_list_shows_jobs_with_the_label(call: Call, server: LocalServer, job: str) -> None:
+    server.put("batch/v1", "jobs", "default", PLAIN)
+    listed = call("list", "--kind", "job")
+    assert listed.exit_code == 0, listed.stderr
+    assert "job/train" in listed.stdout
+    assert "1/3" in listed.stdout
+    assert "plain" not in listed.stdout
+    assert "a Job needs the label muster.dev/observe" in call("get", "job/plain").stdout
+
+
+def test_a_jobset_of_its_own_controller_is_shown(call: Call, server: LocalServer, pods: Callable[..., None]) -> None:
+    template = {"spec": {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}}
+    spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": template}]}
+    note = {"muster.dev/operator": "jax"}
+    made = server.put(
+        JOBSET.api_version,
+        JOBSET.plural,
+        "default",
+        {"kind": "JobSet", "metadata": {"name": "train", "annotations": note}, "spec": spec},
+    )
+    labels = {
+        "jobset.sigs.k8s.io/jobset-name": "train",
+        "jobset.sigs.k8s.io/jobset-uid": made["metadata"]["uid"],
+        "jobset.sigs.k8s.io/replicatedjob-name": "workers",
+        "jobset.sigs.k8s.io/job-index": "0",
+    }
+    pods("train-workers", labels, running(), running(), index="batch.kubernetes.io/job-completion-index")
+    shown = call("get", "jobset/train")
+    assert shown.exit_code == 0, shown.stderr
+    assert "default/jobset/train  Running  JobSet, epoch 0, 2/2 ready" in shown.stdout
+    assert "the roll of its coordinator is on musterd's page and in its Events, not here" in shown.stdout
+    listed = call("list", "--kind", "jobset").stdout.splitlines()[1].split()
+    assert listed[:2] == ["jobset/train", "Running"]
+    assert "2/2" in listed
+
+
+def test_labelled_pods_are_one_run(call: Call, pods: Callable[..., None]) -> None:
+    note = {"muster.dev/size": "4"}
+    pods("mine", {"muster.dev/observe": "mine"}, running(), None, running(), annotations=note)
+    shown = call("get", "pods/mine")
+    assert shown.exit_code == 0, shown.stderr
+    assert "2/4 ready" in shown.stdout
+    assert "ranks 1,3 have no pod" in shown.stdout
+    assert call("list", "--kind", "pods", "-o", "name").stdout == "pods/mine\n"
+    missing = call("get", "pods/none")
+    assert missing.exit_code == 1
+    assert "no pod of namespace default has the label muster.dev/observe=none" in missing.stderr
+
+
+def test_what_is_not_there_is_said(call: Call, server: LocalServer, job: str) -> None:
+    gone = call("explain", "job/gone")
+    assert gone.exit_code == 1
+    assert "Job default/gone does not exist" in gone.stderr
+    unknown = call("get", "rayjob/train")
+    assert unknown.exit_code == 1
+    assert "does not know RayJob objects: its CRD is not installed" in unknown.stderr
+
+
+def test_logs_are_those_of_its_members(call: Call, server: LocalServer, job: str) -> None:
+    server.print("train-0", "hello", ends=True)
+    server.print("train-1", "failed", ends=True)
+    server.print("other-0", "not its own", ends=True)
+    shown = call("logs", job)
+    assert shown.exit_code == 0, shown.stderr
+    assert "hello" in shown.stdout
+    assert "failed" in shown.stdout
+    assert "not its own" not in shown.stdout
+    assert "follow it with kubectl" in call("logs", job, "-f").stderr
+
+
+def test_a_run_of_another_controller_is_not_waited_for(call: Call, job: str) -> None:
+    waited = call("wait", job)
+    assert waited.exit_code == 1
+    assert "kubectl wait" in waited.stderr
+
+
+def test_nothing_is_done_to_it(call: Call, job: str) -> None:
+    refused = call("delete", job, "--yes")
+    assert refused.exit_code == 1
+    assert "delete it with kubectl" in refused.stderr
+    assert call("get", job).exit_code == 0
+    assert "`muster get` shows how it is now" in call("get", job, "--watch").stderr
