@@ -96,9 +96,7 @@ def _away(context: Context) -> Iterator[int]:
     """Ranks whose pod shows that they are not at work, and ranks without a pod."""
     tally, record = context.tally, context.record
     waiting = (tally.cut_off, tally.failed, tally.idle, tally.leaving)
-    for pod in chain.from_iterable(held.values() for held in waiting):
-        if pod.rank not in tally.ignored:
-            yield pod.rank
+    yield from (pod.rank for held in waiting for pod in held.values())  # the tally holds no rank that is given up there
     ranks: Iterable[int] = range(context.plan.size)
     if tally.pods < context.plan.size:
         for rank in filterfalse(tally.members.__contains__, ranks):

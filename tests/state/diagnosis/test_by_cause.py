@@ -65,6 +65,7 @@ def test_a_rank_without_a_pod_is_refused_lost_held_back_or_not_created_yet() -> 
     refused = view()
     refused.engine.refusal = Refusal("QuotaExceeded", "no", final=False)
     assert causes(plan(), fresh, refused) == {"Refused": 4}
+    assert causes(plan(), record(phase=Phase.QUEUED), view()) == {"Queued": 4}
 
 
 def test_members_behind_a_gate_or_waiting_for_their_turn_are_held_back() -> None:

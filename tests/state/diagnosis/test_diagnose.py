@@ -6,11 +6,12 @@ from muster.state.diagnosis.cause import MissingCause
 from muster.state.diagnosis.diagnose import diagnose
 from muster.state.diagnosis.finding import sentence
 from muster.state.plan import Plan
-from muster.state.record import Phase, Record
+from muster.state.policies.obstacles import RANKS_ENDED
+from muster.state.record import Blocked, Phase, Record, RollCall
 from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from tests.builders import NOW, answer, plan, pod, record, view
-from tests.state.test_stage import CRASHED, NODELESS, WAITING
+from tests.builders import NOW, answer, plan, pod, record, view, view_of
+from tests.state.test_stage import CRASHED, END, NODELESS, WAITING
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
 ASSEMBLING = record(phase=Phase.ASSEMBLING, scheduled_at=NOW, assembling_at=NOW, size=16)
@@ -89,3 +90,58 @@ def test_every_member_of_a_large_gang_is_counted() -> None:
     pods = [pod(rank, **PULL) for rank in range(10_000)]
     (found,) = diagnose(context(*pods, wanted=wanted))
     assert (found.count, found.who) == (10_000, "ranks 0-9999")
+
+
+def test_a_rank_that_is_notable_twice_is_in_one_finding() -> None:
+    pods = [pod(0), pod(1), pod(2, ready=False, restarts=2), pod(3)]
+    (found,) = diagnose(context(*pods, wanted=plan(), heard=answer(ARRIVED, ARRIVED, MISSING, ARRIVED)))
+    assert (found.cause, found.ranks) == (MissingCause.RESTARTED_IN_PLACE, (2,))
+
+
+def test_a_rank_that_was_started_again_and_is_ready_is_not_named() -> None:
+    pods = [pod(0), pod(1), pod(2, restarts=2), pod(3)]
+    assert diagnose(context(*pods, wanted=plan(), heard=answer(*[RankState.CONNECTED] * 4))) == ()
+
+
+def test_a_rank_that_has_failed_and_is_given_up_is_not_named() -> None:
+    now = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW, ignored="1-2")
+    pods = [pod(0), pod(1, **CRASHED), pod(2, **WAITING), pod(3)]
+    seen = context(*pods, wanted=plan(), now=now, heard=answer(*[RankState.CONNECTED] * 4))
+    assert {rank for each in diagnose(seen) for rank in each.ranks} == {1, 2}
+    view_of(seen).remember(seen.plan, now, NOW)
+    assert diagnose(seen) == ()
+
+
+def test_a_rank_that_is_done_is_named_only_where_ended_ranks_block_the_others() -> None:
+    ended = {"phase": PodPhase.SUCCEEDED, "ready": False, "exit": END}
+    pods = [pod(0), pod(2), pod(3, **ended)]
+    for blocked, ranks in ((None, ()), (Blocked("Queued", NOW), ()), (Blocked(RANKS_ENDED, NOW), (1, 3))):
+        now = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW, completed="1", blocked=blocked)
+        seen = context(*pods, wanted=plan(), now=now, heard=answer(*[RankState.CONNECTED] * 4))
+        view_of(seen).remember(seen.plan, now, NOW)
+        found = diagnose(seen)
+        assert [rank for each in found for rank in each.ranks] == list(ranks)
+        assert {each.cause for each in found} <= {MissingCause.ENDED}
+
+
+def test_a_rank_that_is_done_and_has_no_pod_is_not_named_beside_one_that_is_lost() -> None:
+    now = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW, completed="1")
+    seen = context(pod(0), pod(3), wanted=plan(), now=now, heard=answer(*[RankState.CONNECTED] * 4))
+    view_of(seen).remember(seen.plan, now, NOW)
+    assert [(each.cause, each.ranks) for each in diagnose(seen)] == [(MissingCause.LOST, (2,))]
+
+
+def test_until_the_coordinator_is_asked_the_recorded_roll_names_the_missing_ranks() -> None:
+    pods = [pod(rank) for rank in range(4)]
+    for roll, ranks in ((RollCall(4, 2, (1, 3)), (1, 3)), (None, ())):
+        now = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW, roll=roll)
+        found = diagnose(context(*pods, wanted=plan(), now=now))
+        assert [rank for each in found for rank in each.ranks] == list(ranks)
+
+
+def test_a_roll_that_only_counts_its_members_names_none_that_runs() -> None:
+    pods = [pod(rank) for rank in range(4)]
+    heard = answer(ARRIVED, expected=None, joined=3, partial="the store counts its processes")
+    assert diagnose(context(*pods, wanted=plan(), heard=heard)) == ()
+    named = answer(ARRIVED, MISSING, MISSING, MISSING)
+    assert [each.ranks for each in diagnose(context(*pods, wanted=plan(), heard=named))] == [(1, 2, 3)]
