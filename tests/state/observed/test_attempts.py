@@ -1,7 +1,7 @@
 """Attempts that a controller names become epochs, and pods of the attempt before stay the object's own."""
 
 from muster.state.observed.attempts import KEPT, Attempts
-from muster.state.observed.observed_kind import Claim, OwnState
+from muster.state.observed.observed_kind import Claim, OwnState, Said
 
 SUBMITTER = Claim("rayjob/rj")
 
@@ -45,3 +45,13 @@ def test_claims_of_long_ago_are_dropped() -> None:
     for number in range(100):
         _, claims = attempts.follow(*named(f"c{number}"))
     assert len(claims) == KEPT + 2
+
+
+def test_a_suspended_run_stays_so_until_its_next_attempt_has_a_name() -> None:
+    attempts, resuming = Attempts(), named("")
+    attempts.follow(*named("a"))
+    attempts.follow(OwnState(Said.SUSPENDED), (SUBMITTER,))
+    assert attempts.follow(*resuming)[0].said is Said.SUSPENDED
+    own, _ = attempts.follow(*named("b"))
+    assert (own.said, own.epoch) == (Said.NOTHING, 1)
+    assert attempts.follow(*resuming)[0].said is Said.NOTHING, "the suspension is over"

@@ -1,0 +1,80 @@
+"""What is said of failed members and of missing pods of an observed run."""
+
+import pytest
+
+from muster.state.context import Context
+from muster.state.group import Group
+from muster.state.observed import obstacles
+from muster.state.plan import Engine, Plan
+from muster.state.pod_spec import PodSpec
+from muster.state.record import Cause, Phase
+from muster.state.rules import Gate, GateCondition
+from muster.state.view.pod import Exit, Pod, PodPhase
+from tests.builders import NOW, plan, pod, record, view, worker_group
+
+CAUSE = Cause(0, "Error", "", NOW, pod="run-1", uid="pod-1-0", rank=1, exit_code=1)
+
+
+def context(*pods: Pod, of: Plan | None = None, cause: Cause | None = None) -> Context:
+    wanted = of or plan(engine=Engine.OBSERVE)
+    return Context(wanted, record(phase=Phase.RUNNING, cause=cause), view(*pods), NOW)
+
+
+def crashed(rank: int) -> Pod:
+    return pod(rank, phase=PodPhase.FAILED, ready=False, exit=Exit("main", 1, 0, "Error", "", NOW))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "cause", "sentence"),
+    [
+        ((), CAUSE, ""),
+        ((1,), CAUSE, "rank 1 (run-1) exited 1"),
+        ((1, 2, 3), CAUSE, "rank 1 (run-1) exited 1, and 2 more"),
+        ((1,), None, "a member failed"),
+        ((1, 2), Cause(-1, "Error", "of an older epoch", NOW), "a member failed, and 1 more"),
+    ],
+)
+def test_the_first_failure_of_the_epoch_is_named_and_the_others_are_counted(
+    ranks: tuple[int, ...], cause: Cause | None, sentence: str
+) -> None:
+    assert obstacles.failed(context(*(crashed(rank) for rank in ranks), cause=cause)) == sentence
+
+
+def sized(size: int) -> Plan:
+    return plan(size=size, engine=Engine.OBSERVE)
+
+
+@pytest.mark.parametrize(
+    ("size", "there", "sentence"),
+    [
+        (4, (0, 1, 2, 3), ""),
+        (4, (0, 1, 2), "3/4 pods are there; rank 3 has no pod"),
+        (4, (1,), "1/4 pods are there; ranks 0,2-3 have no pod"),
+        (16, (), "0/16 pods are there; ranks 0-7 have no pod"),
+        (17, (), "fewer than 9 of 17 pods are there"),
+    ],
+)
+def test_ranks_without_a_pod_are_named_in_a_small_gang(size: int, there: tuple[int, ...], sentence: str) -> None:
+    assert obstacles.missing(context(*(pod(rank) for rank in there), of=sized(size))) == sentence
+
+
+def test_of_members_that_take_turns_those_of_one_turn_are_counted_and_no_rank_is_named() -> None:
+    turns = plan(groups=(Group("worker", 1, 3, PodSpec(), 0, parallelism=2),), engine=Engine.OBSERVE)
+    assert obstacles.missing(context(pod(0), pod(1), of=turns)) == ""
+    assert obstacles.missing(context(of=turns)) == "0/2 pods are there"
+
+
+def test_a_rank_that_is_done_misses_no_pod() -> None:
+    seen = context(pod(1), pod(0), of=sized(3))
+    done = pod(2, phase=PodPhase.SUCCEEDED, ready=False)
+    live = view(pod(1), done)
+    live.change(done, None)
+    assert obstacles.missing(seen) == "2/3 pods are there; rank 2 has no pod"
+    assert obstacles.missing(Context(seen.plan, seen.record, live, NOW)) == "2/3 pods are there; rank 0 has no pod"
+
+
+def test_a_member_whose_gate_is_closed_misses_no_pod() -> None:
+    submitter = Group("submitter", 1, 1, PodSpec(), 2, gates=(Gate(GateCondition.READY, "worker"),))
+    gated = plan(groups=(worker_group(2), submitter), engine=Engine.OBSERVE)
+    assert obstacles.missing(context(pod(0), pod(1, ready=False), of=gated)) == ""
+    assert obstacles.missing(context(pod(0), pod(1), of=gated)) == "2/3 pods are there; rank 2 has no pod"
