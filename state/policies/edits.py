@@ -6,14 +6,38 @@ epoch, and until then the status and an Event say which fields they are. The rec
 which its epoch was begun; while no pod may be there they follow the spec.
 """
 
+from dataclasses import replace as changed_in
+
 from msgspec.structs import replace
 
 from muster.api.manifest.policies.edits import changed
 from muster.state.context import Context
+from muster.state.plan import Plan
 from muster.state.record import Phase, Record
 
-_JOBS = "spec.replicatedJobs"
+_FOREIGN = {
+    "spec.jaxReplicaSpecs": "",
+    "spec.replicatedJobs": "; JobSet's webhook refuses such an edit of a JobSet that is not suspended",
+}
+"""The only field that the pods of a foreign object are made of, and what its own webhook does."""
 _WITHOUT_PODS = (Phase.SUSPENDED, Phase.QUEUED, Phase.RESTARTING)
+
+
+def held(plan: Plan, known: Plan | None, record: Record | None) -> Plan:
+    """The plan of a foreign object after an edit, with the groups of the run where it changes how many pods there are.
+
+    Members that the run was not begun with would count as lost. The new numbers hold when it was suspended and is
+    resumed; the shape is the new one, so that the status says so.
+    """
+    if known is None or record is None or record.finished or record.phase is Phase.SUSPENDED:
+        return plan
+    return (
+        plan if _sizes(plan) == _sizes(known) else changed_in(plan, groups=known.groups, coordinator=known.coordinator)
+    )
+
+
+def _sizes(plan: Plan) -> tuple[object, ...]:
+    return tuple((group.name, group.replicas, group.completions, group.parallelism) for group in plan.groups)
 
 
 def track(context: Context) -> Record:
@@ -33,6 +57,6 @@ def sentence(record: Record) -> str:
     if not record.pending_edits:
         return ""
     said = f"the edit of {record.pending_edits} holds for pods that are created from now on, and not for those that run"
-    if _JOBS not in record.pending_edits:
+    if record.pending_edits not in _FOREIGN:
         return said
-    return f"{said}; JobSet's webhook refuses such an edit of a JobSet that is not suspended"
+    return f"{said}; how many pods there are changes only while it is suspended{_FOREIGN[record.pending_edits]}"

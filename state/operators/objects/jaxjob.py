@@ -8,8 +8,10 @@ A collective program cannot go on when one of its processes is replaced, so wher
 pod, the whole gang is restarted. ``backoffLimit`` counts these restarts; without one they have no limit, as there.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.foreign.jaxjob import MANAGER, JAXJob, parse_jaxjob
@@ -76,6 +78,7 @@ def plan_of_jaxjob(job: JAXJob) -> Plan:
         survivor_exits=frozenset({SIGABRT_EXIT}),
         survivor_text=SURVIVOR_TEXT,
         culprits=CULPRITS,
+        shape=f"jaxReplicaSpecs={_digest(job)}",
         limit=MAX_EPOCH if policy.backoff_limit is None else policy.backoff_limit,
         clocks=_clocks(job),
         restart_grace=RESTART_GRACE if "terminationGracePeriodSeconds" not in job.template["spec"] else None,
@@ -86,6 +89,11 @@ def plan_of_jaxjob(job: JAXJob) -> Plan:
         orphans=ORPHAN in job.finalizers,
         foreground=FOREGROUND in job.finalizers,
     )
+
+
+def _digest(job: JAXJob) -> str:
+    """Of what the workers are made of."""
+    return sha256(json.dumps([job.replicas, job.template], sort_keys=True).encode()).hexdigest()[:4]
 
 
 def labels_of(name: str) -> dict[str, str]:

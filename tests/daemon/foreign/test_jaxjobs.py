@@ -170,6 +170,30 @@ def test_a_suspended_job_has_no_pods_and_runs_when_it_is_resumed() -> None:
     virtually(story)
 
 
+def test_an_edit_of_the_replicas_waits_until_the_job_is_suspended() -> None:
+    """Kubeflow's operator adds a worker at once; the other processes were started for fewer."""
+
+    async def story(world: World) -> None:
+        await running(world)
+        before = world.api.named("pods")
+        world.api.put(JOB, {**world.api.objects[JOB], "spec": job(3)["spec"]})
+        await asyncio.sleep(60)
+        assert (world.api.named("pods"), world.conditions) == (before, ["Created", "Running"])
+        record = from_object(world.status)
+        assert record is not None
+        assert "how many pods there are changes only while it is suspended" in record.message
+        world.api.put(JOB, {**world.api.objects[JOB], "spec": job(3, run_policy={"suspend": True})["spec"]})
+        await asyncio.sleep(3)
+        for name in world.api.named("pods"):
+            world.api.remove(f"{PODS}/{name}")
+        await asyncio.sleep(3)
+        world.api.put(JOB, {**world.api.objects[JOB], "spec": job(3)["spec"]})
+        await asyncio.sleep(3)
+        assert pods(world.api) == [f"train-worker-{rank}" for rank in range(3)]
+
+    virtually(story)
+
+
 def test_clean_pod_policy_all_deletes_the_pods_at_the_end() -> None:
     """The others keep them for their logs."""
 

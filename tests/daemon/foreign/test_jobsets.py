@@ -170,6 +170,37 @@ def test_a_jobset_that_cannot_be_run_says_why() -> None:
     virtually(story)
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_an_edit_of_how_many_pods_there_are_waits_until_the_jobset_is_suspended(size: int) -> None:
+    """JobSet's alpha ElasticJobSet adds and removes pods of a Job that runs. A gang is a fixed set of ranks."""
+
+    async def story(world: World) -> None:
+        await running(world)
+        before = world.api.named("pods")
+        inside = {**TWO, "completions": size, "parallelism": size}
+        _edit(world, replicatedJobs=[job("worker", job=inside, pod=NEVER)])
+        await asyncio.sleep(60)
+        assert (world.api.named("pods"), conditions(world)) == (before, [])
+        said = json.loads(status(world)["conditions"][0]["message"])["message"]
+        assert "how many pods there are changes only while it is suspended" in said
+        _edit(world, suspend=True)
+        await asyncio.sleep(6)
+        for name in world.api.named("pods"):  # the kubelet has ended them
+            world.api.remove(f"{PODS}/{name}")
+        await asyncio.sleep(6)
+        assert conditions(world) == ["Suspended True/SuspendedJobs"]
+        _edit(world, suspend=False)
+        await asyncio.sleep(15)
+        assert len(world.api.named("pods")) == size
+
+    virtually(story)
+
+
+def _edit(world: World, **spec: Any) -> None:
+    stored = world.api.objects[PATH]
+    world.api.put(PATH, {**stored, "spec": {**stored["spec"], **spec}})
+
+
 def test_claims_are_made_before_the_pods_and_owned_unless_they_are_retained() -> None:
     async def story(world: World) -> None:
         claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
