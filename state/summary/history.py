@@ -13,6 +13,7 @@ from muster.state.policies.failures import volume
 from muster.state.record import STORY_LINES, Cause, ConditionType, Phase, Record, StoryLine, attempts_of
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.summary.messages import NAMED_RANGES, sentence
+from muster.state.view.stale_members import STALE_MEMBERS
 
 KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: how a run started explains how it ends."""
@@ -80,6 +81,8 @@ def _observed_turns(before: Record | None, after: Record) -> Iterator[tuple[str,
     cause, known = after.cause, before.cause if before is not None else None
     if cause is not None and cause.epoch == after.epoch and (known is None or _other(known, cause)):
         yield ("MemberFailed", sentence(cause), True) if cause.pod else (cause.reason, cause.message, True)
+    if before is not None and after.reason == STALE_MEMBERS != before.reason:
+        yield STALE_MEMBERS, after.message, True
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED
     elif not after.finished:
@@ -149,6 +152,6 @@ def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
             if new.status:
                 yield "Stuck", f"{new.reason}: {new.message}", True
             elif old and old.status:
-                yield "NotStuck", new.message, False
+                yield "NotStuck", new.message or f"{old.reason} is over", False
         elif new.status and not (old and old.status) and new.reason != NO_COORDINATOR:
             yield kind.value, new.message, False

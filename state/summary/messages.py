@@ -110,6 +110,8 @@ def why_missing(context: Context, rank: int) -> str:
         why = "ended without calling the coordinator"
     elif pod.terminating:
         why = "being deleted"
+    elif pod.started and pod.waiting_reason:
+        why = why_idle(pod)  # its container waits to be started again: nothing of it runs
     elif pod.started and rank < len(context.tally.roll) and context.tally.roll[rank] is RankState.STALE:
         why = "running, but it belongs to the life of the coordinator before this one"
     elif pod.started:

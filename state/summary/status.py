@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.coordinator import Completeness
+from muster.state.observed.unsaid import RESTARTED_IN_PLACE
 from muster.state.plan import Engine
 from muster.state.policies import barrier, blocked, edits, gates
 from muster.state.policies.failures import volume
@@ -35,6 +36,7 @@ from muster.state.summary.conditions import renew
 from muster.state.summary.messages import of_lingering, sentence, share
 from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.roll import RankState
+from muster.state.view.stale_members import STALE_MEMBERS
 
 TURNING = (ConditionType.COORDINATOR_READY, ConditionType.STUCK)
 """Conditions that turn without a new fact."""
@@ -111,8 +113,11 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         if context.plan.engine is Engine.OBSERVE:
             return "AwaitingPods", f"epoch {record.epoch} waits for pods of its controller{_after(record)}"
         return "BackingOff", f"epoch {record.epoch} starts after the back-off{_after(record)}"
+    stale = record.phase is Phase.RUNNING and not assembly.complete and RankState.STALE in tally.roll
     if assembly.obstacle:
         pending = record.phase is Phase.PENDING
+        if stale and assembly.obstacle.reason == RESTARTED_IN_PLACE:
+            return STALE_MEMBERS, assembly.message  # it names the restart, mostly the coordinator's, and the stale
         return assembly.obstacle.reason, assembly.obstacle.message if pending else assembly.message
     if waiting := gates.awaited(context):
         return "AwaitingGroup", "; ".join(filter(None, (waiting, assembly.message)))
@@ -123,8 +128,8 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         return "Pending", f"{size} members start" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
         return "AwaitingRanks", assembly.message
-    if not assembly.complete and RankState.STALE in tally.roll:
-        return "StaleMembers", assembly.message
+    if stale:
+        return STALE_MEMBERS, assembly.message
     coordinator = context.plan.coordinator
     if not assembly.complete and coordinator and coordinator.complete is Completeness.ARRIVED:
         return "AwaitingRanks", assembly.message

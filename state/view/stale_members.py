@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from muster.state.view.pod import Pod
 from muster.state.view.roll import RankState, RollAnswer
 
+STALE_MEMBERS = "StaleMembers"
+"""Reason of the status while there are some."""
 Life = tuple[str, int]
 """Of a member: the uid of its pod, and how often its containers were started again."""
 

@@ -115,7 +115,8 @@ def test_workers_of_a_head_whose_container_was_killed_are_named_until_they_join(
     assert "ray-head exited 137 (Error), started again in its pod once" in seen.at(10.5).message
     stale = seen.first(OVER)
     assert stale == pytest.approx(13.1, abs=0.3), "as soon as the new GCS answers"
-    assert seen.at(stale).message.count(OVER) == 3
+    assert (seen.at(stale).reason, seen.at(stale).message.count(OVER)) == ("StaleMembers", 3)
+    assert any(reason == "StaleMembers" and text.count(OVER) == 3 for _, reason, text in seen.events)
     assert [seen.at(at).message.count(OVER) for at in (17.0, 31.0, 40.0, 48.0)] == [3, 2, 1, 0]
     assert seen.first("4/4 ranks arrived", since=stale) == pytest.approx(55.1, abs=4.0)
     assert seen.stuck() == [(pytest.approx(12.1, abs=0.2), "CoordinatorUnreachable")]

@@ -103,7 +103,7 @@ def test_stuck_and_its_end_have_story_lines_with_the_reason() -> None:
     free = record(conditions=(condition(ConditionType.STUCK, False, "NotStuck", ""),))
     assert lines(free, stuck) == [("Stuck", "RanksMissing: rank 2", True)]
     assert lines(stuck, other) == [("Stuck", "CoordinatorUnreachable: gone", True)]
-    assert lines(stuck, free) == [("NotStuck", "", False)]
+    assert lines(stuck, free) == [("NotStuck", "RanksMissing is over", False)]
     assert lines(stuck, stuck) == []
     assert lines(record(), free) == []
     assert lines(free, record(conditions=(condition(ConditionType.STUCK, False, "Fine"),))) == []
@@ -139,3 +139,12 @@ def test_a_long_story_keeps_its_beginning_and_its_end() -> None:
     assert story == told[:8] + told[-56:]
     assert append(told[:60], told[60:64]) == told[:64]
     assert append(told[:60], told[60:65]) == told[:8] + told[9:65]
+
+
+def test_members_of_an_earlier_life_of_the_coordinator_are_an_event_of_an_observed_run() -> None:
+    stale = record(phase=Phase.RUNNING, reason="StaleMembers", message="1/4 ranks arrived")
+    assert [(line.reason, line.message, line.warning) for line in new_lines(RAN, stale, NOW, observed=True)] == [
+        ("StaleMembers", "1/4 ranks arrived", True)
+    ]
+    assert new_lines(stale, stale, NOW, observed=True) == ()
+    assert new_lines(stale, RAN, NOW, observed=True) == ()

@@ -126,6 +126,7 @@ def test_an_idle_pod_says_why(changes: dict[str, Any], text: str) -> None:
         ({"terminating": True}, "being deleted"),
         ({}, "running, but it has not called the coordinator"),
         ({"started": False, "phase": PodPhase.PENDING, "waiting_reason": "ErrImagePull"}, "Pending: ErrImagePull"),
+        ({"waiting_reason": "CrashLoopBackOff"}, "Running: CrashLoopBackOff"),
     ],
 )  # fmt: skip
 def test_a_missing_rank_is_explained_by_its_pod(changes: dict[str, Any], why: str) -> None:
