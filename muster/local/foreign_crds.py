@@ -15,18 +15,19 @@ _AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"
 def foreign_crds() -> tuple[dict[str, Any], ...]:
     """One CustomResourceDefinition for each kind."""
     return (
-        _crd(
+        reduced_crd(
             JOBSET,
             {"name": "TerminalState", "type": "string", "jsonPath": ".status.terminalState"},
             {"name": "Restarts", "type": "integer", "jsonPath": ".status.restarts"},
             {"name": "Suspended", "type": "boolean", "jsonPath": ".spec.suspend"},
             _AGE,
         ),
-        _crd(JAXJOB, {"name": "State", "type": "string", "jsonPath": ".status.conditions[-1].type"}, _AGE),
+        reduced_crd(JAXJOB, {"name": "State", "type": "string", "jsonPath": ".status.conditions[-1].type"}, _AGE),
     )
 
 
-def _crd(subject: Subject, *columns: dict[str, Any]) -> dict[str, Any]:
+def reduced_crd(subject: Subject, *columns: dict[str, Any]) -> dict[str, Any]:
+    """A CustomResourceDefinition of that kind that takes any spec and status."""
     group, version = subject.api_version.split("/")
     schema = {
         "type": "object",
