@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.api.foreign.jobsets import job, jobset
@@ -93,7 +93,18 @@ def test_a_jobset_keeps_its_budget_ends_once_and_never_runs_two_epochs(
             assert rows[group.name]["succeeded"] + rows[group.name]["failed"] <= group.replicas
 
 
+def in_turn_then_another() -> dict[str, Any]:
+    """Both pods of the first job were there when none of the second had begun: the second is not lost."""
+    inside = {"backoffLimit": 0, "completions": 2, "parallelism": 1}
+    first = job("a", replicas=1, job=inside, pod={"restartPolicy": "Never"})
+    second = job("b", replicas=1, job=inside | {"completions": 1}, pod={"restartPolicy": "Never"})
+    second["dependsOn"] = [{"name": "a", "status": "Complete"}]
+    rules = [{"action": "RestartJobSetAndIgnoreMaxRestarts"}]
+    return jobset(first, second, failurePolicy={"maxRestarts": 0, "rules": rules})
+
+
 @settings(max_examples=60, deadline=None)
+@example(in_turn_then_another(), [])
 @given(objects(), EVENTS)
 def test_a_jobset_whose_pods_all_succeed_in_the_end_ends(
     manifest: dict[str, Any], events: list[tuple[str, str, int, int]]
