@@ -636,6 +636,16 @@ def _() -> None:
     assert "the edit" not in seen.kept.message
 
 
+@case("a failure policy that is added while it runs")
+def _() -> None:
+    """The CRD's rule compares only fields that were there before, so the API server lets it through."""
+    seen = cluster()
+    seen.run()
+    seen.edit(failurePolicy={"maxRestarts": 1})
+    seen.fail("w", 0)
+    restarted(seen, 1, 1)
+
+
 @case("invalid template is refused before a pod is made (JobSet: accumulating JobCreationFailed)")
 def _() -> None:
     with pytest.raises(SpecError, match="write OnFailure or Never"):
