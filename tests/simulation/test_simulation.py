@@ -114,6 +114,7 @@ def test_a_plan_and_its_line_convert_into_each_other() -> None:
             parse(f"happy:n=4:{never}")
 
 
+@pytest.mark.timeout(300)
 def test_every_family_has_plans_and_every_kind_of_fault_has_a_family() -> None:
     kinds = set()
     for family in FAMILIES:
