@@ -70,7 +70,8 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
             # The head of a cluster may be lost while a late daemon has not yet created the others. And members that
             # wait for no other may end while a daemon that was away, or waits for an answer, has not.
             late = any(fault.seconds > PROMPT for fault in world.plan.faults)
-            unfinished = late and (world.operator.cluster or _ended_incomplete(world))
+            # A work queue makes no further pods once one has succeeded (batch/v1 Job), however few there are by then.
+            unfinished = late and (world.operator.cluster or _is_work_queue(world) or _ended_incomplete(world))
             if unfinished or cause_may_differ(world.plan) or world.plan.has("refuse"):
                 got, wanted = _per_epoch(got), _per_epoch(wanted)
                 if unfinished or any(isinstance(event, Fails) and event.start for event in world.scenario.incidents):
@@ -85,6 +86,9 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
         # A daemon that receives everything minutes late never sees the gang assemble, and its conditions say so;
         # and users may end an experiment before it has come that far.
         unseen = MILESTONES if world.scenario.user_actions or seen_late(world) else ()
+        # Members that do not meet, and end one by one, may have been there together only while no daemon ran.
+        if world.plan.has(*CRASHES) and not world.operator.meets:
+            unseen = (*unseen, "Assembled")
         differs = {key for key, said in status["conditions"].items() if wanted["conditions"].get(key) != said}
         if differs.difference(unseen):
             yield f"{name}: conditions: {_difference(wanted['conditions'], status['conditions'])}"
@@ -112,6 +116,11 @@ def _per_epoch(objects: dict[str, Any]) -> dict[str, int]:
     """Objects per kind and epoch, by the suffix that all names of an epoch share. The pod of the cause is kept, and
     if the cause may differ, so may the pod."""
     return dict(Counter(f"{name.rpartition('/')[0]} {name.rsplit('-', 1)[-1]}" for name in objects))
+
+
+def _is_work_queue(world: World) -> bool:
+    jobs = (each["template"]["spec"] for each in world.scenario.spec.get("replicatedJobs", ()))
+    return any(job.get("completionMode") == "NonIndexed" for job in jobs)
 
 
 def _ended_incomplete(world: World) -> bool:

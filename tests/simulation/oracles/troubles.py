@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 
 from tests.simulation.oracles.invariants import OVER
-from tests.simulation.plans.masks import PROMPT, unrecorded_epochs
+from tests.simulation.plans.masks import PROMPT, ahead, unrecorded_epochs
 from tests.simulation.plans.plan import CRASHES, FOREIGN_CHANGES
 from tests.simulation.scenarios.scenario import Trouble, path_of
 from tests.simulation.world.world import EPOCH, World
@@ -55,7 +55,8 @@ def _judge(world: World, trouble: Trouble, statuses: list[Said]) -> Iterator[str
         late += PROMPT * len({epoch for _, _, _, epoch, _ in world.incident_log})
     if world.plan.has(*CRASHES) and trouble.within < inf:
         late += QUIET + trouble.within  # the daemon that takes over may have to wait as long again
-    if trouble.until is not None and late >= trouble.until - trouble.since:
+    # A leader whose clock is ahead of the last one's ends it that much earlier.
+    if trouble.until is not None and late >= trouble.until - ahead(world.plan) - trouble.since:
         return  # it may be over before the daemon hears of it
     due = trouble.since + trouble.within + late
     if (

@@ -18,8 +18,8 @@ SCENARIOS = (
         spec={"clocks": {"assembly": {"after": "60s", "action": "Fail"}}},
         incidents=(NeverArrives(rank=-1),),
         troubles=(
-            Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0, operators=NAMED),
-            Trouble("RanksMissing", ("does not name",), since=9.3, within=3.0, operators=COUNTED),
+            Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0, until=62.3, operators=NAMED),
+            Trouble("RanksMissing", ("does not name",), since=9.3, within=3.0, until=62.3, operators=COUNTED),
         ),
         settle_within=130.0,
     ),
