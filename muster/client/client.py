@@ -25,12 +25,12 @@ from muster.client import observing
 from muster.client.cluster_choice import connect
 from muster.client.errors import OnlyObserved
 from muster.client.events import EventSummary
-from muster.client.explanation import Explanation, readable
+from muster.client.explanation import Explanation, explain
 from muster.client.logs.follow import FollowedLog
 from muster.client.logs.last_lines import LastLine, read_last_lines
 from muster.client.logs.lines import LogLine
 from muster.client.logs.of_gang import AT_ONCE, GangLog, LogChoice, Noted, newest
-from muster.client.member import Member, MemberChange, member_of, members_of, read_members, read_pods
+from muster.client.member import Member, MemberChange, member_of, members_of, read_members
 from muster.client.names import name_for
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
 from muster.client.subjects import collection_path, ours, parse, refuse_observed, refuse_to_cancel, subject_of
@@ -41,7 +41,6 @@ from muster.kube.listwatch.changes import changes
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Transport
-from muster.kube.unstructured import Json
 
 ATTEMPTS = 8
 """How often a write is tried again after a conflict, and how many generated names are tried."""
@@ -223,30 +222,7 @@ class Client:
         With ``last_lines`` also what each rank logged last. Pods, Events and logs that may not be read are left out,
         and named in ``unreadable``.
         """
-        experiment, unreadable = await self.get(name, namespace=namespace), list[str]()
-        pods: Sequence[Json] | None
-        members: Sequence[Member] | None
-        if (observed := experiment.observed) is not None:
-            unreadable += observed.unreadable
-            pods, members = observed.pods, None if unreadable else observed.members
-        else:
-            pods = await readable(read_pods(self.resources, experiment.namespace, experiment.uid), unreadable)
-            members = None if pods is None else tuple(newest(map(member_of, pods)).values())
-        lines: Sequence[LastLine] | None = ()
-        if last_lines:
-            lines = await readable(read_last_lines(self.resources, experiment, members or ()), unreadable)
-        events: Sequence[EventSummary] | None = ()
-        with contextlib.suppress(ApiError):  # Events are kept for an hour only; an explanation does without them
-            events = await readable(observing.events_of(self.resources, experiment), unreadable)
-        return Explanation(
-            experiment,
-            tuple(members or ()),
-            tuple(events or ()),
-            tuple(unreadable),
-            members_read=members is not None,
-            last_lines=tuple(lines or ()),
-            pods=tuple(pods or ()),
-        )
+        return await explain(self.resources, await self.get(name, namespace=namespace), last_lines=last_lines)
 
     async def logs(
         self,

@@ -1,14 +1,18 @@
 """What an experiment waits for, with its members and its Events."""
 
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from muster.api.errors import Forbidden
+from muster.api.errors import ApiError, Forbidden
 from muster.client.events import EventSummary
-from muster.client.logs.last_lines import LastLine
-from muster.client.member import Member
+from muster.client.logs.last_lines import LastLine, read_last_lines
+from muster.client.logs.of_gang import newest
+from muster.client.member import Member, member_of, read_pods
+from muster.client.observing import events_of
 from muster.client.snapshot import Snapshot
+from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json
 
 T = TypeVar("T")
@@ -40,7 +44,35 @@ class Explanation:
         return self.experiment.message or self.experiment.reason or self.experiment.phase
 
 
-async def readable(reading: Awaitable[Sequence[T]], unreadable: list[str]) -> Sequence[T] | None:
+async def explain(resources: ResourceClient, experiment: Snapshot, *, last_lines: bool) -> Explanation:
+    """Read pods, Events and, with ``last_lines``, what each rank logged last. What may not be read is left out."""
+    unreadable: list[str] = []
+    pods: Sequence[Json] | None
+    members: Sequence[Member] | None
+    if (observed := experiment.observed) is not None:
+        unreadable += observed.unreadable
+        pods, members = observed.pods, None if unreadable else observed.members
+    else:
+        pods = await _readable(read_pods(resources, experiment.namespace, experiment.uid), unreadable)
+        members = None if pods is None else tuple(newest(map(member_of, pods)).values())
+    lines: Sequence[LastLine] | None = ()
+    if last_lines:
+        lines = await _readable(read_last_lines(resources, experiment, members or ()), unreadable)
+    events: Sequence[EventSummary] | None = ()
+    with suppress(ApiError):  # Events are kept for an hour only; an explanation does without them
+        events = await _readable(events_of(resources, experiment), unreadable)
+    return Explanation(
+        experiment,
+        tuple(members or ()),
+        tuple(events or ()),
+        tuple(unreadable),
+        members_read=members is not None,
+        last_lines=tuple(lines or ()),
+        pods=tuple(pods or ()),
+    )
+
+
+async def _readable(reading: Awaitable[Sequence[T]], unreadable: list[str]) -> Sequence[T] | None:
     """What was read; None where the caller may not read it: then the refusal is added to ``unreadable``."""
     try:
         return await reading
