@@ -22,6 +22,8 @@ JUDGED = (
     # The members of a work queue had ended one by one before a daemon ran again.
     "jobset-work-queue:op=jobset-object:n=4:failover=11",
     "jobset-work-queue:op=jobset-object:n=4:stale=4/5",
+    # A leader whose clock is 30 s behind waits for no culprit: it judges the exit code of a survivor.
+    "jaxjob-exit-code:op=jaxjob-object:n=4:skew=17/-30:seed=1631:shuffle",
     # The next leader's clock is 30 s ahead, so its deadline comes before the patience with a missing rank is over.
     "never-arrives-fails:n=4:skew=12/30",
 )

@@ -10,6 +10,7 @@ from tests.simulation.plans.masks import (
     acted_on_before_seen,
     ahead,
     cause_may_differ,
+    culprit_not_awaited,
     events_come_too_late,
     incident_averted,
     queue_unseen,
@@ -32,6 +33,8 @@ def ends_as_stated(world: World, name: str, end: End, status: dict[str, Any] | N
     plan = world.plan
     if stalled(world):
         return  # its clock may have run out unseen
+    if culprit_not_awaited(world, name):
+        return
     wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
     if incident_averted(world, name):
         wanted = {"phase": "Succeeded", "reason": end.reason if end.phase == "Succeeded" else "AllMembersSucceeded"}

@@ -15,7 +15,7 @@ from tests.fakes.history import Change, Object
 from tests.simulation.oracles.departures import departures
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.objects import seen_late
-from tests.simulation.plans.masks import PROMPT, unrecorded_epochs
+from tests.simulation.plans.masks import PROMPT, culprit_not_awaited, unrecorded_epochs
 from tests.simulation.plans.plan import FOREIGN_CHANGES
 from tests.simulation.world.world import World
 
@@ -116,7 +116,7 @@ def _only_grows(name: str, life: list[Change]) -> Iterator[str]:
 
 def _as_stated(world: World, name: str, status: Object) -> Iterator[str]:
     """The counters and conditions that the scenario states; where nothing else explains others."""
-    if world.plan.has(*FOREIGN_CHANGES) or unrecorded_epochs(world, name):
+    if world.plan.has(*FOREIGN_CHANGES) or unrecorded_epochs(world, name) or culprit_not_awaited(world, name):
         return
     late = bool(world.scenario.user_actions) or seen_late(world)
     shown = {**status, "conditions": _shown(_conditions(status, own=True))}

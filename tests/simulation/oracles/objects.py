@@ -12,6 +12,8 @@ from tests.simulation.plans.masks import (
     PROMPT,
     acted_on_before_seen,
     cause_may_differ,
+    culprit_not_awaited,
+    ended_unwatched,
     events_come_too_late,
     queue_unseen,
     unrecorded_epochs,
@@ -47,7 +49,8 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
         if times > lives + deleted + (path in world.created_late) + doubtful:
             yield f"{path} is created {times} times"
     yield from _left(world, summary)
-    if clean is None or doubtful or queue_unseen(world) or world.plan.has(*FOREIGN_CHANGES):
+    other_end = queue_unseen(world) or any(culprit_not_awaited(world, name) for name in world.scenario.ends)
+    if clean is None or doubtful or other_end or world.plan.has(*FOREIGN_CHANGES):
         return  # a deleted pod may cause an epoch that the clean run lacks
     extra = set(summary["created"]) - set(clean.summary["created"])
     # (Of an experiment that is deleted, pods are created until that is seen.)
@@ -87,7 +90,7 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
         # and users may end an experiment before it has come that far.
         unseen = MILESTONES if world.scenario.user_actions or seen_late(world) else ()
         # Members that do not meet, and end one by one, may have been there together only while no daemon ran.
-        if world.plan.has(*CRASHES) and not world.operator.meets:
+        if ended_unwatched(world) and not world.operator.meets:
             unseen = (*unseen, "Assembled")
         differs = {key for key, said in status["conditions"].items() if wanted["conditions"].get(key) != said}
         if differs.difference(unseen):

@@ -1,5 +1,8 @@
 """Where the end of a plan may differ from that of its clean run, and why."""
 
+import json
+
+from muster.state.policies.failures.culprit import WAIT
 from tests.simulation.plans.plan import CRASHES, SILENCE, Fault, Plan
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.incidents import NodeLost, Preempted
@@ -49,6 +52,26 @@ def acted_on_before_seen(world: World, name: str) -> bool:
     came = next(each.version for each in world.changes if each.path == path_of(name))
     held = [fault.seconds for fault in world.plan.faults if fault.kind == "hold" and fault.at == came]
     return any(SUBMITTED + seconds > min(acts) for seconds in held)
+
+
+def culprit_not_awaited(world: World, name: str) -> bool:
+    """A survivor's end was judged by a leader whose wall clock is off by more than it waits for the culprit's own end.
+
+    The wait is on the clock of the survivor's node. A rule that asks for the exit code then finds the survivor's.
+    """
+    if "ExitCode" not in json.dumps(world.scenario.spec) or ahead(world.plan) <= WAIT:
+        return False
+    statuses = (change.after.get("status") or {} for change in world.changes if change.path == path_of(name))
+    return any((status.get("cause") or {}).get("exitCode") == world.operator.survivor_exit for status in statuses)
+
+
+def ended_unwatched(world: World) -> bool:
+    """A member's program ended while no daemon ran: those that are left were never seen to be there together."""
+    ends = [each.ended_at for each in world.kubelet.processes.values() if each.ended_at]
+    away = [
+        (killed, killed + fault.seconds + PROMPT) for fault, killed in world.injected.items() if fault.kind in CRASHES
+    ]
+    return any(killed <= at <= back for at in ends for killed, back in away)
 
 
 def unrecorded_epochs(world: World, name: str) -> set[int]:
