@@ -36,10 +36,12 @@ def napping(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def printed(command: list[str]) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=50).stdout
+    # As the commands read it: any process of the machine may have words that are not UTF-8.
+    done = subprocess.run(command, capture_output=True, check=True, timeout=50)
+    return done.stdout.decode("utf-8", "replace")
 
 
-def of(process: "subprocess.Popen[str]") -> Process:
+def of(process: "subprocess.Popen[str] | subprocess.Popen[bytes]") -> Process:
     (found,) = (each for each in read_listing(printed(list_command(N)), N).processes if each.pid == process.pid)
     return found
 
@@ -54,6 +56,13 @@ def test_a_process_is_listed_and_answers_the_signal_each_time(napping: "subproce
         assert len(stacks.threads) == 1, "the file is emptied before it is asked again"
         assert (stacks.threads[0].main, said) == (True, "")
     assert napping.poll() is None
+
+
+def test_a_neighbour_whose_words_are_not_text_is_listed(napping: "subprocess.Popen[str]") -> None:
+    with subprocess.Popen([sys.executable.encode(), b"-c", b"input()", b"\x80"], stdin=subprocess.PIPE) as neighbour:
+        assert of(neighbour).python
+        assert of(napping).file is not None
+        neighbour.kill()
 
 
 def test_py_spy_is_asked_before_the_signal(napping: "subprocess.Popen[str]", tmp_path: Path) -> None:
