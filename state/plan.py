@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from muster.api.gang import GroupSize
 from muster.api.names import name_suffix
 from muster.state.coordinator import DASHBOARD, Coordinator
 from muster.state.foreign.subject import EXPERIMENT, Names, Subject, title
@@ -103,6 +104,10 @@ class Plan:
     """What the message says while it runs; ``{pod}`` and ``{host}`` are the coordinator's."""
     shape: str = ""
     """Digests of what cannot change (``muster.api.manifest.policies.edits``); empty: they are not compared."""
+    sizes: tuple[GroupSize, ...] = ()
+    """Of a foreign object, which can be edited while it runs: how many pods each group has."""
+    waits: str = ""
+    """Field of the spec whose edit waits until the object was suspended; empty: the plan is that of the spec."""
     ttl: float | None = None
     """Seconds after its end for which the object stays; None: until it is deleted."""
     suspend: bool = False

@@ -6,6 +6,7 @@ Every field is declared in ``muster.api.status``; here is what decisions ask of 
 from collections.abc import Mapping
 from functools import lru_cache
 
+from muster.api.gang import GroupSize, RollCall
 from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
 from muster.api.status import (
@@ -16,7 +17,6 @@ from muster.api.status import (
     ConditionType,
     ExperimentStatus,
     Phase,
-    RollCall,
     StoryLine,
 )
 from muster.api.values.rank_ranges import from_ranges
@@ -30,6 +30,7 @@ __all__ = [
     "Cause",
     "Condition",
     "ConditionType",
+    "GroupSize",
     "JobRestarts",
     "NodeFailures",
     "Phase",

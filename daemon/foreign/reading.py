@@ -6,10 +6,10 @@ from typing import Any
 from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.daemon.experiments.reading import Reading
+from muster.state.foreign import held
 from muster.state.foreign.kinds import SUBJECTS
 from muster.state.foreign.record_condition import from_object, without_record
 from muster.state.plan import Plan
-from muster.state.policies import edits
 from muster.state.record import Record
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.foreign import object_of
@@ -32,7 +32,7 @@ def read_foreign(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
         problem = f"spec: it is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
         return Reading(None, record, problem, own=own)
     try:
-        return Reading(edits.held(kind.plan_of(object_of(seen, kind)), known, record), record, own=own)
+        return Reading(held.plan_of(kind, object_of(seen, kind), known, record), record, own=own)
     except MusterError as error:
         return Reading(None, record, str(error), own=own)
     except (ValueError, RecursionError) as error:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from muster.api.gang import MAX_GROUPS, GroupSize, RollCall
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
 from muster.api.wire import structs as wire
 from muster.api.wire.kinds import (
@@ -35,7 +36,6 @@ from muster.api.wire.kinds import (
 )
 from muster.api.wire.structs import Wire
 
-MAX_MISSING: Final = 64
 MAX_CONDITIONS: Final = 32
 MAX_RESTART_REASONS: Final = 24
 MAX_ATTEMPTS: Final = 256
@@ -73,16 +73,6 @@ class ConditionType(StrEnum):
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
     FINISHED = "Finished"
-
-
-class RollCall(msgspec.Struct, frozen=True, gc=False):
-    """The last roll call of this epoch."""
-
-    expected: Annotated[Counter, Wire("Ranks that must arrive.")]
-    arrived: Annotated[Counter, Wire("Ranks that have arrived.")]
-    missing: Annotated[
-        tuple[Counter, ...], Wire(f"The lowest missing ranks, at most {MAX_MISSING}.", most=MAX_MISSING)
-    ] = ()
 
 
 class Cause(msgspec.Struct, frozen=True, gc=False):
@@ -242,6 +232,12 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     pending_edits: Annotated[
         Message, Wire("Fields that were edited although they cannot change: pods that run do not follow.")
     ] = ""
+    groups: Annotated[
+        tuple[GroupSize, ...],
+        Wire(
+            "Of a JobSet or JAXJob: how many pods the run was begun with.", most=MAX_GROUPS, summary=True, sparse=True
+        ),
+    ] = ()
     delete_at: Annotated[
         Time | None, Wire("When the experiment is deleted (spec.ttlAfterFinished).", name="deleteTime")
     ] = None

@@ -1,9 +1,10 @@
 """What Muster knows of a foreign kind: how a spec becomes a plan, and a record the kind's own status."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from muster.api.gang import GroupSize
 from muster.api.values.timestamps import whole_time
 from muster.state.foreign.subject import Subject
 from muster.state.plan import Plan
@@ -38,14 +39,16 @@ class ForeignKind:
     ``ours`` says whether an object is Muster's to run, from the object alone. ``plan_of`` raises ``SpecError`` or
     ``PlanError``. ``status_of(plan, record, view, before)`` is the kind's own status, without the record; ``before`` is
     the one that is persisted, from which conditions keep the time of their last change; the time of this write is
-    ``record.updated_at``. ``ended`` are the conditions after which such an object never runs again: one that has them
-    and no record ended before Muster came.
+    ``record.updated_at``. ``with_sizes`` is an object that can be planned, with other numbers of pods. ``ended`` are
+    the conditions after which such an object never runs again: one that has them and no record ended before Muster
+    came.
     """
 
     subject: Subject
     ours: Callable[[Object], bool]
     plan_of: Callable[[Object], Plan]
     status_of: Callable[[Plan, Record, ReadOnlyView, Mapping[str, Any]], dict[str, Any]]
+    with_sizes: Callable[[Object, Sequence[GroupSize]], Object]
     ended: frozenset[str] = frozenset()
     refused: Callable[[Record, Mapping[str, Any]], dict[str, Any]] = refused
 

@@ -9,8 +9,12 @@ from muster.state.foreign.subject import JAXJOB, JOBSET
 from muster.state.operators.objects import jaxjob, jobset
 
 SUBJECTS: Final[dict[str, ForeignKind]] = {
-    JOBSET.kind: ForeignKind(JOBSET, jobset.ours, jobset.plan_of, jobset_status.status_of, ended=jobset_status.ENDED),
-    JAXJOB.kind: ForeignKind(JAXJOB, jaxjob.ours, jaxjob.plan_of, jaxjob_status.status_of, ended=jaxjob_status.ENDED),
+    JOBSET.kind: ForeignKind(
+        JOBSET, jobset.ours, jobset.plan_of, jobset_status.status_of, jobset.with_sizes, ended=jobset_status.ENDED
+    ),
+    JAXJOB.kind: ForeignKind(
+        JAXJOB, jaxjob.ours, jaxjob.plan_of, jaxjob_status.status_of, jaxjob.with_sizes, ended=jaxjob_status.ENDED
+    ),
 }
 """By kind."""
 

@@ -6,13 +6,10 @@ epoch, and until then the status and an Event say which fields they are. The rec
 which its epoch was begun; while no pod may be there they follow the spec.
 """
 
-from dataclasses import replace as changed_in
-
 from msgspec.structs import replace
 
 from muster.api.manifest.policies.edits import changed
 from muster.state.context import Context
-from muster.state.plan import Plan
 from muster.state.record import Phase, Record
 
 _FOREIGN = {
@@ -23,33 +20,16 @@ _FOREIGN = {
 _WITHOUT_PODS = (Phase.SUSPENDED, Phase.QUEUED, Phase.RESTARTING)
 
 
-def held(plan: Plan, known: Plan | None, record: Record | None) -> Plan:
-    """The plan of a foreign object after an edit, with the groups of the run where it changes how many pods there are.
-
-    Members that the run was not begun with would count as lost. The new numbers hold when it was suspended and is
-    resumed; the shape is the new one, so that the status says so.
-    """
-    if known is None or record is None or record.finished or record.phase is Phase.SUSPENDED:
-        return plan
-    return (
-        plan if _sizes(plan) == _sizes(known) else changed_in(plan, groups=known.groups, coordinator=known.coordinator)
-    )
-
-
-def _sizes(plan: Plan) -> tuple[object, ...]:
-    return tuple((group.name, group.replicas, group.completions, group.parallelism) for group in plan.groups)
-
-
 def track(context: Context) -> Record:
     """The record with the shape of its epoch, and the fields that were edited since."""
-    record, shape = context.record, context.plan.shape
+    plan, record, shape = context.plan, context.record, context.plan.shape
     if record.finished or not shape:
         return record
     kept = shape if not record.shape or record.phase in _WITHOUT_PODS else record.shape
-    pending = ", ".join(f"spec.{name}" for name in changed(kept, shape))
-    if (kept, pending) == (record.shape, record.pending_edits):
+    pending = plan.waits or ", ".join(f"spec.{name}" for name in changed(kept, shape))
+    if (kept, pending, plan.sizes) == (record.shape, record.pending_edits, record.groups):
         return record
-    return replace(record, shape=kept, pending_edits=pending)
+    return replace(record, shape=kept, pending_edits=pending, groups=plan.sizes)
 
 
 def sentence(record: Record) -> str:

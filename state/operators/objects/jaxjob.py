@@ -9,12 +9,13 @@ pod, the whole gang is restarted. ``backoffLimit`` counts these restarts; withou
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.foreign.jaxjob import MANAGER, JAXJob, parse_jaxjob
+from muster.api.gang import GroupSize
 from muster.state.clocks import CLOCKS
 from muster.state.coordinator import Coordinator, ProbeKind
 from muster.state.foreign.subject import JAXJOB, Names
@@ -79,6 +80,7 @@ def plan_of_jaxjob(job: JAXJob) -> Plan:
         survivor_text=SURVIVOR_TEXT,
         culprits=CULPRITS,
         shape=f"jaxReplicaSpecs={_digest(job)}",
+        sizes=(GroupSize(GROUP, 1, job.replicas, job.replicas),),
         limit=MAX_EPOCH if policy.backoff_limit is None else policy.backoff_limit,
         clocks=_clocks(job),
         restart_grace=RESTART_GRACE if "terminationGracePeriodSeconds" not in job.template["spec"] else None,
@@ -89,6 +91,12 @@ def plan_of_jaxjob(job: JAXJob) -> Plan:
         orphans=ORPHAN in job.finalizers,
         foreground=FOREGROUND in job.finalizers,
     )
+
+
+def with_sizes(obj: Mapping[str, Any], sizes: Sequence[GroupSize]) -> Mapping[str, Any]:
+    """A JAXJob that can be planned, with another number of workers."""
+    specs = {key: {**each, "replicas": sizes[0].pods} for key, each in obj["spec"]["jaxReplicaSpecs"].items()}
+    return {**obj, "spec": {**obj["spec"], "jaxReplicaSpecs": specs}}
 
 
 def _digest(job: JAXJob) -> str:

@@ -8,12 +8,13 @@ JobSet restarts at once, without a back-off, and its ``maxRestarts`` of 3 means 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.foreign.jobset import parse_jobset
 from muster.api.foreign.jobset_spec import MANAGED_BY, JobSet, JobSetSpec, ReplicatedJob
+from muster.api.gang import GroupSize
 from muster.state.foreign.subject import JOBSET, Names
 from muster.state.group import Group
 from muster.state.jobs.rules_of import job_rules
@@ -61,6 +62,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 def plan_of_jobset(jobset: JobSet) -> Plan:
     """The plan of a JobSet that was read."""
     spec = jobset.spec
+    groups = tuple(_groups(jobset))
     return Plan(
         uid=jobset.uid,
         namespace=jobset.namespace,
@@ -70,7 +72,7 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
         subject=JOBSET,
         names=Names.JOBSET,
         subdomain=jobset.subdomain,
-        groups=tuple(_groups(jobset)),
+        groups=groups,
         coordinator=None,
         success=SuccessRule(Quantifier(spec.success_policy.operator), spec.success_policy.target_replicated_jobs),
         failures=tuple(_failures(jobset)),
@@ -82,11 +84,28 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
         foreground=FOREGROUND in jobset.finalizers,
         in_order=spec.in_order,
         shape=f"replicatedJobs={_digest(spec)}",
+        sizes=tuple(GroupSize(each.name, each.replicas, each.completions, each.parallelism) for each in groups),
         ttl=None if spec.ttl_seconds_after_finished is None else float(spec.ttl_seconds_after_finished),
         claims=claims_of(jobset),
         service=spec.network.enable_dns_hostnames,
         publish_not_ready=spec.network.publish_not_ready_addresses,
     )
+
+
+def with_sizes(obj: Mapping[str, Any], sizes: Sequence[GroupSize]) -> Mapping[str, Any]:
+    """A JobSet that can be planned, with other numbers of pods."""
+    wanted = {each.name: each for each in sizes}
+    jobs = [_with_size(each, wanted[each["name"]]) for each in obj["spec"]["replicatedJobs"]]
+    return {**obj, "spec": {**obj["spec"], "replicatedJobs": jobs}}
+
+
+def _with_size(job: Mapping[str, Any], size: GroupSize) -> Mapping[str, Any]:
+    spec = job["template"]["spec"]
+    work_queue = spec.get("completions") is None and spec.get("parallelism") is not None
+    counts = {"parallelism": size.at_a_time}
+    if not work_queue or size.at_a_time != size.pods:
+        counts["completions"] = size.pods
+    return {**job, "replicas": size.jobs, "template": {**job["template"], "spec": {**spec, **counts}}}
 
 
 def _digest(spec: JobSetSpec) -> str:

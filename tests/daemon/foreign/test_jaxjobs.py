@@ -170,13 +170,18 @@ def test_a_suspended_job_has_no_pods_and_runs_when_it_is_resumed() -> None:
     virtually(story)
 
 
-def test_an_edit_of_the_replicas_waits_until_the_job_is_suspended() -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_an_edit_of_the_replicas_waits_until_the_job_is_suspended(*, again: bool) -> None:
     """Kubeflow's operator adds a worker at once; the other processes were started for fewer."""
 
     async def story(world: World) -> None:
         await running(world)
         before = world.api.named("pods")
         world.api.put(JOB, {**world.api.objects[JOB], "spec": job(3)["spec"]})
+        if again:
+            await asyncio.sleep(10)
+            await world.stop()
+            await world.daemon()
         await asyncio.sleep(60)
         assert (world.api.named("pods"), world.conditions) == (before, ["Created", "Running"])
         record = from_object(world.status)

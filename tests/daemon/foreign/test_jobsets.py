@@ -170,19 +170,29 @@ def test_a_jobset_that_cannot_be_run_says_why() -> None:
     virtually(story)
 
 
+WAITS = "how many pods there are changes only while it is suspended"
+
+
 @pytest.mark.parametrize("size", [1, 3])
-def test_an_edit_of_how_many_pods_there_are_waits_until_the_jobset_is_suspended(size: int) -> None:
+@pytest.mark.parametrize("daemon", ["runs", "starts again", "was away"])
+def test_an_edit_of_how_many_pods_there_are_waits_until_the_jobset_is_suspended(size: int, daemon: str) -> None:
     """JobSet's alpha ElasticJobSet adds and removes pods of a Job that runs. A gang is a fixed set of ranks."""
 
     async def story(world: World) -> None:
         await running(world)
         before = world.api.named("pods")
         inside = {**TWO, "completions": size, "parallelism": size}
+        if daemon == "was away":
+            await world.stop()
         _edit(world, replicatedJobs=[job("worker", job=inside, pod=NEVER)])
+        if daemon == "starts again":
+            await asyncio.sleep(30)
+            await world.stop()
+        if daemon != "runs":
+            await world.daemon("jobsets")
         await asyncio.sleep(60)
         assert (world.api.named("pods"), conditions(world)) == (before, [])
-        said = json.loads(status(world)["conditions"][0]["message"])["message"]
-        assert "how many pods there are changes only while it is suspended" in said
+        assert WAITS in said(world)
         _edit(world, suspend=True)
         await asyncio.sleep(6)
         for name in world.api.named("pods"):  # the kubelet has ended them
@@ -194,6 +204,53 @@ def test_an_edit_of_how_many_pods_there_are_waits_until_the_jobset_is_suspended(
         assert len(world.api.named("pods")) == size
 
     virtually(story)
+
+
+def test_a_restart_of_the_gang_does_not_end_the_wait_of_an_edit() -> None:
+    async def story(world: World) -> None:
+        await running(world, failurePolicy={"maxRestarts": 3})
+        inside = {**TWO, "completions": 3, "parallelism": 3}
+        _edit(world, replicatedJobs=[job("worker", job=inside, pod=NEVER)])
+        await asyncio.sleep(30)
+        await world.stop()
+        await world.daemon("jobsets")
+        fails(world, 0)
+        await asyncio.sleep(6)
+        for pod in pods(world):
+            if pod["metadata"]["labels"]["muster.dev/epoch"] == "0":  # the kubelet has ended them
+                world.api.remove(f"{PODS}/{pod['metadata']['name']}")
+        await asyncio.sleep(15)
+        made = [pod["metadata"]["labels"] for pod in pods(world)]
+        assert [each["muster.dev/epoch"] for each in made] == ["1", "1"]
+        assert WAITS in said(world)
+
+    virtually(story)
+
+
+def test_a_daemon_that_starts_again_leaves_a_running_jobset_whose_jobs_were_renamed() -> None:
+    """Where JobSet's webhook is not installed, nothing refuses such an edit. No pod can be made for the former name."""
+
+    async def story(world: World) -> None:
+        await running(world)
+        before = world.api.named("pods")
+        await world.stop()
+        _edit(world, replicatedJobs=[job("others", job=TWO, pod=NEVER)])
+        await world.daemon("jobsets")
+        await asyncio.sleep(60)
+        assert (world.api.named("pods"), conditions(world)) == (before, [])
+        _edit(world, replicatedJobs=[job("worker", job=TWO, pod=NEVER)])
+        await asyncio.sleep(6)
+        fails(world, 0)
+        await asyncio.sleep(6)
+        assert conditions(world) == ["Failed True/FailedJobs"]
+
+    virtually(story)
+
+
+def said(world: World) -> str:
+    """The message of the record."""
+    message: str = json.loads(status(world)["conditions"][0]["message"])["message"]
+    return message
 
 
 def _edit(world: World, **spec: Any) -> None:

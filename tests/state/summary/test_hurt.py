@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from muster.api.status import Condition, ConditionType, ExperimentStatus, Phase, RollCall
+from muster.api.gang import RollCall
+from muster.api.status import Condition, ConditionType, ExperimentStatus, Phase
 from muster.state.summary.hurt import HUNG, NEAR, NOTHING, OVER, RECENT, TITLES, Hurt, hurts, place, seen_in
 from tests.builders import NOW
 

@@ -1,0 +1,31 @@
+"""What a status holds of the gang: the last roll call, and the sizes of the groups that a run was begun with."""
+
+from typing import Annotated, Final
+
+import msgspec
+
+from muster.api.wire.kinds import Counter, Name
+from muster.api.wire.structs import Wire
+
+MAX_MISSING: Final = 64
+MAX_GROUPS: Final = 1_024
+"""Groups whose sizes a status holds: as many replicated jobs a JobSet may have."""
+
+
+class RollCall(msgspec.Struct, frozen=True, gc=False):
+    """The last roll call of this epoch."""
+
+    expected: Annotated[Counter, Wire("Ranks that must arrive.")]
+    arrived: Annotated[Counter, Wire("Ranks that have arrived.")]
+    missing: Annotated[
+        tuple[Counter, ...], Wire(f"The lowest missing ranks, at most {MAX_MISSING}.", most=MAX_MISSING)
+    ] = ()
+
+
+class GroupSize(msgspec.Struct, frozen=True, gc=False):
+    """How many pods a group has."""
+
+    name: Annotated[Name, Wire("Name of the group.", required=True)]
+    jobs: Annotated[Counter, Wire("Its jobs.")]
+    pods: Annotated[Counter, Wire("Pods of each job.")]
+    at_a_time: Annotated[Counter, Wire("Pods of each job that run at a time.")]
