@@ -1,9 +1,8 @@
 """EnsureClaims: creates the PersistentVolumeClaims that the pods of a plan share, where they are missing.
 
-A claim that exists already is used as it is: one that outlived an earlier object of the name, or that was made by hand.
-Of an exclusive claim only the plan's own is. It is asked for again at the start of each epoch: who deletes the
-claim of a running experiment takes it away when the last of its pods is gone (finalizer kubernetes.io/pvc-protection),
-and the next epoch would wait for it for ever.
+Of an exclusive claim that exists already only the plan's own is used; which others are, ``shared_claims`` decides. It
+is asked for again at the start of each epoch: who deletes the claim of a running experiment takes it away when the last
+of its pods is gone (finalizer kubernetes.io/pvc-protection), and the next epoch would wait for it for ever.
 """
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -13,6 +12,7 @@ from muster.kube.paths import core
 from muster.reconcilers.native.adoption import as_sent, name_taken
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.refusals import refusal_of, rejected
+from muster.reconcilers.native.shared_claims import KIND, Found, shared
 from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.result import Outcome
@@ -20,7 +20,6 @@ from muster.state.plan import Plan
 from muster.state.pod_spec import Claim
 from muster.state.view.engine_facts import Refusal
 
-KIND = "PersistentVolumeClaim"
 RESOURCE = "persistentvolumeclaims"
 
 
@@ -54,7 +53,7 @@ async def _create(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal:
     try:
         answer = await calls.create(plan, RESOURCE, body)
     except AlreadyExists as error:
-        found = await _find(calls, plan, claim) if claim.exclusive else 0
+        found = await _find(calls, plan, claim)
         if found is None:
             raise Conflict(f"{error}, and was gone when it was read", status=409, reason="Vanished") from error
         return found
@@ -66,10 +65,12 @@ async def _find(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal | None:
     """The resourceVersion of the claim, the refusal for one that cannot be used, or None where there is none."""
     path = core(plan.namespace, RESOURCE, claim.name)
     try:
-        found = read(await calls.do("GET", path), Object, f"GET {path}").metadata
+        answer = read(await calls.do("GET", path), Found, f"GET {path}")
     except NotFound:
         return None
-    owner = found.controller
+    if not claim.exclusive:
+        return shared(answer, plan, claim)
+    found, owner = answer.metadata, answer.metadata.controller
     if owner is None or owner.uid != plan.uid or found.deletion_timestamp:
         return name_taken(KIND, found, plan)
     return as_sent(KIND, found, plan, {LABEL_UID: plan.uid})

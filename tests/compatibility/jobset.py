@@ -21,6 +21,7 @@ _MANY: Final = (
     f"{{failurePolicy: {{rules: [{{action: RestartJob}}]}}, "
     f"replicatedJobs: [{{name: w, replicas: 1025, template: {_POD}}}]}}"
 )
+CLAIMS: Final = "tests/reconcilers/native/test_shared_claims.py"
 TRAPS: Final = "tests/api/convert/test_traps.py"
 
 BASE: Final = """\
@@ -182,8 +183,12 @@ JOBSET: Final = Section(
             f"{RUN}::test_a_jobset_is_deleted_its_ttl_after_its_end", "spec.ttlSecondsAfterFinished=60"),
         Row("volumeClaimPolicies", "Claims before the pods; deleted with it unless retained.",
             f"{RUN}::test_claims_are_made_before_the_pods_and_owned_unless_they_are_retained"),
-        Row("volumeClaimPolicies: a claim that exists", "Used as it is; JobSet refuses it unless retained and alike.",
-            "tests/reconcilers/native/test_claims.py::test_a_claim_that_is_not_exclusive_is_used_as_it_is"),
+        Row("volumeClaimPolicies: a claim that exists", "Used where it is the JobSet's own, or retained and alike in "
+            "what the template states; JobSet's webhook compares the whole spec.",
+            f"{CLAIMS}::test_a_claim_of_ones_own_or_a_retained_one_that_is_alike_is_used"),
+        Row("volumeClaimPolicies: a claim of another owner, JobSet or spec",
+            "The JobSet fails with NameTaken; where JobSet's webhook did not see it, its controller uses it.",
+            f"{CLAIMS}::test_a_claim_of_anothers_is_a_final_refusal_that_says_whose"),
         Row("volumeClaimPolicies: nothing mounts it", "Refused, as there.", refused="no container mounts c",
             set=f"spec.volumeClaimPolicies=[{{templates: [{_CLAIM}]}}]"),
         Row("volumeClaimPolicies: a name twice", "Refused, as there.", refused="two claims have the name c",

@@ -46,12 +46,6 @@ async def test_the_garbage_collector_removes_it_with_the_experiment() -> None:
     assert (owner["uid"], owner["controller"]) == (PLAN.uid, True)
 
 
-async def test_a_claim_that_is_not_exclusive_is_used_as_it_is() -> None:
-    bench = Bench()
-    bench.api.put(PATH, {"kind": "PersistentVolumeClaim"})
-    assert await ensure(bench, replace(PLAN, claims=(replace(CLAIM, exclusive=False),))) == Outcome(claims=0)
-
-
 async def test_a_lost_answer_to_the_create_is_success_the_next_time() -> None:
     bench = Bench()
     bench.api.fail("POST", Unreachable("the connection broke"), after=True)
