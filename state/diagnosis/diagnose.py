@@ -1,23 +1,21 @@
 """Diagnose an experiment: every member that is not there, or not at work, with one cause, grouped.
 
 It looks at the members that are notable (missing from the roll, not started, failed, on a node that is not ready …) and
-never at those that are there. Members that look alike are diagnosed once. It is not part of a decision: the page,
-``muster explain`` and the tests ask for it.
+never at those that are there. It looks at all of them, and is not part of a decision: the page, ``muster explain`` and
+the tests ask for it. The sentence of the status is bounded (``diagnosis.grouping``).
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, filterfalse
 
 from muster.state.context import Context
-from muster.state.diagnosis.cause import ORDER
-from muster.state.diagnosis.finding import Diagnosis, Finding
-from muster.state.diagnosis.next_steps import NEXT
+from muster.state.diagnosis.finding import Finding
+from muster.state.diagnosis.grouping import diagnoses, grouped
 from muster.state.diagnosis.of_coordinator import given_up, hang_as_recorded, of_coordinator, serves
 from muster.state.diagnosis.of_hang import of_hang
-from muster.state.diagnosis.of_member import of_pod, without_pod
 from muster.state.policies.obstacles import RANKS_ENDED
 from muster.state.record import Phase
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.view.pod import Pod
 from muster.state.view.stage import Stage, stage_of
 
 
@@ -29,14 +27,7 @@ def diagnose(context: Context) -> tuple[Finding, ...]:
     record = context.record
     if record.finished or record.phase is Phase.SUSPENDED:
         return ()
-    found: dict[int, Diagnosis] = {}
-    alike: dict[tuple[object, ...], Diagnosis] = {}
-    for rank in _notable(context):
-        pod = context.tally.members.get(rank)
-        key = _looks(context, rank, pod)
-        if key not in alike:
-            alike[key] = without_pod(context, rank) if pod is None else of_pod(context, pod)
-        found[rank] = alike[key]
+    found = diagnoses(context, _notable(context))
     if context.probe is not None:
         found |= of_hang(context, context.plan.size) | given_up(context, context.probe)
     coordinator = context.plan.coordinator
@@ -46,41 +37,7 @@ def diagnose(context: Context) -> tuple[Finding, ...]:
             found[coordinator.rank] = wrong
     if (hanging := hang_as_recorded(context)) is not None:
         found.setdefault(*hanging)
-    return tuple(_grouped(context, found))
-
-
-def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
-    """What the diagnosis of a member depends on, but for its evidence: members that share it are one finding."""
-    tally, coordinator = context.tally, context.plan.coordinator
-    group, done = context.plan.group_of(rank), rank in tally.done
-    name = group.name if group else ""
-    if pod is None:
-        return name, done, rank in tally.gone
-    meets = coordinator is not None and coordinator.rank == rank
-    said = (pod.waiting_reason, pod.waiting_message, pod.holder, pod.disruption, pod.exit, pod.restarts)
-    node = pod.node if pod.cut_off or pod.disruption or pod.phase is PodPhase.UNKNOWN else ""
-    return name, stage_of(pod, done), meets, node, pod.sandboxed, pod.ready, *said
-
-
-def _grouped(context: Context, found: dict[int, Diagnosis]) -> Iterator[Finding]:
-    """The findings in their order: by cause, and then by the first rank."""
-    shared: dict[tuple[str, str, str], list[int]] = {}
-    for rank in sorted(found):
-        each = found[rank]
-        shared.setdefault((each.cause, each.what, each.node), []).append(rank)
-    for ranks in sorted(shared.values(), key=lambda ranks: (ORDER[found[ranks[0]].cause], ranks[0])):
-        first = found[ranks[0]]
-        groups = {group.name for rank in ranks if (group := context.plan.group_of(rank))}
-        yield Finding(
-            cause=first.cause,
-            ranks=tuple(ranks),
-            count=len(ranks),
-            what=first.what,
-            evidence=first.evidence,
-            next_step=NEXT[first.cause].next_step,
-            group=groups.pop() if len(groups) == 1 else "",
-            node=first.node,
-        )
+    return tuple(grouped(context, found))
 
 
 def _notable(context: Context) -> Iterator[int]:

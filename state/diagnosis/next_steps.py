@@ -1,9 +1,13 @@
 """What each cause means, and what a person does next: the text of ``docs/diagnosis.md`` and of every finding."""
 
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from muster.state.context import Context
 from muster.state.diagnosis.cause import MissingCause
+from muster.state.plan import Engine
+from muster.state.summary.messages import expected_name
 
 
 class Advice(NamedTuple):
@@ -34,7 +38,7 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.NODE_NOT_READY: Advice(
         "the pod: Ready is false while its containers are ready, as the node lifecycle controller marks it",
-        "look at the node (kubectl describe node); it comes back, or its pods are evicted after 5 minutes",
+        "look at the node: kubectl describe node NODE; it comes back, or its pods are evicted after 5 minutes",
     ),
     MissingCause.IMAGE_PULL: Advice(
         "the waiting reason and message of the container",
@@ -42,26 +46,28 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.CONTAINER_CANNOT_START: Advice(
         "the waiting reason and message of the container",
-        "create the Secret, ConfigMap or key that the message names, or correct the command or the pod template",
+        "create the Secret, ConfigMap or key that the message names, or correct the command or the pod template; "
+        "what the program printed: kubectl logs -n NAMESPACE POD --previous",
     ),
     MissingCause.INIT_CONTAINER_FAILS: Advice(
         "the state of the init container or sidecar in the pod's status",
-        "read its log: kubectl logs POD -c CONTAINER --previous",
+        "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous",
     ),
     MissingCause.UNSCHEDULABLE: Advice(
         "the pod's condition PodScheduled, in the scheduler's words",
-        "free or add nodes with what the scheduler misses, or ask for less",
+        "free or add nodes with what the scheduler misses, or ask for less: kubectl describe pod -n NAMESPACE POD",
     ),
     MissingCause.OOM_KILLED: Advice(
         "the container's end: reason OOMKilled",
         "give the group more memory, or let the program use less: its limit is in the pod's resources",
     ),
     MissingCause.CRASHED: Advice(
-        "the container's exit code and its last words", "read the last lines of its log: muster logs NAME --rank RANK"
+        "the container's exit code and its last words",
+        "read the last lines of its log: muster logs NAME -n NAMESPACE --rank RANK",
     ),
     MissingCause.NODE_LOST: Advice(
         "the pod's condition DisruptionTarget of the node's controller, or of the pod garbage collector",
-        "nothing for the gang: it starts again on other nodes and is not charged; look at the node",
+        "nothing for the gang: it starts again elsewhere and is not charged; the node: kubectl describe node NODE",
     ),
     MissingCause.EVICTED: Advice(
         "the pod's condition DisruptionTarget, or the reason of its failure",
@@ -69,11 +75,12 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.LOST: Advice(
         "the watch and a live list: the pod was there in this epoch and is not any more",
-        "nothing: the gang starts again; the Events of the node or of the namespace say who deleted it",
+        "nothing: the gang starts again; kubectl get events -n NAMESPACE shows what deleted the pod",
     ),
     MissingCause.RESTARTED_IN_PLACE: Advice(
         "the restart count of its containers",
-        "read the log of its previous container: kubectl logs POD --previous; set restartPolicy to Never for a gang",
+        "read the log of its previous container: kubectl logs -n NAMESPACE POD --previous; "
+        "set restartPolicy to Never for a gang",
     ),
     MissingCause.PROCESS_COUNT: Advice(
         "the coordinator's own list of processes",
@@ -85,45 +92,58 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.COORDINATOR_FROZEN: Advice(
         "the port accepts a connection, and no answer follows",
-        "look what its process does (muster stacks, kubectl exec): stopped, swapping, or in a long pause",
+        "see what its process does: muster stacks NAME -n NAMESPACE; it is stopped, swapping, or in a long pause",
     ),
     MissingCause.COORDINATOR_UNREACHABLE: Advice(
         "no connection, or no answer, within the deadline",
-        "check the NetworkPolicies of the namespace (musterd must reach the port) and the coordinator's node",
+        "check the NetworkPolicies (kubectl get networkpolicy -n NAMESPACE): musterd must reach the port; "
+        "then the node of POD",
     ),
     MissingCause.COORDINATOR_NOT_SERVING: Advice(
         "connections to the coordinator's port are refused, though its pod runs",
-        "read its log: it is still importing, it waits for data, or it listens at another port than the experiment's",
+        "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
+        "it is still importing, waits for data, or listens at another port than the experiment's",
     ),
     MissingCause.HEARTBEAT_LOST: Advice(
         "the coordinator's error for that member",
-        "look at its process and node: it is stopped, starved of CPU, or cut off from the coordinator",
+        "see what its process does: muster stacks NAME -n NAMESPACE; "
+        "it is stopped, starved of CPU, or cut off from the coordinator",
     ),
-    MissingCause.GIVEN_UP: Advice("the coordinator's error for that member", "read the log of that rank"),
+    MissingCause.GIVEN_UP: Advice(
+        "the coordinator's error for that member", "read its log: muster logs NAME -n NAMESPACE --rank RANK"
+    ),
     MissingCause.HUNG: Advice(
-        "the steps that the program reports", "look at all stacks: muster stacks NAME; then restart or cancel it"
+        "the steps that the program reports",
+        "look at all stacks: muster stacks NAME -n NAMESPACE; then restart or cancel it",
     ),
     MissingCause.SIDECAR_FAILS: Advice(
-        "the waiting reason of that container", "read its log: kubectl logs POD -c CONTAINER --previous"
+        "the waiting reason of that container",
+        "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous",
     ),
     MissingCause.GHOST: Advice(
         "the pod is ready, and is not in the list of the coordinator that serves now",
-        "delete the pod, or restart the gang: it belongs to an earlier life of the coordinator",
+        "delete the pod (kubectl delete pod -n NAMESPACE POD), or restart the gang: it joined an earlier coordinator",
     ),
     MissingCause.LEFT: Advice(
-        "the coordinator's own list: it has left in good order", "read its log: it has ended its work before the others"
+        "the coordinator's own list: it has left in good order",
+        "read its log: muster logs NAME -n NAMESPACE --rank RANK; it has ended its work before the others",
     ),
     MissingCause.ENDED: Advice(
         "the container's end: exit code 0",
-        "read its log: it never called the coordinator, or it ended its work before the others",
+        "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
+        "it never called the coordinator, or ended before the others",
     ),
-    MissingCause.UNKNOWN: Advice("the pod's phase is Unknown", "look at its node"),
+    MissingCause.UNKNOWN: Advice("the pod's phase is Unknown", "look at its node: kubectl describe node NODE"),
     MissingCause.NOT_ARRIVED: Advice(
         "the pod runs, and the coordinator's list does not have it; without a coordinator: the pod is not ready",
-        "read its log: imports may take minutes; else it calls another address than the coordinator's, "
-        "cannot resolve it, or fails its readiness probe",
+        "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
+        "imports may take minutes; else it calls another address than the coordinator's, cannot resolve it, "
+        "or fails its readiness probe",
     ),
-    MissingCause.TERMINATING: Advice("the pod has a deletionTimestamp", "nothing: it ends within its grace period"),
+    MissingCause.TERMINATING: Advice(
+        "the pod has a deletionTimestamp",
+        "nothing: it ends within its grace period; if it does not, look at its node: kubectl describe node NODE",
+    ),
     MissingCause.QUEUED: Advice(
         "the Workload of the queue, or the scheduling gates of the pod",
         "nothing, if the queue is full: it is admitted in its turn; else look at the queue that is named",
@@ -133,18 +153,39 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.INIT_CONTAINER: Advice(
         "the state of the init container in the pod's status",
-        "if it takes long, read its log: kubectl logs POD -c CONTAINER; it may wait for something that does not come",
+        "if it takes long, read the log: kubectl logs -n NAMESPACE POD -c CONTAINER; it may wait for what never comes",
     ),
     MissingCause.SANDBOX: Advice(
         "the pod's condition PodReadyToStartContainers is false",
-        "nothing for a minute; then look at the Events of the pod: a volume cannot be mounted, or the network is down",
+        "nothing for a minute; then kubectl describe pod -n NAMESPACE POD: "
+        "a volume cannot be mounted, or the network is down",
     ),
-    MissingCause.STARTING: Advice("the pod has a node, and its containers are being made", "nothing for some minutes"),
+    MissingCause.STARTING: Advice(
+        "the pod has a node, and its containers are being made",
+        "nothing for some minutes; then kubectl describe pod -n NAMESPACE POD",
+    ),
     MissingCause.SCHEDULING: Advice(
         "the pod has no node and no condition", "nothing for a moment; then look whether the scheduler runs"
     ),
     MissingCause.NOT_CREATED: Advice("no pod of that rank exists", "nothing: Muster creates it"),
     MissingCause.AWAITS_COORDINATOR: Advice(
-        "its pod runs; the coordinator's does not, or does not serve", "nothing: mend what keeps the coordinator"
+        "its pod runs; the coordinator's does not, or does not serve", "nothing here: mend what keeps the coordinator"
     ),
 }
+
+_WORDS = re.compile(r"\b(NAME|NAMESPACE|POD|CONTAINER|RANK|NODE)\b")
+
+
+def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> str:
+    """What to do next about that member, with the names of its objects: a command can be copied as it stands."""
+    plan, pod = context.plan, context.tally.members.get(rank)
+    subject = f"{plan.subject.kind.lower()}/{plan.name}" if plan.engine is Engine.OBSERVE else plan.name
+    names = {
+        "NAME": subject,
+        "NAMESPACE": plan.namespace,
+        "POD": pod.name if pod else expected_name(context, plan.member(rank)),
+        "CONTAINER": pod.holder.rpartition(" ")[2] if pod else "",
+        "RANK": str(rank),
+        "NODE": node or (pod.node if pod else ""),
+    }
+    return _WORDS.sub(lambda word: names[word[0]] or word[0], NEXT[cause].next_step)

@@ -44,7 +44,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
     if probe is None:
         if serves(context) or _stuck_reason(context) in _OF_RECORD:
             return _as_recorded(context)
-        what = "its program runs, and its port has not answered yet"
+        what = "the coordinator's program runs, and its port has not answered yet"
         return Diagnosis(
             MissingCause.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}"
         )
@@ -112,13 +112,13 @@ def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
             continue  # what became of its pod says more
         said = f"pod {pod.name} runs; the coordinator says: {error.text}"
         if error.code == HEARTBEAT or probe.answer.protocol == "ray":
-            found[error.rank] = Diagnosis(MissingCause.HEARTBEAT_LOST, "the coordinator has lost it", said)
+            found[error.rank] = Diagnosis(MissingCause.HEARTBEAT_LOST, "lost by the coordinator", said)
         else:
-            found[error.rank] = Diagnosis(MissingCause.GIVEN_UP, "the coordinator has given it up", said)
+            found[error.rank] = Diagnosis(MissingCause.GIVEN_UP, "given up by the coordinator", said)
     if probe.leaving and RankState.CONNECTED in probe.answer.states:
         for rank in probe.answer.left:
             said = f"pod {members[rank].name}" if rank in members else "its pod is gone"
-            found[rank] = Diagnosis(MissingCause.LEFT, "has left, and others have not", said)
+            found[rank] = Diagnosis(MissingCause.LEFT, "has left the coordinator, and others have not", said)
     return found
 
 
@@ -131,5 +131,5 @@ def hang_as_recorded(context: Context) -> tuple[int, Diagnosis] | None:
     behind = _BEHIND.search(said)
     rank = int(behind[1]) if behind else context.plan.leader
     return rank, Diagnosis(
-        MissingCause.HUNG, "is behind in a gang that reports no step" if behind else "no rank reports a step", said
+        MissingCause.HUNG, "behind in a gang that reports no step" if behind else "no rank reports a step", said
     )

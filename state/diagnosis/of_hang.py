@@ -18,6 +18,6 @@ def of_hang(context: Context, most: int) -> dict[int, Diagnosis]:
     behind = [rank for rank, step in steps.items() if step < progress.step]
     said = f"no rank has reported a step since {whole_time(progress.moved_at)}; last step {progress.step}"
     return {
-        rank: Diagnosis(MissingCause.HUNG, f"hangs at step {steps[rank]}", said)
+        rank: Diagnosis(MissingCause.HUNG, f"no step since step {steps[rank]}", said)
         for rank in islice(behind or steps, most)
     }

@@ -47,23 +47,23 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         )
     if (refusal := view.engine.refusal) is not None:
         cause = refusal_cause(refusal.reason)
-        return Diagnosis(cause, f"its pod is refused: {refusal.reason}", refusal.message)
+        return Diagnosis(cause, f"the API server refuses the pod: {refusal.reason}", refusal.message)
     if record.phase is Phase.QUEUED:
         said = queue.waiting(context).message
-        return Diagnosis(MissingCause.QUEUED, "waits for the admission of a queue", said)
+        return Diagnosis(MissingCause.QUEUED, "waiting in a queue", said)
     if record.phase is Phase.RESTARTING or not barrier.clear(context):
         return _held_back(context)
     if rank in context.tally.gone or (context.launched and not context.plan.sequential):
         return Diagnosis(
-            MissingCause.LOST, "its pod is gone", "it had a pod in this epoch, which is not there any more"
+            MissingCause.LOST, "the pod is gone", "it had a pod in this epoch, which is not there any more"
         )
     group = context.plan.group_of(rank)
     if group is not None and group.gates and gates.closed(context, group):
         waiting = gates.awaited(context) or f"group {group.name} waits for the coordinator to serve"
-        return Diagnosis(MissingCause.HELD_BACK, "waits for a gate of its group", waiting)
+        return Diagnosis(MissingCause.HELD_BACK, "waiting for another group, or the coordinator", waiting)
     if context.plan.sequential and context.tally.working >= context.plan.together:
-        return Diagnosis(MissingCause.HELD_BACK, "waits for its turn", f"{context.plan.together} run at a time")
-    return Diagnosis(MissingCause.NOT_CREATED, "has no pod yet", "nothing is known that keeps Muster from creating it")
+        return Diagnosis(MissingCause.HELD_BACK, "waiting for a turn", f"{context.plan.together} run at a time")
+    return Diagnosis(MissingCause.NOT_CREATED, "no pod yet", "nothing is known that keeps Muster from creating it")
 
 
 def of_pod(context: Context, pod: Pod) -> Diagnosis:
@@ -78,7 +78,7 @@ def of_pod(context: Context, pod: Pod) -> Diagnosis:
     if stage is Stage.TERMINATING:
         if pod.disruption:
             return _disrupted(pod, said)
-        return Diagnosis(MissingCause.TERMINATING, "its pod is being deleted", said)
+        return Diagnosis(MissingCause.TERMINATING, "the pod is being deleted", said)
     if stage is Stage.ENDED:
         return Diagnosis(MissingCause.ENDED, "ended with exit code 0", said)
     if stage is Stage.NODE_NOT_READY:
@@ -87,7 +87,7 @@ def of_pod(context: Context, pod: Pod) -> Diagnosis:
             MissingCause.NODE_NOT_READY, what, f"{said} was marked not ready by its node's controller", pod.node
         )
     if stage is Stage.UNKNOWN:
-        return Diagnosis(MissingCause.UNKNOWN, f"node {pod.node} has lost sight of it", said, pod.node)
+        return Diagnosis(MissingCause.UNKNOWN, f"the kubelet of node {pod.node} does not report", said, pod.node)
     return _idle(context, pod, stage, said)
 
 
@@ -101,19 +101,19 @@ def _idle(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:
             what = f"{pod.holder} cannot start: {pod.waiting_reason}"
             return Diagnosis(MissingCause.INIT_CONTAINER_FAILS, what, evidence)
         case Stage.CONTAINER_CANNOT_START:
-            what = f"its container cannot start: {pod.waiting_reason}"
+            what = f"the container cannot start: {pod.waiting_reason}"
             return Diagnosis(MissingCause.CONTAINER_CANNOT_START, what, evidence)
         case Stage.UNSCHEDULABLE:
             return Diagnosis(MissingCause.UNSCHEDULABLE, "no node fits", evidence)
         case Stage.SCHEDULING:
-            return Diagnosis(MissingCause.SCHEDULING, "has no node yet", evidence)
+            return Diagnosis(MissingCause.SCHEDULING, "no node yet", evidence)
         case Stage.QUEUED:
-            return Diagnosis(MissingCause.QUEUED, "scheduling gates are on its pod", evidence)
+            return Diagnosis(MissingCause.QUEUED, "held by scheduling gates of the pod", evidence)
     if pod.holder:
         return Diagnosis(MissingCause.INIT_CONTAINER, f"{pod.holder} has not ended", evidence)
     if not pod.sandboxed:
-        return Diagnosis(MissingCause.SANDBOX, "has no volumes or no network yet", evidence)
-    return Diagnosis(MissingCause.STARTING, "its container is being made", evidence)
+        return Diagnosis(MissingCause.SANDBOX, "no volumes or no network yet", evidence)
+    return Diagnosis(MissingCause.STARTING, "the container is being created", evidence)
 
 
 def _image(context: Context, pod: Pod) -> str:
@@ -128,18 +128,16 @@ def _disrupted(pod: Pod, said: str) -> Diagnosis:
     evidence = with_message(f"{said}: {pod.disruption}", pod.waiting_message)
     if pod.disruption in _NODE_LOST:
         return Diagnosis(MissingCause.NODE_LOST, f"node {pod.node} was lost", evidence, pod.node)
-    return Diagnosis(MissingCause.EVICTED, f"was taken away: {pod.disruption}", evidence)
+    return Diagnosis(MissingCause.EVICTED, f"evicted: {pod.disruption}", evidence)
 
 
 def _failed(pod: Pod, said: str) -> Diagnosis:
     if pod.exit is None:
         return Diagnosis(
-            MissingCause.CRASHED, f"its pod failed: {pod.waiting_reason}", with_message(said, pod.waiting_message)
+            MissingCause.CRASHED, f"the pod failed: {pod.waiting_reason}", with_message(said, pod.waiting_message)
         )
     if pod.exit.reason == "OOMKilled":
-        return Diagnosis(
-            MissingCause.OOM_KILLED, "was killed for its use of memory", with_message(said, pod.exit.message)
-        )
+        return Diagnosis(MissingCause.OOM_KILLED, "killed: out of memory", with_message(said, pod.exit.message))
     return Diagnosis(MissingCause.CRASHED, f"exited with {pod.exit.code}", with_message(said, pod.exit.message))
 
 
@@ -152,21 +150,21 @@ def _running(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:
     if pod.restarts and not pod.ready:
         return _restarted(pod, said)
     if coordinator is None or coordinator.probe.passive:
-        return Diagnosis(MissingCause.NOT_ARRIVED, "runs, and is not ready", f"{said} runs, and its Ready is false")
+        return Diagnosis(MissingCause.NOT_ARRIVED, "running, but not ready", f"{said} runs, and its Ready is false")
     if pod.rank == coordinator.rank and (found := of_coordinator(context, coordinator)) is not None:
         return found
     probe = context.probe
     if pod.rank != coordinator.rank and not serves(context):
         which = f"the coordinator, rank {coordinator.rank}, does not serve"
-        return Diagnosis(MissingCause.AWAITS_COORDINATOR, "waits for the coordinator", f"{said} runs; {which}")
+        return Diagnosis(MissingCause.AWAITS_COORDINATOR, "waiting for the coordinator", f"{said} runs; {which}")
     if pod.rank < len(context.tally.roll) and context.tally.roll[pod.rank] is RankState.STALE:
-        what = "belongs to a life of the coordinator that is over"
+        what = "known only to the coordinator that ran before this one"
         return Diagnosis(MissingCause.GHOST, what, f"{said} was not started again since; {of_probe(probe)}")
     if coordinator.probe is ProbeKind.RAY and stage is Stage.READY and probe is not None and probe.serving:
-        return Diagnosis(MissingCause.GHOST, "is ready, and Ray does not know it", f"{said}; {probe.answer.detail}")
+        return Diagnosis(MissingCause.GHOST, "ready, but not known to Ray", f"{said}; {probe.answer.detail}")
     address = context.plan.coordinator_address(context.record.epoch)
     evidence = f"{said} runs; the coordinator at {address} has not heard of it"
-    return Diagnosis(MissingCause.NOT_ARRIVED, "runs, and has not called the coordinator", evidence)
+    return Diagnosis(MissingCause.NOT_ARRIVED, "running, but not registered with the coordinator", evidence)
 
 
 def of_probe(probe: ProbeResult | None) -> str:
@@ -177,7 +175,7 @@ def of_probe(probe: ProbeResult | None) -> str:
 def _restarted(pod: Pod, said: str) -> Diagnosis:
     times = "once" if pod.restarts == 1 else f"{pod.restarts} times"
     why = f": {pod.waiting_reason}" if pod.waiting_reason else ""
-    what = f"its container is started again and again{why}" if why else f"its container was started again {times}"
+    what = f"the container restarts again and again{why}" if why else f"the container was restarted {times}"
     evidence = with_message(f"{said}: {pod.restarts} restarts", pod.waiting_message)
     return Diagnosis(MissingCause.RESTARTED_IN_PLACE, what, evidence)
 
@@ -186,6 +184,6 @@ def _held_back(context: Context) -> Diagnosis:
     cause = context.record.cause
     because = f"; {sentence(cause)}" if cause else ""
     if not barrier.clear(context):
-        what = "waits for pods of an older epoch to end"
+        what = "waiting for pods of an older epoch to end"
         return Diagnosis(MissingCause.HELD_BACK, what, f"{of_lingering(context)}{because}")
-    return Diagnosis(MissingCause.HELD_BACK, "waits for the back-off", f"epoch {context.record.epoch}{because}")
+    return Diagnosis(MissingCause.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch}{because}")

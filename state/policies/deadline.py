@@ -11,12 +11,13 @@ node, or the success. So a clock that has run out acts only on what the live API
 from collections.abc import Callable
 
 from muster.state.context import Context, Fail, ReadFirst, Repair, Restart
+from muster.state.diagnosis import grouping
 from muster.state.plan import Engine, Plan
 from muster.state.policies import blocked, hang
 from muster.state.policies.failures.failure import spend
 from muster.state.record import Cause, Phase, Record
 from muster.state.rules import ClockAction, ClockName, ClockRule
-from muster.state.summary.messages import enumerate_missing, of_ends, of_idle, of_lingering
+from muster.state.summary.messages import of_ends, of_idle, of_lingering
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
@@ -106,8 +107,8 @@ def _roll(context: Context) -> str:
     if probe is None or not probe.served:
         return "the coordinator did not serve"
     size = context.plan.size
-    missing = enumerate_missing(context, probe.missing, size - probe.arrived)
-    return f"{probe.arrived}/{size} ranks arrived, {missing}"
+    missing = grouping.named(context, probe.missing, size - probe.arrived)
+    return f"{probe.arrived}/{size} ranks arrived, missing {missing}"
 
 
 PLACEHOLDERS: dict[str, Callable[[Context], object]] = {

@@ -24,7 +24,8 @@ A further end begins the 300 s of ``RanksEnded`` anew, for ``ENDS_FOR`` seconds 
 true: it is no evidence that the others work.
 """
 
-from itertools import groupby, islice
+from collections.abc import Mapping
+from itertools import islice
 from math import inf
 
 import msgspec
@@ -32,6 +33,7 @@ from msgspec.structs import replace
 
 from muster.api.names import QUEUE_LABEL
 from muster.state.context import Context
+from muster.state.diagnosis import grouping
 from muster.state.observed import obstacles as of_observed
 from muster.state.observed.unsaid import unsaid
 from muster.state.plan import Engine
@@ -90,13 +92,13 @@ def current(context: Context) -> Obstacle | None:
     if tally.gated:
         return _queued(context)
     if tally.cut_off:
-        return _cut_off(list(islice(tally.cut_off.values(), NAMED)), len(tally.cut_off))
-    if pod := next(iter(tally.held.values()), None):
-        found = _idle(pod, f"{share(tally.started, size)} programs have started", len(tally.held), CONTAINER_PATIENCE)
+        return _cut_off(context, tally.cut_off)
+    if tally.held:
+        found = _idle(context, tally.held, f"{share(tally.started, size)} programs have started", CONTAINER_PATIENCE)
         return _with_unplaced(found, next(iter(tally.unplaced.values()), None))
-    if pod := next(iter(tally.unplaced.values()), None):
+    if tally.unplaced:
         count = f"{share(tally.scheduled, size)} members have a node"
-        found = _idle(pod, count, len(tally.unplaced), UNSCHEDULABLE_PATIENCE)
+        found = _idle(context, tally.unplaced, count, UNSCHEDULABLE_PATIENCE)
         return replace(found, message=f"{found.message}{avoidance.said(context)}")
     if context.plan.engine is Engine.OBSERVE and (theirs := _observed(context)):
         return theirs
@@ -122,11 +124,16 @@ def called_stuck(record: Record, obstacle: Blocked) -> bool:
     return stuck is not None and bool(stuck.status) and stuck.reason == obstacle.reason
 
 
-def _idle(pod: Pod, count: str, pods: int, patience: float) -> Obstacle:
+def _idle(context: Context, pods: Mapping[str, Pod], count: str, patience: float) -> Obstacle:
+    """Members that do not start, by cause. Of many it names the first until they are Stuck: till then they change."""
+    pod = next(iter(pods.values()))
     reason = _SAME.get(pod.waiting_reason, pod.waiting_reason)
-    more = "" if pods == 1 else f" and {pods - 1} more" if pods <= EXACT else " and more"
-    sentence = f"{count}; rank {pod.rank} ({pod.name}, {why_idle(pod)}){more}"
-    return Obstacle(reason, sentence, patience, pod.name)
+    blocked = context.record.blocked
+    if len(pods) <= EXACT or (blocked is not None and called_stuck(context.record, blocked)):
+        who = grouping.named(context, (each.rank for each in pods.values()), len(pods))
+    else:
+        who = f"rank {pod.rank} ({pod.name}, {why_idle(pod)}) and more"
+    return Obstacle(reason, f"{count}; {who}", patience, pod.name)
 
 
 def _with_unplaced(obstacle: Obstacle, pod: Pod | None) -> Obstacle:
@@ -152,13 +159,9 @@ def _queued(context: Context) -> Obstacle:
     return Obstacle(PARTLY_QUEUED, sentence, QUEUE_PATIENCE, pod.name, context.record.assembling_at or context.now)
 
 
-def _cut_off(pods: list[Pod], count: int) -> Obstacle:
-    by_node = groupby(sorted(pods, key=lambda pod: (pod.node, pod.rank)), key=lambda pod: pod.node)
-    named = "; ".join(
-        f"node {node} is not ready, and with it {_ranks([pod.rank for pod in there])}" for node, there in by_node
-    )
-    more = f"; and {count - len(pods)} more members" if count > len(pods) else ""
-    return Obstacle(NODE_NOT_READY, f"{named}{more}", NODE_PATIENCE, pods[0].name)
+def _cut_off(context: Context, pods: Mapping[str, Pod]) -> Obstacle:
+    who = grouping.as_findings(context, (pod.rank for pod in pods.values()), len(pods))
+    return Obstacle(NODE_NOT_READY, who, NODE_PATIENCE, next(iter(pods.values())).name)
 
 
 def _ended(context: Context) -> Obstacle:

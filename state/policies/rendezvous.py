@@ -29,13 +29,14 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.coordinator import Completeness, Coordinator
+from muster.state.diagnosis import grouping
 from muster.state.policies import blocked, hang, lateness, obstacles, silence
 from muster.state.policies.deadline import alerts
 from muster.state.policies.failures import culprit, disruptions
 from muster.state.policies.obstacles import Obstacle
 from muster.state.policies.queueing import queue
 from muster.state.record import ConditionType, Phase
-from muster.state.summary.messages import EXACT, enumerate_missing, share, why_idle
+from muster.state.summary.messages import EXACT, share, why_idle
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import RankError
 
@@ -87,8 +88,8 @@ def _by_readiness(context: Context) -> Assembly:
     tally, size = context.tally, context.plan.together
     here = min(tally.ready + tally.succeeded, size)
     message = f"{share(here, size)} members are ready"
-    if here < size and size <= EXACT and (pod := next(iter(tally.idle.values()), None)):
-        message += f"; rank {pod.rank} ({pod.name}, {why_idle(pod)})"
+    if here < size and size <= EXACT and (idle := tally.idle):
+        message += f"; {grouping.named(context, (pod.rank for pod in idle.values()), len(idle))}"
     return Assembly(here >= size, here > 0, here, (), message, None, None)
 
 
@@ -153,7 +154,7 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     late_at = lateness.late_at(context, coordinator, probe, due) if not complete and missing > 0 else due
     message = f"{share(probe.arrived, size) if not quiet else f'{probe.arrived}/{size}'} ranks arrived"
     if not complete and missing > 0 and (quiet or size <= EXACT):
-        message += "; " + enumerate_missing(context, probe.missing, missing)
+        message += "; missing " + grouping.named(context, probe.missing, missing)
     lost, look_again = silence.of(context, coordinator, probe)
     if total != size:
         stuck = ("ProcessCountMismatch", f"the coordinator waits for {total} processes, the gang has {size} members")
@@ -209,8 +210,8 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
     size, arrived = context.plan.size, probe.arrived
     complete = arrived >= size
     message = f"{share(arrived, size)} ranks arrived; {probe.answer.partial}"
-    if not complete and size <= EXACT and (pod := next(iter(context.tally.idle.values()), None)):
-        message += f"; rank {pod.rank} ({pod.name}, {why_idle(pod)})"
+    if not complete and size <= EXACT and (idle := context.tally.idle):
+        message += f"; {grouping.named(context, (pod.rank for pod in idle.values()), len(idle))}"
     due = lateness.late_by_count_at(context, coordinator, probe, _quiet_at(coordinator, probe))
     stuck, look_again = silence.of(context, coordinator, probe)
     if stuck is None and not complete and probe.serving:

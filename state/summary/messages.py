@@ -3,7 +3,6 @@
 They name the rank, the pod and the reason, in that order, because that is what the reader will type next.
 """
 
-from collections.abc import Iterable
 from itertools import islice
 
 from muster.api.names import CONTAINER
@@ -112,6 +111,8 @@ def why_missing(context: Context, rank: int) -> str:
         why = "being deleted"
     elif pod.started and pod.waiting_reason:
         why = why_idle(pod)  # its container waits to be started again: nothing of it runs
+    elif pod.cut_off:
+        why = f"running, but its node {pod.node} is not ready"
     elif pod.started and rank < len(context.tally.roll) and context.tally.roll[rank] is RankState.STALE:
         why = "running, but it belongs to the life of the coordinator before this one"
     elif pod.started:
@@ -165,12 +166,3 @@ def of_lingering(context: Context) -> str:
 def expected_name(context: Context, member: Member | None) -> str:
     """The pod a member will have, for messages about pods that are not there."""
     return context.plan.pod_name(member, context.record.epoch) if member else "no such member"
-
-
-def enumerate_missing(context: Context, ranks: Iterable[int], total: int, shown: int = 3) -> str:
-    """The first missing ranks with their reasons, then how many more."""
-    first = list(ranks)[:shown]
-    word = "rank" if total == 1 else "ranks"
-    named = "; ".join(why_missing(context, rank).removeprefix("rank ") for rank in first)
-    more = f" and {total - len(first)} more" if total > len(first) else ""
-    return f"missing {word} {named}{more}"

@@ -160,7 +160,7 @@ def _after(record: Record) -> str:
 
 def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float) -> Due:
     """When ``after`` is written; ``before`` is the record as persisted."""
-    if before is None or before.facts != after.facts:
+    if before is None or before.facts != _as_obstacle_of(before, after).facts:
         return Due(True)
     if _words(before) == _words(after):
         return Due(False)
@@ -168,6 +168,16 @@ def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float
     soon = now if _turns(before) != _turns(after) else updated_at + WORDS_AFTER
     at = max(soon, budget.free_at(now))
     return Due(now >= at, at, paid=True)
+
+
+def _as_obstacle_of(before: Record, after: Record) -> Record:
+    """``after`` with the reason of its obstacle as it was: a kubelet alternates between reasons while it retries.
+
+    What counts is since when an obstacle is there. Its reason is in the words, and is written with them.
+    """
+    was, now = before.blocked, after.blocked
+    same = was is not None and now is not None and (was.since, was.gone_at) == (now.since, now.gone_at)
+    return replace(after, blocked=was) if same else after
 
 
 def _words(record: Record) -> tuple[object, ...]:

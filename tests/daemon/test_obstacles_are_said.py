@@ -56,7 +56,7 @@ def test_a_node_that_is_cut_off_is_said_and_its_return_too() -> None:
         cluster.play(1, conditions=marked)
         await asyncio.sleep(SOON)
         assert (cluster.status["phase"], cluster.status["reason"]) == ("Running", "NodeNotReady")
-        assert "node node-1 is not ready, and with it rank 1" in cluster.status["message"]
+        assert "rank 1: node node-1 is not ready (" in cluster.status["message"]
         await asyncio.sleep(15)
         assert cluster.condition("Stuck")["reason"] == "NodeNotReady"
         cluster.start(1)

@@ -16,7 +16,9 @@ PATIENCE = 300
 async def test_the_image_of_an_init_container_that_cannot_be_pulled_is_stuck(here: Site) -> None:
     here.row.happens("the image of an init container does not exist")
     await here.submit("run", "*: init-wait ErrImagePull", template=FETCH)
-    pattern = r'^Pending ImagePullBackOff 0/2 programs have started; rank [01] .*"registry\.example/fetch:1": not found'
+    pattern = (
+        r'^Pending ImagePullBackOff 0/2 programs have started; ranks? [01].*"registry\.example/fetch:1": not found'
+    )
     await here.is_stuck("run", "ImagePullBackOff", pattern)
 
 

@@ -23,7 +23,7 @@ async def test_an_unschedulable_member_without_a_clock_is_stuck(here: Site) -> N
     await here.is_stuck(
         "run",
         "Unschedulable",
-        r"^Pending Unschedulable 0/2 members have a node; rank [01] .*0/\d+ nodes are",
+        r"^Pending Unschedulable 0/2 members have a node; ranks? [01].*0/\d+ nodes are",
         240,  # Muster itself waits for 60 s before it calls this Stuck
     )
 
@@ -31,14 +31,14 @@ async def test_an_unschedulable_member_without_a_clock_is_stuck(here: Site) -> N
 async def test_an_image_that_cannot_be_pulled_is_said(here: Site) -> None:
     here.row.happens("the image does not exist (ErrImagePull, ImagePullBackOff)")
     await here.submit("run", "*: wait ErrImagePull")
-    await here.says("run", r"^Pending ImagePullBackOff 0/2 programs have started; rank [01] .*: not found")
+    await here.says("run", r"^Pending ImagePullBackOff 0/2 programs have started; ranks? [01].*: not found")
 
 
 async def test_an_image_that_cannot_be_pulled_is_stuck(here: Site) -> None:
     here.row.happens("the image does not exist; condition Stuck")
     await here.submit("run", "*: wait ErrImagePull")
     await here.is_stuck(
-        "run", "ImagePullBackOff", r"^Pending ImagePullBackOff 0/2 programs have started; rank [01] .*: not found"
+        "run", "ImagePullBackOff", r"^Pending ImagePullBackOff 0/2 programs have started; ranks? [01].*: not found"
     )
 
 
@@ -87,7 +87,7 @@ async def test_a_node_that_is_not_ready_is_named(here: Site) -> None:
 
         try:
             await eventually(not_ready)
-            await here.says("run", f"^Running NodeNotReady node {here.namespace}-b is not ready, and with it rank")
+            await here.says("run", f"^Running NodeNotReady ranks? [01].*: node {here.namespace}-b is not ready")
         finally:
             await here.cut_off("b", cut=False)
 

@@ -151,7 +151,7 @@ def test_the_record_shows_whether_a_coordinator_has_served(fields: dict[str, Any
     assert (found is None) is served
     if found is not None:
         assert found[:2] == (
-            MissingCause.COORDINATOR_NOT_SERVING, "its program runs, and its port has not answered yet",
+            MissingCause.COORDINATOR_NOT_SERVING, "the coordinator's program runs, and its port has not answered yet",
         )  # fmt: skip
 
 
@@ -257,7 +257,7 @@ def test_ranks_that_have_left_are_named_while_others_are_connected(
 @pytest.mark.parametrize(
     ("message", "rank", "what"),
     [
-        ("last step 9; rank 2 is behind at 7", 2, "is behind in a gang that reports no step"),
+        ("last step 9; rank 2 is behind at 7", 2, "behind in a gang that reports no step"),
         ("last step 9", 0, "no rank reports a step"),
     ],
 )

@@ -39,20 +39,20 @@ def said_of(seen: dict[str, Any], wanted: Plan | None = None, heard: RollAnswer 
 # --- a pod whose program has not started -------------------------------------------------------------------------
 
 NOT_STARTED: list[tuple[dict[str, Any], Said]] = [
-    (NODELESS, (MissingCause.SCHEDULING, "has no node yet")),
+    (NODELESS, (MissingCause.SCHEDULING, "no node yet")),
     (NODELESS | {"waiting_reason": "Unschedulable"}, (MissingCause.UNSCHEDULABLE, "no node fits")),
-    (NODELESS | {"waiting_reason": "SchedulingGated"}, (MissingCause.QUEUED, "scheduling gates are on its pod")),
+    (NODELESS | {"waiting_reason": "SchedulingGated"}, (MissingCause.QUEUED, "held by scheduling gates of the pod")),
     (
         WAITING | {"waiting_reason": "RunContainerError"},
-        (MissingCause.CONTAINER_CANNOT_START, "its container cannot start: RunContainerError"),
+        (MissingCause.CONTAINER_CANNOT_START, "the container cannot start: RunContainerError"),
     ),
     (
         WAITING | {"waiting_reason": "CrashLoopBackOff", "holder": "init container fetch"},
         (MissingCause.INIT_CONTAINER_FAILS, "init container fetch cannot start: CrashLoopBackOff"),
     ),
     (WAITING | {"holder": "init container fetch"}, (MissingCause.INIT_CONTAINER, "init container fetch has not ended")),
-    (WAITING | {"sandboxed": False}, (MissingCause.SANDBOX, "has no volumes or no network yet")),
-    (WAITING, (MissingCause.STARTING, "its container is being made")),
+    (WAITING | {"sandboxed": False}, (MissingCause.SANDBOX, "no volumes or no network yet")),
+    (WAITING, (MissingCause.STARTING, "the container is being created")),
 ]
 
 
@@ -91,12 +91,12 @@ ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
     (CRASHED, (MissingCause.CRASHED, "exited with 1"), f"pod {NAME} on node node-2"),
     (
         CRASHED | {"exit": OUT_OF_MEMORY},
-        (MissingCause.OOM_KILLED, "was killed for its use of memory"),
+        (MissingCause.OOM_KILLED, "killed: out of memory"),
         f"pod {NAME} on node node-2: limit 1Gi",
     ),
     (
         {"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
-        (MissingCause.CRASHED, "its pod failed: UnexpectedAdmissionError"),
+        (MissingCause.CRASHED, "the pod failed: UnexpectedAdmissionError"),
         f"pod {NAME} on node node-2: no devices",
     ),
     (
@@ -104,10 +104,10 @@ ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
         (MissingCause.ENDED, "ended with exit code 0"),
         f"pod {NAME} on node node-2",
     ),
-    (NODELESS | {"terminating": True}, (MissingCause.TERMINATING, "its pod is being deleted"), f"pod {NAME}"),
+    (NODELESS | {"terminating": True}, (MissingCause.TERMINATING, "the pod is being deleted"), f"pod {NAME}"),
     (
         {"terminating": True, "disruption": "PreemptionByScheduler", "waiting_message": "for team/big"},
-        (MissingCause.EVICTED, "was taken away: PreemptionByScheduler"),
+        (MissingCause.EVICTED, "evicted: PreemptionByScheduler"),
         f"pod {NAME} on node node-2: PreemptionByScheduler: for team/big",
     ),
     (
@@ -122,7 +122,7 @@ ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
     ),
     (
         {"phase": PodPhase.UNKNOWN, "ready": False},
-        (MissingCause.UNKNOWN, "node node-2 has lost sight of it"),
+        (MissingCause.UNKNOWN, "the kubelet of node node-2 does not report"),
         f"pod {NAME} on node node-2",
     ),
 ]
@@ -160,9 +160,9 @@ def test_a_container_beside_the_program_that_cannot_start_goes_before_all_else()
 @pytest.mark.parametrize(
     ("restarts", "reason", "what"),
     [
-        (1, "", "its container was started again once"),
-        (3, "", "its container was started again 3 times"),
-        (3, "CrashLoopBackOff", "its container is started again and again: CrashLoopBackOff"),
+        (1, "", "the container was restarted once"),
+        (3, "", "the container was restarted 3 times"),
+        (3, "CrashLoopBackOff", "the container restarts again and again: CrashLoopBackOff"),
     ],
 )
 def test_a_container_that_was_started_again_and_is_not_ready_is_said_with_its_count(
@@ -176,19 +176,19 @@ def test_a_container_that_was_started_again_and_is_not_ready_is_said_with_its_co
 @pytest.mark.parametrize("wanted", [plan(probe=ProbeKind.NONE), plan(coordinator=None)], ids=["passive", "none"])
 def test_where_no_coordinator_can_be_asked_a_running_member_is_not_ready(wanted: Plan) -> None:
     cause, what, evidence = said_of({"ready": False}, wanted)
-    assert (cause, what) == (MissingCause.NOT_ARRIVED, "runs, and is not ready")
+    assert (cause, what) == (MissingCause.NOT_ARRIVED, "running, but not ready")
     assert evidence.endswith("its Ready is false")
 
 
 def test_a_member_waits_for_a_coordinator_that_has_never_served() -> None:
     cause, what, evidence = said_of({}, plan(), RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
-    assert (cause, what) == (MissingCause.AWAITS_COORDINATOR, "waits for the coordinator")
+    assert (cause, what) == (MissingCause.AWAITS_COORDINATOR, "waiting for the coordinator")
     assert evidence.endswith("runs; the coordinator, rank 0, does not serve")
 
 
 def test_a_running_member_that_the_coordinator_does_not_list_has_not_called_it() -> None:
     cause, what, evidence = said_of({"restarts": 1}, plan(), answer(ARRIVED, ARRIVED, MISSING, ARRIVED))
-    assert (cause, what) == (MissingCause.NOT_ARRIVED, "runs, and has not called the coordinator")
+    assert (cause, what) == (MissingCause.NOT_ARRIVED, "running, but not registered with the coordinator")
     assert evidence.endswith("has not heard of it")
 
 
@@ -205,7 +205,7 @@ def test_the_coordinator_that_is_at_fault_is_said_instead_of_its_rank() -> None:
 def test_a_member_of_an_earlier_life_of_the_coordinator_is_a_ghost(detail: str, evidence: str) -> None:
     heard = answer(ARRIVED, ARRIVED, STALE, ARRIVED, detail=detail)
     cause, what, said = said_of({}, plan(), heard)
-    assert (cause, what) == (MissingCause.GHOST, "belongs to a life of the coordinator that is over")
+    assert (cause, what) == (MissingCause.GHOST, "known only to the coordinator that ran before this one")
     assert said.endswith(f"was not started again since; {evidence}")
 
 
@@ -241,7 +241,7 @@ def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: Missin
     seen = context(now=record())
     view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
     found = without_pod(seen, 2)
-    assert found == (cause, f"its pod is refused: {reason}", "no", "")
+    assert found == (cause, f"the API server refuses the pod: {reason}", "no", "")
     assert refusal_cause(reason) is cause
 
 
@@ -254,7 +254,7 @@ def test_a_rank_that_is_done_has_ended_though_its_pod_is_gone() -> None:
 
 def test_a_queued_experiment_has_no_pods_until_it_is_admitted() -> None:
     found = without_pod(context(now=record(phase=Phase.QUEUED)), 2)
-    assert found[:2] == (MissingCause.QUEUED, "waits for the admission of a queue")
+    assert found[:2] == (MissingCause.QUEUED, "waiting in a queue")
     assert found.evidence == "queued: its Workload is about to be made"
 
 
@@ -267,13 +267,13 @@ def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epo
     cause: Cause | None, because: str
 ) -> None:
     found = without_pod(context(now=record(phase=Phase.RESTARTING, epoch=1, cause=cause)), 2)
-    assert found[:3] == (MissingCause.HELD_BACK, "waits for the back-off", f"epoch 1{because}")
+    assert found[:3] == (MissingCause.HELD_BACK, "waiting for the back-off", f"epoch 1{because}")
 
 
 @pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.PENDING])
 def test_pods_of_an_older_epoch_that_may_run_hold_every_member_back(phase: Phase) -> None:
     found = without_pod(context(pod(1), now=record(phase=phase, epoch=1)), 2)
-    assert found[:2] == (MissingCause.HELD_BACK, "waits for pods of an older epoch to end")
+    assert found[:2] == (MissingCause.HELD_BACK, "waiting for pods of an older epoch to end")
     assert found.evidence == f"1 pod of an older epoch ({pod(1).name} on node node-1)"
 
 
@@ -289,7 +289,7 @@ SERIAL = plan(probe=ProbeKind.NONE, groups=(Group("worker", 1, 4, PodSpec("x", "
 
 def test_a_member_waits_for_its_turn_while_as_many_run_as_may_run_together() -> None:
     found = without_pod(context(pod(0), wanted=SERIAL, now=ASSEMBLING), 2)
-    assert found[:3] == (MissingCause.HELD_BACK, "waits for its turn", "1 run at a time")
+    assert found[:3] == (MissingCause.HELD_BACK, "waiting for a turn", "1 run at a time")
     free = context(wanted=SERIAL, now=ASSEMBLING)
     assert without_pod(free, 2).cause is MissingCause.NOT_CREATED
 
@@ -297,7 +297,7 @@ def test_a_member_waits_for_its_turn_while_as_many_run_as_may_run_together() -> 
 def test_a_closed_gate_of_its_group_holds_a_member_back_and_an_open_one_does_not() -> None:
     gated = plan(gates=(Gate(GateCondition.READY),))
     shut = without_pod(context(pod(0, **WAITING), wanted=gated, now=record()), 2)
-    assert shut[:2] == (MissingCause.HELD_BACK, "waits for a gate of its group")
+    assert shut[:2] == (MissingCause.HELD_BACK, "waiting for another group, or the coordinator")
     assert shut.evidence == "group worker waits for the coordinator to serve"
     assert without_pod(context(pod(0), wanted=gated, now=record()), 2).cause is MissingCause.NOT_CREATED
 

@@ -29,7 +29,7 @@ def test_a_node_that_is_not_ready_is_named_at_once_with_its_ranks() -> None:
     cut_off(story, 2, 3)
     story.look()
     assert (story.kept.phase, story.kept.reason) == (Phase.RUNNING, "NodeNotReady")
-    assert story.kept.message.startswith("node b is not ready, and with it ranks 2, 3; ")
+    assert story.kept.message.startswith("ranks 2-3: node b is not ready (first: ")
     assert story.condition(STUCK) == (False, "NotStuck")
 
 
@@ -57,14 +57,14 @@ def test_it_is_cleared_when_the_node_is_back() -> None:
     assert story.kept.reason == "RollComplete"
 
 
-def test_each_node_is_named_and_a_sentence_names_eight_members() -> None:
+def test_members_are_grouped_by_their_node() -> None:
     story = running(size=12)
     cut_off(story, 0, 1, node="a")
     cut_off(story, *range(2, 12), node="b")
     story.look()
     assert story.kept.message.startswith(
-        "node a is not ready, and with it ranks 0, 1; node b is not ready, and with it ranks 2, 3, 4, 5, 6, 7; and 4 "
-        "more members; "
+        f"ranks 0-1: node a is not ready (first: {story.pods[0, 0].name}); "
+        f"ranks 2-11: node b is not ready (first: {story.pods[0, 2].name}); "
     )
 
 

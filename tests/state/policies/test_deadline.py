@@ -154,12 +154,11 @@ def test_the_assembly_clock_names_the_missing_ranks() -> None:
     here = Context(plan(clocks={ASSEMBLY: Clock(20, FAIL)}), record(**STARTED), seen, NOW + 22)
     verdict = deadline.judge(here)
     assert isinstance(verdict, Fail)
-    why = "running, but it has not called the coordinator"
     absent = plan().member(3)
     assert absent is not None
     assert verdict.message == (
-        f"2/4 ranks arrived, missing ranks 1 ({pod(1).name}, {why}); 3 ({plan().pod_name(absent, 0)}, no pod yet) "
-        "within 20 s"
+        f"2/4 ranks arrived, missing rank 1: running, but not registered with the coordinator ({pod(1).name}); "
+        f"rank 3: no pod yet ({plan().pod_name(absent, 0)}) within 20 s"
     )
 
 

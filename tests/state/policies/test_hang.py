@@ -194,7 +194,7 @@ def test_the_ranks_that_are_behind_are_the_finding() -> None:
     story.steps[3] -= 2
     story.run(90, stopped=(0, 1, 2, 3))
     (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
-    assert (found.cause, found.ranks, found.what) == (MissingCause.HUNG, (3,), "hangs at step 28")
+    assert (found.cause, found.ranks, found.what) == (MissingCause.HUNG, (3,), "no step since step 28")
     assert "muster stacks" in found.next_step
 
 
@@ -204,7 +204,7 @@ def test_where_no_rank_is_behind_all_of_them_hang() -> None:
     story.run(30)
     story.run(90, stopped=(0, 1, 2, 3))
     (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
-    assert (found.ranks, found.what) == ((0, 1, 2, 3), "hangs at step 30")
+    assert (found.ranks, found.what) == ((0, 1, 2, 3), "no step since step 30")
 
 
 def test_steps_are_signs_for_the_clock_progress() -> None:

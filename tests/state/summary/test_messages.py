@@ -9,7 +9,6 @@ from muster.state.group import Member
 from muster.state.record import Cause
 from muster.state.summary.messages import (
     cause_of,
-    enumerate_missing,
     expected_name,
     of_lingering,
     sentence,
@@ -139,17 +138,6 @@ def test_a_rank_without_a_pod_is_named_by_the_pod_it_will_have() -> None:
     assert why_missing(here, 2) == f"rank 2 ({plan().pod_name(Member('worker', 0, 2, 2), 0)}, no pod yet)"
     assert why_missing(here, 9) == "rank 9 (no such member, no pod yet)"
     assert expected_name(here, None) == "no such member"
-
-
-def test_the_first_three_are_explained_and_the_others_counted() -> None:
-    here = case(*(pod(rank) for rank in range(4)))
-    why = "running, but it has not called the coordinator"
-    named = [f"{rank} ({pod(rank).name}, {why})" for rank in range(4)]
-    assert enumerate_missing(here, (2,), 1) == f"missing rank {named[2]}"
-    assert enumerate_missing(here, (0, 1), 2) == f"missing ranks {named[0]}; {named[1]}"
-    assert enumerate_missing(here, (0, 1, 2), 3) == f"missing ranks {named[0]}; {named[1]}; {named[2]}"
-    assert enumerate_missing(here, (0, 1, 2, 3), 90) == f"missing ranks {named[0]}; {named[1]}; {named[2]} and 87 more"
-    assert enumerate_missing(here, (0, 1), 2, shown=1) == f"missing ranks {named[0]} and 1 more"
 
 
 def test_pods_of_older_epochs_are_counted_and_the_first_is_named() -> None:
