@@ -212,6 +212,16 @@ class Plan:
         group = self.group_of(rank)
         return group.member(rank - group.first_rank) if group else None
 
+    def place(self, rank: int) -> str:
+        """``gpu-1`` or ``gpu-0-1``: the member by its group; empty in a plan of one group, where the rank says it."""
+        group = self.group_of(rank) if len(self.groups) > 1 else None
+        if group is None:
+            return ""
+        member = group.member(rank - group.first_rank)
+        if group.completions == 1:
+            return f"{group.name}-{member.job}"
+        return f"{group.name}-{member.pod}" if group.replicas == 1 else f"{group.name}-{member.job}-{member.pod}"
+
     def job_name(self, group: str, job: int) -> str:
         """The name of a job (JobSet: that of the batch/v1 Job)."""
         return f"{self.name}-{group}-{job}"

@@ -14,7 +14,7 @@ from muster.state.diagnosis.cause import ORDER
 from muster.state.diagnosis.finding import Diagnosis, Finding
 from muster.state.diagnosis.next_steps import next_step
 from muster.state.diagnosis.of_member import of_pod, without_pod
-from muster.state.summary.messages import expected_name, why_idle, why_missing
+from muster.state.summary.messages import expected_name, placed, why_idle, why_missing
 from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.stage import stage_of
 
@@ -44,7 +44,7 @@ def _first(context: Context, finding: Finding) -> str:
     """The pod to look at, with the reason for which it waits."""
     rank = finding.ranks[0]
     pod = context.tally.members.get(rank)
-    name = pod.name if pod else expected_name(context, context.plan.member(rank))
+    name = placed(context, rank, pod.name if pod else expected_name(context, context.plan.member(rank)))
     first = name if finding.count == 1 else f"first: {name}"
     waits = pod is not None and not pod.started and pod.live and not pod.terminating
     return f"{first}, {why_idle(pod)}" if pod is not None and waits else first

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from muster.state.context import Context
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record
-from muster.state.summary.messages import EXACT, sentence, share, why_idle
+from muster.state.summary.messages import EXACT, placed, sentence, share, why_idle
 
 NO_COORDINATOR = "NoCoordinator"
 """Reason of a CoordinatorReady that is true because the operator has no coordinator."""
@@ -84,6 +84,6 @@ def _scheduled(context: Context) -> Row:
     unplaced = next((pod for pod in context.tally.idle.values() if not pod.scheduled), None)
     if unplaced is None or (size > EXACT and not unplaced.waiting_reason):
         return ConditionType.SCHEDULED, False, "Waiting", f"{share(scheduled, size)} members have a node"
-    why = f"rank {unplaced.rank} ({unplaced.name}, {why_idle(unplaced)})"
+    why = f"rank {unplaced.rank} ({placed(context, unplaced.rank, unplaced.name)}, {why_idle(unplaced)})"
     reason = unplaced.waiting_reason or "Waiting"
     return ConditionType.SCHEDULED, False, reason, f"{share(scheduled, size)} members have a node; {why}"

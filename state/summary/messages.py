@@ -119,7 +119,7 @@ def why_missing(context: Context, rank: int) -> str:
         why = "running, but it has not called the coordinator"
     else:
         why = why_idle(pod)
-    return f"rank {rank} ({name}, {why})"
+    return f"rank {rank} ({placed(context, rank, name)}, {why})"
 
 
 def of_idle(context: Context) -> str:
@@ -129,7 +129,7 @@ def of_idle(context: Context) -> str:
     if pod is None:
         return "no pod is there"
     more = f" and {len(idle) - 1} more" if len(idle) > 1 else ""
-    return f"rank {pod.rank} ({pod.name}, {why_idle(pod)}){more}"
+    return f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)}){more}"
 
 
 def of_ends(context: Context) -> str:
@@ -161,6 +161,12 @@ def of_lingering(context: Context) -> str:
     if len(pods) == 1:
         return f"1 pod of an older epoch ({pods[0].name}{where})"
     return f"{len(pods)} pods of older epochs (first: {pods[0].name}{where})"
+
+
+def placed(context: Context, rank: int, pod: str) -> str:
+    """``gpu-1, run-gpu-0-1-x7k2p``: the pod, after the member's place where there are several groups."""
+    place = context.plan.place(rank)
+    return f"{place}, {pod}" if place else pod
 
 
 def expected_name(context: Context, member: Member | None) -> str:

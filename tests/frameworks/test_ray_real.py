@@ -73,7 +73,7 @@ async def test_a_killed_worker_runs_again_alone_and_the_program_goes_on(tmp_path
         lost = await kill(env, seen, 3)
         assert "-worker-0-1-" in lost
         missing = await env.until(seen.name, lambda each: "missing rank 3" in each.message, 60)
-        assert f"4/5 ranks arrived; missing rank 3 ({lost.rpartition('-')[0]}" in missing.message
+        assert f"4/5 ranks arrived; missing rank 3 (worker-1, {lost.rpartition('-')[0]}" in missing.message
         assert missing.phase == "Running"
         last = await env.until(seen.name, lambda each: each.finished, 150)
         log = await log_of(env, seen, SUBMITTER)

@@ -87,6 +87,13 @@ def test_names_differ_per_epoch_and_carry_the_place() -> None:
     assert run.pod_name(member, 8) != run.pod_name(member, 7)
 
 
+def test_a_member_is_named_by_its_place_where_there_are_several_groups() -> None:
+    jobs = Group("eval", replicas=2, completions=1, pod=PodSpec(), first_rank=14)
+    run = plan(groups=(MASTER, WORKERS, jobs))
+    assert [run.place(rank) for rank in (1, 9, 15)] == ["master-1", "worker-1-3", "eval-1"]
+    assert (run.place(99), plan(size=4).place(2)) == ("", "")
+
+
 def test_members_meet_at_the_coordinator_of_their_epoch() -> None:
     run = plan()
     host = f"worker-0-0-{name_suffix('uid-1', 2)}.run"

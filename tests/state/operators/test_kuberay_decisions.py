@@ -92,7 +92,7 @@ def test_a_missing_worker_is_named_with_its_group() -> None:
     story.view.observe_probe(heard(0, 1, 3), 0)
     story.look()
     name = story.plan.pod_name(story.plan.groups[1].member(1), 0)
-    assert f"missing rank 2: ready, but not known to Ray ({name}); rank 4: " in story.kept.message
+    assert f"missing rank 2: ready, but not known to Ray (cpu-small-1, {name}); rank 4: " in story.kept.message
     assert name.startswith("run-cpu-small-0-1-")
 
 
@@ -230,7 +230,7 @@ def test_while_a_worker_is_away_the_sentence_names_it_with_its_group() -> None:
     story.view.observe_probe(replace(heard(0, 1, 3, submitted=True), at=story.now), 0)
     story.look(5)
     assert story.kept.phase is Phase.RUNNING
-    assert "4/5 ranks arrived; missing rank 2 (run-cpu-small-0-1-" in story.kept.message
+    assert "4/5 ranks arrived; missing rank 2 (cpu-small-1, run-cpu-small-0-1-" in story.kept.message
 
 
 def test_without_its_head_the_whole_epoch_is_over() -> None:
