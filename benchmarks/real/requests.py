@@ -21,7 +21,7 @@ from muster.api.schema.crd import custom_resource_definition
 from muster.kube.paths import core
 from muster.reconcilers.render.pod import PodTemplate
 from muster.state.operators.planning import plan_of
-from tests.real.site import eventually
+from tests.real.namespace import eventually
 from tests.real.stopping import held
 
 ROUNDS, REQUESTS = 5, 200

@@ -30,7 +30,7 @@ from muster.kube.paths import core
 from muster.reconcilers.render.pod import PodTemplate
 from muster.state.operators.planning import plan_of
 from tests.real.ground import STAND_IN, TAINT, Ground
-from tests.real.site import eventually
+from tests.real.namespace import eventually
 from tests.real.stopping import held
 
 Object = dict[str, Any]

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from muster.local.foreign_crds import foreign_crds
 from muster.state.foreign.subject import JOBSET, Subject
 from tests.real.jobset import define
-from tests.real.site import WITHIN, Site
+from tests.real.namespace import WITHIN
+from tests.real.site import Site
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

@@ -14,9 +14,9 @@ from typing import Any
 from muster.api.errors import NotFound
 from muster.cli.processes.stack import free_port
 from tests.real.ground import STAND_IN, TAINT, Ground
+from tests.real.namespace import Object, eventually
 from tests.real.plane.certificates import Authority
 from tests.real.plane.programs import Program
-from tests.real.site import Object, eventually
 
 VARIABLE = "JOBSET_CONTROLLER"
 API = "jobset.x-k8s.io/v1alpha2"

@@ -17,7 +17,8 @@ from muster.reconcilers.render.workload import API_VERSION, KUEUE
 from tests.e2e.kueue import KINDS, crd, running
 from tests.fakes.kueue import FLAVOR, Kueue
 from tests.real.ground import STAND_IN, TAINT
-from tests.real.site import Object, Site, eventually
+from tests.real.namespace import Object, eventually
+from tests.real.site import Site
 
 VARIABLE = "KUEUE_CRDS"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

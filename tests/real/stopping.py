@@ -19,10 +19,11 @@ from typing import Any
 from muster.api.errors import ApiError
 from muster.cli.processes.stack import free_port
 from tests.real.ground import SYSTEM, Ground, daemon_program
+from tests.real.namespace import MERGE, SLOW, Object, eventually
 from tests.real.plane import kubeconfig
 from tests.real.plane.programs import Program
 from tests.real.rights import Right, account
-from tests.real.site import MERGE, SLOW, Object, Site, eventually
+from tests.real.site import Site
 
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/musterd"
 BINDING = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/musterd"

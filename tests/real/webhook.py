@@ -15,7 +15,8 @@ import trustme
 from aiohttp import web
 
 from muster.cli.processes.stack import free_port
-from tests.real.site import Refused, Site, eventually
+from tests.real.namespace import Refused, eventually
+from tests.real.site import Site
 
 TIMEOUT = 3
 DELAY = 2.5

@@ -14,9 +14,10 @@ from typing import Any
 from deploy.helm.copies import CHART
 from muster.cli.processes.stack import free_port
 from tests.real.ground import ROOT
+from tests.real.namespace import Object, Refused, eventually
 from tests.real.plane import kubeconfig
 from tests.real.plane.programs import Program
-from tests.real.site import Object, Refused, Site, eventually
+from tests.real.site import Site
 from tests.real.stopping import ask
 
 NAME = "charted"

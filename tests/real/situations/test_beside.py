@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.real.jobset import jobset, jobset_controller, jobsets_path, why_not
-from tests.real.site import Site, eventually
+from tests.real.namespace import eventually
+from tests.real.site import Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(400), pytest.mark.usefixtures("our_servers")]
 

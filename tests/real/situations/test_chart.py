@@ -17,7 +17,8 @@ from deploy.helm.manifests import SYSTEM, render
 from tests.deploy.chart.matrix import MATRIX
 from tests.deploy.chart.release import NAME, Release
 from tests.deploy.chart.shapes import OPERATOR
-from tests.real.site import WITHIN, Object, Refused, Site, eventually
+from tests.real.namespace import WITHIN, Object, Refused, eventually
+from tests.real.site import Site
 from tests.real.situations.test_readers import read
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(1200)]

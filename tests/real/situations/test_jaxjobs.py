@@ -18,7 +18,8 @@ from tests.deploy.chart.release import NAME, Release
 from tests.real import rights
 from tests.real.foreign import served
 from tests.real.ground import ROOT, TAINT
-from tests.real.site import PROCESSES, Object, Site, eventually
+from tests.real.namespace import Object, eventually
+from tests.real.site import PROCESSES, Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600), pytest.mark.usefixtures("our_servers")]
 LONG = 240.0

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from tests.real.jobset import define, jobset, jobset_controller, jobsets_path, why_not
-from tests.real.site import Object, Site, eventually
+from tests.real.namespace import Object, eventually
+from tests.real.site import Site
 from tests.real.stopping import without_rights
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(400), pytest.mark.usefixtures("our_servers")]

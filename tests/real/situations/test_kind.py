@@ -9,7 +9,8 @@ import yaml
 
 from muster.api.schema.crd import CHECKS
 from tests.real.ground import ROOT
-from tests.real.site import Object, Refused, Site
+from tests.real.namespace import Object, Refused
+from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(400)
 Break = Callable[[Object], Any]

@@ -7,7 +7,8 @@ import pytest
 from muster.api.names import LABEL_EPOCH
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
-from tests.real.site import Site, eventually
+from tests.real.namespace import eventually
+from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(400)
 

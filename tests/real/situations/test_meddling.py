@@ -8,7 +8,8 @@ import pytest
 
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from muster.kube.paths import core
-from tests.real.site import Object, Site, eventually
+from tests.real.namespace import Object, eventually
+from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(400)
 POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"

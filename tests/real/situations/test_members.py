@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from muster.api.names import API_VERSION
-from tests.real.site import MERGE, Site
+from tests.real.namespace import MERGE
+from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(400)
 FETCH = {"spec": {"initContainers": [{"name": "fetch", "image": "registry.example/fetch:1"}]}}

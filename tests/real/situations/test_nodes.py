@@ -4,7 +4,8 @@ import pytest
 
 from muster.api.names import LABEL_RANK
 from muster.kube.paths import core
-from tests.real.site import MERGE, Site, eventually
+from tests.real.namespace import MERGE, eventually
+from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(600)
 ONCE = {"backoffLimit": 0}

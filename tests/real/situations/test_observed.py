@@ -6,7 +6,8 @@ import pytest
 
 from tests.deploy.chart.release import Release
 from tests.real.ground import STAND_IN, TAINT
-from tests.real.site import Object, Site, eventually
+from tests.real.namespace import Object, eventually
+from tests.real.site import Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600), pytest.mark.usefixtures("our_servers")]
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"

@@ -13,7 +13,8 @@ from tests.deploy.chart.release import NAME, Release
 from tests.real import rights
 from tests.real.ground import STAND_IN
 from tests.real.kueue import PRIORITY, kueue, urgent, workload, workloads_path
-from tests.real.site import Object, Site, eventually
+from tests.real.namespace import Object, eventually
+from tests.real.site import Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 QUOTA = 0.2

@@ -11,7 +11,8 @@ from muster.api.names import API_VERSION, KIND, LABEL_RANK
 from muster.local.caller import CALLERS, Caller, write_caller
 from tests.frameworks.ray_cluster import FILE, NAME, processes_of, search_path
 from tests.real.ground import ROOT, TAINT
-from tests.real.site import PROCESSES, Object, Site, eventually
+from tests.real.namespace import Object, eventually
+from tests.real.site import PROCESSES, Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]  # real Ray needs both cores of a small machine
 LONG = 300.0

@@ -6,7 +6,8 @@ import urllib.request
 
 from muster.cli.processes.stack import free_port
 from tests.real.ground import ROOT, daemon_program
-from tests.real.site import Site, eventually
+from tests.real.namespace import eventually
+from tests.real.site import Site
 
 PATHS = ("/metrics", "/experiments.json", "/experiments/{namespace}/run.json")
 

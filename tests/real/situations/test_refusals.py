@@ -6,7 +6,8 @@ import pytest
 
 from muster.api.names import name_suffix, pod_name
 from muster.kube.paths import core
-from tests.real.site import Refused, Site, eventually
+from tests.real.namespace import Refused, eventually
+from tests.real.site import Site
 from tests.real.webhook import webhook
 
 pytestmark = pytest.mark.timeout(400)

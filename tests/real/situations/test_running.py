@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from muster.api.names import LABEL_EPOCH, LABEL_RANK
-from tests.real.site import PROCESSES, Site, eventually
+from tests.real.namespace import eventually
+from tests.real.site import PROCESSES, Site
 
 pytestmark = pytest.mark.timeout(600)
 LONG = 240.0

@@ -1,6 +1,7 @@
 """Who may ask for stacks: the API server's own authorization of commands in pods, before any command runs."""
 
-from tests.real.site import Refused, Site
+from tests.real.namespace import Refused
+from tests.real.site import Site
 
 
 async def of_role(here: Site, role: str) -> str:

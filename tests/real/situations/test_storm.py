@@ -11,7 +11,8 @@ import pytest
 from muster.api.names import LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK
 from muster.client import Snapshot
 from muster.kube.paths import core
-from tests.real.site import PROCESSES, Object, Site
+from tests.real.namespace import Object
+from tests.real.site import PROCESSES, Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 EXPERIMENTS = 12

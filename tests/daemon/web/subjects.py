@@ -1,0 +1,60 @@
+"""A daemon as far as the HTTP server asks for it, and an experiment that it shows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from muster.metrics.collector import Subject
+from muster.state.plan import Plan
+from muster.state.policies.deadline import ends
+from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.rules import ClockAction, ClockName
+from muster.state.view.pod import PodPhase
+from muster.state.view.roll import RankState
+from tests.builders import NOW, Clock, answer, plan, pod, record, view
+
+EVIL = "<script>alert(1)</script>\"'&\ud800\0"
+
+
+@dataclass
+class Daemon:
+    """As much of a daemon as the server asks for."""
+
+    here: list[Subject] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def dead(self) -> Mapping[str, str]:
+        return {part: text for part, text in self.problems.items() if part == "loop"}
+
+    def unready(self) -> Mapping[str, str]:
+        return self.problems
+
+    def role(self) -> str:
+        return ""
+
+    def subjects(self) -> list[Subject]:
+        return self.here
+
+    def find(self, namespace: str, name: str) -> Subject | None:
+        return next((s for s in self.here if (s.plan.namespace, s.plan.name) == (namespace, name)), None)
+
+    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
+        return ends(plan, record)
+
+
+def assembling() -> Subject:
+    """Rank 2's pod finds no node, so the roll stands at three of four."""
+    idle = pod(
+        2, ready=False, started=False, scheduled=False, node="", phase=PodPhase.PENDING, waiting_reason="Unschedulable"
+    )
+    ranks = (RankState.ARRIVED, RankState.ARRIVED, RankState.MISSING, RankState.ARRIVED)
+    now = record(
+        phase=Phase.ASSEMBLING,
+        started_at=NOW - 60,
+        restarts=1,
+        message="3/4 ranks arrived; missing rank 2",
+        cause=Cause(0, "OOMKilled", EVIL, NOW - 70, pod="run-worker-0-1-0", rank=1, exit_code=137, signal=9),
+        conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "3/4 ranks arrived", 1, NOW),),
+        story=(StoryLine(NOW - 60, 0, "Started", EVIL), StoryLine(NOW, 0, "Stuck", "RanksMissing", warning=True)),
+    )
+    seen = view(pod(0), pod(1), idle, pod(3), heard=answer(*ranks))
+    return Subject(plan(clocks={ClockName.TOTAL: Clock(3600, ClockAction.FAIL)}), now, seen)
