@@ -1,4 +1,5 @@
-"""The release: its workflow is valid, and the lock files of the image hold the versions that are tested."""
+"""The workflows are valid, the nightly runs what CI is too short for, and the lock files of the image hold the versions
+that are tested."""
 
 import json
 import os
@@ -15,26 +16,36 @@ from deploy.image.locks import LOCKS, ROOT, RUNTIME, Lock
 from tests.tools.actionlint import ACTIONLINT
 from tests.tools.go_tool import CannotBuild
 
-WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+WORKFLOWS = {path.stem: path for path in (ROOT / ".github" / "workflows").iterdir()}
+each_workflow = pytest.mark.parametrize("workflow", WORKFLOWS.values(), ids=list(WORKFLOWS))
 
 
+@each_workflow
 @pytest.mark.timeout(600)
-def test_actionlint_accepts_the_release_workflow() -> None:
+def test_actionlint_accepts_the_workflow(workflow: Path) -> None:
     try:
         program = ACTIONLINT.path()
     except CannotBuild as reason:
         pytest.skip(str(reason))
-    checked = subprocess.run([program, WORKFLOW], capture_output=True, text=True, check=False)
+    checked = subprocess.run([program, workflow], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_the_release_is_tested_on_every_python_that_is_supported() -> None:
-    matrix = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["test"]["strategy"]["matrix"]
+    matrix = yaml.safe_load(WORKFLOWS["release"].read_text(encoding="utf-8"))["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["python"] == ["3.11", "3.12", "3.13"]
 
 
-def test_actions_are_pinned_by_commit() -> None:
-    used = re.findall(r"uses: (\S+)", WORKFLOW.read_text(encoding="utf-8"))
+def test_the_nightly_plays_every_plan_and_mutates_the_decisions() -> None:
+    workflow = yaml.safe_load(WORKFLOWS["nightly"].read_text(encoding="utf-8"))
+    assert workflow["jobs"]["night"]["strategy"]["matrix"]["target"] == ["simulate-all", "mutants"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert {"simulate-all", "mutants"} <= set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+
+
+@each_workflow
+def test_actions_are_pinned_by_commit(workflow: Path) -> None:
+    used = re.findall(r"uses: (\S+)", workflow.read_text(encoding="utf-8"))
     assert used
     assert [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each)] == []
 

@@ -1,4 +1,4 @@
-"""actionlint, for the test of the release workflow; MUSTER_ACTIONLINT names one to take instead of building it."""
+"""actionlint, for the test of the workflows; MUSTER_ACTIONLINT names one to take instead of building it."""
 
 from pathlib import Path
 
