@@ -12,17 +12,13 @@ hypothesis.settings.load_profile("no-deadline")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: whoever starts clusters waits for most of the time."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are processors: tests that start clusters wait for most of the time."""
+    return (os.cpu_count() or 1) + 2
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start clusters run one after the other, on two workers: more at once would want the machine."""
-    for item in items:
-        if item.get_closest_marker("cluster"):
-            daemonless = item.nodeid.startswith(("tests/local/", "tests/watchers/"))
-            item.add_marker(pytest.mark.xdist_group("clusters alone" if daemonless else "clusters with daemons"))
+    """Tests that start clusters come first: they take the longest, and those that compute fill the time at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("cluster") is None)
 
 
 @pytest.fixture(scope="session", autouse=True)

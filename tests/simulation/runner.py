@@ -17,8 +17,8 @@ from tests.simulation.plans.share import Share
 from tests.simulation.scenarios.catalogue import scenarios
 from tests.simulation.scenarios.operators import JAX
 
-NICE = 5
-"""Plans on real time run beside these and have priority: only they can be late."""
+NICE = 15
+"""Plans on real time run beside these, in CI other tests too, and have priority: only they can be late."""
 GC_THRESHOLD = 100_000
 """Threshold of the garbage collector's youngest generation: a world is long-lived, so collecting early is useless."""
 

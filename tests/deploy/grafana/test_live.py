@@ -13,7 +13,12 @@ from tests.deploy.grafana.situations import SITUATIONS, Situation
 from tests.deploy.grafana.world import world
 from tests.deploy.prometheus.binaries import Unavailable, program
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(420), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(420),
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.xdist_group("dashboards"),  # all ask one world
+]
 
 ALL = dashboards()
 SETTLING = 45.0
