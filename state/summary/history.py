@@ -42,7 +42,7 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
         elif after.phase is Phase.QUEUED:
             yield "Queued", f"{after.size} members wait for the admission of a queue", False
         else:
-            yield "Started", f"starting {after.size} members", False
+            yield "Started", f"starting {after.size} member{'' if after.size == 1 else 's'}", False
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
         kind = "disruption, not counted" if after.cause.disruption else f"restart {after.restarts}"
         yield "GangRestart", f"epoch {before.epoch} ended, {kind}: {sentence(after.cause)}", True

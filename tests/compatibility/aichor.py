@@ -170,5 +170,27 @@ AICHOR: Final = Section(
             "tests/state/operators/test_kuberay_decisions.py::test_the_experiment_succeeds_with_its_submitter"),
         Row("$(VAR) in a command or variable", "Expanded by Kubernetes, as documented.",
             f"{COMMAND}::test_injected_variables_are_expanded_as_kubernetes_documents"),
+        Row("a number in quotes", "Refused with the number to write.", refused="remove the quotes: 2",
+            set=f"{_TYPE}.count='2'"),
+        Row("spaces after values, empty lines at the end", "Read as without them.",
+            f"{CORPUS}::test_a_loaded_manifest_can_be_posted_and_reads_back_unchanged"),
+        Row("tabs, and wrong indentation", "Refused with line and column.",
+            f"{CORPUS}::test_invalid_manifests_are_refused_with_the_expected_messages"),
+        Row("steps Waiting, Cloning, Building, Submitting", "Muster runs an image that is there, so it has phases of "
+            "its own: Queued, Pending, Assembling, Running, Restarting, Suspended, Succeeded, Failed.",
+            "tests/state/test_transitions.py::test_only_the_changes_of_phase_in_the_table_are_made"),
+        Row("an experiment that finds no node stays pending", "Is Stuck after 60 s, in the scheduler's words.",
+            "tests/state/policies/test_blocked.py::"
+            "test_a_member_without_a_node_is_stuck_in_the_schedulers_words_after_60_s"),
+        Row("more or less CPU, memory or GPUs than a resource pool allows", "Limits are the cluster's (ResourceQuota, "
+            "LimitRange, webhooks): what they refuse is said at once, with their words.",
+            "tests/state/policies/test_refusal.py::test_a_refusal_is_said_at_once_and_retried_after_5_to_30_seconds"),
+        Row("commit messages that start an experiment", "Not read: `muster submit FILE` does, also in a CI job.",
+            "tests/client/test_client.py::test_submitting_a_manifest_creates_an_experiment"),
+        Row("aichor-cli", "The verbs of `muster`: submit, run, get, logs, wait, cancel and others.",
+            "tests/cli/test_usage.py::test_the_overview_names_every_verb"),
+        Row("aichor_experiment_cpu, _memory, _disk, _gpu", "Not exported: cAdvisor, kube-state-metrics and DCGM are "
+            "where they come from. Muster exports what they lack: arrivals, phases, restarts, clocks.",
+            "tests/metrics/test_collector.py::test_an_assembling_gang_shows_which_members_arrived"),
     ),
 )  # fmt: skip

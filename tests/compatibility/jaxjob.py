@@ -6,6 +6,7 @@ from tests.compatibility.row import Row, Section
 
 READ: Final = "tests/api/foreign/test_jaxjob.py"
 RUN: Final = "tests/daemon/foreign/test_jaxjobs.py"
+STATUS: Final = "tests/state/foreign/test_jaxjob_status.py"
 PLAN: Final = "tests/state/operators/objects/test_jaxjob.py"
 _WORKER: Final = "spec.jaxReplicaSpecs.Worker"
 _POD: Final = f"{_WORKER}.template.spec"
@@ -106,5 +107,21 @@ JAXJOB: Final = Section(
             f"{RUN}::test_jaxjobs_are_run_only_where_the_setting_says_so"),
         Row("an operator of Kubeflow beside Muster", "Muster stands back where another controller makes the pods.",
             f"{RUN}::test_muster_stands_back_where_another_controller_makes_the_pods"),
+        Row("an edit of the template while it runs", "Holds for pods that are created from then on, and is said.",
+            "tests/state/policies/test_edits.py::test_an_edit_of_a_running_gang_is_said_and_changes_nothing"),
+        Row("replicaStatuses: pods that are pending", "Not counted, as there: active are those whose program runs.",
+            f"{STATUS}::test_pods_that_are_pending_are_not_counted_as_active"),
+        Row("Running as soon as one worker runs", "As there; the message says which ranks are missing.",
+            f"{STATUS}::test_pods_that_are_pending_are_not_counted_as_active"),
+        Row("reason of a deadline or back-off", "JAXJobFailed, with Kubeflow's phrase in the message.",
+            f"{STATUS}::test_the_end_names_the_limit_that_was_reached"),
+        Row("startTime after a resumption", "Anew, and so is the deadline.",
+            f"{RUN}::test_a_suspended_job_has_no_pods_and_runs_when_it_is_resumed"),
+        Row("Kubeflow's SDK (TrainingClient)", "Creates and follows such objects as before: it reads the conditions, "
+            "the labels of the pods and their logs.", f"{PLAN}::test_the_pods_are_those_of_kubeflow"),
+        Row("metrics training_operator_jobs_*", "Not exported: Muster's own metrics have the operator `jaxjob`, and "
+            "the series of an experiment name it `jaxjob/NAME`.",
+            "tests/daemon/foreign/test_page_and_metrics.py::"
+            "test_an_experiment_and_a_jaxjob_of_one_name_are_two_subjects"),
     ),
 )  # fmt: skip

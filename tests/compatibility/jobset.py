@@ -1,16 +1,11 @@
-"""JobSet (jobset.x-k8s.io/v1alpha2): its fields, its rules, the Job fields inside, and its status."""
+"""JobSet (jobset.x-k8s.io/v1alpha2): its fields and rules. The rows of Jobs and runs are in ``jobset_runs``."""
 
 from typing import Final
 
+from tests.compatibility.jobset_runs import CASES, JOBS_AND_RUNS, READ, RUN, TRAPS
 from tests.compatibility.row import Row, Section
 
-READ: Final = "tests/api/foreign/test_jobset_spec.py"
-RUN: Final = "tests/daemon/foreign/test_jobsets.py"
-CASES: Final = "tests/state/jobsets/test_conformance.py::test_conformance"
-JOBS: Final = "tests/state/jobsets/test_job_rules.py"
-TRACES: Final = "tests/state/jobsets/test_golden_traces.py"
 _JOB: Final = "spec.replicatedJobs.w"
-_SPEC: Final = f"{_JOB}.template.spec"
 _RULES: Final = "spec.failurePolicy.rules"
 _POD: Final = "{spec: {template: {spec: {containers: [{name: m, image: i}]}}}}"
 _MOUNTS: Final = (
@@ -22,7 +17,6 @@ _MANY: Final = (
     f"replicatedJobs: [{{name: w, replicas: 1025, template: {_POD}}}]}}"
 )
 CLAIMS: Final = "tests/reconcilers/native/test_shared_claims.py"
-TRAPS: Final = "tests/api/convert/test_traps.py"
 
 BASE: Final = """\
 apiVersion: jobset.x-k8s.io/v1alpha2
@@ -209,96 +203,6 @@ JOBSET: Final = Section(
             set="spec.scheduling={}"),
         Row("activeDeadlineSeconds (of a later JobSet)", "Not in v1alpha2 of v0.12.", refused="unknown field",
             set="spec.activeDeadlineSeconds=5"),
-        Row("exclusive-topology", "Every pod with those of its Job, and away from other Jobs.",
-            f"{CASES}[exclusive placement: every pod with its own Job and away from others]",
-            'metadata.annotations={"alpha.jobset.sigs.k8s.io/exclusive-topology": rack}'),
-        Row("exclusive-topology with node-selector", "The node selector and the toleration of nodes labelled before.",
-            f"{CASES}[exclusive placement by node selector]"),
-        Row("node-selector alone", "Has no effect without exclusive-topology.", refused="has no effect alone",
-            set='metadata.annotations={"alpha.jobset.sigs.k8s.io/node-selector": "true"}'),
-        Row("Job completions, parallelism", "Pods of a Job, and how many run at a time.",
-            f"{JOBS}::test_pods_are_started_in_turn", f"{_SPEC}.parallelism=1"),
-        Row("Job completionMode: NonIndexed", "A work queue where completions is absent.",
-            f"{JOBS}::test_a_work_queue_ends_when_the_first_success_and_all_others_have",
-            f"{_SPEC}.completionMode=NonIndexed"),
-        Row("Job completionMode, restartPolicy absent", "Indexed, OnFailure.",
-            f"{READ}::test_absent_fields_have_the_defaults_of_the_webhook"),
-        Row("pods without an index", "Have no host name of their own, as there.",
-            f"{CASES}[pods without an index have no host name of their own]"),
-        Row("Job parallelism or completions of 0", "Refused: such a Job does nothing.",
-            refused="completions: 0 is out of range", set=f"{_SPEC}.completions=0"),
-        Row("Job parallelism alone, Indexed", "Refused, as by Kubernetes.", refused="states no completions",
-            set="spec.replicatedJobs.d.template.spec.parallelism=2"),
-        Row("Job backoffLimit", "Failed pods are replaced, 6 times if absent.",
-            f"{JOBS}::test_one_failure_more_than_the_backoff_limit_fails_the_job", f"{_SPEC}.backoffLimit=0"),
-        Row("Job backoffLimitPerIndex, maxFailedIndexes", "Indexes that are given up one by one.",
-            f"{JOBS}::test_more_failed_indexes_than_allowed_fail_the_job_at_once", f"{_SPEC}.backoffLimitPerIndex=1"),
-        Row("Job backoffLimitPerIndex with OnFailure", "Refused, as by Kubernetes.",
-            refused="backoffLimitPerIndex needs", set="spec.replicatedJobs.d.template.spec.backoffLimitPerIndex=1"),
-        Row("Job podFailurePolicy", "FailJob, FailIndex, Ignore, Count by exit code or DisruptionTarget.",
-            f"{JOBS}::test_fail_job_names_the_exit_code",
-            f"{_SPEC}.podFailurePolicy={{rules: [{{action: FailJob, onExitCodes: {{operator: In, values: [3]}}}}]}}"),
-        Row("Job podFailurePolicy by another condition", "Muster keeps no other condition of a failed pod.",
-            refused="sees only the condition DisruptionTarget",
-            set=f"{_SPEC}.podFailurePolicy={{rules: [{{action: Ignore, onPodConditions: [{{type: Cold}}]}}]}}"),
-        Row("Job podFailurePolicy with OnFailure", "Refused, as by Kubernetes.",
-            refused="podFailurePolicy needs restartPolicy Never",
-            set="spec.replicatedJobs.d.template.spec.podFailurePolicy={rules: [{action: Ignore, onPodConditions: "
-            "[{type: DisruptionTarget}]}]}"),
-        Row("Job podFailurePolicy: FailIndex alone", "Refused, as by Kubernetes.",
-            refused="FailIndex needs backoffLimitPerIndex",
-            set=f"{_SPEC}.podFailurePolicy={{rules: [{{action: FailIndex, "
-            f"onExitCodes: {{operator: In, values: [3]}}}}]}}"),
-        Row("Job podReplacementPolicy", "A pod is replaced when it has ended, in both.",
-            f"{JOBS}::test_a_failed_pod_is_replaced_after_a_growing_pause", f"{_SPEC}.podReplacementPolicy=Failed"),
-        Row("Job successPolicy", "Ends a Job before all of its pods have.",
-            f"{JOBS}::test_a_success_rule_ends_the_job_before_all_pods_have"),
-        Row("Job activeDeadlineSeconds", "The Job fails with DeadlineExceeded.",
-            f"{JOBS}::test_a_job_that_takes_too_long_fails", f"{_SPEC}.activeDeadlineSeconds=60"),
-        Row("Job ttlSecondsAfterFinished", "JobSet runs a Job again that its own ttl has deleted.",
-            refused="a JobSet runs a Job again", set=f"{_SPEC}.ttlSecondsAfterFinished=5"),
-        Row("Job managedBy", "Muster runs the pods itself.", refused="Muster runs the pods itself",
-            set=f"{_SPEC}.managedBy=x/y"),
-        Row("Job selector", "Kubernetes sets it.", refused="Kubernetes sets the selector",
-            set=f"{_SPEC}.selector={{}}"),
-        Row("finalizers of the pod template", "A restart would wait for them.", refused="a finalizer keeps a pod",
-            set=f"{_SPEC}.template.metadata={{finalizers: [a/b]}}"),
-        Row("a Job that Kubernetes refuses", "Refused before a pod is made; there an Event says so again and again.",
-            f"{CASES}[invalid template is refused before a pod is made (JobSet: accumulating JobCreationFailed)]"),
-        Row("a negative priority", "Runs; `muster lint` warns: JobSet's pod webhook makes such pods invalid.",
-            f"{TRAPS}::test_a_negative_priority_is_warned_about", f"{_SPEC}.template.spec.priority=-1"),
-        Row("pod restartPolicy: OnFailure, Never", "OnFailure if absent: containers restart in place.",
-            f"{JOBS}::test_containers_are_restarted_in_place_up_to_the_backoff_limit",
-            f"{_SPEC}.template.spec.restartPolicy=OnFailure"),
-        Row("pod restartPolicy: Always", "Refused, as by Kubernetes.", refused="write OnFailure or Never",
-            set=f"{_SPEC}.template.spec.restartPolicy=Always"),
-        Row("labels, annotations, names, hosts", "Those of its own controller.",
-            f"{RUN}::test_a_jobset_runs_to_its_end_with_names_labels_and_status_of_its_own_controller"),
-        Row("label jobset-name", "An annotation only: as a label it selects the pods for JobSet's pod webhooks.",
-            f"{RUN}::test_a_jobset_runs_to_its_end_with_names_labels_and_status_of_its_own_controller"),
-        Row("labels and annotations after a restart", "restart-attempt and job-restart-attempt count.",
-            f"{CASES}[labels and annotations of a restarted job]"),
-        Row("names that are too long", "Refused.", refused="Kubernetes allows 63", set=f"metadata.name={'t' * 60}"),
-        Row("conditions, reasons, counters, order", "As recorded of the real controller.",
-            f"{TRACES}::test_the_status_is_that_of_the_controller"),
-        Row("RestartingJobSet", "True until all jobs are ready again.", f"{CASES}[restarting condition transitions]"),
-        Row("replicatedJobsStatus", "ready, succeeded, failed, active, suspended.",
-            f"{CASES}[replicatedJobsStatuses create/update]"),
-        Row("an edit of replicatedJobs while it runs", "Said in the status and as an Event; its webhook refuses it.",
-            f"{CASES}[immutability: an edit of replicatedJobs while it runs is said (JobSet: refused by the webhook)]"),
-        Row("an edit of replicas, parallelism or completions while it runs (ElasticJobSet)",
-            "Waits until it was suspended and is resumed, and the status says so.",
-            f"{RUN}::test_an_edit_of_how_many_pods_there_are_waits_until_the_jobset_is_suspended"),
-        Row("a failurePolicy that is added while it runs", "Judges the next failure.",
-            f"{CASES}[a failure policy that is added while it runs]"),
-        Row("jobs that still run at the end", "Deleted, after success and after failure.",
-            f"{CASES}[active jobs deleted after success]"),
-        Row("volumeClaimPolicies while suspended", "The claims are made, as by its own controller.",
-            f"{RUN}::test_the_claims_of_a_jobset_that_is_created_suspended_are_made_and_its_pods_are_not"),
-        Row("a pod that is lost while musterd is away", "Counts as failed and is replaced, as by the Job controller.",
-            f"{JOBS}::test_a_pod_that_went_while_no_daemon_ran_counts_as_failed"),
-        Row("Service deleted", "Made again.", f"{CASES}[service deleted => recreated]"),
-        Row("generateName", "The Service is named after the JobSet.",
-            f"{CASES}[generateName => service named after JobSet]"),
+        *JOBS_AND_RUNS,
     ),
 )  # fmt: skip

@@ -153,7 +153,7 @@ def test_a_suspended_job_has_no_pods_and_runs_when_it_is_resumed() -> None:
 
     async def story(world: World) -> None:
         await running(world)
-        stored = world.api.objects[JOB]
+        stored, begun = world.api.objects[JOB], world.status["startTime"]
         halted = job(run_policy={"suspend": True})["spec"]
         world.api.put(JOB, {**stored, "spec": halted})
         await asyncio.sleep(3)
@@ -166,6 +166,7 @@ def test_a_suspended_job_has_no_pods_and_runs_when_it_is_resumed() -> None:
         assert pods(world.api) == ["train-worker-0", "train-worker-1"]
         assert "(Suspended)" in world.conditions
         assert world.condition("Suspended")["reason"] == "JAXJobResumed"
+        assert world.status["startTime"] > begun
 
     virtually(story)
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from muster.api.names import LABEL_UID
 from muster.state.foreign.record_condition import TYPE
 from muster.state.foreign.subject import JOBSET
+from muster.state.operators.objects.jobset_labels import PREFIX
 from tests.api.foreign.jobsets import job, jobset
 from tests.daemon.foreign.world import World, virtually
 from tests.fakes.history import Object
@@ -79,7 +81,7 @@ def test_a_jobset_runs_to_its_end_with_names_labels_and_status_of_its_own_contro
         assert [pod["metadata"]["name"][:-6] for pod in pods(world)] == ["run-worker-0-0", "run-worker-0-1"]
         pod = pods(world)[1]
         labels, annotations = pod["metadata"]["labels"], pod["metadata"]["annotations"]
-        prefix = "jobset.sigs.k8s.io/"
+        prefix = PREFIX
         expected = {
             "replicatedjob-name": "worker", "replicatedjob-replicas": "1", "restart-attempt": "0", "job-index": "0",
             "global-replicas": "1", "job-global-index": "0", "group-name": "default", "group-replicas": "1",
@@ -128,6 +130,10 @@ def test_a_failed_jobset_is_restarted_and_then_fails() -> None:
         await asyncio.sleep(6)
         assert conditions(world) == ["RestartingJobSet False/JobSetFailed", "Failed True/ReachedMaxRestarts"]
         assert status(world)["terminalState"] == "Failed"
+        await asyncio.sleep(6)
+        assert [each["reason"] for path, each in world.api.objects.items() if "/events/" in path] == [
+            "Started", "Running", "Scheduled", "GangRestart", "Restarted", "Running", "Scheduled", "ReachedMaxRestarts",
+        ]  # fmt: skip
 
     virtually(story)
 
@@ -170,94 +176,6 @@ def test_a_jobset_that_cannot_be_run_says_why() -> None:
     virtually(story)
 
 
-WAITS = "how many pods there are changes only while it is suspended"
-
-
-@pytest.mark.parametrize("size", [1, 3])
-@pytest.mark.parametrize("daemon", ["runs", "starts again", "was away"])
-def test_an_edit_of_how_many_pods_there_are_waits_until_the_jobset_is_suspended(size: int, daemon: str) -> None:
-    """JobSet's alpha ElasticJobSet adds and removes pods of a Job that runs. A gang is a fixed set of ranks."""
-
-    async def story(world: World) -> None:
-        await running(world)
-        before = world.api.named("pods")
-        inside = {**TWO, "completions": size, "parallelism": size}
-        if daemon == "was away":
-            await world.stop()
-        _edit(world, replicatedJobs=[job("worker", job=inside, pod=NEVER)])
-        if daemon == "starts again":
-            await asyncio.sleep(30)
-            await world.stop()
-        if daemon != "runs":
-            await world.daemon("jobsets")
-        await asyncio.sleep(60)
-        assert (world.api.named("pods"), conditions(world)) == (before, [])
-        assert WAITS in said(world)
-        _edit(world, suspend=True)
-        await asyncio.sleep(6)
-        for name in world.api.named("pods"):  # the kubelet has ended them
-            world.api.remove(f"{PODS}/{name}")
-        await asyncio.sleep(6)
-        assert conditions(world) == ["Suspended True/SuspendedJobs"]
-        _edit(world, suspend=False)
-        await asyncio.sleep(15)
-        assert len(world.api.named("pods")) == size
-
-    virtually(story)
-
-
-def test_a_restart_of_the_gang_does_not_end_the_wait_of_an_edit() -> None:
-    async def story(world: World) -> None:
-        await running(world, failurePolicy={"maxRestarts": 3})
-        inside = {**TWO, "completions": 3, "parallelism": 3}
-        _edit(world, replicatedJobs=[job("worker", job=inside, pod=NEVER)])
-        await asyncio.sleep(30)
-        await world.stop()
-        await world.daemon("jobsets")
-        fails(world, 0)
-        await asyncio.sleep(6)
-        for pod in pods(world):
-            if pod["metadata"]["labels"]["muster.dev/epoch"] == "0":  # the kubelet has ended them
-                world.api.remove(f"{PODS}/{pod['metadata']['name']}")
-        await asyncio.sleep(15)
-        made = [pod["metadata"]["labels"] for pod in pods(world)]
-        assert [each["muster.dev/epoch"] for each in made] == ["1", "1"]
-        assert WAITS in said(world)
-
-    virtually(story)
-
-
-def test_a_daemon_that_starts_again_leaves_a_running_jobset_whose_jobs_were_renamed() -> None:
-    """Where JobSet's webhook is not installed, nothing refuses such an edit. No pod can be made for the former name."""
-
-    async def story(world: World) -> None:
-        await running(world)
-        before = world.api.named("pods")
-        await world.stop()
-        _edit(world, replicatedJobs=[job("others", job=TWO, pod=NEVER)])
-        await world.daemon("jobsets")
-        await asyncio.sleep(60)
-        assert (world.api.named("pods"), conditions(world)) == (before, [])
-        _edit(world, replicatedJobs=[job("worker", job=TWO, pod=NEVER)])
-        await asyncio.sleep(6)
-        fails(world, 0)
-        await asyncio.sleep(6)
-        assert conditions(world) == ["Failed True/FailedJobs"]
-
-    virtually(story)
-
-
-def said(world: World) -> str:
-    """The message of the record."""
-    message: str = json.loads(status(world)["conditions"][0]["message"])["message"]
-    return message
-
-
-def _edit(world: World, **spec: Any) -> None:
-    stored = world.api.objects[PATH]
-    world.api.put(PATH, {**stored, "spec": {**stored["spec"], **spec}})
-
-
 def test_claims_are_made_before_the_pods_and_owned_unless_they_are_retained() -> None:
     async def story(world: World) -> None:
         claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -277,6 +195,10 @@ def test_claims_are_made_before_the_pods_and_owned_unless_they_are_retained() ->
             name: world.api.objects[f"/api/v1/namespaces/team/persistentvolumeclaims/{name}"]
             for name in ("own-run", "kept-run")
         }
+        assert all(each["metadata"]["labels"][f"{PREFIX}jobset-name"] == "run" for each in made.values())
+        (service,) = world.api.named("services")
+        found = world.api.objects[f"/api/v1/namespaces/team/services/{service}"]
+        assert (service, found["spec"]["selector"]) == ("run", {LABEL_UID: world.api.objects[PATH]["metadata"]["uid"]})
         assert "ownerReferences" in made["own-run"]["metadata"]
         assert "ownerReferences" not in made["kept-run"]["metadata"]
         volumes = pods(world)[0]["spec"]["volumes"]

@@ -2,10 +2,14 @@
 
 import asyncio
 
+from muster.state.foreign.subject import JOBSET
+from tests.api.foreign.jobsets import job as replicated
+from tests.api.foreign.jobsets import jobset
 from tests.daemon.foreign.world import World, job, virtually
 from tests.daemon.virtual_daemon import experiment, scraped
 
 JOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/run"
+SET = f"/apis/{JOBSET.api_version}/namespaces/team/jobsets/run"
 RUN = "/apis/muster.dev/v1alpha1/namespaces/team/experiments/run"
 
 
@@ -26,5 +30,26 @@ def test_an_experiment_and_a_jaxjob_of_one_name_are_two_subjects() -> None:
         assert 'experiment="jaxjob/run"' in text
         assert 'experiment="run"' in text
         assert 'muster_experiments_unreported{reason="duplicate"} 0.0' in text
+
+    virtually(story)
+
+
+def test_the_end_of_a_jobset_is_counted_and_its_series_name_it_as_one() -> None:
+    """In place of ``jobset_completed_total`` and ``jobset_failed_total``."""
+
+    async def story(world: World) -> None:
+        world.api.put(f"/apis/{JOBSET.api_version}", {"resources": [{"name": JOBSET.plural}]})
+        daemon = await world.daemon("jobsets")
+        made = jobset(replicated("w", job={"backoffLimit": 0}, pod={"restartPolicy": "Never"}), name="run")
+        world.api.put(SET, {**made, "metadata": {"name": "run", "namespace": "team"}})
+        await asyncio.sleep(3)
+        world.cluster.start(0)
+        world.cluster.end(0)
+        await asyncio.sleep(6)
+        text = scraped(daemon)
+        ended = 'operator="jobset-object",outcome="Succeeded",reason="AllMembersSucceeded"'
+        assert f"muster_outcomes_total{{{ended}}} 1.0" in text
+        assert 'experiment="jobset/run"' in text
+        assert "jobset_completed_total" not in text
 
     virtually(story)

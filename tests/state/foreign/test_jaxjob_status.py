@@ -53,6 +53,16 @@ def test_a_job_runs_from_created_to_succeeded() -> None:
     assert (job.counts, "completionTime" in job.status) == ((0, 2, 0), True)
 
 
+def test_pods_that_are_pending_are_not_counted_as_active() -> None:
+    """One worker that runs is enough for Running."""
+    job = Job()
+    job.story.launch()
+    assert (list(job.look()), job.counts) == (["Created"], (0, 0, 0))
+    job.story.start(1)
+    assert job.look() == {"Created": "True", "Running": "True"}
+    assert job.counts == (1, 0, 0)
+
+
 def test_the_counts_of_the_end_stay() -> None:
     job = Job()
     job.story.assemble()

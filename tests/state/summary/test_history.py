@@ -21,6 +21,7 @@ def condition(kind: ConditionType, status: bool, reason: str = "Because", messag
 
 def test_it_begins() -> None:
     assert lines(None, record(size=4)) == [("Started", "starting 4 members", False)]
+    assert lines(None, record(size=1)) == [("Started", "starting 1 member", False)]
     assert lines(None, record(phase=Phase.SUSPENDED)) == [("Suspended", "created suspended", False)]
 
 
