@@ -121,8 +121,13 @@ def observe(context: Context, before: Record | None) -> Observation | None:
 
 
 def _judge(context: Context) -> Verdict | None:
-    """Ask the policies, in order."""
+    """Ask the policies, in order.
+
+    Of a JobSet a failed job is judged before the success of others (jobset_controller.go, reconcile).
+    """
     suspended = context.record.phase is Phase.SUSPENDED
+    if not suspended and context.plan.of_jobs and (first := _broken(context)) and not isinstance(first, Repair | Wait):
+        return first
     if not suspended and (done := success.judge(context)):
         return done
     if wish := suspension.judge(context):
@@ -133,9 +138,12 @@ def _judge(context: Context) -> Verdict | None:
         return evicted
     if over := deadline.judge(context):
         return over
-    if context.record.phase not in (Phase.RESTARTING, Phase.QUEUED) and (broken := failure.judge(context)):
-        return broken
-    return refusal.judge(context)
+    return _broken(context) or refusal.judge(context)
+
+
+def _broken(context: Context) -> Verdict | None:
+    """What follows a failure of the epoch that runs."""
+    return None if context.record.phase in (Phase.RESTARTING, Phase.QUEUED) else failure.judge(context)
 
 
 def _apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue | Suspend | Resume) -> Record:

@@ -357,6 +357,14 @@ def _() -> None:
     ended(seen, "FailedJobs", "t-w-1")
 
 
+@case("failure is judged before success")
+def _() -> None:
+    seen = cluster(one("a"), one("b"), successPolicy={"operator": "Any", "targetReplicatedJobs": ["a"]})
+    seen.end_unseen("a", 0, 0)
+    seen.fail("b")
+    ended(seen, "FailedJobs", "t-b-0")
+
+
 @case("job succeeds after one failure")
 def _() -> None:
     seen = cluster(failurePolicy={"maxRestarts": 1})
