@@ -66,6 +66,8 @@ class Group:
     """Index of its first job among the jobs of the groups that share a JobSet's ``groupName``."""
     exclusive: str = ""
     """Node label: each value (a rack, a node pool) belongs to one job alone."""
+    sparse: bool = False
+    """Its jobs are replicas that keep their indices when others go, so that an index may be ``replicas`` or more."""
     labelled_nodes: bool = False
     """The nodes of each job carry its name as a label already."""
 

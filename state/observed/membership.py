@@ -3,16 +3,22 @@
 A pod is a member if its labels give it a place of the plan. Its own controller replaces it by another one in the same
 place, while the first may still end: then the newest of those that are not terminating counts, and the others wait
 here. Pods without an index take the lowest place that is free, and so do pods beyond the last place: what a scale-down
-leaves keeps its index. Who may create pods in the namespace may write any labels. So a forged pod can take a place of
-runs of its own namespace, and of no other.
+leaves keeps its index. They leave it to a pod whose index it is, and take another.
+
+Who may create pods in the namespace may write any labels. So a forged pod can take a place of runs of its own
+namespace, and of no other.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from msgspec.structs import replace
 
+from muster.state.group import Group
+from muster.state.observed.free_places import FreePlaces
 from muster.state.observed.observed_kind import Claim
+from muster.state.observed.replicas import Replicas
 from muster.state.plan import Plan
 from muster.state.view.pod import Pod
 from muster.state.view.view import View
@@ -38,6 +44,10 @@ class ObservedMembership:
     """By uid: the places of pods without an index."""
     _taken: dict[Seat, str] = field(default_factory=dict)
     """The other way round."""
+    _places: dict[Seat, FreePlaces] = field(default_factory=dict)
+    """By epoch and first rank: the jobs that have pods without an index."""
+    _replicas: dict[tuple[int, str], Replicas] = field(default_factory=dict)
+    """By epoch and name: the groups whose replicas keep their indices."""
 
     @property
     def foreign(self) -> int:
@@ -51,7 +61,7 @@ class ObservedMembership:
             return
         self._claims = claims
         self.view.clear()
-        for held in (self.others, self._rivals, self._given, self._taken):
+        for held in (self.others, self._rivals, self._given, self._taken, self._places, self._replicas):
             held.clear()
         for pod in sorted(pods, key=_age):
             self.change(None, pod)
@@ -64,13 +74,45 @@ class ObservedMembership:
         if old is not None and before is not None and before != after:
             changed = self._leave(before, old.uid)
         if new is None:
-            if old is not None and (given := self._given.pop(old.uid, None)) is not None:
-                self._taken.pop(given, None)
+            if old is not None:
+                self._forget(old)
         elif after is None:
             self.others[new.uid] = new
         else:
+            guest = self._guest(after, new)
             changed = self._sit(after, self._placed(after, new)) or changed
+            if guest is not None:
+                changed = self.change(None, guest) or changed
+        if self._places:
+            self._note(before)
+            self._note(after)
         return changed
+
+    def _guest(self, seat: Seat, pod: Pod) -> Pod | None:
+        """The pod at work that was given the place which is by its index that of ``pod``: it leaves it."""
+        uid, held = self._taken.get(seat), self.view.of(seat[0]).members.get(seat[1])
+        if uid is None or uid == pod.uid or held is None or held.uid != uid:
+            return None
+        if any(each.failed or each.terminating for each in (pod, held)):
+            return None
+        self._leave(seat, uid)
+        self._forget(held)
+        return held
+
+    def _forget(self, pod: Pod) -> None:
+        """The pod is gone."""
+        if (given := self._given.pop(pod.uid, None)) is not None:
+            self._taken.pop(given, None)
+        for replicas in self._replicas.values():
+            replicas.leave(pod.job, pod.uid)
+
+    def _note(self, seat: Seat | None) -> None:
+        """What is at a place has changed."""
+        if seat is None or self._plan is None or (group := self._plan.group_of(seat[1])) is None:
+            return
+        first = group.first_rank if group.sparse else seat[1] - (seat[1] - group.first_rank) % group.completions
+        if (places := self._places.get((seat[0], first))) is not None:
+            places.note(seat[1])
 
     def _sit(self, seat: Seat, pod: Pod) -> bool:
         epoch, rank = seat
@@ -82,7 +124,9 @@ class ObservedMembership:
             assert present is not None
             rivals = self._rivals[seat] = {present.uid: present}
         rivals[pod.uid] = pod
-        return self._choose(seat, present)
+        if present is None or present.uid == pod.uid:
+            return self._choose(seat, present)
+        return self._replace(seat, present, pod) if _order(pod) > _order(present) else False
 
     def _leave(self, seat: Seat, uid: str) -> bool:
         epoch, rank = seat
@@ -91,7 +135,7 @@ class ObservedMembership:
         if rivals is None:
             return self.view.change(present, None) if present is not None and present.uid == uid else False
         rivals.pop(uid, None)
-        changed = self._choose(seat, present)
+        changed = self._choose(seat, present) if present is None or present.uid == uid else False
         if len(rivals) <= 1:
             del self._rivals[seat]
         return changed
@@ -101,6 +145,9 @@ class ObservedMembership:
         best = max(self._rivals[seat].values(), key=_order)
         if present is None or present.uid == best.uid:
             return self.view.change(present, best)
+        return self._replace(seat, present, best)
+
+    def _replace(self, seat: Seat, present: Pod, best: Pod) -> bool:
         if present.succeeded:
             self.view.of(seat[0]).begin_again(present)
         return self.view.change(None, best)  # which replaces the one that was there
@@ -111,15 +158,34 @@ class ObservedMembership:
         if plan is None or claim is None or pod.epoch < 0 or (self._own(pod, plan) and pod.parent != plan.uid):
             return None
         group = plan.group(claim.group or pod.group)
-        if group is None or not 0 <= pod.job < group.replicas:
+        if group is None or pod.job < 0:
             return None
         epoch = claim.epoch if claim.epoch >= 0 else pod.epoch
+        unnamed = group.sparse and pod.index < 0
+        job = self._replica(epoch, group, pod) if group.sparse and not unnamed else pod.job
+        if job is None or job >= group.replicas:
+            return None
+        first = group.first_rank + job * group.completions
         if 0 <= pod.index < group.completions:
-            return epoch, group.first_rank + pod.job * group.completions + pod.index
+            return epoch, first + pod.index
         if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
             return seat
-        first = group.first_rank + pod.job * group.completions
-        return self._free(epoch, range(first, first + group.completions), pod)
+        return self._free(epoch, range(first, first + (group.size if unnamed else group.completions)), pod)
+
+    def _replica(self, epoch: int, group: Group, pod: Pod) -> int | None:
+        """The job of the replica that a pod belongs to."""
+        if not 0 <= pod.index < group.completions:
+            return None
+        replicas = self._replicas.get((epoch, group.name))
+        if replicas is None:
+            replicas = Replicas(group.replicas, partial(self._ends, epoch, group))
+            self._replicas[epoch, group.name] = replicas
+        return replicas.job_of(pod.job, pod.uid)
+
+    def _ends(self, epoch: int, group: Group, job: int) -> bool:
+        members, first = self.view.of(epoch).members, group.first_rank + job * group.completions
+        held = (members.get(rank) for rank in range(first, first + group.completions))
+        return all(pod is None or pod.failed or pod.terminating for pod in held)
 
     def _own(self, pod: Pod, plan: Plan) -> bool:
         """The pod names the object itself as its owner, and its uid: no other one of that name is meant."""
@@ -127,21 +193,22 @@ class ObservedMembership:
 
     def _free(self, epoch: int, ranks: range, pod: Pod) -> Seat | None:
         """The lowest place without a pod, else the lowest whose pod has ended without success or is terminating."""
-        members = self.view.of(epoch).members
-        lost = -1
-        for rank in ranks:
-            held = members.get(rank)
-            if held is None and (epoch, rank) not in self._taken:
-                lost = rank
-                break
-            if lost < 0 and held is not None and (held.failed or held.terminating):
-                lost = rank
-        if lost < 0:
+        if (places := self._places.get((epoch, ranks.start))) is None:
+            places = FreePlaces(ranks, partial(self._is_free, epoch), partial(self._is_lost, epoch))
+            self._places[epoch, ranks.start] = places
+        if (rank := places.lowest()) is None:
             return None
-        seat = epoch, lost
+        seat = epoch, rank
         self._given[pod.uid] = seat
         self._taken[seat] = pod.uid
         return seat
+
+    def _is_free(self, epoch: int, rank: int) -> bool:
+        return rank not in self.view.of(epoch).members and (epoch, rank) not in self._taken
+
+    def _is_lost(self, epoch: int, rank: int) -> bool:
+        held = self.view.of(epoch).members.get(rank)
+        return held is not None and (held.failed or held.terminating)
 
     def _placed(self, seat: Seat, pod: Pod) -> Pod:
         """The pod with its rank, and with what a claim says of it."""
@@ -160,5 +227,5 @@ def _age(pod: Pod) -> tuple[float, str]:
 
 
 def _shape(plan: Plan) -> tuple[object, ...]:
-    groups = tuple((each.name, each.replicas, each.completions, each.first_rank) for each in plan.groups)
+    groups = tuple((g.name, g.replicas, g.completions, g.first_rank, g.sparse) for g in plan.groups)
     return plan.uid, plan.name, groups

@@ -33,11 +33,13 @@ def failed(context: Context) -> str:
 def missing(context: Context) -> str:
     """What is said of members that have no pod; empty where all have one, or wait for their turn."""
     plan, tally = context.plan, context.tally
-    absent = plan.together - tally.pods - startup.held_back(context)
+    absent = plan.size - tally.pods - startup.held_back(context)
     if absent <= 0:
         return ""
-    message = f"{share(tally.pods, plan.together)} pods are there"
-    if plan.size > EXACT or plan.sequential:
+    if plan.sequential:
+        return f"{share(tally.working, tally.working + absent)} pods of this turn are there"
+    message = f"{share(tally.pods, plan.size)} pods are there"
+    if plan.size > EXACT:
         return message
     ranks = (rank for rank in range(plan.size) if rank not in tally.members and rank not in tally.collected)
     named = list(islice(ranks, NAMED))

@@ -105,7 +105,7 @@ def groups_of(spec: RayClusterSpec) -> Iterator[Group]:
         replicas, hosts = asked.wanted_replicas, asked.hosts
         if replicas:
             jobs, pods = (replicas, hosts) if hosts > 1 else (1, replicas)
-            yield Group(word(asked.groupName), jobs, pods, PodSpec(), first)
+            yield Group(word(asked.groupName), jobs, pods, PodSpec(), first, sparse=hosts > 1)
             first += jobs * pods
 
 

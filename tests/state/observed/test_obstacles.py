@@ -58,10 +58,26 @@ def test_ranks_without_a_pod_are_named_in_a_small_gang(size: int, there: tuple[i
     assert obstacles.missing(context(*(pod(rank) for rank in there), of=sized(size))) == sentence
 
 
-def test_of_members_that_take_turns_those_of_one_turn_are_counted_and_no_rank_is_named() -> None:
-    turns = plan(groups=(Group("worker", 1, 3, PodSpec(), 0, parallelism=2),), engine=Engine.OBSERVE)
-    assert obstacles.missing(context(pod(0), pod(1), of=turns)) == ""
-    assert obstacles.missing(context(of=turns)) == "0/2 pods are there"
+@pytest.mark.parametrize(
+    ("done", "working", "sentence"),
+    [
+        (0, 2, ""),
+        (0, 1, "1/2 pods of this turn are there"),
+        (0, 0, "0/2 pods of this turn are there"),
+        (3, 2, ""),
+        (3, 1, "1/2 pods of this turn are there"),
+        (5, 1, ""),
+        (5, 0, "0/1 pods of this turn are there"),
+        (6, 0, ""),
+    ],
+)
+def test_of_six_members_that_run_two_at_a_time_a_pod_that_is_not_made_is_missing_in_every_turn(
+    done: int, working: int, sentence: str
+) -> None:
+    turns = plan(groups=(Group("worker", 1, 6, PodSpec(), 0, parallelism=2),), engine=Engine.OBSERVE)
+    ended = [pod(rank, phase=PodPhase.SUCCEEDED, ready=False) for rank in range(done)]
+    live = [pod(rank) for rank in range(done, done + working)]
+    assert obstacles.missing(context(*ended, *live, of=turns)) == sentence
 
 
 def test_a_rank_that_is_done_misses_no_pod() -> None:

@@ -24,3 +24,9 @@ def test_a_pod_beyond_the_last_place_takes_a_free_one() -> None:
 
 def test_a_pod_in_its_place_keeps_it_and_one_too_many_has_none() -> None:
     assert seated(0, 1, 7) == {0: "w0", 1: "w1"}
+
+
+def test_a_pod_beyond_the_last_place_leaves_the_place_to_the_pod_with_its_index() -> None:
+    assert seated(2, 0) == {0: "w0", 1: "w2"}
+    assert seated(0, 2, 1) == {0: "w0", 1: "w1"}
+    assert seated(2, 1, 0) == {0: "w0", 1: "w1"}
