@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from muster.state.plan import Plan
+from muster.state.policies.silence import known
 from muster.state.record import Record
 from muster.state.view.view import View
 
@@ -14,9 +15,10 @@ class Arrivals(NamedTuple):
     missing: int
 
 
-def arrivals(plan: Plan, record: Record, view: View) -> Arrivals | None:
-    """The counts of the record's epoch, or None where the coordinator speaks of rank 0 only.
+def arrivals(plan: Plan, record: Record, view: View, now: float) -> Arrivals | None:
+    """The counts of the record's epoch; None where they are not known at ``now``, in wall seconds.
 
+    They are not where the coordinator speaks of rank 0 only, or has served and does not answer any more.
     The coordinator's answer counts, then the record (a daemon that has just started has no answer yet). Without a
     coordinator that can be asked, a member has arrived when its pod is ready or done, as in the rendezvous policy.
     """
@@ -25,7 +27,8 @@ def arrivals(plan: Plan, record: Record, view: View) -> Arrivals | None:
         tally = view.of(record.epoch)
         arrived = tally.ready + tally.succeeded
     elif standing := view.probe_result_of(record.epoch):
-        if standing.answer.partial:
+        silent = not standing.served and record.roll is not None and record.roll.arrived > 0
+        if standing.answer.partial or silent or not known(plan.coordinator, standing, now):
             return None
         arrived = standing.arrived
     else:

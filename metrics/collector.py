@@ -109,18 +109,18 @@ class ExperimentCollector(Collector):
         for invalid in self._invalid():
             phases[INVALID, invalid.record.phase] += 1
             finished.append(Finished(invalid.namespace, invalid.name, INVALID, invalid.record.phase))
-        noted = [_facts(*one) for one in running]
+        noted = [_facts(*one, self._clock()) for one in running]
         families = Families([fleet.EXPERIMENTS])
         _sum_up(phases, families)
         series = Series(noted, finished, phases.total(), now=self._clock(), deadlines=self._deadlines, cap=self._cap)
         return [*families.collected(), series]
 
 
-def _facts(plan: Plan, record: Record, known: Known) -> Facts | None:
+def _facts(plan: Plan, record: Record, known: Known, now: float) -> Facts | None:
     """What is to be written of an unfinished experiment; None if it cannot be read."""
     try:
         view = known.view
-        roll = arrivals(plan, record, view) if record.phase is not Phase.SUSPENDED else None
+        roll = arrivals(plan, record, view, now) if record.phase is not Phase.SUSPENDED else None
         causes = by_cause(plan, record, view, roll.missing) if roll and roll.missing else {}
         counts = (roll.arrived, roll.missing, causes) if roll else None
         progress = view.progress_of(record.epoch) if record.gathering else None

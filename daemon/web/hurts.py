@@ -19,7 +19,7 @@ NEAR_SHARE = 0.1
 
 def hurts(plan: Plan, record: Record, view: View, ends: Mapping[ClockName, float], now: float) -> tuple[Hurt, ...]:
     """What hurts that experiment, in the order of `Hurt`; ``ends`` says when its running clocks run out."""
-    roll = None if record.finished else arrivals(plan, record, view)
+    roll = None if record.finished else arrivals(plan, record, view, now)
     deadline_near = any(end - now < near(plan, name) for name, end in ends.items())
     return with_facts(record, missing=roll is not None and bool(roll.missing), deadline_near=deadline_near)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from muster.api.values.printable import printable
 from muster.state.context import Context
 from muster.state.group import Group
+from muster.state.policies import silence
 from muster.state.record import Phase, RollCall
 from muster.state.view.pod import Pod
 from muster.state.view.roll import RankState
@@ -124,6 +125,8 @@ class _Roll:
         self._missing: frozenset[int] | None = None
         if record.finished or self._passive:
             return
+        if not silence.known_in(case):
+            return
         if probe is not None and not probe.answer.partial:
             self._states = probe.answer.states
         elif probe is None and record.roll is not None and len(record.roll.missing) == _absent(record.roll):
@@ -159,6 +162,7 @@ _BY_ROLL = {
     RankState.CONNECTED: Standing.ARRIVED,
     RankState.FAILED: Standing.FAILED,
     RankState.LEFT: Standing.ENDED,
+    RankState.STALE: Standing.NOT_ARRIVED,
 }
 
 

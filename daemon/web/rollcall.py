@@ -39,6 +39,7 @@ from muster.state.diagnosis.diagnose import diagnose
 from muster.state.diagnosis.finding import Finding
 from muster.state.group import Group
 from muster.state.plan import Plan
+from muster.state.policies import silence
 from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.rules import ClockName
 from muster.state.summary.messages import sentence, why_missing
@@ -161,7 +162,7 @@ def _text(text: str) -> str:
 def _row(subject: Subject, clocks: Clocks, now: float) -> dict[str, Any]:
     plan, record, view = subject.plan, subject.record, subject.view
     stuck = record.condition(ConditionType.STUCK)
-    roll = None if record.finished or record.phase is Phase.SUSPENDED else arrivals(plan, record, view)
+    roll = None if record.finished or record.phase is Phase.SUSPENDED else arrivals(plan, record, view, now)
     return {
         "namespace": _word(plan.namespace),
         "name": _word(plan.title),
@@ -217,7 +218,7 @@ def _missing(case: Context) -> Iterable[int]:
     if case.record.finished:
         return ()
     if probe := case.probe:
-        return probe.missing
+        return probe.missing if silence.known_in(case) else ()
     return case.record.roll.missing[:SHOWN_RANKS] if case.record.roll else ()
 
 

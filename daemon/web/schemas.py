@@ -31,7 +31,7 @@ class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One experiment in one row. ``arrived`` and ``missing`` are None where the coordinator does not report them."""
+    """One experiment in one row. ``arrived`` and ``missing`` are None while they are not known."""
 
     namespace: str
     name: str

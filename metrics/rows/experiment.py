@@ -26,7 +26,8 @@ RANKS_ARRIVED = Metric(
 RANKS_MISSING = Metric(
     "muster_experiment_ranks_missing",
     Type.GAUGE,
-    "Ranks expected that have not arrived. Absent, as are the arrived, if the coordinator speaks of rank 0 only.",
+    "Ranks expected that have not arrived. Absent, as are the arrived, if the coordinator speaks of rank 0 only, or "
+    "served and is silent.",
     ONE,
 )
 RANKS_MISSING_BY_CAUSE = Metric(

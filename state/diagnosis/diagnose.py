@@ -12,6 +12,7 @@ from muster.state.context import Context
 from muster.state.diagnosis.finding import Finding
 from muster.state.diagnosis.grouping import diagnoses, grouped
 from muster.state.diagnosis.of_coordinator import given_up, hang_as_recorded, of_coordinator, serves
+from muster.state.diagnosis.of_count import of_count
 from muster.state.diagnosis.of_hang import of_hang
 from muster.state.policies.obstacles import RANKS_ENDED
 from muster.state.record import Phase
@@ -37,7 +38,8 @@ def diagnose(context: Context) -> tuple[Finding, ...]:
             found[coordinator.rank] = wrong
     if (hanging := hang_as_recorded(context)) is not None:
         found.setdefault(*hanging)
-    return tuple(grouped(context, found))
+    counted = of_count(context, found)
+    return (*grouped(context, found), *([counted] if counted else []))
 
 
 def _notable(context: Context) -> Iterator[int]:

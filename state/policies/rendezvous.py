@@ -152,7 +152,8 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     due = _quiet_at(coordinator, probe)
     quiet, stuck = context.now >= due, None
     late_at = lateness.late_at(context, coordinator, probe, due) if not complete and missing > 0 else due
-    message = f"{share(probe.arrived, size) if not quiet else f'{probe.arrived}/{size}'} ranks arrived"
+    count = f"{probe.arrived}/{size}" if quiet else share(probe.arrived, size)
+    message = f"{count} ranks {_arrived(context, coordinator, probe)}"
     if not complete and missing > 0 and (quiet or size <= EXACT):
         message += "; missing " + grouping.named(context, probe.missing, missing)
     lost, look_again = silence.of(context, coordinator, probe)
@@ -209,7 +210,7 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
     """The coordinator counts the members and does not name them."""
     size, arrived = context.plan.size, probe.arrived
     complete = arrived >= size
-    message = f"{share(arrived, size)} ranks arrived; {probe.answer.partial}"
+    message = f"{share(arrived, size)} ranks {_arrived(context, coordinator, probe)}; {probe.answer.partial}"
     if not complete and size <= EXACT and (idle := context.tally.idle):
         message += f"; {grouping.named(context, (pod.rank for pod in idle.values()), len(idle))}"
     due = lateness.late_by_count_at(context, coordinator, probe, _quiet_at(coordinator, probe))
@@ -220,6 +221,10 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
         else:
             look_again = min((at for at in (look_again, due) if at is not None), default=None)
     return Assembly(complete, probe.present(context.now), arrived, (), message, stuck, look_again)
+
+
+def _arrived(context: Context, coordinator: Coordinator, probe: ProbeResult) -> str:
+    return "arrived" if silence.steady(coordinator, probe, context.now) else "had arrived"
 
 
 def _with_alerts(context: Context, gathered: Assembly) -> Assembly:

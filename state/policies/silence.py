@@ -2,13 +2,13 @@
 
 from muster.state.context import Context
 from muster.state.coordinator import Coordinator
-from muster.state.view.probe_result import ProbeResult
+from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 
 
 def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[tuple[str, str] | None, float | None]:
     """What is stuck about a coordinator that does not answer, or not for long, and when that may change."""
     turns_at = probe.turns_at(context.now)
-    if probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused):
+    if _is_past_it(coordinator, probe):
         return None, turns_at
     if probe.hold and not probe.present(context.now):
         what = f"the coordinator comes and goes: it counts as serving once it has answered for {probe.hold:g} s"
@@ -21,8 +21,33 @@ def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[
     return unreachable(probe), turns_at
 
 
+def known(coordinator: Coordinator, probe: ProbeResult, now: float) -> bool:
+    """Who has arrived is known now: the coordinator answers, or needs not to.
+
+    One lost answer changes nothing. After that what it said last is of the past, unless the rendezvous needs its port
+    no more, or the run is ending.
+    """
+    return probe.silent_at is None or now < probe.silent_at + LOST_AFTER or _is_past_it(coordinator, probe)
+
+
+def steady(coordinator: Coordinator, probe: ProbeResult, now: float) -> bool:
+    """The same for a sentence, which does not change with each answer of a coordinator that comes and goes."""
+    return probe.present(now) or _is_past_it(coordinator, probe)
+
+
+def known_in(context: Context) -> bool:
+    """The same of the present epoch; True where there is no coordinator that was asked."""
+    coordinator, probe = context.plan.coordinator, context.probe
+    return coordinator is None or probe is None or known(coordinator, probe, context.now)
+
+
 def unreachable(probe: ProbeResult) -> tuple[str, str]:
     """What is stuck about a coordinator that served, and does not any more."""
     detail = f", {probe.answer.detail}" if probe.answer.detail else ""
     what = f"the coordinator served and does not any more: {probe.answer.coordinator}{detail}"
     return "CoordinatorUnreachable", what
+
+
+def _is_past_it(coordinator: Coordinator, probe: ProbeResult) -> bool:
+    """The run needs its coordinator's port no more."""
+    return probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused)

@@ -18,8 +18,10 @@ from muster.state.record import Condition, ConditionType, Phase, Record, Restart
 from muster.state.rules import ClockAction, ClockName
 from muster.state.summary.invalid_spec import refuse
 from muster.state.summary.restart_reasons import EXPORTED
+from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState
+from muster.state.view.view import View
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
@@ -169,6 +171,23 @@ def test_a_silent_coordinator_keeps_the_last_arrivals() -> None:
     found = scrape([Subject(plan(), record(phase=Phase.ASSEMBLING), seen)])
     assert value(found, "muster_experiment_ranks_arrived", ONE) == 3
     assert value(found, "muster_experiment_coordinator_state", ONE | {"state": "timeout"}) == 1
+
+
+def test_who_has_arrived_is_not_known_while_a_coordinator_that_served_is_silent() -> None:
+    name, all_there = "muster_experiment_ranks_arrived", answer(*[RankState.CONNECTED] * 4)
+
+    def arrived(seen: View) -> float | None:
+        return value(scrape([Subject(plan(), record(phase=Phase.RUNNING, roll=RollCall(4, 4)), seen)]), name, ONE)
+
+    for silent_for, count in ((LOST_AFTER - 1, 4), (LOST_AFTER, None)):
+        seen = view(heard=all_there)
+        silence = answer(at=NOW - silent_for, coordinator=CoordinatorState.TIMEOUT, expected=None, latency=0.0)
+        seen.observe_probe(silence, 0)
+        assert arrived(seen) == count
+    seen.observe_probe(all_there, 0)
+    assert arrived(seen) == 4
+    new = view(heard=answer(coordinator=CoordinatorState.TIMEOUT, expected=None))
+    assert arrived(new) is None, "nor by a daemon that has started meanwhile"
 
 
 def test_an_answer_of_an_older_epoch_is_not_exported() -> None:

@@ -62,6 +62,8 @@ def _numbers(one: Detail) -> Part:
     pairs: list[tuple[str, Child]] = []
     if one.arrived is not None:
         pairs.append(("ranks arrived", f"{one.arrived}/{one.size}"))
+    elif one.phase in ("Assembling", "Running"):
+        pairs.append(("ranks arrived", "not known now"))
     pairs += [
         ("members ready", f"{one.ready}/{one.size}"),
         ("epoch", str(one.epoch)),

@@ -9,7 +9,7 @@ from muster.state.context import Context
 from muster.state.coordinator import ProbeKind
 from muster.state.record import Phase, RollCall
 from muster.state.view.pod import Exit, PodPhase
-from muster.state.view.roll import RankState
+from muster.state.view.roll import CoordinatorState, RankState
 from tests.builders import NOW, answer, plan, pod, record, view
 
 WAITING = {"started": False, "ready": False, "phase": PodPhase.PENDING}
@@ -44,11 +44,23 @@ NOT_1 = (RankState.ARRIVED, RankState.MISSING, RankState.ARRIVED, RankState.ARRI
         (ALL, {"phase": PodPhase.FAILED, "exit": FAILED, "ready": False}, Standing.FAILED),
         (ALL, {"phase": PodPhase.SUCCEEDED, "exit": ENDED, "ready": False}, Standing.ENDED),
         ((RankState.CONNECTED, RankState.FAILED, *ALL[2:]), {}, Standing.FAILED),
+        ((RankState.CONNECTED, RankState.STALE, *ALL[2:]), {}, Standing.NOT_ARRIVED),
         ((), {}, Standing.RUNNING),
     ],
 )
 def test_where_a_rank_stands(states: tuple[RankState, ...], of_pod: dict[str, Any], expected: Standing) -> None:
     assert standing(*states, **of_pod) is expected
+
+
+def test_who_has_arrived_is_not_shown_while_a_coordinator_that_served_is_silent() -> None:
+    seen = view(*map(pod, range(4)), heard=answer(*ALL, at=NOW - 20))
+    seen.observe_probe(answer(at=NOW - 10, coordinator=CoordinatorState.TIMEOUT, expected=None), 0)
+    case = Context(plan(), record(phase=Phase.RUNNING, roll=RollCall(4, 4)), seen, NOW)
+    assert {seat.standing for seat in benches(case)[0].seats} == {Standing.RUNNING}
+
+
+def test_every_state_of_a_roll_has_a_standing() -> None:
+    assert all(standing(RankState.CONNECTED, state, *ALL[2:]) for state in RankState)
 
 
 def test_without_a_roll_call_a_ready_pod_has_arrived() -> None:

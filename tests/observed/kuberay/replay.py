@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from muster.api.values.timestamps import seconds_of
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
+from muster.metrics.arrivals import arrivals
 from muster.state.actions import ProbeTarget
 from muster.state.coordinator import AGENT, DASHBOARD
 from muster.state.record import ConditionType, Record
@@ -50,10 +51,16 @@ class Story(NamedTuple):
     """Second, reason and message of each line of its story."""
     written: tuple[str, ...]
     """Writes that were asked for; Events are none."""
+    arrived: tuple[tuple[float, int | None], ...]
+    """From which second on how many had arrived, as page and metrics say; None: it is not known."""
 
     def at(self, second: float) -> Seen:
         """What stood there at that second."""
         return next(each for each in reversed(self.seen) if each.at <= second)
+
+    def arrived_at(self, second: float) -> int | None:
+        """How many had arrived at that second."""
+        return next(count for at, count in reversed(self.arrived) if at <= second)
 
     def first(self, text: str, since: float = 0.0) -> float:
         """From when on reason, message or Stuck held the text."""
@@ -94,6 +101,7 @@ def replay(name: str, title: str) -> Story:
     seen: list[Seen] = []
     story: dict[tuple[float, str, str], None] = {}
     written: list[str] = []
+    arrived: list[tuple[float, int | None]] = []
 
     async def run() -> None:
         loop = asyncio.get_running_loop()
@@ -121,6 +129,10 @@ def replay(name: str, title: str) -> Story:
                 story.update(
                     dict.fromkeys((round(line.at - wall, 1), line.reason, line.message) for line in found.record.story)
                 )
+                counts = arrivals(found.plan, found.record, found.view, cluster.wall())
+                count = counts.arrived if counts else None
+                if not arrived or arrived[-1][1] != count:
+                    arrived.append((at, count))
                 if not seen or _state(found.record) != seen[-1][1:]:
                     seen.append(Seen(at, *_state(found.record)))
         player.cancel()
@@ -132,7 +144,7 @@ def replay(name: str, title: str) -> Story:
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(run())
-    return Story(tuple(seen), tuple(story), tuple(written))
+    return Story(tuple(seen), tuple(story), tuple(written), tuple(arrived))
 
 
 def _state(record: Record) -> tuple[str, str, str, str, int]:

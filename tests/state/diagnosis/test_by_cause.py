@@ -26,7 +26,7 @@ ASSEMBLING = record(phase=Phase.ASSEMBLING, scheduled_at=NOW)
 
 
 def causes(wanted: Plan, now: Record, seen: View) -> dict[str, int]:
-    roll = arrivals(wanted, now, seen)
+    roll = arrivals(wanted, now, seen, NOW)
     assert roll is not None
     found = by_cause(wanted, now, seen, roll.missing)
     assert sum(found.values()) == roll.missing

@@ -1,10 +1,12 @@
 """A finding for each cause, grouped by what members share, in an order that does not depend on time."""
 
+from typing import Any
+
 from muster.state.context import Context
 from muster.state.coordinator import ProbeKind
 from muster.state.diagnosis.cause import MissingCause
 from muster.state.diagnosis.diagnose import diagnose
-from muster.state.diagnosis.finding import sentence
+from muster.state.diagnosis.finding import Finding, sentence
 from muster.state.plan import Plan
 from muster.state.policies.obstacles import RANKS_ENDED
 from muster.state.record import Blocked, Phase, Record, RollCall
@@ -139,9 +141,32 @@ def test_until_the_coordinator_is_asked_the_recorded_roll_names_the_missing_rank
         assert [rank for each in found for rank in each.ranks] == list(ranks)
 
 
-def test_a_roll_that_only_counts_its_members_names_none_that_runs() -> None:
-    pods = [pod(rank) for rank in range(4)]
-    heard = answer(ARRIVED, expected=None, joined=3, partial="the store counts its processes")
-    assert diagnose(context(*pods, wanted=plan(), heard=heard)) == ()
-    named = answer(ARRIVED, MISSING, MISSING, MISSING)
-    assert [each.ranks for each in diagnose(context(*pods, wanted=plan(), heard=named))] == [(1, 2, 3)]
+def counted(joined: int, *pods: Pod, **heard: Any) -> tuple[Finding, ...]:
+    """Of four processes, where the store counts that many."""
+    store = {"joined": joined, "partial": "the store does not name them", "detail": f"{joined}/4 processes", **heard}
+    return diagnose(context(*pods, wanted=plan(probe=ProbeKind.TORCH), heard=answer(ARRIVED, expected=None, **store)))
+
+
+def test_a_member_that_is_missing_by_count_alone_is_among_those_that_run() -> None:
+    (found,) = counted(3, *map(pod, range(4)))
+    assert found.sentence == "1 rank: 1 of 4 has not arrived; the store does not say which of ranks 1-3"
+    assert (found.cause, found.count, found.ranks) == (MissingCause.NOT_ARRIVED, 1, ())
+    assert found.evidence == "3/4 processes; the store does not name them"
+
+
+def test_a_member_with_a_cause_of_its_own_is_not_missing_by_count_as_well() -> None:
+    (found,) = counted(3, pod(0), pod(1), pod(2), pod(3, **PULL))
+    assert (found.cause, found.ranks) == (MissingCause.IMAGE_PULL, (3,))
+    (_, more) = counted(2, pod(0), pod(1), pod(2), pod(3, **PULL))
+    assert more.sentence == "1 rank: 1 of 4 has not arrived; the store does not say which of ranks 1-2"
+
+
+def test_where_all_candidates_are_missing_they_are_named() -> None:
+    (_, found) = counted(1, pod(0), pod(1), pod(2), pod(3, **PULL))
+    assert found.sentence == "ranks 1-2: 2 of 4 have not arrived; by their number ranks 1-2"
+
+
+def test_nothing_is_missing_by_count_from_a_full_or_a_silent_store() -> None:
+    assert counted(4, *map(pod, range(4))) == ()
+    silent = counted(3, *map(pod, range(4)), coordinator=CoordinatorState.TIMEOUT)
+    assert not any("does not say which" in each.what for each in silent)
