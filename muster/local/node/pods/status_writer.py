@@ -14,6 +14,7 @@ from muster.local.node import objects, timestamps
 from muster.local.node.context import NodeContext
 from muster.local.node.objects import Object
 from muster.local.node.paths import pod_path
+from muster.local.node.pods.events import report, warnings
 from muster.local.node.pods.pod_status import PodState, pod_status
 
 CONFLICTS = 10
@@ -99,6 +100,7 @@ class StatusWriter:
             patch = {"metadata": {"resourceVersion": version}, "status": wanted}
             try:
                 self.update(await self._node.api.merge(pod_path(self.pod, "status"), patch))
+                await report(self._node.api, self.pod, "kubelet", self._node.clock, *warnings(known, wanted))
             except Conflict:
                 try:
                     fresh = await self._node.api.get(pod_path(self.pod))

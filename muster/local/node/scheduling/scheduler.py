@@ -17,6 +17,7 @@ from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps
 from muster.local.node.objects import Object
 from muster.local.node.paths import pod_path
+from muster.local.node.pods.events import report
 from muster.local.node.scheduling import fit
 from muster.local.node.timestamps import Clock
 
@@ -128,6 +129,8 @@ class Scheduler:
             "status": {"phase": "Pending", "conditions": [*others, condition | {"lastTransitionTime": now}]},
         }
         await self._api.merge(pod_path(pod, "status"), patch)
+        if reason == "Unschedulable":
+            await report(self._api, pod, "default-scheduler", self._clock, ("FailedScheduling", message))
 
 
 def _requests(pod: Object) -> Mapping[str, Decimal]:

@@ -195,6 +195,14 @@ async def test_missing_images_references_and_resources_are_reported(
     for name in ("no-image", "no-config", "no-gpu"):
         await cluster.delete(name)
         await cluster.gone(name)
+    events = await cluster.api.list("/api/v1/namespaces/default/events")
+    said = {(each["involvedObject"]["name"], each["reason"]) for each in events}
+    assert {
+        ("no-image", "Failed"),
+        ("no-image", "BackOff"),
+        ("no-config", "Failed"),
+        ("no-gpu", "FailedScheduling"),
+    } <= said
 
 
 async def test_the_node_is_ready_with_a_lease_and_not_ready_after_a_stop(cluster: Cluster) -> None:

@@ -36,7 +36,7 @@ def scheduler(fake_api: FakeApi, pods: dict[str, Any]) -> Scheduler:
 
 
 def bound(fake_api: FakeApi) -> list[str]:
-    return [path.split("/")[-2] for verb, path, _ in fake_api.asked if verb == "POST"]
+    return [path.split("/")[-2] for verb, path, _ in fake_api.asked if verb == "POST" and path.endswith("/binding")]
 
 
 async def test_the_oldest_pods_are_bound_first_and_one_that_does_not_fit_blocks_no_other(
