@@ -12,6 +12,14 @@ from tests.simulation.scenarios.catalogue import scenarios
 TESTS = Path(__file__).parents[1]
 PAGE = (TESTS.parent / "docs" / "failure-model.md").read_text()
 
+OUTSIDE = {
+    "observed run",
+    "program that reports its steps",
+    "code of `spec.assist` in a program",
+    "server of a debug mode",
+}
+"""Who acts in clusters and not in the simulation."""
+
 pytestmark = pytest.mark.drift
 
 
@@ -22,6 +30,8 @@ def test_every_named_test_exists() -> None:
         assert re.search(rf"^(async )?def {test}\(", (TESTS / file).read_text(), re.MULTILINE), f"{file}::{test}"
         named += 1
     assert named >= 20
+    whole = set(re.findall(r"`([\w/]+\.py)`", PAGE))
+    assert all((TESTS / each).exists() or (TESTS.parent / each).exists() for each in whole)
 
 
 def test_every_named_plan_exists_and_every_family_is_named() -> None:
@@ -34,7 +44,9 @@ def test_every_named_plan_exists_and_every_family_is_named() -> None:
 
 def test_every_line_of_its_tables_names_its_proof() -> None:
     lines = [
-        line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith(("| what fails", "| guar", "| reason", "| actor"))
+        line
+        for line in PAGE.splitlines()
+        if line.startswith("| ") and not line.startswith(("| what fails", "| guar", "| reason", "| actor"))
     ]
     assert len(lines) >= 20
     for line in lines:
@@ -51,3 +63,12 @@ def test_that_table_has_every_scenario_and_family_and_only_oracles_that_exist() 
     assert {*scenarios(), *FAMILIES} - {"clean"} <= named
     assert all((TESTS / "simulation" / "oracles" / f"{oracle}.py").exists() for oracle in QUESTIONS.values())
     assert {key for pair in EMPTY for key in pair} <= {*ACTORS, *QUESTIONS}
+
+
+def test_every_cell_about_an_actor_outside_the_simulation_names_a_test_or_says_why_none() -> None:
+    part = PAGE.partition("## Actors outside the simulated world")[2].partition("\n## ")[0]
+    heading, _, *rows = [line.strip("| ").split(" | ") for line in part.splitlines() if line.startswith("|")]
+    assert {row[0].partition(":")[0] for row in rows} == OUTSIDE
+    for row in rows:
+        assert len(row) == len(heading)
+        assert all("::" in cell or cell == "those of any gang" for cell in row[1:]), row[0]

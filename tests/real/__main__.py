@@ -1,6 +1,7 @@
 """``python -m tests.real [pytest arguments]``: make the ground, run the tests on it, print the table and the rights.
 
-Exit status: 0 if every row is as it should be, 1 if one is not, 3 without Go or its modules (and without a KUBECONFIG).
+Exit status: 0 if every row is as it should be, 1 if one is not or KUBECONFIG names a cluster that cannot be used, 3
+without Go or its modules (and without a KUBECONFIG).
 """
 
 import json
@@ -16,6 +17,7 @@ from rich.console import Console
 from muster.local import tether
 from tests.real import rights, rows
 from tests.real.binaries import CANNOT_BUILD, CannotBuild
+from tests.real.given import NotUsable
 from tests.real.ground import ROOT, SYSTEM, Ground, ground
 from tests.real.stopping import REVOKED
 
@@ -23,6 +25,7 @@ WORKERS = 6
 """Situations at the same time: most of them wait for clocks."""
 NOTHING_COLLECTED = 5
 INTERRUPTED = 2
+UNFIT = 1
 SECONDS_VARIABLE = "MUSTER_REAL_SECONDS"
 SECONDS = 3600.0
 """For all situations: eight minutes on 2 idle cores. Each of them has a limit of its own, too."""
@@ -56,6 +59,9 @@ def main(arguments: list[str]) -> int:
     except CannotBuild as missing:
         say(f"make real: {missing}")
         return CANNOT_BUILD
+    except NotUsable as unfit:
+        say(f"make real: KUBECONFIG cannot be used: {unfit}")
+        return UNFIT
 
 
 def _rights(built: Ground, *, whole: bool) -> bool:

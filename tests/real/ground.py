@@ -3,12 +3,10 @@
 `make real` makes it once and describes it in a JSON file; each test process reads that file (see ``site``).
 """
 
-import base64
 import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +23,9 @@ import yaml
 from muster.cli.processes.child import module
 from muster.cli.processes.stack import free_port
 from tests.real.binaries import binaries
+from tests.real.given import given, leave
 from tests.real.plane import kubeconfig
+from tests.real.plane.kubectl import Kubectl
 from tests.real.plane.programs import Program, ProgramFailed
 from tests.real.plane.servers import Plane
 from tests.real.plane.supervisor import Supervisor
@@ -37,7 +37,8 @@ SYSTEM = "muster-system"
 STAND_IN = {"muster.dev/stand-in": "plenty"}
 TAINT = {"key": "muster.dev/real-tests", "effect": "NoSchedule"}
 """On every node of ours: nothing else of a cluster that is given lands there."""
-PRETENDED_NODES = 3
+PRETENDED = ("pretended-0", "pretended-1", "pretended-2")
+PROCESS_NODE = "processes"
 READY_SECONDS = 60.0
 PREFIX = "muster-real-"
 
@@ -73,32 +74,13 @@ class Ground:
         return cls(**json.loads(Path(os.environ[VARIABLE]).read_text(encoding="utf-8")))
 
 
-class Kubectl:
-    """The real kubectl, as an administrator."""
-
-    def __init__(self, program: str, config: str) -> None:
-        self._program, self._config = program, config
-
-    def __call__(self, *arguments: str, body: Any = None) -> str:
-        """Run it; a body goes to its standard input as JSON. Raises ProgramFailed with what it printed."""
-        done = subprocess.run(
-            [self._program, "--kubeconfig", self._config, *arguments],
-            input=None if body is None else json.dumps(body),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise ProgramFailed(f"kubectl {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}")
-        return done.stdout
-
-
 @contextmanager
 def ground(say: Any = print, more: Mapping[str, Sequence[str]] | None = None) -> Iterator[tuple[Ground, Supervisor]]:
     """Build the ground, and take it down. ``more`` are further flags of a control plane of ours, by program name."""
     remove_leftovers()
     folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
     supervisor = Supervisor(folder / "run")
+    built: Ground | None = None
     try:
         began = time.monotonic()
         built = _own(folder, supervisor, more) if not os.environ.get("KUBECONFIG") else _given(folder)
@@ -115,6 +97,8 @@ def ground(say: Any = print, more: Mapping[str, Sequence[str]] | None = None) ->
         yield built, supervisor
     finally:
         supervisor.close()
+        if built is not None and not built.own:
+            leave(Kubectl(built.kubectl, built.admin), [*PRETENDED, PROCESS_NODE])
         os.environ.pop(VARIABLE, None)
         if not os.environ.get("MUSTER_REAL_KEEP"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -156,26 +140,20 @@ def _own(folder: Path, supervisor: Supervisor, more: Mapping[str, Sequence[str]]
 
 def _given(folder: Path) -> Ground:
     """The cluster that KUBECONFIG names."""
-    program = shutil.which("kubectl") or binaries()["kubectl"]
-    admin = folder / "admin.kubeconfig"
-    kubectl = Kubectl(program, os.environ["KUBECONFIG"])
-    kubeconfig.replace(admin, kubectl("config", "view", "--raw", "--flatten", "--minify", "--output=json"))
-    cluster = json.loads(admin.read_text())["clusters"][0]["cluster"]
-    authority = folder / "ca.crt"
-    version = json.loads(kubectl("version", "--output=json"))["serverVersion"]["gitVersion"]
+    cluster = given(folder)
     token = folder / "musterd.token"
-    authority.write_bytes(base64.b64decode(cluster["certificate-authority-data"]))
-    daemon = kubeconfig.write(folder / "musterd.kubeconfig", url=cluster["server"], authority=authority, token=token)
+    daemon = folder / "musterd.kubeconfig"
+    kubeconfig.write(daemon, url=cluster.url, authority=cluster.authority, token=token)
     return Ground(
         folder=str(folder),
         run=str(folder / "run"),
-        kubectl=program,
-        admin=str(admin),
+        kubectl=cluster.kubectl,
+        admin=str(cluster.admin),
         musterd=str(daemon),
         token=str(token),
         daemon_url=f"http://127.0.0.1:{free_port()}",
         rows=str(folder / "rows.jsonl"),
-        server=f"Kubernetes {version}, at {cluster['server']}",
+        server=f"Kubernetes {cluster.version}, at {cluster.url}",
         own=False,
         audit_log="",
         etcd_url="",
@@ -225,7 +203,7 @@ def _nodes(kubectl: Kubectl, built: Ground, supervisor: Supervisor) -> None:
         environment={"PYTHONPATH": str(ROOT)},
     )
     supervisor.add(standin)
-    names = [f"pretended-{number}" for number in range(PRETENDED_NODES)]
+    names = list(PRETENDED)
     for name in names:
         metadata = {"name": name, "labels": STAND_IN}
         body = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [TAINT]}}
@@ -241,8 +219,8 @@ def _nodes(kubectl: Kubectl, built: Ground, supervisor: Supervisor) -> None:
         )
         supervisor.add(agent)
         _until_line(agent, "ready")
-        kubectl("taint", "node", "processes", f"{TAINT['key']}=:{TAINT['effect']}")
-        names.append("processes")
+        kubectl("taint", "node", PROCESS_NODE, f"{TAINT['key']}=:{TAINT['effect']}", "--overwrite")
+        names.append(PROCESS_NODE)
     kubectl("wait", "--for=condition=Ready", *(f"node/{name}" for name in names), "--timeout=60s")
 
 

@@ -16,6 +16,7 @@ from muster.api.errors import ApiError, NotFound
 from muster.api.names import LABEL_EXPERIMENT, LABEL_RANK
 from muster.client import Client
 from muster.kube.paths import core
+from muster.local.node.paths import LEASES
 from tests.real.ground import TAINT, Ground
 from tests.real.nodes.standin import CUT_OFF, GO_ON, LABEL, PODS_LABEL
 
@@ -94,8 +95,9 @@ class Namespace:
             yield selector
         finally:
             for name in made:
-                with contextlib.suppress(ApiError):
-                    await self.request("DELETE", f"/api/v1/nodes/{name}")
+                for path in (f"/api/v1/nodes/{name}", f"{LEASES}/{name}"):
+                    with contextlib.suppress(ApiError):
+                        await self.request("DELETE", path)
 
     async def cut_off(self, node: str, *, cut: bool = True) -> None:
         """A stand-in node loses its network, or has it again."""

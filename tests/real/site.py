@@ -148,6 +148,14 @@ class Site(Namespace):
         explained = await self.muster("explain", name)
         assert re.search(cause, explained), f"`muster explain` does not say {cause!r}:\n{explained}"
 
+    async def shows(self, name: str, pattern: str, seconds: float = SLOW) -> None:
+        """Wait for what `muster get NAME` prints: of other kinds, and of what the open table shows once only."""
+
+        async def printed() -> bool:
+            return re.search(pattern, " ".join((await self.muster("get", name)).split())) is not None
+
+        await eventually(printed, seconds)
+
     async def is_stuck(self, name: str, reason: str, pattern: str = "", seconds: float = SLOW) -> Snapshot:
         """Wait for the condition Stuck with that reason; `muster get` shows it, and the sentence (see `says`)."""
 

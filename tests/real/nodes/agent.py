@@ -3,7 +3,8 @@ to a real API server as a node.
 
 It is the agent of the local cluster, unchanged but for three things: the real scheduler binds its pods, so its own does
 nothing; it renews its Lease more often, because the controller manager under test is impatient; and it runs members of
-experiments only, because a cluster's DaemonSets tolerate every node, and a pod here is a process of this machine.
+experiments and of observed runs only, because a cluster's DaemonSets tolerate every node, and a pod here is a process
+of this machine.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.local.node import NodeAgent, agent, objects, registration
 from muster.local.node.objects import Object
 from muster.local.node.pods.assigned_pods import AssignedPods
+from muster.state.operators.observed.pods import OBSERVE
 
 NAME = "processes"
 RENEW_SECONDS = 3.0
@@ -44,7 +46,7 @@ class MembersOnly(AssignedPods):
     """Leaves every other pod alone."""
 
     def handle(self, pod: Object, deleted: bool) -> None:
-        if LABEL_EXPERIMENT in objects.labels(pod):
+        if {LABEL_EXPERIMENT, OBSERVE} & objects.labels(pod).keys():
             super().handle(pod, deleted)
 
 

@@ -17,7 +17,7 @@ from deploy.helm.manifests import SYSTEM, render
 from tests.deploy.chart.matrix import MATRIX
 from tests.deploy.chart.release import NAME, Release
 from tests.deploy.chart.shapes import OPERATOR
-from tests.real.namespace import WITHIN, Object, Refused, eventually
+from tests.real.namespace import SLOW, WITHIN, Object, Refused, eventually
 from tests.real.site import Site
 from tests.real.situations.test_readers import read
 
@@ -112,6 +112,7 @@ async def test_a_release_runs_an_experiment_under_its_rights(here: Site, ours: R
         await running.until_leading()
         await here.submit("run", "*: run 1, exit 0")
         seen = await here.phase("run", "Succeeded")
+        await here.screen.shows("run", "^Succeeded AllMembersSucceeded", SLOW)
         lease = await ours.get("lease")
         assert lease is not None
         assert lease["spec"]["holderIdentity"]
@@ -154,7 +155,7 @@ async def test_an_upgrade_changes_the_kind_and_uninstalling_keeps_it(here: Site,
     await ours.install()
     async with ours.musterd() as running:
         await running.until_leading()
-        await here.phase("run", "Running")
+        await here.says("run", "^Running RollComplete")
         before = await ours.get("lease")
 
         chart = tmp_path / "muster"

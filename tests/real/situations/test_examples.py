@@ -70,5 +70,6 @@ async def test_an_example_of_another_kind_runs_from_its_file_under_the_rights_of
         seen = await here.client.get(made, namespace=here.namespace)
         here.row.says(f"{seen.phase} {seen.message}")
         assert seen.phase == "Succeeded"
+        await here.shows(made, "Succeeded")
         assert daemon.refused() == []
         await here.kubectl("delete", kind.kind.lower(), document["metadata"]["name"])

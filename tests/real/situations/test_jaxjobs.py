@@ -79,6 +79,7 @@ async def test_a_jaxjob_outlives_a_killed_process_and_a_musterd_and_is_deleted_i
             assert "Succeeded" in await here.kubectl("get", "jaxjobs")
             seen = await here.client.get("jaxjob/jaxjob-simple", namespace=here.namespace)
             assert (seen.phase, seen.status.restarts, seen.status.epoch) == ("Succeeded", 1, 1)
+            assert "Succeeded" in await here.muster("get", "jaxjob/jaxjob-simple")
 
             async def gone() -> bool:
                 return await current(here) is None

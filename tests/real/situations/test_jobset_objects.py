@@ -99,6 +99,7 @@ async def test_a_jobset_has_the_history_that_its_own_controller_writes(here: Sit
             ours = [turn for turn in ours if not turn.startswith(SINCE_0_12)]
         assert ours == theirs
         assert counters(our_end) == counters(their_end)
+        await here.shows(f"jobset/{OURS}", "Succeeded|Failed|Suspended")
 
 
 async def test_a_jobset_gets_its_claims_and_is_deleted_its_ttl_after_its_end(here: Site) -> None:
@@ -122,6 +123,7 @@ async def test_a_jobset_gets_its_claims_and_is_deleted_its_ttl_after_its_end(her
         return await here.get(jobsets_path(here.namespace, "ends")) is None
 
     await eventually(claimed)
+    await here.shows("jobset/claims", "Pending .*PersistentVolumeClaims")  # no class here fulfils it
     here.row.says("PersistentVolumeClaim data-claims is made")
     await eventually(gone)
     await here.request("DELETE", jobsets_path(here.namespace, "claims"))
@@ -139,6 +141,7 @@ async def test_without_the_right_on_finalizers_the_pods_of_a_jobset_are_refused(
             return seen.message if "cannot set blockOwnerDeletion" in seen.message else ""
 
         here.row.says(await eventually(refused))
+        await here.shows("jobset/run", "cannot set blockOwnerDeletion")
 
     async def runs() -> bool:
         return [pod["status"].get("phase") for pod in await here.pods()] == ["Running"] * 2

@@ -65,32 +65,55 @@ BREAKS: dict[str, Break] = {
 }
 """What breaks each rule of a new object, and what its name must be."""
 
+AMOUNTS = {"cpus": 1, "ramRatio": 2, "memory": 3}
+PLACES: dict[str, Break] = {
+    "spec.types.worker.resources": worker(resources=AMOUNTS),
+    "spec.types.master.resources": spec(
+        operator="pytorch", types={"worker": RESOURCES, "master": {"resources": AMOUNTS}}
+    ),
+    "spec.types.Head.resources": spec(operator="kuberay", types={**RAY, "Head": {"resources": AMOUNTS}}),
+    "spec.types.Workers[0].resources": spec(
+        operator="kuberay", types={**RAY, "Workers": [{"name": "w", "resources": AMOUNTS}]}
+    ),
+}
+"""Where the one rule that stands at several places is broken, which the API server names."""
 
-def rules(node: Any) -> Iterator[str]:
-    """Every message of the CEL rules in a schema."""
-    if isinstance(node, dict):
-        for rule in node.get("x-kubernetes-validations", ()):
-            if "messageExpression" not in rule:
-                yield rule["message"]
-        for child in node.values():
-            yield from rules(child)
-    if isinstance(node, list):
-        for child in node:
-            yield from rules(child)
+AGAIN: tuple[tuple[str, Break], ...] = (
+    ("template cannot change", lambda body: body["spec"].pop("template")),
+    (
+        "completions and parallelisms are only for operator jobset",
+        spec(operator="pytorch", types={"worker": RESOURCES, "master": {**RESOURCES, "parallelisms": 2}}),
+    ),
+)
+"""Other ways to break a rule that has the same message as one above."""
+
+
+def rules(node: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Place and message of every CEL rule in a schema; an item of a list is named as the first one."""
+    for rule in node.get("x-kubernetes-validations", ()):
+        if "messageExpression" not in rule:  # several in one, which CHECKS lists
+            yield place, rule["message"]
+    for name, child in node.get("properties", {}).items():
+        yield from rules(child, f"{place}.{name}".lstrip("."))
+    if "items" in node:
+        yield from rules(node["items"], f"{place}[0]")
 
 
 async def test_every_cel_rule_refuses_through_kubectl_what_it_should(here: Site) -> None:
     crd = yaml.safe_load((ROOT / "deploy/crds/experiments.muster.dev.yaml").read_text())
-    broken = {**CHANGES, **BREAKS}
-    for message in {*rules(crd), *(message for check in CHECKS for _, message in check.pairs)}:
-        assert any(start in message for start in broken), f"no manifest here breaks the rule {message!r}"
+    found = list(rules(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
+    broken = [*CHANGES.items(), *BREAKS.items(), *PLACES.items(), *AGAIN]
+    messages = [message for _, message in found]
+    for message in (*messages, *(message for check in CHECKS for _, message in check.pairs)):
+        assert any(start in message for start, _ in broken), f"no manifest here breaks the rule {message!r}"
+    assert {place for place, message in found if messages.count(message) > 1} == set(PLACES)
 
     here.row.happens(f"kubectl apply of {len(broken)} manifests, each breaking one CEL rule")
     sound = here.experiment("sound", operator="jax", template={"metadata": {"labels": {"team": "vision"}}})
     await here.apply(sound)
-    for message, do_break in broken.items():
+    for message, do_break in broken:
         body = copy.deepcopy(sound)
-        if do_break in BREAKS.values():
+        if message not in CHANGES:
             body["metadata"]["name"] = "new"
         do_break(body)
         with pytest.raises(Refused, match="is invalid") as refused:

@@ -7,7 +7,7 @@ import pytest
 from muster.api.names import LABEL_EPOCH
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
-from tests.real.namespace import eventually
+from tests.real.namespace import Refused, eventually
 from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(400)
@@ -86,7 +86,9 @@ async def test_deletion_takes_everything_along(here: Site) -> None:
         return service is None and not await here.pods("run")
 
     await eventually(gone)
-    here.row.says("pods and Service are gone, by their owner reference")
+    with pytest.raises(Refused, match="does not exist") as answer:
+        await here.muster("get", "run")
+    here.row.says(f"pods and Service are gone; {answer.value}")
 
 
 async def test_a_finished_experiment_is_deleted_after_its_ttl(here: Site) -> None:

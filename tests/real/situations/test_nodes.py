@@ -50,8 +50,11 @@ async def test_a_container_that_cannot_be_configured_is_said(here: Site) -> None
 
 
 async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(here: Site) -> None:
+    taints = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+    soon = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 10}  # five minutes by default
+    template = {"spec": {"tolerations": [{"key": taint, **soon} for taint in taints]}}
     async with here.node("a", "b", pods=2) as selector:
-        await here.submit("run", members=4, on=selector)
+        await here.submit("run", members=4, on=selector, template=template)
         await here.phase("run", "Running")
         here.row.happens("a node loses its network: NotReady, tainted, its pods evicted by the real controllers")
         await here.cut_off("b")

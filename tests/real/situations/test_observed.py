@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from tests.deploy.chart.release import Release
+from tests.e2e.test_observed_pods import labelled_pods
 from tests.real.ground import STAND_IN, TAINT
 from tests.real.namespace import Object, eventually
-from tests.real.site import Site
+from tests.real.site import PROCESSES, Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600), pytest.mark.usefixtures("our_servers")]
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
@@ -71,5 +72,23 @@ async def test_jobs_of_the_real_controller_are_watched_over_and_only_the_one_tha
         assert steady["metadata"]["labels"] == {"muster.dev/observe": "steady"}
         managers = {each["manager"] for each in steady["metadata"]["managedFields"] if "musterd" in each["manager"]}
         assert managers == set()
+        await here.shows("job/broken", "Failed .*backoff limit")
         assert musterd.refused() == []
         here.row.says("2/2 ready; a member exited 7, then its own BackoffLimitExceeded; suspended within 20 s")
+
+
+async def test_the_jax_process_that_does_not_call_is_named_among_pods_that_no_experiment_made(
+    here: Site, ours: Release
+) -> None:
+    here.row.happens("three labelled pods of the demo: two JAX processes meet, rank 2 never calls")
+    await ours.install("--set", "observe.kinds=pods")
+    async with ours.musterd() as musterd:
+        await musterd.until_leading()
+        made = labelled_pods()
+        pods = [made.pod(rank) for rank in range(made.SIZE)]
+        for pod in pods:
+            pod["spec"] |= {"nodeSelector": PROCESSES, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+        await here.apply(made.service(), *pods)
+        await here.shows("pods/swarm", r"2/3 ranks arrived[,;] missing rank 2 \(swarm-2", 240)
+        here.row.says(" ".join((await here.muster("get", "pods/swarm")).split()))
+        assert musterd.refused() == []

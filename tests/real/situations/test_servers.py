@@ -89,6 +89,7 @@ async def test_without_any_rights_it_is_not_ready(here: Site) -> None:
             return text.strip() if status == 503 else ""
 
         here.row.says(f"/readyz 503 {await eventually(refused)}")
+        await here.shows("run", "Running .* 2/2 ready")  # the last that could be written
     await here.until("run", lambda seen: seen.status.epoch == 1 and seen.phase == "Running", 120)
 
 
@@ -172,6 +173,7 @@ async def test_a_leader_change_does_not_flap_stuck(here: Site) -> None:
         await asyncio.sleep(10)
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+        await here.shows("run", r"stuck \(QuotaExceeded\).*exceeded quota")
         here.row.says(f"Stuck False {len(flaps)} times {flaps[:1]}")
         assert not flaps
 
@@ -232,6 +234,7 @@ async def test_the_api_server_is_away_while_a_rank_fails(here: Site) -> None:
         here.row.happens("the API server is away for 14 s, rank 1 exits 1 meanwhile; seconds since its return")
     cause = r"rank 1 \(run-worker-0-1-[a-z0-9]{5}\) exited 1"
     await here.says_in_the_end("run", rf"^Restarting \S+ .*{cause}", cause)
+    await here.shows("run", "Running .* 2/2 ready")
     seen = await here.until("run", lambda seen: seen.phase == "Running")
     assert (seen.status.epoch, seen.status.restarts) == (1, 1)
 
@@ -277,7 +280,7 @@ async def test_history_is_compacted_while_musterd_cannot_reach_the_server(here: 
             await relay.serve()
             cause = f"({pod}|a member's pod is gone)"
             await here.says_in_the_end("run", rf"^Restarting \S+ .*{cause}", cause)
-            await here.until("run", lambda seen: seen.phase == "Running")
+            await here.shows("run", "Running .* 2/2 ready")
             assert await relists(daemon) > before
     finally:
         await relay.refuse()

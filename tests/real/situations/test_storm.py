@@ -87,6 +87,8 @@ async def test_a_storm_of_kills_leaves_every_gang_whole(here: Site) -> None:
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
     assert not witness.violations
+    listed = (await here.muster("list")).splitlines()[1:]
+    assert [line.split()[1] for line in listed] == ["Running"] * EXPERIMENTS
     restarts = sum(map(len, struck.values()))
     here.row.says(f"all {EXPERIMENTS} Running; {restarts} restarts, one for each epoch struck; no two epochs at once")
 
