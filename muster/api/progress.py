@@ -3,11 +3,13 @@
 A rank writes its report as one small value under ``KEYS/<rank>`` into the key-value store of jax's coordination
 service, over the one before, and the probe reads all of them in one call. Each value is a JSON object::
 
-    {"step": 1840, "calls": 1841, "at": 512.25, "longest": 2.5, "scalars": {"loss": 2.31}}
+    {"step": 1840, "calls": 1841, "at": 512.25, "longest": 2.5, "pause": 900, "scalars": {"loss": 2.31}}
 
 ``at`` is the program's own monotonic clock, so that steps per second need no agreement between clocks. ``longest`` is
-the longest time between two calls of ``report``, in seconds. Only the standard library is used here, because training
-programs import it.
+the longest time between two calls of ``report``, in seconds, without pauses that were announced. ``pause`` is there
+while the program has announced one: that many seconds without a further report are no hang.
+
+Only the standard library is used here, because training programs import it.
 """
 
 KEYS = "muster/progress"

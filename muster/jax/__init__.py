@@ -1,4 +1,4 @@
-"""What a training program may import: ``from muster.jax import initialize, report``.
+"""What a training program may import: ``from muster.jax import initialize, pause, report``.
 
 jax reads the coordinator's address from the environment, but neither the number of processes nor its own process id
 (jax/_src/distributed.py), so every program repeats the same three lines. This is them, and the way around a trap: with
@@ -15,9 +15,9 @@ from typing import Any
 
 from muster.api.errors import MusterError
 from muster.jax.excepthook import exit_on_exception
-from muster.jax.reporting import report
+from muster.jax.reporting import pause, report
 
-__all__ = ["NotAMember", "arguments", "initialize", "report"]
+__all__ = ["NotAMember", "arguments", "initialize", "pause", "report"]
 
 ADDRESS = "JAXOPERATOR_COORDINATOR_ADDRESS"
 PROCESSES = "JAXOPERATOR_NUM_PROCESSES"

@@ -12,6 +12,7 @@ Only the standard library is imported, and jax is found where the program has im
 """
 
 import atexit
+import contextlib
 import json
 import logging
 import math
@@ -19,6 +20,7 @@ import operator
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from muster.api.progress import KEYS, MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP, MAX_VALUE, report_interval
@@ -39,6 +41,8 @@ class Latest(NamedTuple):
     calls: int
     at: float
     longest: float
+    pause: float = 0.0
+    """Seconds of the pause that has begun with this report."""
 
 
 class Reporter:
@@ -50,19 +54,30 @@ class Reporter:
         self._over = threading.Event()
         self._warned = False
 
-    def take(self, step: Any, scalars: dict[str, Any]) -> None:
-        """Keep this report. Where there is no client yet, nothing will be written, and nothing is kept."""
+    def take(self, step: Any, scalars: dict[str, Any], pause: float = 0.0) -> None:
+        """Keep this report. Where there is no client yet, nothing will be written, and nothing is kept.
+
+        The time of a pause that was announced is no interval: after a checkpoint of ten minutes a hang is said as soon
+        as before it.
+        """
         if self._thread is None and _state() is None:
             return
         now, last = time.monotonic(), self._latest
         if last is None:
-            self._latest = Latest(step, scalars, 1, now, 0.0)
+            self._latest = Latest(step, scalars, 1, now, 0.0, pause)
         else:
-            self._latest = Latest(step, scalars, last.calls + 1, now, max(last.longest, now - last.at))
+            took = now - last.at - last.pause
+            self._latest = Latest(step, scalars, last.calls + 1, now, max(last.longest, took), pause)
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="muster report", daemon=True)
             atexit.register(self.close)  # runs before jax's own hook, which closes the client
             self._thread.start()
+
+    def pause(self, seconds: float) -> None:
+        """Repeat the newest report with an announced pause of so many seconds; 0: it is over."""
+        last = self._latest
+        if last is not None:
+            self.take(last.step, last.scalars, seconds)
 
     def close(self) -> None:
         """Write the newest report if that is possible at once, and end the thread."""
@@ -111,6 +126,8 @@ def value_of(latest: Latest) -> str:
         "at": round(latest.at, 3),
         "longest": round(latest.longest, 3),
     }
+    if latest.pause:
+        value["pause"] = latest.pause
     scalars = _finite(latest.scalars)
     text = json.dumps({**value, "scalars": scalars} if scalars else value, separators=(",", ":"))
     return text if len(text) <= MAX_VALUE else json.dumps(value, separators=(",", ":"))
@@ -137,10 +154,32 @@ def report(step: Any, /, **scalars: Any) -> None:
     """Say that this process has come to that step, a whole number; ``scalars`` are up to eight numbers beside it.
 
     Call it in each step, in every process. Muster shows steps per second and the slowest rank, and calls the gang hung
-    when no process has reported for a minute, or for five times its longest pause. Reports of the same step count too,
-    so a long evaluation may call it as well.
+    when no process has reported for a minute, or for five times its longest pause. For a longer one there is ``pause``;
+    and reports of the same step count too, so a long evaluation may call this as well.
     """
     try:
         _reporter.take(step, scalars)
     except Exception as error:  # noqa: BLE001 - see the module
         _log.debug("a report was dropped", exc_info=error)
+
+
+@contextlib.contextmanager
+def pause(seconds: float) -> Iterator[None]:
+    """Announce that no step is reported for a while: for so many seconds no hang is said.
+
+    ``with pause(600): save_checkpoint()`` in each process that makes the checkpoint. The end of the block ends the
+    pause, also with an exception. What takes longer than announced is called hung, so give the time that it takes on a
+    bad day. It needs a ``report`` before it. Like that one it never waits, and never raises for a reason of its own.
+    """
+    _announce(seconds)
+    try:
+        yield
+    finally:
+        _announce(0.0)
+
+
+def _announce(seconds: float) -> None:
+    try:
+        _reporter.pause(max(0.0, float(seconds)) if math.isfinite(seconds) else 0.0)
+    except Exception as error:  # noqa: BLE001 - see the module
+        _log.debug("a pause was not announced", exc_info=error)

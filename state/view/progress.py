@@ -14,8 +14,9 @@ A program that calls ``muster.jax.report`` has, per rank, a step and the number 
 - The gang *hangs* if no rank has reported anything for ``HANG_SECONDS``, or for ``HANG_INTERVALS`` times the longest
   time between two reports of a rank in this epoch, whichever is longer. The longest time is by the clock of the program
   and so outlives the daemon. Checkpoints and evaluations are such intervals: a pause that takes as long as one before
-  it, or less than a minute, is no hang. The first pause that is longer can be bridged with further reports of the same
-  step. Silence of the coordinator does not count: a hang is what was read, and not what could not be.
+  it, or less than a minute, is no hang. The first pause that is longer can be announced (``muster.jax.pause``): it is
+  waited for as long as it says, and is no interval. Or it is bridged with further reports of the same step. Silence of
+  the coordinator does not count: a hang is what was read, and not what could not be.
 
 Nothing is said of programs that do not report, and nothing before a rank has reported twice: the first step compiles.
 """
@@ -54,6 +55,8 @@ class StepReport(NamedTuple):
     longest: float = 0.0
     """The longest time between two of its reports, in seconds."""
     scalars: tuple[tuple[str, float], ...] = ()
+    pause: float = 0.0
+    """Seconds of a pause that the program has announced with this report."""
 
 
 class _Rank(NamedTuple):
@@ -87,6 +90,8 @@ class Progress(msgspec.Struct, frozen=True):
     """How many ranks report."""
     longest: float = 0.0
     """The longest time between two reports of one rank in this epoch, in seconds."""
+    pause: float = 0.0
+    """The longest pause that a rank has announced with its last report, in seconds."""
     repeated: bool = False
     """A rank has reported at least twice."""
     moved: bool = False
@@ -98,7 +103,7 @@ class Progress(msgspec.Struct, frozen=True):
     @property
     def patience(self) -> float:
         """Seconds without a report after which the gang hangs."""
-        return max(HANG_SECONDS, HANG_INTERVALS * self.longest)
+        return max(HANG_SECONDS, HANG_INTERVALS * self.longest, self.pause)
 
     @property
     def hung(self) -> bool:
@@ -141,6 +146,7 @@ def steps_progress(reports: Iterable[StepReport], epoch: int, now: float, before
         straggling=len(late),
         reporting=len(ranks),
         longest=longest,
+        pause=min(max(rank.report.pause for rank in ranks.values()), LONGEST_INTERVAL),
         repeated=any(rank.report.calls > 1 for rank in ranks.values()),
         moved=(moved and earlier is not None) or (earlier is not None and earlier.moved),
         scalars=ranks[lowest].report.scalars,

@@ -181,12 +181,18 @@ class View:
         return before is None or before.epoch != epoch or before.since != self.probe.since or hang_changed
 
     def _observe_progress(self, answer: RollAnswer, epoch: int) -> bool:
-        """Take in what the ranks have reported; True if the gang hangs now, or does not any more."""
+        """Take in what the ranks have reported; True if the gang hangs now, or does not any more.
+
+        The first step that this daemon sees is evidence, too: the record may say that the gang hangs.
+        """
         before = self.progress_of(epoch)
         if answer.reports is not None:
             self.progress = steps_progress(answer.reports, epoch, answer.at, before)
         after = self.progress
-        return after is not before and (before is not None and before.hung) is not (after is not None and after.hung)
+        if after is before or after is None:
+            return False
+        first = after.moved and before is not None and not before.moved
+        return first or (before is not None and before.hung) is not after.hung
 
     def forget_coordinator(self) -> None:
         """Its pods are stopped: what the coordinator said is of a life that is over, within the same epoch."""

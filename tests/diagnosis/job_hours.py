@@ -7,7 +7,8 @@ time, and prints each Stuck that was said. What happens to a gang, drawn at rand
 - a node is added by an autoscaler: a member is unschedulable for 55 s;
 - imports take up to 3 minutes, and for each member between three quarters and five quarters of that;
 - the coordinator stops for 3 s, as in a garbage collection, about ten times an hour;
-- checkpoints: the program is quiet for many minutes. (Only a program that reports its progress shows even that.)
+- checkpoints: the program is quiet for many minutes. Only a program that reports steps shows even that: those of jax
+  do, with pauses of up to a minute, of almost five times the longest so far, and announced ones of up to half an hour;
 - a member is preempted, and the gang starts anew.
 """
 
@@ -20,9 +21,10 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple, TypeVar
 
+from muster.state.view.progress import HANG_INTERVALS
 from tests.simulation.oracles.own_writes import OwnWrites
 from tests.simulation.plans.plan import Plan
-from tests.simulation.scenarios.incidents import Preempted, SlowImage
+from tests.simulation.scenarios.incidents import Pauses, Preempted, SlowImage
 from tests.simulation.scenarios.scenario import End, Scenario, path_of
 from tests.simulation.world.gang import Gang
 from tests.simulation.world.kubelet import Kubelet
@@ -41,6 +43,10 @@ PULL, IMPORTS, NODE, PAUSE = 300.0, 180.0, 55.0, 3.0
 """Seconds."""
 PAUSES, APART = 10.0, 20.0
 """Pauses of the coordinator in an hour, and the fewest seconds between two: closer ones are one long stop."""
+STEP = 2.0
+"""Seconds of a step of a program that reports steps."""
+CHECKPOINT, EVALUATION = 50.0, 1800.0
+"""Seconds: the longest pauses that programs make unannounced from the start, and that they announce."""
 EVICTED = 0.25
 """Share of the lives in which a member is preempted."""
 
@@ -110,7 +116,7 @@ class JobHours(World):
 
     def __init__(self, operator: str, hours: float, seed: int) -> None:
         super().__init__(Plan("happy", SIZE, operator=operator, seed=seed))
-        self.scenario = Scenario("hours", End("Succeeded"), run=LIFE * HOUR)
+        self.scenario = Scenario("hours", End("Succeeded"), run=LIFE * HOUR, reports=STEP)
         self.users = NoUsers(self)
         self.stuck: list[Said] = []
         self.phases: Counter[str] = Counter()
@@ -180,6 +186,19 @@ def _incidents(process: Process) -> Iterator[object]:
         yield SlowImage(seconds=draw_of(process).uniform(10.0, PULL))
     if process.epoch == 0 and life.random() < EVICTED and process.rank == one:
         yield Preempted(after=life.uniform(60.0, LIFE * HOUR))
+    if process.rank == one:
+        yield from _pauses(life)
+
+
+def _pauses(life: Random) -> Iterator[Pauses]:
+    """A checkpoint or an evaluation every 5 to 20 minutes of steps; unannounced ones grow with the longest so far."""
+    after, longest = life.uniform(20.0, 60.0), CHECKPOINT / HANG_INTERVALS
+    while after < LIFE * HOUR:
+        announced = life.random() < 0.3
+        seconds = life.uniform(5.0, EVALUATION if announced else min(0.9 * HANG_INTERVALS * longest, EVALUATION))
+        yield Pauses(after=after, seconds=seconds, announced=announced)
+        longest = longest if announced else max(longest, seconds)
+        after += life.uniform(300.0, 1200.0)
 
 
 def play(hours: float, seed: int) -> Iterator[JobHours]:

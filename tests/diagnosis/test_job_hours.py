@@ -1,11 +1,13 @@
 """A share of the healthy hours of ``make simulate``; and that the world of them can be called Stuck."""
 
+from dataclasses import replace
+from math import inf
 from typing import TypeVar
 
 import pytest
 
 from tests.diagnosis.job_hours import HOUR, OPERATORS, JobHours, play
-from tests.simulation.scenarios.incidents import NeverArrives
+from tests.simulation.scenarios.incidents import NeverArrives, Pauses
 from tests.simulation.world.process import Process
 
 T = TypeVar("T")
@@ -26,6 +28,31 @@ class WithAnAbsentRank(JobHours):
     def incidents_of(self, process: Process, *kinds: type[T]) -> list[T]:
         absent = NeverArrives(rank=process.rank)
         return [absent] if process.rank == 1 and isinstance(absent, kinds) else []
+
+
+class WithAHang(JobHours):
+    """The first program of each life that reports steps makes no further step after an hour of them."""
+
+    def incidents_of(self, process: Process, *kinds: type[T]) -> list[T]:
+        hang = Pauses(after=HOUR, seconds=inf)
+        return [hang] if process.rank == 1 and isinstance(hang, kinds) else []
+
+
+def test_a_program_that_makes_no_step_any_more_is_said_in_such_a_world() -> None:
+    world = WithAHang("jax", 4.0, seed=7)
+    world.play()
+    assert {said.reason for said in world.stuck} == {"Hung"}
+
+
+def test_unannounced_pauses_of_ten_minutes_are_said_and_the_announced_ones_are_why_none_is() -> None:
+    class Unannounced(JobHours):
+        def incidents_of(self, process: Process, *kinds: type[T]) -> list[T]:
+            found = super().incidents_of(process, *kinds)
+            return [replace(each, announced=False) if isinstance(each, Pauses) else each for each in found]
+
+    world = Unannounced("jax", 8.0, seed=7)
+    world.play()
+    assert "Hung" in {said.reason for said in world.stuck}
 
 
 @pytest.mark.parametrize("operator", ["jax", "pytorch"])

@@ -1,9 +1,11 @@
 """``report``: what is written into the key-value store, at which pace, and that training never notices."""
 
+import contextlib
 import json
 import logging
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 from muster.api.progress import MAX_STEP, MAX_VALUE
-from muster.jax import report, reporting
+from muster.jax import pause, report, reporting
 from muster.jax.reporting import JAX, Latest, Reporter, value_of
 
 
@@ -123,6 +125,54 @@ def test_between_two_writes_only_the_newest_step_is_kept(
     assert store.writes == 2
     said = store.values["muster/progress/2"]
     assert (said["step"], said["calls"]) == (49, 50)
+
+
+def test_a_pause_is_announced_and_its_time_is_no_interval(
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    report(7)
+    store.written.acquire()
+    clock[0] += 2.0
+    with contextlib.suppress(OSError), pause(600):  # the pause ends with an error, too
+        pace.next()
+        store.written.acquire()
+        said = store.values["muster/progress/2"]
+        assert (said["step"], said["calls"], said["pause"]) == (7, 2, 600.0)
+        clock[0] += 400.0
+        raise OSError("no space left")
+    pace.next()
+    store.written.acquire()
+    said = store.values["muster/progress/2"]
+    assert (said["step"], said["calls"], said["longest"], "pause" in said) == (7, 3, 2.0, False)
+
+
+def test_what_a_pause_takes_beyond_its_time_is_an_interval(
+    state: SimpleNamespace, store: Store, reporter: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    report(7)
+    with pause(60):
+        clock[0] += 100.0
+    assert reporter._latest is not None  # noqa: SLF001
+    assert reporter._latest.longest == 40.0  # noqa: SLF001
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -5.0])
+def test_a_pause_that_is_no_time_announces_nothing(
+    seconds: float, state: SimpleNamespace, store: Store, reporter: Reporter
+) -> None:
+    report(7)
+    with pause(seconds):
+        assert reporter._latest is not None  # noqa: SLF001
+        assert reporter._latest.pause == 0.0  # noqa: SLF001
+
+
+def test_a_pause_before_the_first_report_does_nothing(state: SimpleNamespace, store: Store, reporter: Reporter) -> None:
+    with pause(60):
+        assert reporter._latest is None  # noqa: SLF001
 
 
 def test_nothing_is_written_again_while_nothing_is_reported(

@@ -18,7 +18,8 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "total-passes",
         "run-passes",
     ),
-    "gang that gets on no more": ("progress-stops",),
+    "gang that gets on no more": ("progress-stops", "steps-stop"),
+    "program that reports steps, and pauses": ("steps-pause", "steps-come-back"),
     "program that fails, or a gang that aborts": (
         "member-fails",
         "coordinator-fails",

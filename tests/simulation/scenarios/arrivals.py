@@ -8,6 +8,7 @@ from tests.simulation.scenarios.incidents import (
     Fails,
     Gated,
     NeverArrives,
+    Pauses,
     ReadinessFlaps,
     SlowImage,
 )
@@ -70,6 +71,50 @@ SCENARIOS = (
         run=620.0,
         most_writes=25,
         settle_within=120.0,
+        families=LONG,
+    ),
+    # A program that reports steps pauses: for longer than a minute, which it announces, for less than a minute, and for
+    # less than five times as long as that. None of it is a hang.
+    Scenario(
+        "steps-pause",
+        End("Succeeded", "AllMembersSucceeded"),
+        sizes=(4,),
+        operators=("jax",),
+        reports=1.0,
+        incidents=(
+            Pauses(after=20.0, seconds=200.0, announced=True),
+            Pauses(after=40.0, seconds=50.0),
+            Pauses(after=60.0, seconds=200.0),
+        ),
+        run=560.0,
+        settle_within=120.0,
+        families=LONG,
+    ),
+    # The first checkpoint takes 100 s and was not announced: it is called Hung until the next step, and ends nothing.
+    Scenario(
+        "steps-come-back",
+        End("Succeeded", "AllMembersSucceeded"),
+        sizes=(4,),
+        operators=("jax",),
+        reports=1.0,
+        incidents=(Pauses(after=30.0, seconds=100.0, rank=2),),
+        troubles=(Trouble("Hung", ("no step since", "rank 2 is behind"), since=93.0, within=6.0, until=133.0),),
+        run=300.0,
+        settle_within=120.0,
+        families=("clean", "slow-answer", "clock-skew"),
+    ),
+    # No rank reports a step any more, though all run. No clock is set: it is Stuck and stays.
+    # A daemon that takes over just before that waits for a minute of its own.
+    Scenario(
+        "steps-stop",
+        End("Running", "Hung"),
+        sizes=(4,),
+        operators=("jax",),
+        reports=1.0,
+        incidents=(Pauses(after=100.0, seconds=inf, rank=2),),
+        troubles=(Trouble("Hung", ("no step since", "rank 2 is behind"), since=163.0, within=66.0),),
+        run=10_000.0,
+        settle_within=700.0,
         families=LONG,
     ),
     # It is silent for six seconds and answers for six, for ten minutes: that is said, and not each time.

@@ -149,6 +149,20 @@ class ReadinessFlaps:
 
 
 @dataclass(frozen=True, slots=True)
+class Pauses:
+    """A program that reports steps makes none for ``seconds``, ``after`` so many seconds of steps. It announces that
+    (``muster.jax.pause``), or not. With ``inf`` seconds it hangs."""
+
+    after: float
+    seconds: float
+    announced: bool = False
+    rank: int = -1
+    """The member that all others wait for."""
+    epochs: range = EVERY_EPOCH
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
 class ContainerWaits:
     """The kubelet cannot start a member's container for that long, and says why."""
 
@@ -175,4 +189,5 @@ Incident = (
     | ReadinessFlaps
     | Unkillable
     | ContainerWaits
+    | Pauses
 )

@@ -149,6 +149,8 @@ class Scenario:
     user_actions: tuple[UserAction, ...] = ()
     run: float = 20.0
     """Seconds from an assembled gang to its success."""
+    reports: float = 0.0
+    """Seconds of a step that the programs report (``muster.jax.report``); 0: they report none."""
     survivors: str = "abort"
     """What members do when another one is gone: ``abort`` (within milliseconds) or ``hang``. Where the members of an
     operator do not meet, they go on."""

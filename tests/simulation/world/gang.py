@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from muster.state.actions import ProbeTarget
+from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
 from tests.simulation.scenarios.incidents import (
     CoordinatorFlaps,
@@ -15,11 +16,13 @@ from tests.simulation.scenarios.incidents import (
     Fails,
     NeverArrives,
     NodeLost,
+    Pauses,
     Preempted,
     ReadinessFlaps,
 )
 from tests.simulation.scenarios.operators import SIGABRT
 from tests.simulation.world.process import Process
+from tests.simulation.world.steps import Steps
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -39,6 +42,8 @@ class Gang:
     def __init__(self, world: "World") -> None:
         self.world = world
         self._callers: list[Process] = []
+        self._steps: dict[tuple[str, int], Steps] = {}
+        """By experiment and epoch."""
         self._changed_event = asyncio.Event()
 
     def started(self, process: Process) -> None:
@@ -108,7 +113,7 @@ class Gang:
 
     def _work(self, member: Process) -> None:
         """A member is at work: what happens to it from now on is scheduled."""
-        member.assembled = True
+        member.assembled, member.worked_at = True, self.world.loop.time()
         kinds = (Ends, Fails, Preempted, NodeLost, CoordinatorFlaps, ReadinessFlaps)
         for event in self.world.incidents_of(member, *kinds):
             match event:
@@ -213,7 +218,19 @@ class Gang:
             states=ranks,
             incarnation=int(process.uid[-12:]),
             protocol="v2",
+            reports=self._reports(process),
         )
+
+    def _reports(self, process: Process) -> tuple[StepReport, ...] | None:
+        """What the members have reported to their coordinator: nothing before all are at work, as with JAX's store."""
+        if not self.world.scenario.reports or not process.assembled:
+            return None
+        key = (process.experiment, process.epoch)
+        if key not in self._steps:
+            members = process.arrived.values()
+            pauses = [each for member in members for each in self.world.incidents_of(member, Pauses)]
+            self._steps[key] = Steps(self.world.scenario.reports, process.size, pauses)
+        return self._steps[key].reports(self.world.loop.time() - process.worked_at)
 
 
 def _counted(process: Process, at: float) -> RollAnswer:

@@ -72,6 +72,8 @@ class Process:
     """Its readiness probe fails."""
     serving: bool = False
     assembled: bool = False
+    worked_at: float = 0.0
+    """When its gang was assembled, and its steps began."""
     left: bool = False
     arrived: dict[int, "Process"] = field(default_factory=dict)
     """Of a coordinator: the registered members by rank."""

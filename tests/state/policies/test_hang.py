@@ -20,6 +20,9 @@ STUCK = ConditionType.STUCK
 LOOK = 3.0
 FREE = (False, "NotStuck")
 
+FIRST = 1
+"""The decision that the first step asks for which this daemon sees: the record may have a hang that is over."""
+
 
 class Reporting(Story):
     """A gang of four that reports; a look of the probe and a decision, if the view asks for one, every 3 s."""
@@ -89,11 +92,11 @@ def test_steps_and_a_hang_cost_two_writes_and_two_decisions() -> None:
     story = Reporting()
     story.assemble()
     story.run(3000)
-    assert (story.decisions, story.stuck) == (0, FREE)
+    assert (story.decisions, story.stuck) == (FIRST, FREE)
     writes = story.writes
     story.run(600, stopped=(0, 1, 2, 3))
     story.run(300)
-    assert (story.writes - writes, story.decisions) == (2, 2)
+    assert (story.writes - writes, story.decisions - FIRST) == (2, 2)
 
 
 @pytest.mark.parametrize("pause", [30.0, 60.0])
@@ -103,7 +106,7 @@ def test_a_pause_of_up_to_a_minute_is_no_hang(pause: float) -> None:
     story.run(30)
     story.run(pause - LOOK, stopped=(0, 1, 2, 3))
     story.run(30)
-    assert story.decisions == 0
+    assert story.decisions == FIRST
 
 
 def test_checkpoints_that_take_five_minutes_are_no_hang_once_one_was_seen() -> None:
@@ -112,7 +115,7 @@ def test_checkpoints_that_take_five_minutes_are_no_hang_once_one_was_seen() -> N
     for _ in range(10):
         story.run(90)
         story.run(300, stopped=(0, 1, 2, 3))
-    assert (story.decisions, story.stuck) == (0, FREE)
+    assert (story.decisions, story.stuck) == (FIRST, FREE)
 
 
 def test_one_rank_that_gets_on_is_no_hang() -> None:

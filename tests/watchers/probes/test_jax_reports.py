@@ -25,6 +25,11 @@ def test_a_report_is_read() -> None:
     assert ReportReader(4).read(body(r0=VALUE)) == (REPORT,)
 
 
+def test_an_announced_pause_is_read() -> None:
+    value = VALUE.replace(b'"longest"', b'"pause":600.0,"longest"')
+    assert ReportReader(4).read(body(r0=value)) == (REPORT._replace(pause=600.0),)
+
+
 def test_reports_come_by_rank() -> None:
     assert [report.rank for report in ReportReader(12).read(body(r10=VALUE, r9=VALUE, r2=VALUE))] == [2, 9, 10]
 

@@ -31,6 +31,7 @@ class _Value(msgspec.Struct):
     calls: _Count = 1
     at: _Seconds = 0.0
     longest: _Seconds = 0.0
+    pause: _Seconds = 0.0
     scalars: dict[str, float] = {}
 
 
@@ -73,7 +74,9 @@ def _report(key: str, value: bytes) -> StepReport | None:
         said = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if not (isfinite(said.at) and isfinite(said.longest)):
+    if not (isfinite(said.at) and isfinite(said.longest) and isfinite(said.pause)):
         return None
     scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in said.scalars.items() if isfinite(each)]
-    return StepReport(int(number), said.step, said.calls, said.at, said.longest, tuple(scalars[:MAX_SCALARS]))
+    return StepReport(
+        int(number), said.step, said.calls, said.at, said.longest, tuple(scalars[:MAX_SCALARS]), said.pause
+    )
