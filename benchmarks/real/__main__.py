@@ -1,9 +1,9 @@
 """Measure Muster on a real API server: ``python -m benchmarks.real``, or ``make real-bench``.
 
-The table goes to stdout, the progress to stderr, the figures to ``benchmarks/real.json``. A bare loop that creates the
-same pods runs before Muster in each round, and the JobSet controller after it, so that all share the machine's load;
-the best of the rounds counts. Budgets are ratios to the bare loop of the same run. The exit code is 1 if one does not
-hold, and 3 where the control plane cannot be built.
+The table goes to stdout, the progress to stderr, the figures to ``benchmarks/real.json``. In each round a bare loop
+creates the same pods, then once more with the headless Services that every operator makes, then Muster does; the JobSet
+controller comes after them. So all share the machine's load, and the best of the rounds counts. Budgets are ratios to
+the bare loop of the same run. The exit code is 1 if one does not hold, and 3 where the control plane cannot be built.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from pathlib import Path
 import uvloop
 
 from benchmarks.real import jobset, requests
+from benchmarks.real.processes import PROGRAMS
 from benchmarks.real.starts import Figures, Gangs, bare, muster, site
 from benchmarks.report import table, write
 from benchmarks.result import Result
@@ -50,14 +51,18 @@ class Bench:
     async def starts(self, gangs: Gangs) -> list[Result]:
         """The rows of one size of gangs."""
         loops: list[Figures] = []
+        with_services: list[Figures] = []
         ours: list[Figures] = []
         for _ in range(self._rounds):
             async with site(self._built, self._namespace()) as here:
                 loops.append(await bare(here, gangs))
             async with site(self._built, self._namespace()) as here:
+                with_services.append(await bare(here, gangs, services=True))
+            async with site(self._built, self._namespace()) as here:
                 ours.append(await muster(here, gangs, restart=gangs is ONE))
-            say(f"{gangs}: bare {loops[-1].created:.2f} s, Muster {ours[-1].created:.2f} s")
-        results = _rows(gangs, loops, ours)
+            loop, service, own = (f"{each[-1].created:.2f} s" for each in (loops, with_services, ours))
+            say(f"{gangs}: bare {loop}, with Services {service}, Muster {own}, restart {ours[-1].restarted:.2f} s")
+        results = _rows(gangs, loops, with_services, ours)
         if not why_not():
             results += await self._jobsets(gangs, min(figures.created for figures in ours), ours)
         return results
@@ -97,21 +102,26 @@ class Bench:
         return f"bench-{self._sites}"
 
 
-def _rows(gangs: Gangs, loops: list[Figures], ours: list[Figures]) -> list[Result]:
+def _rows(gangs: Gangs, loops: list[Figures], with_services: list[Figures], ours: list[Figures]) -> list[Result]:
     loop, own = min(each.created for each in loops), min(each.created for each in ours)
-    server, served = min(each.server for each in loops), min(each.server for each in ours)
+    service = min(each.created for each in with_services)
+    writes = ours[-1].writes["start"]
     results = [
         Result.of(f"{gangs} created, Muster", own, "s", START_RATIO[gangs] * loop, BARE, loop),
-        Result.of(f"{gangs}, CPU of the API server until all run, Muster", served, "s", None, BARE, server),
-        Result.of(f"{gangs}, CPU of musterd until all run", min(each.daemon for each in ours), "s"),
+        Result.of(f"{gangs} created, {BARE} with Services", service, "s", None, BARE, loop),
+        Result.of(f"writes of a start, {gangs}", writes, "writes", gangs.experiments * (gangs.members + 9)),
     ]
+    for program in PROGRAMS:
+        used, peer = (min(each.cpu[program] for each in figures) for figures in (ours, loops))
+        results.append(Result.of(f"{gangs}, CPU of {program} until all run, Muster", used, "s", None, BARE, peer))
     if gangs is ONE:
         both = loop + min(each.deleted for each in loops)
+        deleted = service + min(each.deleted for each in with_services)
         restart = min(each.restarted for each in ours)
-        writes, again = ours[-1].writes["start"], ours[-1].writes["restart"]
+        again = ours[-1].writes["restart"]
         results += [
             Result.of(f"restart of {gangs}, Muster", restart, "s", RESTART_RATIO * both, "bare create + delete", both),
-            Result.of(f"writes of a start, {gangs}", writes, "writes", gangs.pods + 9),
+            Result.of(f"create and delete {gangs}, {BARE} with Services", deleted, "s", None, "without", both),
             Result.of(f"writes of a restart, {gangs}", again, "writes", 2 * gangs.pods + 5),
         ]
     return results

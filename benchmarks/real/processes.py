@@ -1,11 +1,24 @@
 """CPU seconds of the processes of a control plane, from /proc."""
 
+import asyncio
 import os
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-API_SERVER, MUSTERD = "kube-apiserver", "musterd"
+API_SERVER, ETCD, MANAGER, SCHEDULER, MUSTERD = PROGRAMS = (
+    "kube-apiserver",
+    "etcd",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "musterd",
+)
+CALM = 0.25
+"""Parts of a core that all of them may use together between two measurements."""
+CALM_WITHIN = 15.0
+"""Seconds for which that is awaited. Controllers clean up after a measurement, and the next one would pay for it."""
 
 
 def cpu_seconds(pid: int) -> float:
@@ -21,26 +34,33 @@ class Processes:
     folder: Path
 
     def cpu(self, name: str) -> float:
-        """CPU seconds that the process of that name has used."""
-        return cpu_seconds(int((self.folder / f"{name}.pid").read_text()))
+        """CPU seconds that the process of that name has used; 0 while it is down."""
+        try:
+            return cpu_seconds(int((self.folder / f"{name}.pid").read_text()))
+        except FileNotFoundError:
+            return 0.0
+
+    def all(self) -> Mapping[str, float]:
+        """CPU seconds of each program."""
+        return {name: self.cpu(name) for name in PROGRAMS}
+
+    async def calm(self) -> None:
+        """Wait until they have next to nothing to do, for CALM_WITHIN at most."""
+        deadline = time.monotonic() + CALM_WITHIN
+        while time.monotonic() < deadline:
+            before = sum(self.all().values())
+            await asyncio.sleep(1.0)
+            if sum(self.all().values()) - before < CALM:
+                return
 
 
-@dataclass(slots=True)
 class Stretch:
-    """CPU of API server and musterd from its creation until `end`."""
+    """CPU of each program from its creation until `end`."""
 
-    processes: Processes
-    server: float = 0.0
-    daemon: float = 0.0
-    with_daemon: bool = True
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._began = processes.all()
 
-    def __post_init__(self) -> None:
-        self.server, self.daemon = self._now()
-
-    def end(self) -> tuple[float, float]:
-        """CPU seconds of API server and musterd."""
-        server, daemon = self._now()
-        return server - self.server, daemon - self.daemon
-
-    def _now(self) -> tuple[float, float]:
-        return self.processes.cpu(API_SERVER), self.processes.cpu(MUSTERD) if self.with_daemon else 0.0
+    def end(self) -> Mapping[str, float]:
+        """CPU seconds by program."""
+        return {name: seconds - self._began[name] for name, seconds in self._processes.all().items()}

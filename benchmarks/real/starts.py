@@ -1,13 +1,16 @@
 """Starts and a restart of gangs: a bare loop of creates, and Muster. Every clock stops when a watch has seen the pods.
 
 The bare loop posts the pods that Muster renders, byte for byte, under musterd's own account, while musterd is down:
-what it takes is the API server's share. The pods run on pretended nodes in both cases.
+what it takes is the API server's share. With Services it posts the headless Service of each gang first, as every
+operator does: the controller manager then follows each pod in Endpoints and EndpointSlices, on the same cores. The pods
+run on pretended nodes in all cases.
 """
 
 import asyncio
+import contextlib
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -28,9 +31,11 @@ from muster.kube.metadata import Object as Meta
 from muster.kube.metadata import read
 from muster.kube.paths import core
 from muster.reconcilers.render.pod import PodTemplate
+from muster.reconcilers.render.service import render_service
 from muster.state.operators.planning import plan_of
-from tests.real.ground import STAND_IN, TAINT, Ground
+from tests.real.ground import STAND_IN, SYSTEM, TAINT, Ground
 from tests.real.namespace import eventually
+from tests.real.rights import account
 from tests.real.stopping import held
 
 Object = dict[str, Any]
@@ -81,10 +86,8 @@ class Figures:
 
     created: float = 0.0
     """From the first request until the last pod was there."""
-    server: float = 0.0
-    """Of the API server, until all pods ran."""
-    daemon: float = 0.0
-    """Of musterd, until all pods ran."""
+    cpu: Mapping[str, float] = field(default_factory=dict)
+    """Of each program, until all pods ran."""
     deleted: float = 0.0
     """From the first DELETE until the last pod was gone."""
     restarted: float = 0.0
@@ -117,6 +120,11 @@ class Site:
         answer = await self.admin.request(method, path, body=data, content_type=kind)
         return msgspec.json.decode(answer.body, type=dict)
 
+    async def delete(self, experiment: Object) -> None:
+        """Delete an Experiment. One by one: a DELETE of all has no answer in time where the machine is busy."""
+        with contextlib.suppress(NotFound):
+            await self.request("DELETE", f"{self.experiments}/{experiment['metadata']['name']}")
+
     async def has_service_account(self) -> bool:
         """Whether the controller manager has made the namespace's default service account."""
         try:
@@ -127,12 +135,14 @@ class Site:
 
     def writes(self) -> int:
         """Writes of musterd in the namespace, by the audit log."""
-        found = 0
-        for line in Path(self.ground.audit_log).read_text(encoding="utf-8").splitlines():
-            event = json.loads(line)
-            where = event.get("objectRef") or {}
-            own = where.get("namespace") == self.namespace and event["stage"] == "ResponseComplete"
-            found += own and event["verb"] in ("create", "update", "patch", "delete")
+        found, user = 0, account(SYSTEM, "musterd")
+        with Path(self.ground.audit_log).open(encoding="utf-8") as log:
+            for line in log:
+                event = json.loads(line)
+                where = event.get("objectRef") or {}
+                own = event["user"]["username"] == user and where.get("namespace") == self.namespace
+                answered = event["stage"] == "ResponseComplete"
+                found += own and answered and event["verb"] in ("create", "update", "patch", "delete")
         return found
 
 
@@ -144,8 +154,9 @@ async def site(ground: Ground, namespace: str) -> AsyncIterator[Site]:
     try:
         await made.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         await eventually(made.has_service_account)  # without one no pod is admitted
+        await made.processes.calm()
         yield made
-        await admin.request("DELETE", made.experiments, timeout=120)
+        await each((await made.request("GET", made.experiments))["items"], made.delete)
         await _delete_pods(admin, namespace)
         await made.request("DELETE", f"/api/v1/namespaces/{namespace}")
     finally:
@@ -186,30 +197,36 @@ def experiment(name: str, namespace: str, members: int) -> Object:
     }
 
 
-async def bare(here: Site, gangs: Gangs) -> Figures:
-    """Create and delete the pods of the gangs in a loop. musterd is down."""
+async def bare(here: Site, gangs: Gangs, *, services: bool = False) -> Figures:
+    """Create and delete the pods of the gangs in a loop; ``services`` before them. musterd is down."""
     figures = Figures()
     daemon = await Connection.open(KubeConfig(here.ground.musterd))
     pods = core(here.namespace, "pods")
     try:
         async with held(here.ground, "musterd"), watched(here.admin, here.namespace, LABEL_EPOCH) as seen:
             bodies: list[bytes] = []
+            domains: list[Object] = []
             for name in gangs.names:
                 made = await here.request("POST", here.experiments, experiment(name, here.namespace, gangs.members))
                 plan = plan_of(parse_experiment(made))
                 template = PodTemplate(plan, plan.groups[0], 0)
                 bodies += map(template.render, plan.members())
+                domains += [render_service(plan)] if services else []
             names: list[str] = []
 
             async def create(body: bytes) -> None:
                 answer = await daemon.request("POST", pods, body=body)
                 names.append(read(answer, Meta, "POST pods").metadata.name)
 
-            stretch, began = Stretch(here.processes, with_daemon=False), time.monotonic()
+            async def publish(body: Object) -> None:
+                await here.request("POST", core(here.namespace, "services"), body)
+
+            stretch, began = Stretch(here.processes), time.monotonic()
+            await each(domains, publish)
             await each(bodies, create)
             figures.created = await seen.until(lambda now: now.added >= gangs.pods) - began
             await seen.until(lambda now: len(now.running) >= gangs.pods)
-            figures.server, _ = stretch.end()
+            figures.cpu = stretch.end()
 
             async def delete(name: str) -> None:
                 await daemon.request("DELETE", f"{pods}/{name}")
@@ -217,7 +234,6 @@ async def bare(here: Site, gangs: Gangs) -> Figures:
             began = time.monotonic()
             await each(names, delete)
             figures.deleted = await seen.until(lambda now: now.deleted >= gangs.pods) - began
-            await here.request("DELETE", here.experiments)
     finally:
         await daemon.aclose()
     return figures
@@ -236,7 +252,7 @@ async def muster(here: Site, gangs: Gangs, *, restart: bool) -> Figures:
         figures.created = await seen.until(lambda now: now.added >= gangs.pods) - began
         await seen.until(lambda now: len(now.running) >= gangs.pods)
         await _until_running(here, gangs)
-        figures.server, figures.daemon = stretch.end()
+        figures.cpu = stretch.end()
         figures.writes["start"] = here.writes()
         if restart:
             figures.restarted = await _restart(here, gangs, seen)

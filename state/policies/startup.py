@@ -8,7 +8,8 @@ Where members run again one by one (``failures.repair``), a member that is missi
 its current attempt: when no older pod of its rank may run, its back-off is over, and the live API has confirmed that.
 
 Before the first create of an epoch the live API is asked once (``ConfirmLaunch``). Pods are created in waves, so that
-a failure in the middle of a very large gang is acted upon before the rest of it exists.
+a failure in the middle of a very large gang is acted upon before the rest of it exists. (A cancellation, a suspension
+and a deletion stop a wave.)
 """
 
 from collections import Counter
@@ -22,7 +23,8 @@ from muster.state.policies import gates
 from muster.state.policies.failures import absent, avoidance, repair
 from muster.state.policies.queueing import queue
 
-WAVE = 256
+WAVE = 1024
+"""Pods: one to three seconds of creates. Between two waves no create is sent until the watch has shown the last pod."""
 
 
 def launch(context: Context) -> list[Action]:

@@ -73,12 +73,16 @@ def test_a_gang_that_is_there_still_gets_the_service_it_lacks() -> None:
     assert startup.launch(case(plan(), *here, service=False)) == [EnsureService()]
 
 
+def test_a_gang_of_1000_is_created_in_one_wave() -> None:
+    assert created(case(plan(size=1000))) == list(range(1000))
+
+
 def test_a_very_large_gang_is_created_in_waves() -> None:
-    run = plan(size=600)
-    assert WAVE == 256
-    assert created(case(run)) == list(range(256))
-    assert created(case(run, *(pod(rank) for rank in range(256)))) == list(range(256, 512))
-    assert created(case(run, *(pod(rank) for rank in range(512)))) == list(range(512, 600))
+    size = 2 * WAVE + 88
+    run = plan(size=size)
+    assert created(case(run)) == list(range(WAVE))
+    assert created(case(run, *(pod(rank) for rank in range(WAVE)))) == list(range(WAVE, 2 * WAVE))
+    assert created(case(run, *(pod(rank) for rank in range(2 * WAVE)))) == list(range(2 * WAVE, size))
 
 
 # --- the gate ----------------------------------------------------------------------------------------------------
