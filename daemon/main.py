@@ -86,6 +86,7 @@ async def serve(settings: Settings) -> int:
         clock=time.time,
         authenticator=Anyone() if trusted else TokenAuthenticator(Reviews(daemon.unfenced, uninterrupted)),
         streams=Streams(daemon.changes),
+        runbooks=settings.runbook_url,
         names={name.strip().lower() for name in settings.http_names.split(",")} - {""},
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]

@@ -16,6 +16,7 @@ from pydantic_settings import (
 
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
+from muster.metrics.runbooks import PUBLISHED
 from muster.state.foreign.subject import JAXJOB, JOBSET
 from muster.state.observed.kinds import OBSERVED
 from muster.state.observed.observed_kind import ObservedKind
@@ -61,6 +62,12 @@ class Settings(BaseSettings):
     )
     http_names: str = Field(
         "", description="Host names it is reached by (a Service, an Ingress), separated by commas; addresses are known"
+    )
+    runbook_url: str = Field(
+        PUBLISHED,
+        pattern=r"^(https?://[^\s\"'<>]+)?$",
+        description="where docs/runbooks is published; the page leads there from each reason of Stuck and each cause; "
+        "no links if empty",
     )
     health_host: str = Field("0.0.0.0", description="address of the listener for the kubelet's probes")  # noqa: S104
     health_port: int | None = Field(

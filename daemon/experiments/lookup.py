@@ -3,17 +3,22 @@
 from collections.abc import Iterator
 
 from muster.api.names import KIND
+from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.metrics.catalogue import INVALID
 from muster.metrics.collector import Invalid, Subject
 from muster.state.foreign.kinds import SUBJECTS
+from muster.state.foreign.subject import EXPERIMENT
 from muster.state.observed.kinds import OBSERVED
+from muster.state.plan import Plan
+from muster.state.summary.invalid_spec import unreadable
 
 
 def subjects(index: ExperimentIndex) -> Iterator[Subject]:
-    """Every experiment that has a plan and a record. The caller may let the loop go on between two of them."""
+    """Every experiment of which something is known. The caller may let the loop go on between two of them."""
     for entry in list(index):
-        if entry.plan is not None and entry.record is not None:
-            yield Subject(entry.plan, entry.record, entry.view)
+        if (subject := _subject(entry)) is not None:
+            yield subject
 
 
 def invalid(index: ExperimentIndex) -> Iterator[Invalid]:
@@ -28,6 +33,27 @@ def find(index: ExperimentIndex, namespace: str, name: str) -> Subject | None:
     kind, _, own = name.rpartition("/")
     known = {each.lower(): each for each in (*SUBJECTS, *(each.subject.kind for each in OBSERVED.values()))}
     entry = index.named(namespace, own, known.get(kind, kind) or KIND)
-    if entry is None or entry.plan is None or entry.record is None:
-        return None
-    return Subject(entry.plan, entry.record, entry.view)
+    return None if entry is None else _subject(entry)
+
+
+def _subject(entry: Entry) -> Subject | None:
+    """The experiment; with a plan of no members where its spec cannot be planned, or its status cannot be read."""
+    if entry.plan is not None:
+        return None if entry.record is None else Subject(entry.plan, entry.record, entry.view)
+    record = unreadable(entry.problem) if entry.unreadable else entry.record
+    return None if record is None else Subject(_without_members(entry), record, entry.view)
+
+
+def _without_members(entry: Entry) -> Plan:
+    seen = entry.seen
+    kind = SUBJECTS.get(seen.kind)
+    return Plan(
+        uid=seen.uid,
+        namespace=seen.namespace,
+        name=seen.name,
+        generation=seen.generation,
+        operator=INVALID,
+        groups=(),
+        coordinator=None,
+        subject=EXPERIMENT if kind is None else kind.subject,
+    )

@@ -39,6 +39,7 @@ class Filters:
     hurts: str = ""
     namespace: str = ""
     operator: str = ""
+    engine: str = ""
     kind: str = ""
     phase: str = ""
     q: str = ""
@@ -58,8 +59,28 @@ class Filters:
         return replace(self, **{name: ""})
 
 
-DIMENSIONS = ("hurts", "namespace", "operator", "kind", "phase")
+DIMENSIONS = ("hurts", "namespace", "operator", "engine", "kind", "phase")
 """The filters whose values are counted."""
+
+
+def values_of(subject: Subject, found: tuple[Hurt, ...]) -> tuple[tuple[str, ...], ...]:
+    """The values that an experiment has for each of `DIMENSIONS`; ``found`` is what hurts it."""
+    plan = subject.plan
+    return (
+        found,
+        (printable(plan.namespace, LONGEST_TEXT),),
+        (printable(plan.operator, LONGEST_TEXT),),
+        (plan.engine.value,),
+        (plan.subject.kind,),
+        (subject.record.phase.value,),
+    )
+
+
+def says(subject: Subject, text: str) -> bool:
+    """Whether the text, in small letters, is in what a row shows."""
+    plan, record = subject.plan, subject.record
+    texts = (plan.title, plan.namespace, record.message, record.reason, plan.operator)
+    return any(text in each.casefold() for each in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +139,13 @@ class _Walk:
         plan, record = subject.plan, subject.record
         phase = record.phase.value
         self._phases[phase] += 1
-        if self._text and not self._says(plan, record):
+        if self._text and not says(subject, self._text):
             return
         try:
             found = hurts(plan, record, subject.view, self._clocks(plan, record), self._now)
         except Exception:  # noqa: BLE001 - its row says so; the others must be shown
             found = ()
-        values: tuple[tuple[str, ...], ...] = (
-            found,
-            (printable(plan.namespace, LONGEST_TEXT),),
-            (printable(plan.operator, LONGEST_TEXT),),
-            (plan.subject.kind,),
-            (phase,),
-        )
+        values = values_of(subject, found)
         failing = [i for i, wanted in enumerate(self._wanted) if wanted and wanted not in values[i]]
         if len(failing) > 1:
             return
@@ -166,8 +181,3 @@ class _Walk:
             if begin < len(rows) and end > 0:
                 yield from (row for _, row in nsmallest(end, rows, key=itemgetter(0))[begin:])
             begin, end = max(0, begin - len(rows)), max(0, end - len(rows))
-
-    def _says(self, plan: Plan, record: Record) -> bool:
-        """Whether the text is in what a row shows."""
-        texts = (plan.title, plan.namespace, record.message, record.reason, plan.operator)
-        return any(self._text in text.casefold() for text in texts)

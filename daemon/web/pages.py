@@ -9,6 +9,7 @@ from muster.daemon.web.fleet import SLICE, Filters, fleet
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.fleet import PAGE, overview
 from muster.daemon.web.page.html import Part
+from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.ranks import benches
 from muster.daemon.web.readers import Reader
 from muster.daemon.web.schemas import Detail
@@ -36,12 +37,15 @@ class ExperimentIndex(Protocol):
 
 
 class Pages:
-    """``role`` says whether this daemon leads; ``clock`` gives wall seconds."""
+    """``role`` says whether this daemon leads; ``clock`` gives wall seconds; ``runbooks`` are linked to."""
 
-    def __init__(self, index: ExperimentIndex, role: Callable[[], str], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, index: ExperimentIndex, role: Callable[[], str], clock: Callable[[], float], runbooks: Runbooks
+    ) -> None:
         self._index = index
         self._role = role
         self._clock = clock
+        self._runbooks = runbooks
 
     async def readable(self, reader: Reader) -> tuple[Iterable[Subject], str]:
         """What the reader may list, and a sentence that says so where it is not everything."""
@@ -65,7 +69,9 @@ class Pages:
             if row := rollcall.shown_row(each.subject, self._index.clocks, now):
                 rows.append(row)
         kept = filters.stated() | ({"begin": str(first)} if first else {}) | _still(query)
-        return await asyncio.to_thread(overview, shown, rows, filters, kept, scope=scope, role=self._role(), now=now)
+        return await asyncio.to_thread(
+            overview, shown, rows, filters, kept, scope=scope, role=self._role(), now=now, runbooks=self._runbooks
+        )
 
     def document(self, subject: Subject) -> Detail:
         """Everything about one experiment."""
@@ -76,7 +82,7 @@ class Pages:
         now = self._clock()
         found = benches(Context(subject.plan, subject.record, subject.view, now))
         document = rollcall.detail(subject, self._index.clocks(subject.plan, subject.record), now, found)
-        return story(document, found, _still(query), role=self._role(), now=now)
+        return story(document, found, _still(query), role=self._role(), now=now, runbooks=self._runbooks)
 
 
 def _still(query: Mapping[str, str]) -> dict[str, str]:

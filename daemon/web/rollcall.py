@@ -4,11 +4,8 @@ Every text in it may come from a program of the experiment or from a stranger's 
 so that no reader has to think of it.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from heapq import nsmallest
-from operator import itemgetter
 from typing import Any
 
 import structlog
@@ -25,7 +22,6 @@ from muster.daemon.web.schemas import (
     Detail,
     FindingReport,
     GroupReport,
-    Listing,
     MissingRank,
     ProgressReport,
     StoryReport,
@@ -58,32 +54,6 @@ Clocks = Mapping[ClockName, float]
 """The running clocks of an experiment and the wall second each runs out."""
 
 ClocksOf = Callable[[Plan, Record], Clocks]
-
-
-def listing(
-    subjects: Iterable[Subject],
-    clocks: ClocksOf,
-    now: float,
-    *,
-    limit: int,
-    after: str = "",
-) -> Listing:
-    """At most ``limit`` rows, from the first ``namespace/name`` beyond ``after``."""
-    phases: Counter[str] = Counter()
-    later: list[tuple[tuple[str, str], Subject]] = []
-    start = tuple(after.split("/", 1)) if after else ()
-    for subject in subjects:
-        phases[subject.record.phase.value] += 1
-        key = (subject.plan.namespace, subject.plan.title)
-        if key > start:
-            later.append((key, subject))
-    shown = nsmallest(limit, later, key=itemgetter(0))
-    return Listing(
-        total=phases.total(),
-        phases={phase.value: phases[phase.value] for phase in Phase},
-        experiments=[row for _, subject in shown if (row := shown_row(subject, clocks, now))],
-        after="/".join(_word(part) for part in shown[-1][0]) if len(shown) < len(later) else "",
-    )
 
 
 def shown_row(subject: Subject, clocks: ClocksOf, now: float) -> Summary | None:
@@ -168,6 +138,7 @@ def _row(subject: Subject, clocks: Clocks, now: float) -> dict[str, Any]:
         "name": _word(plan.title),
         "kind": plan.subject.kind,
         "operator": _word(plan.operator),
+        "engine": plan.engine.value,
         "phase": record.phase.value,
         "since": stamp(record.phase_at),
         "reason": _word(record.reason),

@@ -37,6 +37,8 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     name: str
     kind: str
     operator: str
+    engine: str
+    """``native`` for what Muster runs, ``observe`` for what another controller runs."""
     phase: str
     since: str
     reason: str
@@ -62,6 +64,8 @@ class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
     """Some of the experiments, in order of namespace and name. ``after`` asks for the next ones; empty at the end."""
 
     total: int
+    matching: int
+    """How many pass the filters; ``total`` and ``phases`` are of all."""
     phases: dict[str, int]
     experiments: list[Summary]
     after: str

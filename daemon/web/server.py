@@ -13,7 +13,7 @@ answer it, and one scrape at a time. In a pod the kubelet's probes do not come h
 ``/readyz``                             200 while nothing keeps the daemon from deciding, else 503 with what does
                                         (watches, rights, the Lease); says whether this daemon leads
 ``/``                                   the page of all experiments; its filters are parameters (``fleet.Filters``)
-``/experiments.json``                   a listing; ``?limit=`` (1 to 1000) and ``?after=namespace/name``
+``/experiments.json``                   a listing with the same filters; ``?limit=`` and ``?after=`` (``listing``)
 ``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document; ``jobset/<name>`` for
                                         an object of another kind
 ``/events`` before the path of a page   the changes of that page, as server-sent events (``live``)
@@ -28,12 +28,13 @@ import msgspec
 from aiohttp import web
 from prometheus_client.registry import Collector
 
-from muster.daemon.web import rollcall
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.health import Health, probe_answer
+from muster.daemon.web.listing import Misasked, Query, listing
 from muster.daemon.web.live import Changes, Ended, Full, Streams
 from muster.daemon.web.page.document import POLICY, SCRIPT, SCRIPT_PATH
 from muster.daemon.web.page.html import Part
+from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import ExperimentIndex, Pages
 from muster.daemon.web.readers import Anyone, Authenticator, Reader, Refused, check_host
 from muster.metrics.exposition import compressed, look, write
@@ -43,12 +44,6 @@ ANSWER_WITHIN = 10.0
 
 READERS = Limits()
 """Of the listener for people, programs and scrapers."""
-
-SHOWN = 500
-"""Experiments in a listing that names no limit."""
-
-MOST = 1000
-"""Experiments in any listing."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -85,17 +80,19 @@ class HttpServer(Listener):
         names: Collection[str] = (),
         limits: Limits = READERS,
         streams: Streams | None = None,
+        runbooks: str = "",
     ) -> None:
         """``authenticator`` decides who may read (None: everyone).
 
-        ``names`` are Host names beside addresses and ``localhost``; ``streams`` serves the live pages.
+        ``names`` are Host names beside addresses and ``localhost``; ``streams`` serves the live pages; ``runbooks`` is
+        where those are published.
         """
         super().__init__(self._respond, host, port, limits)
         self._registry = registry
         self._health = health
         self._index = index
         self._clock = clock
-        self._pages = Pages(index, health.role, clock)
+        self._pages = Pages(index, health.role, clock, Runbooks(runbooks))
         self._streams = streams or Streams(Changes())
         self._authenticator = authenticator or Anyone()
         self._names = names
@@ -167,12 +164,12 @@ class HttpServer(Listener):
         return web.Response(body=body, headers=headers)
 
     async def _list(self, reader: Reader, request: web.BaseRequest) -> web.Response:
-        asked = request.query.get("limit", str(SHOWN))
-        if not (asked.isascii() and asked.isdigit() and len(asked) <= 4 and 1 <= int(asked) <= MOST):
-            return _text(f"limit is a number from 1 to {MOST}.", 400)
+        try:
+            query = Query.of(request.query)
+        except Misasked as wrong:
+            return _text(str(wrong), 400)
         subjects, _ = await self._pages.readable(reader)
-        after = request.query.get("after", "")
-        return _json(rollcall.listing(subjects, self._index.clocks, self._clock(), limit=int(asked), after=after))
+        return _json(await listing(subjects, self._index.clocks, self._clock(), query))
 
     def _one(self, namespace: str, name: str, request: web.BaseRequest) -> web.Response:
         subject = self._index.find(namespace, name.removesuffix(".json"))

@@ -17,6 +17,7 @@ NOT_IN_THE_CHART = {
     "kubeconfig": "in a cluster musterd is its service account, and has the rights that the chart grants to it",
     "context": "goes with kubeconfig",
     "kueue": "kueue.enabled sets it, and grants the rights that go with it",
+    "runbook_url": "prometheusRule.runbookUrl sets it, for the page and for the alerts",
     "observe_kinds": "observe.kinds sets it, and grants the rights that go with it",
 }
 """Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""

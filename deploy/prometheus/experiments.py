@@ -5,55 +5,38 @@ the daemon calls Stuck has lasted already (docs/failure-model.md has the times),
 those that a healthy run with a slow start could meet do.
 """
 
-from deploy.prometheus import reasons
-from deploy.prometheus.reasons import stuck
+from deploy.prometheus.reasons import stuck, stuck_otherwise
 from deploy.prometheus.row import Alert, Severity, Threshold
-
-_ONE = "{{ $labels.namespace }}/{{ $labels.experiment }}"
-_REASON = "{{ $labels.reason }}"
-_OF_IT = "{namespace=%q,experiment=%q}"
-
-
-def _query(promql: str, then: str) -> str:
-    """A template that queries the alert's experiment and prints something of what was found."""
-    return f'{{{{ range query (printf "{promql}" $labels.namespace $labels.experiment) }}}}{then}{{{{ end }}}}'
-
-
-_MISSING = _query(f"max by (experiment) (muster_experiment_ranks_missing{_OF_IT})", "{{ .Value }} missing, ")
-_FIRST = _query(f"max by (experiment) (muster_experiment_first_missing_rank{_OF_IT})", "first rank {{ .Value }}, ")
-_CAUSES = _query(
-    f"sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{_OF_IT}) > 0)",
-    "{{ .Value }} {{ .Labels.cause }}, ",
-)
+from deploy.prometheus.text_of_experiment import CAUSES, FIRST, MISSING, ONE, REASON
 
 EXPERIMENTS = (
     Alert(
         "MusterCoordinatorStuck",
-        stuck(reasons.UNREACHABLE),
+        stuck("MusterCoordinatorStuck"),
         Severity.CRITICAL,
-        f"{_ONE}: the coordinator served and does not any more ({_REASON}).",
+        f"{ONE}: the coordinator served and does not any more ({REASON}).",
         "Its process is frozen or cut off while its pod runs. No rank can join or go on, and nothing restarts the gang"
         " until the other ranks end.",
     ),
     Alert(
         "MusterCoordinatorNotServing",
-        stuck(reasons.NOT_SERVING),
+        stuck("MusterCoordinatorNotServing"),
         Severity.WARNING,
-        f"{_ONE}: the coordinator has never opened its port ({_REASON}).",
+        f"{ONE}: the coordinator has never opened its port ({REASON}).",
         "The program of the coordinator runs, and no other rank can join it.",
         hold="4m",
     ),
     Alert(
         "MusterRankMissing",
-        stuck(reasons.RANKS),
+        stuck("MusterRankMissing"),
         Severity.CRITICAL,
-        f"{_ONE}: the roll is not complete: {_MISSING}{_FIRST}{_CAUSES}reason {_REASON}.",
+        f"{ONE}: the roll is not complete: {MISSING}{FIRST}{CAUSES}reason {REASON}.",
         "The ranks that have arrived hold their machines and wait for the others.",
         hold="2m",
     ),
     Alert(
         "MusterAssemblyOverdue",
-        f"""max by (namespace, experiment) ({stuck(reasons.OVERDUE)})
+        f"""max by (namespace, experiment) ({stuck("MusterAssemblyOverdue")})
 or
   max by (namespace, experiment) (muster_experiment_phase{{phase="Assembling"}}) == 1
 and
@@ -61,47 +44,47 @@ and
 and
   min by (namespace, experiment) (min_over_time(muster_experiment_phase{{phase="Assembling"}}[@overdue])) == 1""",
         Severity.WARNING,
-        f"{_ONE}: the gang is not complete in time.",
+        f"{ONE}: the gang is not complete in time.",
         "A clock of the experiment (starting, assembly) has run out, or it has been Assembling for @overdue.",
         thresholds=(Threshold("overdue", "15m", "Time in the phase Assembling that is too long."),),
     ),
     Alert(
         "MusterImageNotPulled",
-        stuck(reasons.IMAGE),
+        stuck("MusterImageNotPulled"),
         Severity.WARNING,
-        f"{_ONE}: an image cannot be pulled ({_REASON}).",
+        f"{ONE}: an image cannot be pulled ({REASON}).",
         "The kubelet goes on trying. No program of that member runs until the image is there.",
         hold="1m",
     ),
     Alert(
         "MusterUnschedulable",
-        stuck(reasons.SCHEDULING),
+        stuck("MusterUnschedulable"),
         Severity.WARNING,
-        f"{_ONE}: no node fits all members ({_REASON}).",
+        f"{ONE}: no node fits all members ({REASON}).",
         "Members that have a node hold it while the others wait for theirs.",
         hold="5m",
     ),
     Alert(
         "MusterCreateRefused",
-        stuck(reasons.REFUSED),
+        stuck("MusterCreateRefused"),
         Severity.WARNING,
-        f"{_ONE}: the API server refuses what the experiment needs ({_REASON}).",
+        f"{ONE}: the API server refuses what the experiment needs ({REASON}).",
         "Quota, admission, rights or the API server itself stand in the way. Muster tries again every 5 to 30 s.",
         hold="1m",
     ),
     Alert(
         "MusterExperimentStuck",
-        stuck(reasons.CLAIMED, others=True),
+        stuck_otherwise(),
         Severity.WARNING,
-        f"{_ONE}: the experiment does not go on ({_REASON}).",
+        f"{ONE}: the experiment does not go on ({REASON}).",
         "The message of its condition Stuck says what stands in the way.",
         hold="1m",
     ),
     Alert(
         "MusterDisruptionLoop",
-        stuck(reasons.LOOP),
+        stuck("MusterDisruptionLoop"),
         Severity.WARNING,
-        f"{_ONE}: the platform ends one epoch after another ({_REASON}).",
+        f"{ONE}: the platform ends one epoch after another ({REASON}).",
         "At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5"
         " minutes. They use no restart budget, so nothing ends this.",
     ),
@@ -109,7 +92,7 @@ and
         "MusterRestartStorm",
         "increase(experiment:gang_restarts:max[@window]) - increase(experiment:disruptions:max[@window]) >= @restarts",
         Severity.WARNING,
-        f'{_ONE}: {{{{ $value | printf "%.0f" }}}} gang restarts in @window.',
+        f'{ONE}: {{{{ $value | printf "%.0f" }}}} gang restarts in @window.',
         "The program fails again and again. Disruptions by the platform are not counted.",
         thresholds=(
             Threshold("restarts", 3, "Gang restarts within the window that are too many."),
@@ -125,7 +108,7 @@ and
   max by (namespace, experiment) (muster_experiment_clock_limit_seconds{clock="total"})
 < @share""",
         Severity.INFO,
-        f"{_ONE}: {{{{ $value | humanizeDuration }}}} are left until its deadline.",
+        f"{ONE}: {{{{ $value | humanizeDuration }}}} are left until its deadline.",
         "When the clock total runs out, the experiment does what its spec says: it fails, unless another action is"
         " set.",
         hold="1m",

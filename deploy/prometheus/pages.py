@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from deploy.prometheus.daemon import DAEMON
 from deploy.prometheus.experiments import EXPERIMENTS
+from deploy.prometheus.observed import OBSERVED
 from deploy.prometheus.recordings import RECORDINGS
 from deploy.prometheus.text import GENERATED_BY, Plain
 
@@ -71,7 +72,12 @@ def index() -> str:
 
 
 def _alerts() -> Iterator[str]:
-    for title, alerts in (("About experiments:", EXPERIMENTS), ("About musterd itself:", DAEMON)):
+    parts = (
+        ("About experiments, and runs of other controllers:", EXPERIMENTS),
+        ("About what only another controller can mend, and what it does not:", OBSERVED),
+        ("About musterd itself:", DAEMON),
+    )
+    for title, alerts in parts:
         yield from (title, "", "| alert | severity | for | what it means |", "|---|---|---|---|")
         for alert in alerts:
             meaning = Plain().filled(alert, alert.description)
@@ -81,7 +87,7 @@ def _alerts() -> Iterator[str]:
 
 def _thresholds() -> Iterator[str]:
     yield from ("| value below `prometheusRule.alerts` | default | what it is |", "|---|---|---|")
-    for alert in (*EXPERIMENTS, *DAEMON):
+    for alert in (*EXPERIMENTS, *OBSERVED, *DAEMON):
         for each in alert.thresholds:
             yield f"| `{alert.name}.{each.name}` | `{each.value}` | {each.meaning} |"
 

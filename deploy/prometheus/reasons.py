@@ -1,34 +1,24 @@
-"""Which alert is about which reason of the condition Stuck. Every other reason is MusterExperimentStuck's.
+"""The expressions of the alerts about a reason of the condition Stuck. ``muster.metrics.runbooks`` has the reasons."""
 
-The reasons of containers are the kubelet's (kubernetes: pkg/kubelet/images, pkg/kubelet/kuberuntime), those of the
-scheduler stand in the condition PodScheduled; all others are Muster's own.
-"""
+from itertools import chain
 
-from muster.metrics.closed_sets import REFUSALS_BY_NAME
+from muster.metrics.runbooks import REASONS
 
-UNREACHABLE = ("CoordinatorUnreachable",)
-NOT_SERVING = ("CoordinatorNotServing",)
-RANKS = ("RanksMissing", "RankFailed", "ProcessCountMismatch")
-OVERDUE = ("StartingDeadlineExceeded", "AssemblyDeadlineExceeded")
-IMAGE = (
-    "ImagePullBackOff",
-    "ErrImagePull",
-    "ErrImageNeverPull",
-    "InvalidImageName",
-    "ImageInspectError",
-    "RegistryUnavailable",
-    "SignatureValidationFailed",
-)
-SCHEDULING = ("Unschedulable", "SchedulerError", "PendingDeadlineExceeded")
-REFUSED = (*REFUSALS_BY_NAME, "(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)")
-LOOP = ("DisruptionLoop",)
-
-CLAIMED = (*UNREACHABLE, *NOT_SERVING, *RANKS, *OVERDUE, *IMAGE, *SCHEDULING, *REFUSED, *LOOP)
+CLAIMED = tuple(chain.from_iterable(REASONS.values()))
+"""Every reason that has an alert of its own."""
 
 
-def stuck(reasons: tuple[str, ...], *, others: bool = False) -> str:
-    """The experiments that are stuck for one of the reasons, or for any other. Each is one regular expression."""
-    operator = "!~" if others else "=~"
+def stuck(alert: str) -> str:
+    """The experiments that are stuck for one of the reasons of that alert; each is one regular expression."""
+    return _stuck("=~", REASONS[alert])
+
+
+def stuck_otherwise() -> str:
+    """The experiments that are stuck for a reason that has no alert of its own."""
+    return _stuck("!~", CLAIMED)
+
+
+def _stuck(operator: str, reasons: tuple[str, ...]) -> str:
     pattern = "|".join(reasons)
     return (
         f'max by (namespace, experiment, reason) (muster_experiment_stuck_reason{{reason{operator}"{pattern}"}}) == 1'

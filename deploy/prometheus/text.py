@@ -12,7 +12,8 @@ from typing import Protocol
 import yaml
 
 from deploy.prometheus.row import DEFAULT_JOB, JOB, Alert, Group, Recording, fill
-from deploy.prometheus.values import INTERVAL, RUNBOOKS
+from deploy.prometheus.values import INTERVAL
+from muster.metrics.runbooks import PUBLISHED
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
 
@@ -42,7 +43,7 @@ class Plain:
     """A rule file for Prometheus."""
 
     interval = INTERVAL
-    runbooks = RUNBOOKS
+    runbooks = PUBLISHED
 
     def value(self, alert: Alert, name: str) -> str:
         """The default."""

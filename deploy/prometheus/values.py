@@ -4,13 +4,12 @@ from typing import Any
 
 from deploy.prometheus.groups import ALERTS
 from deploy.prometheus.row import Alert, Severity
+from muster.metrics.runbooks import PUBLISHED
 
 INTERVAL = "5s"
 """How often the alerts are evaluated. With a scrape every 5 s and a group_wait of 5 s, a frozen coordinator is reported
 within 30 s: the condition takes up to 10 s."""
 
-RUNBOOKS = "https://muster.dev/docs/runbooks"
-"""Where docs/runbooks is published."""
 
 _DURATION = {"type": "string", "pattern": r"^([0-9]+(ms|[smhdwy]))+$"}
 
@@ -19,7 +18,7 @@ def defaults() -> dict[str, Any]:
     """The values of the shipped rule."""
     return {
         "interval": INTERVAL,
-        "runbookUrl": RUNBOOKS,
+        "runbookUrl": PUBLISHED,
         "job": "",
         "alerts": {alert.name: values_of(alert) for alert in ALERTS},
     }
@@ -29,7 +28,11 @@ def schema() -> dict[str, Any]:
     """The properties of ``prometheusRule`` that the rules read. Misspelled names below ``alerts`` are errors."""
     return {
         "interval": {**_DURATION, "description": "How often the alerts are evaluated."},
-        "runbookUrl": {"type": "string", "description": "Where docs/runbooks is published; /<alert>.md follows."},
+        "runbookUrl": {
+            "type": "string",
+            "pattern": r"^https?://\S+$",
+            "description": "Where docs/runbooks is published; /<alert>.md follows. musterd's page leads there, too.",
+        },
         "job": {"type": "string", "description": "The job label of musterd's scrape; empty: the name of its Service."},
         "alerts": _object({alert.name: _alert(alert) for alert in ALERTS}, "The alerts and their thresholds."),
     }

@@ -1,8 +1,16 @@
-"""The record of an experiment whose spec cannot be planned: Failed at once, with the reason InvalidSpec."""
+"""The records of experiments that cannot be planned.
+
+One whose spec cannot be planned is Failed at once, with the reason InvalidSpec. One whose status cannot be read is left
+as it is, so it has no record; people are shown that it is stuck.
+"""
+
+from math import inf
 
 from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
 
 REASON = "InvalidSpec"
+UNREADABLE = "StatusUnreadable"
+"""Reason of what people are shown of an experiment whose status cannot be read."""
 
 
 def refuse(generation: int, problem: str, now: float) -> Record:
@@ -20,3 +28,10 @@ def refuse(generation: int, problem: str, now: float) -> Record:
         conditions=tuple(Condition(kind, True, REASON, problem, generation, now) for kind in over),
         story=(line,),
     )
+
+
+def unreadable(problem: str) -> Record:
+    """What is shown of an experiment whose status cannot be read; it is never written. Since when is not known."""
+    message = f"{problem}; nothing is decided about it until its status can be read"
+    stuck = Condition(ConditionType.STUCK, True, UNREADABLE, message, 0, -inf)
+    return Record(phase=Phase.PENDING, phase_at=-inf, reason=UNREADABLE, message=message, conditions=(stuck,))

@@ -10,13 +10,16 @@ from muster.daemon.web.page.document import document, steadiness
 from muster.daemon.web.page.fleet import TONES, address, state
 from muster.daemon.web.page.grid import grid
 from muster.daemon.web.page.html import Child, Html, Part, element, join, part
+from muster.daemon.web.page.runbooks import Runbooks, link
 from muster.daemon.web.page.timeline import spans, timeline
 from muster.daemon.web.page.times import ago, moment
 from muster.daemon.web.ranks import Bench
 from muster.daemon.web.schemas import Detail, FindingReport, ProgressReport
 
 
-def story(one: Detail, benches: Collection[Bench], query: dict[str, str], *, role: str, now: float) -> tuple[Part, str]:
+def story(
+    one: Detail, benches: Collection[Bench], query: dict[str, str], *, role: str, now: float, runbooks: Runbooks
+) -> tuple[Part, str]:
     """The main part and the whole document. ``role`` says whether this daemon leads."""
     here = address(one)
     title = f"{one.namespace}/{one.name}"
@@ -27,7 +30,9 @@ def story(one: Detail, benches: Collection[Bench], query: dict[str, str], *, rol
         class_="top",
     )
     late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())
-    parts: list[Child] = [head, _sentence(one, now), _numbers(one), *_why(one), grid(benches, one.size, late)]
+    parts: list[Child] = [head, _sentence(one, now, runbooks)]
+    if one.size:  # else there is no plan of it
+        parts += [_numbers(one), *_why(one, runbooks), grid(benches, one.size, late)]
     if one.progress:
         parts.append(_progress(one.progress, now))
     if one.deadlines:
@@ -45,13 +50,14 @@ def story(one: Detail, benches: Collection[Bench], query: dict[str, str], *, rol
     return main, document(title, main, here, query)
 
 
-def _sentence(one: Detail, now: float) -> Part:
+def _sentence(one: Detail, now: float, runbooks: Runbooks) -> Part:
     tone = "bad" if one.stuck or one.phase == "Failed" else TONES.get(one.phase, "soon")
     words = one.message or one.reason or "Nothing is known yet."
+    since = (" for ", ago(one.since, now)) if one.since else ()
     return part(
         "section",
         "sentence",
-        element("p", state(one), " for ", ago(one.since, now), class_="state"),
+        element("p", state(one, runbooks), *since, class_="state"),
         element("p", words, class_="words"),
         class_=f"sentence {tone}",
         aria_label="What it waits for",
@@ -74,10 +80,10 @@ def _numbers(one: Detail) -> Part:
     return part("div", "numbers", _pairs(pairs))
 
 
-def _why(one: Detail) -> Iterable[Part]:
+def _why(one: Detail, runbooks: Runbooks) -> Iterable[Part]:
     """The causes, each with the ranks it keeps; else the missing ranks, each with its reason."""
     if one.findings:
-        items = [_finding(each) for each in one.findings]
+        items = [_finding(each, runbooks.of_cause(each.cause)) for each in one.findings]
         yield _section("causes", "Causes", element("ul", *items, class_="findings"))
     elif one.missing_ranks:
         rows = [_row(str(m.rank), m.group, m.pod or "none", m.node or "none", m.why) for m in one.missing_ranks]
@@ -85,11 +91,11 @@ def _why(one: Detail) -> Iterable[Part]:
         yield _section("missing", title, _table(("Rank", "Group", "Pod", "Node", "Why"), rows))
 
 
-def _finding(one: FindingReport) -> Html:
+def _finding(one: FindingReport, runbook: str) -> Html:
     head = element("p", element("strong", one.sentence), " ", element("small", one.cause))
     lines = [element("p", one.evidence)] if one.evidence else []
     if one.next_step:
-        lines.append(element("p", one.next_step, class_="next"))
+        lines.append(element("p", one.next_step, " ", link(runbook), class_="next"))
     return element("li", head, *lines)
 
 

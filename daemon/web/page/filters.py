@@ -6,7 +6,16 @@ from muster.daemon.web.fleet import Filters, Fleet
 from muster.daemon.web.page.html import Html, Part, element, part
 from muster.state.summary.hurt import TITLES, Hurt
 
-_SELECTS = (("namespace", "Namespace"), ("phase", "Phase"), ("operator", "Operator"), ("kind", "Kind"))
+_SELECTS = (
+    ("namespace", "Namespace"),
+    ("phase", "Phase"),
+    ("operator", "Operator"),
+    ("kind", "Kind"),
+    ("engine", "Run by"),
+)
+
+ENGINES = {"native": "Muster", "observe": "others"}
+"""The words for who runs it."""
 
 _CALM = (Hurt.QUEUED,)
 """What is no trouble in itself."""
@@ -50,7 +59,7 @@ def form(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
             continue
         options = [element("option", f"any ({shown.passing.get(name, 0)})", value="")]
         options += [
-            element("option", f"{each} ({count})", value=each, selected=each == value)
+            element("option", f"{ENGINES.get(each, each)} ({count})", value=each, selected=each == value)
             for each, count in sorted(counts.items())
         ]
         fields.append(element("label", title, element("select", *options, name=name, id=f"filter-{name}")))

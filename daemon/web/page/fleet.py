@@ -1,20 +1,24 @@
 """The page of all experiments: what hurts first."""
 
 from collections.abc import Sequence
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from muster.daemon.web.fleet import Filters, Fleet
 from muster.daemon.web.page.document import document, steadiness
 from muster.daemon.web.page.filters import chips, form, link
 from muster.daemon.web.page.html import Child, Html, Part, element, join, part
+from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
 from muster.daemon.web.page.times import ago, coarse
 from muster.daemon.web.schemas import Summary
 from muster.state.summary.hurt import TITLES, Hurt
+from muster.state.summary.invalid_spec import UNREADABLE
 
 PAGE = 500
 """Rows of one page."""
 
 HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Restarts", "Next deadline", "For")
+
+METRICS = ("Metrics", "/metrics")
 
 TONES = {
     "Failed": "bad",
@@ -27,7 +31,15 @@ TONES = {
 
 
 def overview(
-    shown: Fleet, rows: Sequence[Summary], filters: Filters, query: dict[str, str], *, scope: str, role: str, now: float
+    shown: Fleet,
+    rows: Sequence[Summary],
+    filters: Filters,
+    query: dict[str, str],
+    *,
+    scope: str,
+    role: str,
+    now: float,
+    runbooks: Runbooks,
 ) -> tuple[Part, str]:
     """The main part and the whole document.
 
@@ -39,9 +51,10 @@ def overview(
     here = element("header", element("h1", "Experiments"), steadiness("/", query), class_="top")
     parts: list[Child] = [here, part("p", "sums", caption, f" {scope}" if scope else "", class_="sums")]
     if shown.total:
-        parts += [chips(shown, filters, query), form(shown, filters, query), _table(rows, now)]
+        parts += [chips(shown, filters, query), form(shown, filters, query), _table(rows, now, runbooks)]
         parts.append(part("p", "range", *_range(shown, len(rows), filters, query), class_="sums"))
-    links = (("As JSON", "/experiments.json"), ("Metrics", "/metrics"))
+    stated = filters.stated()
+    links = (("As JSON", f"/experiments.json?{urlencode(stated)}" if stated else "/experiments.json"), METRICS)
     footer = [element("a", text, href=target) for text, target in links]
     parts.append(part("footer", "foot", *footer, element("span", role)))
     main = part("main", "main", *parts, class_="fleet", tabindex="-1")
@@ -53,11 +66,15 @@ def address(one: Summary) -> str:
     return f"/experiments/{quote(one.namespace, safe='')}/{quote(one.name)}"
 
 
-def state(one: Summary) -> Html:
-    """Phase, and what hurts."""
-    badges = [element("span", one.phase, class_=f"badge {TONES.get(one.phase, 'soon')}")]
+def state(one: Summary, runbooks: Runbooks) -> Html:
+    """Phase, and what hurts; a reason of Stuck leads to its runbook."""
+    unknown = one.stuck == UNREADABLE
+    badges = [] if unknown else [element("span", one.phase, class_=f"badge {TONES.get(one.phase, 'soon')}")]
     if one.stuck:
-        badges.append(element("span", f"stuck: {one.stuck}", class_="badge bad"))
+        target = runbooks.of_reason(one.stuck)
+        words, look = f"stuck: {one.stuck}", "badge bad"
+        stuck = element("a", words, href=target, rel=OUTSIDE, class_=look) if target else None
+        badges.append(stuck or element("span", words, class_=look))
     known = {Hurt.STUCK, Hurt.HUNG, Hurt.FAILED, Hurt.RESTARTING, Hurt.QUEUED} | (
         {Hurt.MISSING} if one.stuck else set()
     )
@@ -66,13 +83,13 @@ def state(one: Summary) -> Html:
     return join(badges)
 
 
-def _table(rows: Sequence[Summary], now: float) -> Part:
+def _table(rows: Sequence[Summary], now: float, runbooks: Runbooks) -> Part:
     head = element("thead", element("tr", *(element("th", text, scope="col") for text in HEADS)))
-    body = part("tbody", "rows", *(_row(one, now) for one in rows))
+    body = part("tbody", "rows", *(_row(one, now, runbooks) for one in rows))
     return part("table", "experiments", head, body)
 
 
-def _row(one: Summary, now: float) -> Part:
+def _row(one: Summary, now: float, runbooks: Runbooks) -> Part:
     soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
     name = element("a", one.name, href=address(one))
     kind = "" if one.kind == "Experiment" else f"{one.kind}, "
@@ -80,7 +97,7 @@ def _row(one: Summary, now: float) -> Part:
         "tr",
         f"row-{one.namespace}/{one.name}",
         element("th", name, element("small", f"{one.namespace} · {kind}{one.operator}"), scope="row"),
-        element("td", state(one), class_="state"),
+        element("td", state(one, runbooks), class_="state"),
         element("td", one.message or one.reason, *_steps(one), class_="says"),
         element("td", _arrived(one), class_="number"),
         element("td", str(one.restarts), class_="number"),
@@ -95,8 +112,10 @@ def _steps(one: Summary) -> list[Html]:
 
 
 def _arrived(one: Summary) -> Html:
+    if not one.size:
+        return Html("")
     count = one.ready if one.arrived is None else one.arrived
-    share = min(100, round(100 * count / one.size)) if one.size else 0
+    share = min(100, round(100 * count / one.size))
     tone = "warn" if one.missing and one.phase in ("Assembling", "Running") else "ok"
     bar = element(
         "svg",

@@ -1,9 +1,17 @@
-"""An experiment that ends as InvalidSpec is seen where every other one is: status, Event, metrics, log."""
+"""An experiment that ends as InvalidSpec is seen where every other one is: status, Event, metrics, log, page."""
 
 import asyncio
+from html import unescape
+from typing import Any
 
 from muster.daemon.app import Daemon
+from muster.daemon.web.page.runbooks import Runbooks
+from muster.daemon.web.pages import Pages
+from muster.daemon.web.readers import Anyone
+from muster.daemon.web.schemas import Detail
+from muster.metrics.collector import Subject
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
+from tests.daemon.web.ground import Daemon as Web
 
 
 def test_an_invalid_spec_is_in_the_status_an_event_and_the_metrics() -> None:
@@ -20,3 +28,44 @@ def test_an_invalid_spec_is_in_the_status_an_event_and_the_metrics() -> None:
         assert 'operator="_invalid",phase="Failed"} 1.0' not in scraped(daemon)
 
     virtually(story)
+
+
+def pages_of(manifest: dict[str, Any], hurts: str) -> tuple[str, str, Detail, str]:
+    """The list of what hurts so, the page of the experiment, its document, and the message in its status."""
+    known: list[tuple[Subject, str]] = []
+
+    async def story(cluster: Cluster, daemon: Daemon) -> None:
+        cluster.api.put(RUN, manifest)
+        await asyncio.sleep(5)
+        subject = daemon.find("team", "run")
+        assert subject is not None
+        assert list(daemon.subjects()) == [subject]
+        known.append((subject, str(cluster.status.get("message", ""))))
+
+    virtually(story)
+    ((subject, message),) = known
+    pages = Pages(Web([subject]), lambda: "", lambda: subject.record.finished_at or 0.0, Runbooks())
+    (fleet, _) = asyncio.run(pages.fleet(Anyone(), {"hurts": hurts}))
+    own = pages.experiment(subject, {})[0]
+    return unescape(fleet.html), unescape(own.html), pages.document(subject), message
+
+
+def test_an_invalid_spec_is_on_the_page_and_has_a_page_of_its_own() -> None:
+    fleet, own, document, why = pages_of(experiment(debug={"jupyter": {"enabled": True}}), "failed")
+    assert why.startswith("spec.debug: ")
+    assert 'href="/experiments/team/run"' in fleet
+    assert why in fleet
+    assert why in own
+    assert "Warning: InvalidSpec" in own
+    assert "muster explain run --namespace team" in own
+    assert "0/0" not in own + fleet
+    assert (document.phase, document.reason, document.message) == ("Failed", "InvalidSpec", why)
+
+
+def test_a_status_that_cannot_be_read_is_on_the_page() -> None:
+    fleet, own, document, _ = pages_of(experiment() | {"status": {"phase": "Dreaming"}}, "stuck")
+    assert "stuck: StatusUnreadable" in fleet
+    assert "badge soon" not in fleet  # no phase is claimed
+    assert "'Dreaming' is not a phase" in own
+    assert "nothing is decided about it until its status can be read" in own
+    assert document.since == ""

@@ -6,7 +6,6 @@ from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
 
-import pytest
 from aiohttp import ClientSession
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
@@ -82,26 +81,6 @@ async def test_the_roll_call_names_the_missing_rank_its_pod_and_why(daemon: Daem
     assert told["cause"]["exitCode"] == 137
     assert [line["reason"] for line in told["story"]] == ["Started", "Stuck"]
     assert told["story"][1]["at"] == "1970-01-12T13:46:40.000Z"
-
-
-async def test_a_listing_is_paged(daemon: Daemon, client: ClientSession) -> None:
-    daemon.here = [Subject(plan(name=f"run-{n}"), record(), view()) for n in (3, 1, 2, 0)]
-    names: list[str] = []
-    after = ""
-    for _ in range(2):
-        async with client.get("/experiments.json", params={"limit": "2", "after": after}) as response:
-            page = await response.json()
-        assert (page["total"], page["phases"]["Pending"]) == (4, 4)
-        names += [one["name"] for one in page["experiments"]]
-        after = page["after"]
-    assert names == ["run-0", "run-1", "run-2", "run-3"]
-    assert after == ""
-
-
-@pytest.mark.parametrize("limit", ["0", "1001", "-1", "x", "", "9" * 3000, "٣"])
-async def test_a_limit_out_of_bounds_is_explained(client: ClientSession, limit: str) -> None:
-    async with client.get("/experiments.json", params={"limit": limit}) as response:
-        assert (response.status, await response.read()) == (400, b"limit is a number from 1 to 1000.\n")
 
 
 async def test_pages_escape_everything_and_allow_one_style_and_one_script(

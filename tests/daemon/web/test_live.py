@@ -12,6 +12,7 @@ from muster.daemon.app import Daemon
 from muster.daemon.web.live import HEARTBEAT, PAUSE, TAKE, Changes, Ended, Full, StreamLimits, Streams
 from muster.daemon.web.page.document import version
 from muster.daemon.web.page.html import Part, element, part
+from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from tests.daemon.test_leader_daemon import Musterd, until
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
@@ -211,7 +212,7 @@ def test_a_stream_follows_a_whole_daemon() -> None:
     """From the create of the object to the roll: each change of the page is sent within two seconds."""
 
     async def story(cluster: Cluster, daemon: Daemon) -> None:
-        pages = Pages(daemon, daemon.health.role, cluster.wall)
+        pages = Pages(daemon, daemon.health.role, cluster.wall, Runbooks())
         cluster.api.put(RUN, experiment())
         await asyncio.sleep(1)
         found = daemon.find("team", "run")

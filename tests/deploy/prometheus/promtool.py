@@ -9,7 +9,7 @@ import yaml
 
 from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.text import Plain
-from deploy.prometheus.values import RUNBOOKS
+from muster.metrics.runbooks import PUBLISHED
 from tests.deploy.prometheus.binaries import program
 from tests.deploy.prometheus.case import ONSET, STEP, Case
 
@@ -84,6 +84,6 @@ def _fired(case: Case) -> dict[str, Any]:
         "exp_annotations": {
             "summary": case.summary,
             "description": Plain().filled(alert, alert.description),
-            "runbook_url": f"{RUNBOOKS}/{alert.name}.md",
+            "runbook_url": f"{PUBLISHED}/{alert.name}.md",
         },
     }

@@ -10,8 +10,9 @@ import click
 import pytest
 
 from deploy.prometheus.groups import ALERTS
-from deploy.prometheus.values import RUNBOOKS, defaults
+from deploy.prometheus.values import defaults
 from muster.cli.main import muster
+from muster.metrics.runbooks import PUBLISHED
 from tests.deploy.prometheus.cases import CASES
 from tests.deploy.prometheus.promtool import ROOT
 
@@ -39,8 +40,8 @@ def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
 
 def test_the_url_of_a_runbook_leads_to_its_file() -> None:
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
-    assert RUNBOOKS.startswith(urls["Documentation"])
-    assert ROOT / "docs" / RUNBOOKS.removeprefix(urls["Documentation"]).lstrip("/") == FOLDER
+    assert PUBLISHED.startswith(urls["Documentation"])
+    assert ROOT / "docs" / PUBLISHED.removeprefix(urls["Documentation"]).lstrip("/") == FOLDER
 
 
 @PER_PAGE

@@ -14,6 +14,9 @@
 {{- with .Values.observe.kinds }}
 - --observe-kinds={{ . }}
 {{- end }}
+{{- with .Values.prometheusRule.runbookUrl }}
+- --runbook-url={{ . }}
+{{- end }}
 {{- if .Values.service.create }}
 - --http-names={{ include "muster.hostNames" . }}
 {{- else if .Values.settings.httpNames }}

@@ -160,7 +160,7 @@ groups:
 {{- with $values.alerts.MusterExperimentStuck }}
 {{- if .enabled }}
   - alert: MusterExperimentStuck
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|RanksMissing|RankFailed|ProcessCountMismatch|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|RanksMissing|RankFailed|ProcessCountMismatch|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -229,6 +229,116 @@ groups:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
       description: 'When the clock total runs out, the experiment does what its spec says: it fails, unless another action is set.'
       runbook_url: '{{ $values.runbookUrl }}/MusterDeadlineNear.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterCoordinatorGone }}
+{{- if .enabled }}
+  - alert: MusterCoordinatorGone
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorGone"}) == 1
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the pod of the coordinator is gone or not at work ({{`{{ $labels.reason }}`}}).'
+      description: Its own controller has not brought it back for a minute. Members of a Ray cluster run on in no cluster.
+      runbook_url: '{{ $values.runbookUrl }}/MusterCoordinatorGone.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterMemberNotReplaced }}
+{{- if .enabled }}
+  - alert: MusterMemberNotReplaced
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"}) == 1
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: a member has failed, and its controller does not bring it back ({{`{{ $labels.reason }}`}}).'
+      description: It has not been replaced for a minute, or was started again in its pod and has not been ready for two.
+      runbook_url: '{{ $values.runbookUrl }}/MusterMemberNotReplaced.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterPodsMissing }}
+{{- if .enabled }}
+  - alert: MusterPodsMissing
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"PodsMissing"}) == 1
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its controller has not made all of its pods ({{`{{ $labels.reason }}`}}).'
+      description: A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods are there than its replicas.
+      runbook_url: '{{ $values.runbookUrl }}/MusterPodsMissing.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterStatusIsFalse }}
+{{- if .enabled }}
+  - alert: MusterStatusIsFalse
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"}) == 1
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the status that its controller shows is not what has happened ({{`{{ $labels.reason }}`}}).'
+      description: The program has ended or failed, and the object says that it goes on. Who waits for it waits for ever.
+      runbook_url: '{{ $values.runbookUrl }}/MusterStatusIsFalse.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterObservedRunStuck }}
+{{- if .enabled }}
+  - alert: MusterObservedRunStuck
+    expr: |-
+      max by (namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > {{ .seconds }}
+      and
+        max by (namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
+      unless
+        max by (namespace, experiment) (muster_experiment_clock_remaining_seconds) > 0
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: stuck for {{`{{ $value | humanizeDuration }}`}}, and nothing will end it: reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{namespace=%q,experiment=%q}) == 1" $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}its controller does not act.'
+      description: 'Muster only watches over it, and no clock of it runs: it holds its machines until a person acts.'
+      runbook_url: '{{ $values.runbookUrl }}/MusterObservedRunStuck.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterDeadlinePassed }}
+{{- if .enabled }}
+  - alert: MusterDeadlinePassed
+    expr: |-
+      max by (namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds) > {{ .seconds }}
+      unless on (namespace, experiment)
+        max by (namespace, experiment) (muster_experiment_stuck) == 1
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its clock {{`{{ $labels.clock }}`}} ran out {{`{{ $value | humanizeDuration }}`}} ago, and it goes on.'
+      description: 'What was to follow has been asked for and has not happened: its own controller does not suspend it, a finalizer holds it, or musterd cannot write.'
+      runbook_url: '{{ $values.runbookUrl }}/MusterDeadlinePassed.md'
 {{- end }}
 {{- end }}
 - name: muster-daemon

@@ -1,0 +1,123 @@
+"""``/experiments.json``: the experiments that pass the filters of the page, in order of namespace and name, in pages.
+
+A program walks over 100,000 experiments with ``after``. One answer costs a walk over all of them, in slices between
+which the loop goes on. Of a parameter that is misspelled, or of a value that there never is, the asker learns; it would
+otherwise be the list of nothing, or of everything.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import islice
+from operator import itemgetter
+
+from multidict import MultiMapping
+
+from muster.api.values.printable import WORD, printable
+from muster.daemon.web.fleet import DIMENSIONS, SLICE, ClocksOf, Filters, says, values_of
+from muster.daemon.web.hurts import hurts
+from muster.daemon.web.rollcall import shown_row
+from muster.daemon.web.schemas import Listing
+from muster.metrics.collector import Subject
+from muster.state.plan import Engine
+from muster.state.record import Phase
+from muster.state.summary.hurt import Hurt
+
+SHOWN = 500
+"""Experiments in a listing that names no limit."""
+MOST = 1000
+"""Experiments in any listing."""
+LONGEST_KEY = 1000
+"""Characters of ``after``: more than a namespace and a name have."""
+
+CLOSED = {
+    "hurts": tuple(each.value for each in Hurt),
+    "phase": tuple(each.value for each in Phase),
+    "engine": tuple(each.value for each in Engine),
+}
+"""The filters whose values are known beforehand."""
+
+
+class Misasked(ValueError):
+    """The text says what is wrong with the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What was asked for. ``after`` is the key beyond which the page begins."""
+
+    filters: Filters
+    limit: int = SHOWN
+    after: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, query: MultiMapping[str]) -> "Query":
+        """The query of a request. Raises ``Misasked``."""
+        known = (*Filters.__slots__, "limit", "after")
+        for name in query:
+            if name not in known:
+                raise Misasked(f"{printable(name, WORD)} is no parameter of a listing; those are {', '.join(known)}.")
+            if len(query.getall(name)) > 1:
+                raise Misasked(f"{name} is stated more than once.")
+        asked = query.get("limit", str(SHOWN))
+        if not (asked.isascii() and asked.isdigit() and len(asked) <= 4 and 1 <= int(asked) <= MOST):
+            raise Misasked(f"limit is a number from 1 to {MOST}.")
+        filters = Filters.of(query)
+        for name, values in CLOSED.items():
+            if (value := getattr(filters, name)) and value not in values:
+                raise Misasked(f"{name} is one of {', '.join(values)}.")
+        after = query.get("after", "")
+        if len(after) > LONGEST_KEY:
+            raise Misasked("after is the value of that field in the listing before.")
+        return cls(filters, int(asked), tuple(after.split("/", 1)) if after else ())
+
+
+async def listing(subjects: Iterable[Subject], clocks: ClocksOf, now: float, query: Query) -> Listing:
+    """The page of the listing that was asked for."""
+    phases: Counter[str] = Counter()
+    later: list[tuple[tuple[str, str], Subject]] = []
+    matching = 0
+    left = iter(subjects)
+    wanted = [getattr(query.filters, name) for name in DIMENSIONS]
+    text = query.filters.q.casefold()
+    while batch := list(islice(left, SLICE)):
+        for subject in batch:
+            phases[subject.record.phase.value] += 1
+            if (text and not says(subject, text)) or not _passes(subject, wanted, clocks, now):
+                continue
+            matching += 1
+            key = (subject.plan.namespace, subject.plan.title)
+            if key > query.after:
+                later.append((key, subject))
+        await asyncio.sleep(0)
+    shown = await asyncio.to_thread(_first, query.limit, later)
+    rows = []
+    for number, (_, subject) in enumerate(shown):
+        if number % SLICE == 0:
+            await asyncio.sleep(0)
+        if row := shown_row(subject, clocks, now):
+            rows.append(row)
+    return Listing(
+        total=phases.total(),
+        matching=matching,
+        phases={phase.value: phases[phase.value] for phase in Phase},
+        experiments=rows,
+        after="/".join(printable(each, WORD) for each in shown[-1][0]) if len(shown) < len(later) else "",
+    )
+
+
+def _passes(subject: Subject, wanted: list[str], clocks: ClocksOf, now: float) -> bool:
+    """What hurts is found out only where it is asked for: that costs most."""
+    found: tuple[Hurt, ...] = ()
+    if wanted[0]:
+        try:
+            found = hurts(subject.plan, subject.record, subject.view, clocks(subject.plan, subject.record), now)
+        except Exception:  # noqa: BLE001 - as on the page
+            found = ()
+    return all(not value or value in values for value, values in zip(wanted, values_of(subject, found), strict=True))
+
+
+def _first(limit: int, found: Iterable[tuple[tuple[str, str], Subject]]) -> list[tuple[tuple[str, str], Subject]]:
+    return nsmallest(limit, found, key=itemgetter(0))

@@ -1,0 +1,68 @@
+"""The alerts about runs of other controllers, and about what Muster asked for and did not get.
+
+The alerts about experiments fire for these runs, too. What is here is what only their own controller can mend: Muster
+creates nothing for them and ends none of them, so it is for a person where the controller does nothing.
+"""
+
+from deploy.prometheus.reasons import stuck
+from deploy.prometheus.row import Alert, Severity, Threshold
+from deploy.prometheus.text_of_experiment import ONE, REASON, WHY
+
+OBSERVED = (
+    Alert(
+        "MusterCoordinatorGone",
+        stuck("MusterCoordinatorGone"),
+        Severity.CRITICAL,
+        f"{ONE}: the pod of the coordinator is gone or not at work ({REASON}).",
+        "Its own controller has not brought it back for a minute. Members of a Ray cluster run on in no cluster.",
+    ),
+    Alert(
+        "MusterMemberNotReplaced",
+        stuck("MusterMemberNotReplaced"),
+        Severity.WARNING,
+        f"{ONE}: a member has failed, and its controller does not bring it back ({REASON}).",
+        "It has not been replaced for a minute, or was started again in its pod and has not been ready for two.",
+        hold="1m",
+    ),
+    Alert(
+        "MusterPodsMissing",
+        stuck("MusterPodsMissing"),
+        Severity.WARNING,
+        f"{ONE}: its controller has not made all of its pods ({REASON}).",
+        "A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods are there than"
+        " its replicas.",
+        hold="1m",
+    ),
+    Alert(
+        "MusterStatusIsFalse",
+        stuck("MusterStatusIsFalse"),
+        Severity.WARNING,
+        f"{ONE}: the status that its controller shows is not what has happened ({REASON}).",
+        "The program has ended or failed, and the object says that it goes on. Who waits for it waits for ever.",
+        hold="1m",
+    ),
+    Alert(
+        "MusterObservedRunStuck",
+        """max by (namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > @seconds
+and
+  max by (namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
+unless
+  max by (namespace, experiment) (muster_experiment_clock_remaining_seconds) > 0""",
+        Severity.CRITICAL,
+        f"{ONE}: stuck for {{{{ $value | humanizeDuration }}}}, and nothing will end it: reason {WHY}"
+        "its controller does not act.",
+        "Muster only watches over it, and no clock of it runs: it holds its machines until a person acts.",
+        thresholds=(Threshold("seconds", 900, "Seconds in which its own controller, or its owner, may act."),),
+    ),
+    Alert(
+        "MusterDeadlinePassed",
+        """max by (namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds) > @seconds
+unless on (namespace, experiment)
+  max by (namespace, experiment) (muster_experiment_stuck) == 1""",
+        Severity.WARNING,
+        f"{ONE}: its clock {{{{ $labels.clock }}}} ran out {{{{ $value | humanizeDuration }}}} ago, and it goes on.",
+        "What was to follow has been asked for and has not happened: its own controller does not suspend it, a"
+        " finalizer holds it, or musterd cannot write.",
+        thresholds=(Threshold("seconds", 120, "Seconds in which what follows must have happened."),),
+    ),
+)
