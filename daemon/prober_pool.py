@@ -18,6 +18,7 @@ from muster.state.coordinator import AGENT, DASHBOARD, ProbeKind
 from muster.state.view.roll import RollAnswer
 from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.ray import RayProbe
+from muster.watchers.probes.stated import StatedProbe
 from muster.watchers.probes.torch import TorchProbe
 
 log = structlog.get_logger()
@@ -146,10 +147,17 @@ def _ray_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
     )
 
 
+def _stated_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
+    return StatedProbe(target.address, kind=ProbeKind(target.kind), path=target.path, clock=clock)
+
+
 FACTORIES: dict[ProbeKind, Factory] = {
     ProbeKind.JAX: lambda target, clock: JaxProbe(target.address, clock=clock, expected=target.expected),
     ProbeKind.RAY: _ray_probe,
     ProbeKind.TORCH: lambda target, clock: TorchProbe(target.address, clock=clock, expected=target.expected),
+    ProbeKind.TCP: _stated_probe,
+    ProbeKind.HTTP: _stated_probe,
+    ProbeKind.GRPC: _stated_probe,
 }
 """How each kind of coordinator is asked; a kind that is not here is never asked (``ProbeKind.NONE``)."""
 

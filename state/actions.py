@@ -172,6 +172,8 @@ class ProbeTarget(msgspec.Struct, frozen=True):
     """The submitter's rank: it has arrived once the coordinator knows that job."""
     token: str = ""
     """What the coordinator wants to be shown."""
+    path: str = ""
+    """What an HTTP probe asks for."""
     suspects: tuple[str, ...] = ()
     """IPs of members whose processes run and which the coordinator does not know: a probe that can asks them whether
     they belong to an earlier life of it."""

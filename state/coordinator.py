@@ -19,6 +19,14 @@ class ProbeKind(StrEnum):
     JAX = "jax"
     RAY = "ray"
     TORCH = "torch"
+    TCP = "tcp"
+    HTTP = "http"
+    GRPC = "grpc"
+
+    @property
+    def stated(self) -> bool:
+        """It says of the coordinator that it serves, and of no member that it has arrived."""
+        return self in (ProbeKind.TCP, ProbeKind.HTTP, ProbeKind.GRPC)
 
     @property
     def passive(self) -> bool:
@@ -52,6 +60,8 @@ class Coordinator:
     """Seconds without an arrival after which missing ranks count as stuck; None: ``quiet``."""
     ports: tuple[Port, ...] = ()
     """Further ports of the coordinator, which its probe asks: ``dashboard`` is that of its web page."""
+    path: str = ""
+    """What an HTTP probe asks for."""
     token: str = field(default="", repr=False)
     """What its probe must show; empty: nothing."""
     opened_by: str = ""

@@ -284,6 +284,7 @@ def _probe(context: Context) -> ProbeTarget | None:
         job=plan.submission(epoch) if hands_over else "",
         submitter=submitter,
         token=coordinator.token,
+        path=coordinator.path,
         suspects=_suspects(context) if coordinator.probe is ProbeKind.RAY else (),
     )
 

@@ -100,6 +100,9 @@ class ObservedIndex:
             if entry.problem != str(error):
                 log.warning("object cannot be watched over", **_which(entry.seen), problem=str(error))
             entry.plan, entry.problem = None, str(error)
+            if run.kind.virtual:
+                there = self._pods.get((entry.seen.namespace, f"{PODS}/{entry.seen.name}"), {})
+                run.pod = min(there.values(), key=lambda pod: (pod.created, pod.name), default=None)
             return
         entry.plan, entry.problem = plan, ""
         run.members.view.own, claims = run.attempts.follow(run.kind.own_state(obj), run.kind.claims(obj))

@@ -11,17 +11,19 @@ import structlog
 
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry
+from muster.daemon.observed.run import ObservedRun
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.foreign.subject import Subject
 from muster.state.machine import Decision
-from muster.state.record import Phase
+from muster.state.record import Phase, StoryLine
 from muster.state.wall_time import moved
 
 log = structlog.get_logger()
 
 NEWS = 60.0
 """Seconds after its creation in which what is learned first of an object is news."""
+NOT_WATCHED = "NotWatchedOver"
 POD = Subject("v1", "Pod", "pods")
 
 
@@ -59,6 +61,15 @@ class ObservedRecorder:
         if (ref := ref_of(entry)) is not None:
             self._recorder.record(ref, decision.story)
 
+    def refuse(self, entry: Entry, run: ObservedRun) -> None:
+        """Say once why the object cannot be watched over."""
+        if not entry.problem or entry.problem == run.refused:
+            return
+        run.refused = entry.problem
+        if (ref := ref_of(entry)) is not None:
+            line = StoryLine(self._clock(), 0, NOT_WATCHED, f"it is not watched over: {entry.problem}", warning=True)
+            self._recorder.record(ref, (line,))
+
 
 def ref_of(entry: Entry) -> ExperimentRef | None:
     """What Events are about: the object, or a pod of a set of pods; None where there is none any more."""
@@ -68,5 +79,5 @@ def ref_of(entry: Entry) -> ExperimentRef | None:
         return ExperimentRef(seen.namespace, seen.name, seen.uid, kind.subject, observed=True)
     epoch = entry.record.epoch if entry.record is not None else 0
     members = entry.view.of(epoch).members
-    pod = members.get(0) or next(iter(members.values()), None)
+    pod = members.get(0) or next(iter(members.values()), entry.observed.pod)
     return ExperimentRef(pod.namespace, pod.name, pod.uid, POD, observed=True) if pod is not None else None

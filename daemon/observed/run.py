@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from muster.state.observed.attempts import Attempts
 from muster.state.observed.membership import ObservedMembership
 from muster.state.observed.observed_kind import Claim, ObservedKind
+from muster.state.view.pod import Pod
 
 
 @dataclass(slots=True)
@@ -20,5 +21,9 @@ class ObservedRun:
     claims: Mapping[str, Claim] = field(default_factory=dict)
     """By owner key."""
     attempts: Attempts = field(default_factory=Attempts)
+    refused: str = ""
+    """The problem of the object that an Event has said last."""
+    pod: Pod | None = None
+    """Of labelled pods that cannot be watched over: the one that the Event is about."""
     asked_at: float | None = None
     """When it was last asked to end, by a deadline of its own; wall seconds."""

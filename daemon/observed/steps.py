@@ -52,7 +52,9 @@ class ObservedSteps:
     def step(self, entry: Entry, run: ObservedRun) -> Coroutine[Any, Any, None] | None:
         """The decision of one step; returns the request that ends the run, where one is due."""
         if entry.plan is None:
+            self._records.refuse(entry, run)
             return None
+        run.refused = ""
         decision = self._decide(entry, entry.plan)
         if decision.write:
             self._records.keep(entry, decision)

@@ -24,6 +24,7 @@ _BY_PORT = {
     CoordinatorState.SILENT: MissingCause.COORDINATOR_FROZEN,
     CoordinatorState.TLS: MissingCause.WRONG_PROTOCOL,
     CoordinatorState.OTHER_PROTOCOL: MissingCause.WRONG_PROTOCOL,
+    CoordinatorState.UNHEALTHY: MissingCause.COORDINATOR_NOT_SERVING,
 }
 
 

@@ -3,14 +3,17 @@
 Annotations of an observed object (of labelled pods: of any pod of the set):
 
 ``muster.dev/operator``            the framework: jax, pytorch, xgboost, kuberay or none
-``muster.dev/probe``               how the coordinator is asked: jax, torch or none; follows from the framework
+``muster.dev/probe``               how the coordinator is asked: jax, torch, tcp, http, grpc or none; follows from the
+                                   framework
 ``muster.dev/coordinator-port``    the port it is asked at
+``muster.dev/probe-path``          the path that an http probe asks for; / without it
 ``muster.dev/<clock>-deadline``    a duration such as ``1h30m``, for the clocks total, pending, starting, assembly, run
 ``muster.dev/on-deadline``         suspend or delete: what is done with the object then; without it, an alert
 
 Of labelled pods there are ``muster.dev/size`` (how many they are) and, on each, ``muster.dev/rank`` besides.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -30,6 +33,7 @@ PREFIX: Final = "muster.dev/"
 OPERATOR: Final = f"{PREFIX}operator"
 PROBE: Final = f"{PREFIX}probe"
 PORT: Final = f"{PREFIX}coordinator-port"
+PATH: Final = f"{PREFIX}probe-path"
 ON_DEADLINE: Final = f"{PREFIX}on-deadline"
 CLOCKS_ASKED: Final = (ClockName.TOTAL, ClockName.PENDING, ClockName.STARTING, ClockName.ASSEMBLY, ClockName.RUN)
 FRAMEWORKS: Final[Mapping[str, tuple[ProbeKind, int]]] = {
@@ -40,7 +44,10 @@ FRAMEWORKS: Final[Mapping[str, tuple[ProbeKind, int]]] = {
     "none": (ProbeKind.NONE, 0),
 }
 """By operator: the probe and the port that it has where no annotation says otherwise."""
-PROBES: Final = (ProbeKind.JAX, ProbeKind.TORCH, ProbeKind.NONE)
+PROBES: Final = (ProbeKind.JAX, ProbeKind.TORCH, ProbeKind.TCP, ProbeKind.HTTP, ProbeKind.GRPC, ProbeKind.NONE)
+LONGEST_PATH: Final = 200
+_PATH: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*\Z")
+"""What a URL may hold after its host, without a fragment (RFC 3986)."""
 MAX_PORT: Final = 65_535
 MOST: Final = 100_000
 """Members of an observed run: more are refused."""
@@ -53,6 +60,18 @@ class Framework:
     operator: str = "none"
     probe: ProbeKind = ProbeKind.NONE
     port: int = 0
+    path: str = ""
+
+    def of_members(self, size: int) -> "Framework":
+        """The same for a run of that size: a single member waits for no other, and only a stated probe asks it."""
+        return self if size > 1 or self.probe.stated else replace(self, probe=ProbeKind.NONE)
+
+    @property
+    def coordinator(self) -> Coordinator | None:
+        """Rank 0, at which the others meet; None where there is none to be asked."""
+        if not self.port:
+            return None
+        return Coordinator(0, self.port, self.probe, path=self.path, may_close=self.probe is ProbeKind.TORCH)
 
 
 def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -84,9 +103,20 @@ def framework_of(obj: Mapping[str, Any], default: Framework) -> Framework:
         found = replace(found, probe=ProbeKind(name))
     if (text := asked.get(PORT)) is not None:
         found = replace(found, port=whole(PORT, text, 1, MAX_PORT))
+    if (text := asked.get(PATH)) is not None:
+        found = replace(found, path=_path(found.probe, text))
     if not found.probe.passive and not found.port:
         raise PlanError(f"annotation {PROBE}: the probe {found.probe} needs a port; add the annotation {PORT}")
     return found
+
+
+def _path(probe: ProbeKind, text: str) -> str:
+    if probe is not ProbeKind.HTTP:
+        raise PlanError(f"annotation {PATH}: only the probe http has a path; add the annotation {PROBE}: http")
+    if len(text) > LONGEST_PATH or not _PATH.match(text):
+        most = f"at most {LONGEST_PATH} characters of a URL"
+        raise PlanError(f"annotation {PATH}: {word(text)!r} is not a path: it begins with / and has {most}")
+    return text
 
 
 def whole(name: str, text: str, least: int, most: int) -> int:
@@ -136,9 +166,8 @@ def observed_plan(
     size = sum(group.size for group in groups)
     if size > MOST:
         raise PlanError(f"it asks for {size} pods, and at most {MOST} are watched over")
-    if coordinator is None and framework.port:
-        probe = framework.probe if size > 1 else ProbeKind.NONE
-        coordinator = Coordinator(0, framework.port, probe, may_close=probe is ProbeKind.TORCH)
+    if coordinator is None:
+        coordinator = framework.of_members(size).coordinator
     generation = metadata.get("generation")
     return Plan(
         uid=str(metadata.get("uid") or ""),

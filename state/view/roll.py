@@ -28,6 +28,8 @@ class CoordinatorState(StrEnum):
     """The port wants TLS, which the probe does not have."""
     OTHER_PROTOCOL = "other-protocol"
     """Something answers, but not a coordinator (HTTP/1, another gRPC service), or its answer cannot be read."""
+    UNHEALTHY = "unhealthy"
+    """It answers, and says of itself that it does not serve."""
     SERVING = "serving"
     """The coordinator answered."""
 

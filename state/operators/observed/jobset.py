@@ -8,12 +8,12 @@ The coordinator is that of ``spec.coordinator``, else the first pod of the first
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from muster.api.values.printable import clean, small_number, word
-from muster.state.coordinator import Coordinator, ProbeKind
 from muster.state.foreign.subject import JOBSET, Names
 from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
@@ -92,11 +92,9 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     spec, metadata = read(obj, JobSetShape), metadata_of(obj)
     groups = tuple(_groups(spec))
     framework = framework_of(obj, Framework())
-    coordinator = None
-    if framework.port and groups:
-        size = sum(group.size for group in groups)
-        probe = framework.probe if size > 1 else ProbeKind.NONE
-        coordinator = Coordinator(_leader(spec, groups), framework.port, probe, may_close=probe is ProbeKind.TORCH)
+    coordinator = framework.of_members(sum(group.size for group in groups)).coordinator
+    if coordinator is not None:
+        coordinator = replace(coordinator, rank=_leader(spec, groups))
     name = str(metadata.get("name") or "")
     return observed_plan(
         obj,

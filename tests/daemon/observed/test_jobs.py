@@ -12,8 +12,16 @@ TRAINJOB = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/team/trainjobs/train"
 OBSERVE = {"muster.dev/observe": "yes"}
 
 
-def job(world: World, *, labels: dict[str, str] | None = None, status: Any = None, **spec: Any) -> None:
-    metadata = {"namespace": "team", "uid": "job-1", "labels": OBSERVE if labels is None else labels}
+def job(
+    world: World,
+    *,
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    status: Any = None,
+    **spec: Any,
+) -> None:
+    labels = OBSERVE if labels is None else labels
+    metadata = {"namespace": "team", "uid": "job-1", "labels": labels, "annotations": annotations or {}}
     usual = {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}
     world.api.put(JOB, {"kind": "Job", "metadata": metadata, "spec": usual | spec, "status": status or {}})
 

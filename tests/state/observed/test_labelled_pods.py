@@ -6,10 +6,16 @@ import pytest
 
 from muster.api.errors import MusterError
 from muster.state.coordinator import ProbeKind
+from muster.state.machine import decide
 from muster.state.observed.observed_kind import Place, PodFacts, Said
 from muster.state.operators.observed.pods import LABELLED_PODS, OBSERVE, place_of
 from muster.state.plan import Engine
+from muster.state.record import Phase
 from muster.state.rules import ClockAction, ClockName
+from tests.builders import NOW, pod, record, view
+
+NO_PATHS = ("", "healthz", "http://10.0.0.9/", "/a b", "/a\r\nHost: b", "/a#b", "/é", 201 * "/", "/a\n")
+"""What an http probe does not ask for."""
 
 
 def facts(
@@ -71,11 +77,46 @@ def test_a_stated_probe_and_port_replace_those_of_the_operator() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "kind", "path"),
+    [
+        ({"probe": "tcp"}, ProbeKind.TCP, ""),
+        ({"probe": "grpc"}, ProbeKind.GRPC, ""),
+        ({"probe": "http"}, ProbeKind.HTTP, ""),
+        ({"probe": "http", "probe_path": "/healthz?full=1"}, ProbeKind.HTTP, "/healthz?full=1"),
+    ],
+)
+def test_kind_port_and_path_of_the_coordinators_probe_are_stated(
+    asked: dict[str, str], kind: ProbeKind, path: str
+) -> None:
+    for size in (1, 3):
+        coordinator = LABELLED_PODS.plan_of(made(size, coordinator_port="8080", **asked)).coordinator
+        assert coordinator is not None
+        assert (coordinator.rank, coordinator.probe, coordinator.port, coordinator.path) == (0, kind, 8080, path)
+
+
+def test_a_stated_probe_is_aimed_at_the_ip_of_the_coordinators_pod() -> None:
+    plan = LABELLED_PODS.plan_of(made(probe="http", coordinator_port="80", probe_path="//169.254.169.254/latest"))
+    pods = [pod(rank, ip=f"10.0.0.{rank + 1}") for rank in range(3)]
+    target = decide(plan, record(phase=Phase.ASSEMBLING, assembling_at=NOW), view(*pods), NOW).probe
+    assert target is not None
+    assert (target.address, target.kind, target.path) == ("10.0.0.1:80", "http", "//169.254.169.254/latest")
+
+
+@pytest.mark.parametrize(
     ("annotations", "words"),
     [
         ({"operator": "horovod"}, "muster.dev/operator: 'horovod' is not one of jax"),
         ({"probe": "ping"}, "muster.dev/probe: 'ping' is not one of"),
         ({"operator": "none", "probe": "jax"}, "needs a port"),
+        ({"probe": "tcp"}, "muster.dev/probe: the probe tcp needs a port"),
+        ({"probe": "exec", "coordinator_port": "80"}, "muster.dev/probe: 'exec' is not one of"),
+        ({"probe": "tcp", "coordinator_port": "65536"}, "muster.dev/coordinator-port: '65536'"),
+        ({"probe": "tcp", "coordinator_port": "80@10.0.0.9:22"}, "muster.dev/coordinator-port: '80@10.0.0.9:22'"),
+        ({"probe": "tcp", "coordinator_port": "80", "probe_path": "/x"}, "muster.dev/probe-path: only the probe http"),
+        *(
+            ({"probe": "http", "coordinator_port": "80", "probe_path": path}, "muster.dev/probe-path: .* is not a path")
+            for path in NO_PATHS
+        ),
         ({"coordinator_port": "0"}, "muster.dev/coordinator-port: '0' is not a whole number from 1 to 65535"),
         ({"size": "1e9"}, "muster.dev/size"),
         ({"size": "100001"}, "muster.dev/size"),

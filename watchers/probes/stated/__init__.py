@@ -1,0 +1,5 @@
+"""Probes that an annotation of an observed run states: whether its coordinator serves, by tcp, http or grpc."""
+
+from muster.watchers.probes.stated.probe import StatedProbe
+
+__all__ = ["StatedProbe"]

@@ -1,0 +1,79 @@
+"""The prober of a coordinator of which only kind, port and path are known.
+
+It asks as a kubelet's probe does: ``tcp`` connects, ``http`` wants a status from 200 to 399, ``grpc`` the answer
+SERVING of gRPC's health service. So it learns that the coordinator serves, and nothing of the other members: they have
+arrived when their pods are ready. The address is the pod's own; no redirect is followed and no name is looked up.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from time import monotonic
+
+from muster.api.values.printable import printable
+from muster.state.coordinator import ProbeKind
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.watchers.probes.jax.port_check import Address, PortState, check_port, connect
+from muster.watchers.probes.ray.http import Asker
+from muster.watchers.probes.stated.health import Health
+
+MAX_TEXT = 1_000
+MOST = 64 * 1024
+"""Bytes of a body, of which nothing is used."""
+GOOD = range(200, 400)
+"""Statuses of an HTTP server that serves, as for a kubelet."""
+
+
+class StatedProbe:
+    """Asks the coordinator at ``address`` ("ip:port"). Raises ValueError for an invalid address."""
+
+    def __init__(
+        self, address: str, *, kind: ProbeKind, path: str, clock: Callable[[], float], deadline: float = 2.0
+    ) -> None:
+        self._address, self._kind, self._path = Address.parse(address), kind, path or "/"
+        self._clock, self._deadline = clock, deadline
+        host = f"[{self._address.host}]" if self._address.v6 else self._address.host
+        self._http = Asker(host, token="", deadline=deadline, most=MOST)
+        self._health = Health(self._address)
+        ask: dict[ProbeKind, Callable[[], Awaitable[PortState]]] = {
+            ProbeKind.TCP: self._by_tcp,
+            ProbeKind.HTTP: self._by_http,
+            ProbeKind.GRPC: self._by_grpc,
+        }
+        self._ask = ask[kind]
+
+    async def snapshot(self) -> RollAnswer:
+        """Ask once. Raises nothing, whatever the network or the other side does."""
+        began = monotonic()
+        port = await self._ask()
+        return RollAnswer(
+            at=self._clock(),
+            coordinator=port.state,
+            latency=monotonic() - began,
+            detail=printable(port.detail, MAX_TEXT),
+            states=(RankState.ARRIVED,) if port.state.serving else (),
+            partial=f"its probe ({self._kind}) says of the coordinator alone that it serves",
+            protocol=str(self._kind),
+        )
+
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
+        """Nothing: none of these reports a change."""
+        return
+        yield
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
+        await self._health.close()
+
+    async def _by_tcp(self) -> PortState:
+        return await connect(self._address, self._deadline)
+
+    async def _by_http(self) -> PortState:
+        reply = await self._http.get(self._address.port, self._path)
+        if not reply.status:
+            return PortState(reply.state, reply.detail)
+        state = CoordinatorState.SERVING if reply.status in GOOD else CoordinatorState.UNHEALTHY
+        return PortState(state, f"GET {self._path}: {reply.status}")
+
+    async def _by_grpc(self) -> PortState:
+        found = await self._health.check(self._deadline)
+        return found if found is not None else await check_port(self._address, self._deadline)
