@@ -14,7 +14,6 @@ PAGE = (TESTS.parent / "docs" / "failure-model.md").read_text()
 
 OUTSIDE = {
     "observed run",
-    "program that reports its steps",
     "code of `spec.assist` in a program",
     "server of a debug mode",
 }
