@@ -32,6 +32,7 @@ from muster.watchers.probes.ray.answers import (
     read_session,
 )
 from muster.watchers.probes.ray.http import Asker, Asking, Reply
+from muster.watchers.probes.ray.tasks import TaskCounter
 
 MAX_TEXT = 1_000
 MAX_ERRORS = 16
@@ -74,6 +75,7 @@ class RayProbe:
         self._job_path, self._job_name, self._submitter = JOBS + quote(job, safe=""), job, submitter
         self._session: int | None = None
         self._job: Work | None = None
+        self._tasks = TaskCounter(self._ask, dashboard, _monotonic)
         self.suspects: tuple[str, ...] = ()
         """IPs of members whose agents are asked whether their nodes belong to an earlier GCS."""
 
@@ -99,6 +101,8 @@ class RayProbe:
         if not any(node.head and node.alive for node in found):
             what = "the dashboard answers, and the head has not joined its own cluster yet"
             return self._silence(Reply(0, state=CoordinatorState.REFUSED, detail=what), latency)
+        if self._job is not None and self._job.status == "RUNNING":
+            await self._tasks.look()
         return self._roll(_with_stale(found, stale), total, latency)
 
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
@@ -129,6 +133,7 @@ class RayProbe:
             session = read_session(version.body) if version.good else None
             if session is not None and session != self._session:
                 self._session, self._job = session, None
+                self._tasks.forget()
             if job is None:
                 return
             if job.good:
@@ -166,7 +171,7 @@ class RayProbe:
         joined = f"{alive} Ray {'node is' if alive == 1 else 'nodes are'} alive"
         if self._job is None:
             return joined
-        return f"{joined}; {self._job.sentence}"[:MAX_TEXT]
+        return "; ".join(filter(None, (joined, self._job.sentence, self._tasks.sentence)))[:MAX_TEXT]
 
     def _without_roll(self, latency: float) -> RollAnswer:
         """The head serves, and does not say who has joined: it wants a token that is not in the pod template."""

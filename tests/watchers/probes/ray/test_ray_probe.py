@@ -13,6 +13,7 @@ from aiohttp import web
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, joined, of_rank
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.ray.probe import BASE_BYTES
+from muster.watchers.probes.ray.tasks import SUMMARY
 from tests.fakes.ray import AGENT, GCS, NODES, VERSION, FakeRay, hang, listing, node
 
 RECORDED = json.loads((Path(__file__).parent / "bodies.json").read_text(encoding="utf-8"))
@@ -103,6 +104,28 @@ async def test_the_submitter_has_arrived_once_its_job_is_known(ray: FakeRay) -> 
     after = await look(ray)
     assert by_identity(after)[of_rank(2)] is ALIVE
     assert after.detail == "2 Ray nodes are alive; job run-0 PENDING: It may be waiting for resources"
+
+
+async def test_the_tasks_of_a_running_job_are_counted_after_the_roll_and_not_at_each_look(ray: FakeRay) -> None:
+    tasks = {"train": {"state_counts": {"FINISHED": 7, "RUNNING": 1}}}
+    counted = {"result": {"node_id_to_summary": {"cluster": {"summary": tasks}}}, "total": 8}
+    ray.answers |= {JOB: {"status": "RUNNING", "message": ""}, SUMMARY: {"data": {"result": counted}}}
+    probe = probe_of(ray)
+    try:
+        for _ in range(3):
+            answer = await probe.snapshot()
+            assert answer.detail == "2 Ray nodes are alive; job run-0 RUNNING; 7 of 8 tasks finished, 1 running"
+    finally:
+        await probe.close()
+    paths = [request.path for request in ray.asked]
+    assert paths.count(SUMMARY) == 1
+    assert paths.index(SUMMARY) > paths.index(NODES)
+
+
+async def test_tasks_are_not_asked_for_without_a_running_job(ray: FakeRay) -> None:
+    ray.answers[JOB] = {"status": "SUCCEEDED", "message": ""}
+    await look(ray)
+    assert SUMMARY not in [request.path for request in ray.asked]
 
 
 async def test_a_job_is_not_forgotten_while_its_part_of_the_dashboard_hangs(ray: FakeRay) -> None:
