@@ -65,8 +65,14 @@ class NodeAgent:
         back_off: float = INITIAL,
         clock: Clock = time.time_ns,
         workspace: Path | None = None,
+        api_port: int | None = None,
+        entrypoints: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """`workspace` is the working directory of containers that set none (default: the pod's own folder)."""
+        """`workspace` is the working directory of containers that set none (default: the pod's own folder).
+
+        With `api_port` (see `NodeContext`) pods have tokens of their service accounts. `entrypoints` are the commands
+        of images by repository, for containers that name none.
+        """
         self.logs = LogStore(clock)
         self.name = name
         self.isolation: Choice | None = None if isolation is None else Choice(isolation, {})
@@ -76,12 +82,21 @@ class NodeAgent:
         self._back_off = back_off
         self._clock = clock
         self._workspace = workspace
+        self._api_port = api_port
+        self._entrypoints = entrypoints or {}
         self._stack = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
         self._node: NodeContext | None = None
         self._pods: AssignedPods | None = None
         self._registration: Registration | None = None
         self._log = structlog.get_logger("muster.local.node")
+
+    @property
+    def host_address(self) -> str:
+        """The address that this machine has for pods. Raises AgentError before the start."""
+        if self._node is None:
+            raise AgentError("the node agent has not started")
+        return self._node.network.host_address
 
     async def start(self) -> None:
         """Register the node and start to run pods. Raises AgentError, or ApiError if the API server does not answer."""
@@ -149,13 +164,15 @@ class NodeAgent:
             network=network,
             hosts=hosts,
             logs=self.logs,
-            sources=ApiConfigSources(api),
+            sources=ApiConfigSources(api, tokens=self._api_port is not None),
             cgroups=cgroups,
             clock=self._clock,
             python_directory=str(Path(sys.executable).parent),
             back_off=self._back_off,
             callers=self._state_dir / CALLERS,
             workspace=self._workspace,
+            api_port=self._api_port,
+            entrypoints=self._entrypoints,
         )
         self._stack.push_async_callback(lambda: node.launcher.stop())
         self._registration = registration = Registration(

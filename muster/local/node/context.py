@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from muster.kube.resources import ResourceClient
-from muster.local.node.containers.config_sources import ClaimSources
+from muster.local.node.containers.config_sources import VolumeSources
 from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.containers.logs import LogStore
 from muster.local.node.isolation.cgroups import Cgroups
@@ -27,7 +27,8 @@ class NodeContext:
 
     `back_off` is the first CrashLoopBackOff delay, `retry` the delay after a failed pod set-up, in seconds. `workspace`
     is the working directory of containers that set none. `callers` has the environments of callers of `muster run`
-    (`muster.local.caller`).
+    (`muster.local.caller`). `api_port` is where pods reach an API server that knows service accounts, at the address
+    that this machine has for pods. `entrypoints` are those of images, by repository.
     """
 
     api: ResourceClient
@@ -37,13 +38,15 @@ class NodeContext:
     network: PodNetwork
     hosts: HostsFiles
     logs: LogStore
-    sources: ClaimSources
+    sources: VolumeSources
     cgroups: Cgroups
     clock: Clock
     python_directory: str
     back_off: float
     callers: Path
     workspace: Path | None = None
+    api_port: int | None = None
+    entrypoints: Mapping[str, Sequence[str]] = field(default_factory=dict)
     retry: float = 2.0
     draining: bool = False
 

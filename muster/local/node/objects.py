@@ -59,6 +59,11 @@ def node_name(pod: Object) -> str:
     return str(spec(pod).get("nodeName") or "")
 
 
+def account(pod: Object) -> str:
+    """The service account of the pod."""
+    return str(spec(pod).get("serviceAccountName") or "default")
+
+
 def finished(pod: Object) -> bool:
     """Whether the pod is Succeeded or Failed."""
     return status(pod).get("phase") in {"Succeeded", "Failed"}

@@ -45,11 +45,10 @@ class Release:
             raise Refused(done.stderr.strip())
         return done.stdout
 
-    async def install(self, *options: str, chart: Path = CHART) -> str:
-        """Install or upgrade. No pod is scheduled: musterd runs beside the cluster."""
-        return await self.helm(
-            "upgrade", str(chart), "--install", "--set", f"name={NAME},replicas=0", "--take-ownership", *options
-        )
+    async def install(self, *options: str, chart: Path = CHART, replicas: int = 0) -> str:
+        """Install or upgrade. Without replicas no pod is scheduled: musterd runs beside the cluster."""
+        names = f"name={NAME},replicas={replicas}"
+        return await self.helm("upgrade", str(chart), "--install", "--set", names, "--take-ownership", *options)
 
     async def get(self, kind: str, name: str = NAME) -> Object | None:
         """An object of the release's namespace, or of none, as it is on the server."""

@@ -3,25 +3,35 @@ to a real API server as a node.
 
 It is the agent of the local cluster, unchanged but for three things: the real scheduler binds its pods, so its own does
 nothing; it renews its Lease more often, because the controller manager under test is impatient; and it runs members of
-experiments and of observed runs only, because a cluster's DaemonSets tolerate every node, and a pod here is a process
-of this machine.
+experiments and of observed runs, and pods of Muster, but no others: the DaemonSets of a cluster tolerate every node,
+and a pod here is a process of this machine.
+
+Its pods find the API server as in any cluster: a token of their service account in a projected volume, and an address
+in their environment. The server listens on loopback, which a network namespace does not reach, so the address is that
+of a relay. The image `musterd` has the entrypoint of the Dockerfile.
 """
 
 import argparse
 import asyncio
+import json
+import re
 import signal
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import structlog
 
 from muster.api.names import LABEL_EXPERIMENT
+from muster.cli.processes.stack import free_port
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.local.node import NodeAgent, agent, objects, registration
 from muster.local.node.objects import Object
 from muster.local.node.pods.assigned_pods import AssignedPods
 from muster.state.operators.observed.pods import OBSERVE
+from tests.real.nodes.relay import relay
 
+ROOT = Path(__file__).parents[3]
 NAME = "processes"
 RENEW_SECONDS = 3.0
 CAPACITY = {"cpu": "64", "memory": "256Gi", "pods": "250"}
@@ -42,12 +52,19 @@ class NoScheduler:
         await asyncio.Event().wait()
 
 
-class MembersOnly(AssignedPods):
+class OursOnly(AssignedPods):
     """Leaves every other pod alone."""
 
     def handle(self, pod: Object, deleted: bool) -> None:
-        if {LABEL_EXPERIMENT, OBSERVE} & objects.labels(pod).keys():
+        labels = objects.labels(pod)
+        if {LABEL_EXPERIMENT, OBSERVE} & labels.keys() or labels.get("app.kubernetes.io/part-of") == "muster":
             super().handle(pod, deleted)
+
+
+def entrypoint() -> list[str]:
+    """What the image runs, and with the code of this checkout, as the image has its own."""
+    (found,) = re.findall(r"^ENTRYPOINT (.+)$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    return ["env", f"PYTHONPATH={ROOT}", *json.loads(found)]
 
 
 async def serve(kubeconfig: Path, state: Path, workspace: Path) -> None:
@@ -55,11 +72,23 @@ async def serve(kubeconfig: Path, state: Path, workspace: Path) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    node = NodeAgent(KubeConfig(str(kubeconfig)), state_dir=state, name=NAME, capacity=CAPACITY, workspace=workspace)
+    server = urlsplit((await KubeConfig(str(kubeconfig)).read()).host)
+    port = free_port()
+    node = NodeAgent(
+        KubeConfig(str(kubeconfig)),
+        state_dir=state,
+        name=NAME,
+        capacity=CAPACITY,
+        workspace=workspace,
+        api_port=port,
+        entrypoints={"musterd": entrypoint()},
+    )
     try:
         await node.start()
+        passing = await relay(node.host_address, port, str(server.hostname), server.port or 443)
         print(f"ready, isolation {node.isolation}", flush=True)
-        await stop.wait()
+        async with passing:
+            await stop.wait()
     finally:
         await node.stop(2.0)
 
@@ -71,7 +100,7 @@ def main() -> int:
     chosen = parser.parse_args()
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     for module, name, value in (
-        (agent, "AssignedPods", MembersOnly),
+        (agent, "AssignedPods", OursOnly),
         (agent, "Scheduler", NoScheduler),
         (registration, "RENEW_SECONDS", RENEW_SECONDS),
     ):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import trustme
 
+from muster.local.node.network.address_pool import bridge_blocks
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -30,8 +32,9 @@ class Authority:
         _write(self.file, self.pem)
 
     def server(self, name: str) -> Pair:
-        """A server on loopback."""
-        return self._save(name, self._root.issue_cert("127.0.0.1", "localhost", common_name=name))
+        """A server on loopback; pods in network namespaces reach it at the address of their bridge (`nodes.relay`)."""
+        bridges = [str(block[1]) for block in bridge_blocks()]
+        return self._save(name, self._root.issue_cert("127.0.0.1", "localhost", *bridges, common_name=name))
 
     def user(self, name: str, group: str = "") -> Pair:
         """A client certificate: the API server takes the common name for the user, the organization for its group."""

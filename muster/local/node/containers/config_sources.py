@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that containers and volumes refer to, read when the container starts.
+"""ConfigMaps, Secrets, claims and tokens that containers and volumes refer to, read when the container starts.
 
 The error messages are the kubelet's.
 """
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from muster.api.errors import ApiError, NotFound
 from muster.kube.resources import ResourceClient
+from muster.local.node import objects
 from muster.local.node.objects import Object
 
 
@@ -35,19 +36,24 @@ class ConfigSources(Protocol):
         ...
 
 
-class ClaimSources(ConfigSources, Protocol):
-    """Reads claims, too."""
+class VolumeSources(ConfigSources, Protocol):
+    """Reads claims and tokens, too."""
 
     async def claim(self, namespace: str, name: str) -> Object | None:
         """The PersistentVolumeClaim, or None if there is none."""
         ...
 
+    async def token(self, pod: Object, audience: str, seconds: int) -> str | None:
+        """A token of the pod's service account; None on a node whose API server issues none."""
+        ...
+
 
 class ApiConfigSources:
-    """Reads from the API server, without a cache."""
+    """Reads from the API server, without a cache. It asks for tokens only where ``tokens`` says that it issues some."""
 
-    def __init__(self, api: ResourceClient) -> None:
+    def __init__(self, api: ResourceClient, *, tokens: bool = False) -> None:
         self._api = api
+        self._tokens = tokens
 
     async def config_map(self, namespace: str, name: str) -> Object | None:
         """See `ConfigSources`."""
@@ -58,8 +64,23 @@ class ApiConfigSources:
         return await self._get(namespace, "secrets", name)
 
     async def claim(self, namespace: str, name: str) -> Object | None:
-        """See `ClaimSources`."""
+        """See `VolumeSources`."""
         return await self._get(namespace, "persistentvolumeclaims", name)
+
+    async def token(self, pod: Object, audience: str, seconds: int) -> str | None:
+        """See `VolumeSources`. A TokenRequest bound to the pod, as the kubelet's (pkg/kubelet/token)."""
+        if not self._tokens:
+            return None
+        account = objects.account(pod)
+        bound = {"apiVersion": "v1", "kind": "Pod", "name": objects.name(pod), "uid": objects.uid(pod)}
+        spec = {"audiences": [audience] if audience else [], "expirationSeconds": seconds, "boundObjectRef": bound}
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+        try:
+            path = f"/api/v1/namespaces/{objects.namespace(pod)}/serviceaccounts/{account}/token"
+            answer = await self._api.create(path, request)
+        except ApiError as error:
+            raise ConfigError(f"no token of serviceaccount/{account}: {error}") from error
+        return str(objects.status(answer).get("token") or "")
 
     async def _get(self, namespace: str, kind: str, name: str) -> Object | None:
         try:

@@ -32,7 +32,7 @@ class PodPlacement:
             "metadata.namespace": objects.namespace(self.pod),
             "metadata.uid": objects.uid(self.pod),
             "spec.nodeName": self.node,
-            "spec.serviceAccountName": str(objects.spec(self.pod).get("serviceAccountName") or "default"),
+            "spec.serviceAccountName": objects.account(self.pod),
             "status.podIP": self.address,
             "status.podIPs": self.address,
             "status.hostIP": self.host_address,

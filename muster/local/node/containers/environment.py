@@ -27,6 +27,11 @@ def base_environment(home: str, python_directory: str) -> dict[str, str]:
     return {"PATH": f"{python_directory}:{SYSTEM_PATH}", "HOME": home, "LANG": "C.UTF-8"}
 
 
+def service_variables(host: str, port: int | None) -> dict[str, str]:
+    """Where the API server is, as in every pod of a cluster; nothing without a port."""
+    return {} if port is None else {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port)}
+
+
 async def container_environment(
     container: Object, placement: PodPlacement, sources: ConfigSources, base: Mapping[str, str]
 ) -> dict[str, str]:
@@ -47,9 +52,9 @@ async def container_environment(
     return found | declared
 
 
-def arguments(container: Object, environment: Mapping[str, str]) -> list[str]:
-    """The command and args, expanded. Images are not pulled and have no entrypoint, so a command is required."""
-    argv = [expand(str(part), environment) for part in container.get("command") or ()]
+def arguments(container: Object, environment: Mapping[str, str], entrypoint: Sequence[str] = ()) -> list[str]:
+    """The command and args, expanded. Images are not pulled: without an `entrypoint` a command is required."""
+    argv = [expand(str(part), environment) for part in container.get("command") or ()] or list(entrypoint)
     if not argv:
         raise ConfigError(
             f"container {container.get('name')!r} has no command, and the local node pulls no image whose entrypoint "

@@ -18,6 +18,13 @@ def missing(image: str) -> bool:
     return _MISSING.fullmatch(image) is not None
 
 
+def repository(image: str) -> str:
+    """The name of an image without its tag and digest."""
+    name = image.partition("@")[0]
+    head, slash, last = name.rpartition("/")
+    return f"{head}{slash}{last.partition(':')[0]}"
+
+
 def pull_error(image: str) -> tuple[str, str]:
     """Reason and message of the waiting state after a failed pull."""
     return "ErrImagePull", f'failed to pull and unpack image "{image}": not found'

@@ -9,7 +9,13 @@ from pathlib import Path
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.caller import read_caller
 from muster.local.node import objects
-from muster.local.node.containers.environment import arguments, base_environment, container_environment
+from muster.local.node.containers.environment import (
+    arguments,
+    base_environment,
+    container_environment,
+    service_variables,
+)
+from muster.local.node.containers.images import repository
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.cgroups import Group
 from muster.local.node.isolation.levels import Isolation, nss_wrapper
@@ -26,11 +32,12 @@ async def prepare(context: PodContext, container: Object) -> ProcessSpec:
     base = base_environment(str(context.home), node.python_directory)
     if caller is not None:
         base |= caller.environment
+    base |= service_variables(node.network.host_address, node.api_port)
     base |= _names(context, base.get("LD_PRELOAD", ""))
     if not node.isolation.namespaces:
         base |= volume_variables(context.volumes)
     environment = await container_environment(container, context.placement, node.sources, base)
-    argv = arguments(container, environment)
+    argv = arguments(container, environment, node.entrypoints.get(repository(str(container.get("image") or "")), ()))
     if node.isolation is Isolation.REWRITE:
         argv = [_rewritten(part, context) for part in argv]
         environment = {name: _rewritten(value, context) for name, value in environment.items()}

@@ -20,8 +20,9 @@ from muster.local.node.network.address_pool import AddressesExhaustedError
 from muster.local.node.network.hosts_entries import names_of
 from muster.local.node.objects import Object
 from muster.local.node.pods.pod_status import PodState
-from muster.local.node.pods.sandbox_setup import set_up_pod
+from muster.local.node.pods.sandbox_setup import VOLUMES, set_up_pod
 from muster.local.node.pods.status_writer import StatusWriter
+from muster.local.node.pods.token_renewal import renew_tokens
 
 DEADLINE = "DeadlineExceeded"
 SHUTDOWN = "Terminated"
@@ -133,9 +134,23 @@ class PodWorker:
 
     async def _work(self) -> None:
         """Run all containers until they have ended and are not restarted."""
-        context, spec = self._context, objects.spec(self.pod)
+        spec = objects.spec(self.pod)
         if not await self._set_up():
             return
+        renewing = asyncio.create_task(self._renew_tokens(), name=f"tokens-{objects.key(self.pod)}")
+        try:
+            await self._run_containers(spec)
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+
+    async def _renew_tokens(self) -> None:
+        context = self._context
+        folder = context.folder / VOLUMES
+        await renew_tokens(folder, context.placement, self._node.sources, context.pause, self._node.retry)
+
+    async def _run_containers(self, spec: Object) -> None:
+        context = self._context
         policy = str(spec.get("restartPolicy") or "Always")
         sidecars: list[asyncio.Task[None]] = []
         for container, record in zip(spec.get("initContainers") or (), self._state.inits, strict=True):

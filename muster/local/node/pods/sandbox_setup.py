@@ -12,6 +12,8 @@ from muster.local.node.network.hosts_entries import names_of
 from muster.local.node.pods.pod_status import PodState
 from muster.local.node.pods.volumes import make_volumes, memory_volumes
 
+VOLUMES = "volumes"
+"""The folder of a pod's volumes, in that of the pod."""
 NO_NAMESERVER = (
     "# Names of pods are in /etc/hosts. This nameserver refuses at once, so that no resolver waits.\n"
     "nameserver 127.0.0.1\n"
@@ -33,7 +35,7 @@ async def set_up_pod(context: PodContext, state: PodState) -> None:
     context.placement = replace(context.placement, address=address)
     context.home.mkdir(parents=True, exist_ok=True)
     context.hosts_file.parent.mkdir(parents=True, exist_ok=True)
-    context.volumes = await make_volumes(context.folder / "volumes", context.placement, node.sources)
+    context.volumes = await make_volumes(context.folder / VOLUMES, context.placement, node.sources)
     node.hosts.add(names_of(pod, address), context.hosts_file, objects.spec(pod).get("hostAliases") or ())
     pid = await context.sandbox.created()
     if not on_host:

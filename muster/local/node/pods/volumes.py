@@ -14,10 +14,14 @@ from typing import Any
 
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
-from muster.local.node.containers.config_sources import ClaimSources, ConfigError, read_config_map, read_secret
+from muster.local.node.containers.config_sources import ConfigError, VolumeSources, read_config_map, read_secret
 from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.objects import Object
 
+API_ACCESS = "kube-api-access-"
+"""The name of the volume that the admission plugin ServiceAccount adds begins with it."""
+TOKEN_SECONDS = 3600
+"""The life of a token whose source names none (pkg/apis/core/v1/defaults.go)."""
 CLAIMS = "claims"
 """The folder with the files of claims, beside that of the pods."""
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
@@ -25,7 +29,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """A DNS label (RFC 1123): never ``.`` or ``..``, which would leave the pod's directory."""
 
 
-async def make_volumes(folder: Path, placement: PodPlacement, sources: ClaimSources) -> dict[str, dict[str, Any]]:
+async def make_volumes(folder: Path, placement: PodPlacement, sources: VolumeSources) -> dict[str, dict[str, Any]]:
     """Create the volumes of a pod. Returns, by name, the source of the mount and the size of a tmpfs."""
     made: dict[str, dict[str, Any]] = {}
     for volume in objects.spec(placement.pod).get("volumes") or ():
@@ -38,7 +42,7 @@ async def make_volumes(folder: Path, placement: PodPlacement, sources: ClaimSour
     return made
 
 
-async def _make(volume: Object, home: Path, placement: PodPlacement, sources: ClaimSources) -> dict[str, Any]:
+async def _make(volume: Object, home: Path, placement: PodPlacement, sources: VolumeSources) -> dict[str, Any]:
     namespace = objects.namespace(placement.pod)
     if (empty := volume.get("emptyDir")) is not None:
         _permit(home, 0o777)
@@ -54,24 +58,50 @@ async def _make(volume: Object, home: Path, placement: PodPlacement, sources: Cl
         _fill(home, await read_secret(reference, namespace, sources), reference)
         return {"source": str(home), "read_only": True, "folder": str(home)}
     if (reference := volume.get("downwardAPI")) is not None:
-        for item in reference.get("items") or ():
-            field = str((item.get("fieldRef") or {}).get("fieldPath"))
-            _put(home, str(item.get("path")), placement.field(field).encode(errors="replace"))
+        _fill_downward(home, placement, reference)
         return {"source": str(home), "read_only": True, "folder": str(home)}
     if (reference := volume.get("hostPath")) is not None:
         return _host_path(reference, str(volume.get("name")))
     if (reference := volume.get("persistentVolumeClaim")) is not None:
         return await _claim(reference, namespace, home.parents[3] / CLAIMS, sources)
-    if "projected" in volume and str(volume.get("name", "")).startswith("kube-api-access-"):
-        return {"source": str(home), "read_only": True, "folder": str(home)}  # there are no service account tokens
+    if (reference := volume.get("projected")) is not None:
+        _permit(home, 0o700)
+        await project(volume, home, placement, sources)
+        return {"source": str(home), "read_only": True, "folder": str(home)}
     kind = next((key for key in volume if key != "name"), "?")
     raise ConfigError(
         f"volume {volume.get('name')!r}: the local node has no {kind} volumes; use emptyDir, configMap, secret, "
-        f"downwardAPI, hostPath or persistentVolumeClaim"
+        f"downwardAPI, projected, hostPath or persistentVolumeClaim"
     )
 
 
-async def _claim(reference: Object, namespace: str, claims: Path, sources: ClaimSources) -> dict[str, Any]:
+async def project(volume: Object, home: Path, placement: PodPlacement, sources: VolumeSources) -> None:
+    """Write the files of a projected volume.
+
+    The volume that admission adds to every pod stays empty on a node whose API server issues no tokens.
+    """
+    namespace = objects.namespace(placement.pod)
+    for source in volume["projected"].get("sources") or ():
+        if (reference := source.get("serviceAccountToken")) is not None:
+            seconds = int(reference.get("expirationSeconds") or TOKEN_SECONDS)
+            token = await sources.token(placement.pod, str(reference.get("audience") or ""), seconds)
+            if token is None and str(volume.get("name")).startswith(API_ACCESS):
+                return
+            if token is None:
+                raise ConfigError(f"volume {volume.get('name')!r}: the local cluster issues no service account tokens")
+            _put(home, str(reference.get("path")), token.encode())
+        elif (reference := source.get("configMap")) is not None:
+            texts = await read_config_map(reference, namespace, sources)
+            _fill(home, {key: value.encode(errors="replace") for key, value in texts.items()}, reference)
+        elif (reference := source.get("secret")) is not None:
+            _fill(home, await read_secret(reference, namespace, sources), reference)
+        elif (reference := source.get("downwardAPI")) is not None:
+            _fill_downward(home, placement, reference)
+        else:
+            raise ConfigError(f"volume {volume.get('name')!r}: the local node cannot project {', '.join(source)}")
+
+
+async def _claim(reference: Object, namespace: str, claims: Path, sources: VolumeSources) -> dict[str, Any]:
     """The folder of a claim, named by its uid. Folders of claims that are gone are removed on this occasion.
 
     There is one node, so a folder is all that a volume must be; its size and class are not looked at.
@@ -88,7 +118,7 @@ async def _claim(reference: Object, namespace: str, claims: Path, sources: Claim
     return {"source": str(home), "folder": str(home), "read_only": bool(reference.get("readOnly"))}
 
 
-async def _remove_unclaimed(claims: Path, sources: ClaimSources) -> None:
+async def _remove_unclaimed(claims: Path, sources: VolumeSources) -> None:
     for note in _notes(claims):
         namespace, _, name = note.read_text(encoding="utf-8").partition("/")
         found = await sources.claim(namespace, name)
@@ -129,12 +159,21 @@ def _fill(home: Path, data: Mapping[str, bytes], reference: Object) -> None:
             raise ConfigError(f"references non-existent config key: {key}")
 
 
+def _fill_downward(home: Path, placement: PodPlacement, reference: Object) -> None:
+    for item in reference.get("items") or ():
+        field = str((item.get("fieldRef") or {}).get("fieldPath"))
+        _put(home, str(item.get("path")), placement.field(field).encode(errors="replace"))
+
+
 def _put(home: Path, path: str, value: bytes) -> None:
+    """Write a file in one step: a token is replaced while the pod reads it."""
     parts = PurePosixPath(path)
     if parts.is_absolute() or ".." in parts.parts or not all(_KEY.fullmatch(part) for part in parts.parts):
         raise ConfigError(f"volume path {path!r} must stay inside the volume")
     (home / parts).parent.mkdir(parents=True, exist_ok=True)
-    (home / parts).write_bytes(value)
+    new = (home / parts).with_name(f".{parts.name}.new")
+    new.write_bytes(value)
+    new.replace(home / parts)
 
 
 def mounts_of(container: Object, volumes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,7 +9,12 @@ import pytest
 
 from muster.local.node.containers.config_sources import ConfigError
 from muster.local.node.containers.downward_api import PodPlacement
-from muster.local.node.containers.environment import arguments, base_environment, container_environment
+from muster.local.node.containers.environment import (
+    arguments,
+    base_environment,
+    container_environment,
+    service_variables,
+)
 from tests.local.node.harness import MakePod, Pod
 
 
@@ -115,6 +120,17 @@ def test_command_and_args_are_expanded_and_a_command_is_required() -> None:
     with pytest.raises(ConfigError, match=r"set spec\.containers") as refused:
         arguments({"name": "main", "args": ["x"]}, {})
     assert refused.value.reason == "CreateContainerError"
+
+
+def test_an_entrypoint_stands_where_a_container_names_no_command() -> None:
+    assert arguments({"args": ["$(A)"]}, {"A": "1"}, ("musterd",)) == ["musterd", "1"]
+    assert arguments({"command": ["sh"], "args": ["-c"]}, {}, ("musterd",)) == ["sh", "-c"]
+
+
+def test_the_api_server_is_named_only_where_pods_can_reach_one() -> None:
+    assert service_variables("10.0.0.1", None) == {}
+    found = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "6443"}
+    assert service_variables("10.0.0.1", 6443) == found
 
 
 def test_the_directory_of_the_agents_python_is_first_in_path() -> None:

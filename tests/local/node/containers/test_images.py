@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.local.node.containers.images import missing
+from muster.local.node.containers.images import missing, repository
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,16 @@ from muster.local.node.containers.images import missing
 )
 def test_some_image_names_are_treated_as_missing(image: str, is_missing: bool) -> None:
     assert missing(image) is is_missing
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ("musterd", "musterd"),
+        ("musterd:0.1.0", "musterd"),
+        ("registry.example.com:5000/team/musterd:1@sha256:0", "registry.example.com:5000/team/musterd"),
+        ("registry.example.com:5000/musterd", "registry.example.com:5000/musterd"),
+    ],
+)
+def test_the_repository_of_an_image_is_its_name_without_tag_and_digest(image: str, name: str) -> None:
+    assert repository(image) == name

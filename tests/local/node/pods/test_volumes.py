@@ -10,6 +10,7 @@ import pytest
 
 from muster.local.node.containers.config_sources import ConfigError
 from muster.local.node.containers.downward_api import PodPlacement
+from muster.local.node.objects import Object
 from muster.local.node.pods.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
 from tests.local.node.harness import MakePod, Pod
 
@@ -19,9 +20,15 @@ MakeVolumes = Callable[..., Awaitable[dict[str, dict[str, Any]]]]
 class FakeSources:
     def __init__(self) -> None:
         self.claims: dict[str, str] = {}
+        self.asked: list[tuple[str, str, int]] = []
+        self.issues = True
 
     async def claim(self, namespace: str, name: str) -> Pod | None:
         return {"metadata": {"uid": self.claims[name]}} if name in self.claims else None
+
+    async def token(self, pod: Object, audience: str, seconds: int) -> str | None:
+        self.asked.append((pod["metadata"]["name"], audience, seconds))
+        return f"token {len(self.asked)}" if self.issues else None
 
     async def config_map(self, namespace: str, name: str) -> Pod | None:
         return {"data": {"train.yaml": "lr: 1", "b": "2"}} if name == "settings" else None
@@ -64,6 +71,7 @@ async def test_config_map_secret_and_downward_api_volumes_hold_files(make: MakeV
         ({"configMap": {"name": "settings", "items": [{"key": "z", "path": "c"}]}}, "non-existent config key: z"),
         ({"hostPath": {"path": "/no/such/folder"}}, "does not exist on this machine"),
         ({"persistentVolumeClaim": {"claimName": "data"}}, 'persistentvolumeclaim "data" not found'),
+        ({"projected": {"sources": [{"clusterTrustBundle": {}}]}}, "cannot project clusterTrustBundle"),
         ({"nfs": {"server": "a", "path": "/"}}, "no nfs volumes; use emptyDir"),
         ({"emptyDir": {"medium": "Memory", "sizeLimit": "lots"}}, "sizeLimit"),
     ],
@@ -99,6 +107,47 @@ async def test_mounts_have_a_source_and_sub_paths_stay_inside_the_volume(make: M
     with pytest.raises(ConfigError, match="names no volume"):
         mounts_of({"volumeMounts": [{"name": "other", "mountPath": "/d"}]}, volumes)
     assert volume_variables(volumes)["MUSTER_VOLUME_MY_DATA"] == str(folder / "my-data")
+
+
+API_ACCESS: Pod = {
+    "name": "kube-api-access-x7k2p",
+    "projected": {
+        "sources": [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+            {"configMap": {"name": "settings", "items": [{"key": "b", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+            {"secret": {"name": "keys"}},
+        ]
+    },
+}
+
+
+async def test_a_projected_volume_holds_the_files_of_all_its_sources(make_pod: MakePod, tmp_path: Path) -> None:
+    sources = FakeSources()
+    placement = PodPlacement(make_pod("p", volumes=[API_ACCESS]), "local", "10.0.0.2", "10.0.0.1")
+    made = await make_volumes(tmp_path, placement, sources)
+    folder = tmp_path / API_ACCESS["name"]
+    assert {each.name: each.read_text() for each in folder.iterdir()} == {
+        "token": "token 1",
+        "ca.crt": "2",
+        "namespace": "default",
+        "key": "secret",
+    }
+    assert sources.asked == [("p", "", 3607)]
+    assert made[API_ACCESS["name"]]["read_only"]
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+async def test_without_tokens_the_volume_of_admission_is_empty_and_another_is_an_error(
+    make_pod: MakePod, tmp_path: Path
+) -> None:
+    sources = FakeSources()
+    sources.issues = False
+    vault = {"name": "vault", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+    placement = PodPlacement(make_pod("p", volumes=[API_ACCESS, vault]), "local", "10.0.0.2", "10.0.0.1")
+    with pytest.raises(ConfigError, match="'vault': the local cluster issues no service account tokens"):
+        await make_volumes(tmp_path, placement, sources)
+    assert list((tmp_path / API_ACCESS["name"]).iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", "", "A", "-a", "a-", "a" * 64])
