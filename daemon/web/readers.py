@@ -5,7 +5,9 @@ asks the API server about every reader (``reviews``).
 
 Programs send ``Authorization: Bearer <token>``. A browser asks its user for a name and a password, and sends the
 token as the password (HTTP Basic): the browser keeps it for this origin only and until it is closed, and no cookie,
-form or session is needed. Pages have nothing that a forged request could change.
+form or session is needed. Pages have nothing that a forged request could change. A browser is asked only where its
+token does not cross a network in the clear: by a loopback name, which a port-forward has, or behind a proxy that says
+that it was reached by https. Programs are not asked, they send.
 
 The Host header must be an address, ``localhost`` or a name that the settings list. A page of another site whose name
 was pointed at this server (DNS rebinding) has that site's name in it.
@@ -25,6 +27,11 @@ from muster.daemon.web.reviews import AT_ONCE, METRICS, Access, ReviewFailed, Re
 SIGN_IN = (
     "A token of the cluster is needed: as Authorization: Bearer <token>, or in a browser as the password with any name."
     " `kubectl create token <service account> --namespace <namespace>` makes one."
+)
+
+UNENCRYPTED = (
+    "A browser is not asked for a token here, because it would cross the network without encryption: open the page by"
+    " `kubectl port-forward`, or by an https address (an Ingress that sets X-Forwarded-Proto)."
 )
 
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
@@ -184,6 +191,17 @@ def check_host(hosts: Sequence[str], names: Collection[str]) -> None:
     literal, name = matched.groups()
     if not _is_address(literal or name) and (literal or name.lower() not in {"localhost", *names}):
         raise Refused(421, "This Host name is not served here; musterd's --http-names lists the names that are.")
+
+
+def asks_browsers(host: str, forwarded: str) -> bool:
+    """Whether a browser that came by that Host header and X-Forwarded-Proto header may be asked for a token.
+
+    A reader that forges the second endangers its own token only.
+    """
+    if forwarded.partition(",")[0].strip().lower() == "https":
+        return True
+    matched = _HOST.fullmatch(host)
+    return matched is not None and is_loopback((matched[1] or matched[2]).lower())
 
 
 def is_loopback(host: str) -> bool:

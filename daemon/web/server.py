@@ -36,7 +36,7 @@ from muster.daemon.web.page.document import POLICY, SCRIPT, SCRIPT_PATH
 from muster.daemon.web.page.html import Part
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import ExperimentIndex, Pages
-from muster.daemon.web.readers import Anyone, Authenticator, Reader, Refused, check_host
+from muster.daemon.web.readers import UNENCRYPTED, Anyone, Authenticator, Reader, Refused, asks_browsers, check_host
 from muster.metrics.exposition import compressed, look, write
 
 ANSWER_WITHIN = 10.0
@@ -60,8 +60,9 @@ _STREAM = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Bufferin
 _PASSING = (429, 503)
 """Statuses of refusals that say nothing of the reader's rights."""
 
-_CHALLENGES = (("WWW-Authenticate", 'Bearer realm="musterd"'), ("WWW-Authenticate", 'Basic realm="musterd: a token"'))
-"""A browser takes the second and asks its user (see ``readers``)."""
+_PROGRAMS = ("WWW-Authenticate", 'Bearer realm="musterd"')
+_BROWSERS = ("WWW-Authenticate", 'Basic realm="musterd: a token"')
+"""A browser takes this challenge and asks its user (see ``readers``)."""
 
 
 class HttpServer(Listener):
@@ -118,9 +119,7 @@ class HttpServer(Listener):
             except TimeoutError:
                 response = _text(f"No answer within {ANSWER_WITHIN:g} s: the daemon is busy.", 503)
             except Refused as refused:
-                response = _text(refused.text, refused.status)
-                if refused.status == 401:
-                    response.headers.extend(_CHALLENGES)
+                response = _refusal(refused, request)
         if not response.prepared:
             response.headers.update(_HEADERS)
         return response
@@ -225,6 +224,15 @@ class HttpServer(Listener):
                 return response
         except Full:
             return _text("Too many pages are live at the same time; this one can be loaded again.", 503)
+
+
+def _refusal(refused: Refused, request: web.BaseRequest) -> web.Response:
+    if refused.status != 401:
+        return _text(refused.text, refused.status)
+    asked = asks_browsers(request.headers.get("Host", ""), request.headers.get("X-Forwarded-Proto", ""))
+    response = _text(refused.text if asked else f"{refused.text}\n{UNENCRYPTED}", 401)
+    response.headers.extend([_PROGRAMS, _BROWSERS] if asked else [_PROGRAMS])
+    return response
 
 
 def _text(text: str, status: int) -> web.Response:

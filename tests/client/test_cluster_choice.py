@@ -34,14 +34,14 @@ async def test_a_named_file_comes_before_the_environment_and_that_before_the_hom
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / ".kube").mkdir()
-    write_kubeconfig(tmp_path / ".kube/config", url="http://home", token="t")
+    write_kubeconfig(tmp_path / ".kube/config", url="https://home", token="t")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")  # a user's own file comes before the pod's account
-    assert await opened() == ("http://home", "default")
-    write_kubeconfig(tmp_path / "env", url="http://environment", token="t", namespace="team")
+    assert await opened() == ("https://home", "default")
+    write_kubeconfig(tmp_path / "env", url="https://environment", token="t", namespace="team")
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "env"))
-    assert await opened() == ("http://environment", "team")
-    write_kubeconfig(tmp_path / "given", url="http://given", token="t")
-    assert await opened(tmp_path / "given") == ("http://given", "default")
+    assert await opened() == ("https://environment", "team")
+    write_kubeconfig(tmp_path / "given", url="https://given", token="t")
+    assert await opened(tmp_path / "given") == ("https://given", "default")
 
 
 @pytest.mark.parametrize("content", ["", "[]", "a: [", "7", "clusters: 7", json.dumps({"contexts": []}), "\x00"])
@@ -52,7 +52,7 @@ async def test_a_file_that_is_no_kubeconfig_is_named(tmp_path: Path, content: st
 
 
 async def test_a_context_or_file_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    write_kubeconfig(tmp_path / "given", url="http://given", token="t")
+    write_kubeconfig(tmp_path / "given", url="https://given", token="t")
     with pytest.raises(NoCluster, match="no-such-context"):
         await opened(tmp_path / "given", "no-such-context")
     with pytest.raises(NoCluster, match=r"there is no kubeconfig at .*missing"):
@@ -70,6 +70,6 @@ async def test_the_programs_own_kubernetes_configuration_is_left_alone(tmp_path:
     from kubernetes_asyncio.client import Configuration
 
     before = Configuration.get_default_copy().host
-    write_kubeconfig(tmp_path / "given", url="http://given", token="t")
+    write_kubeconfig(tmp_path / "given", url="https://given", token="t")
     await opened(tmp_path / "given")
     assert Configuration.get_default_copy().host == before

@@ -73,13 +73,13 @@ def environment_proxy(host: str) -> str | None:
     To be called once a reading: aiohttp would look for each request, at 0.16 ms.
     """
     parts = urlsplit(host)
-    if not parts.hostname or _is_loopback(parts.hostname) or proxy_bypass(parts.hostname):
+    if not parts.hostname or is_loopback(parts.hostname) or proxy_bypass(parts.hostname):
         return None
     return getproxies().get(parts.scheme)
 
 
-def _is_loopback(hostname: str) -> bool:
-    """A proxy would look for 127.0.0.1 on its own machine."""
+def is_loopback(hostname: str) -> bool:
+    """Whether a host is this machine: what is sent to it crosses no network, and a proxy would look on its own."""
     try:
         return ip_address(hostname).is_loopback
     except ValueError:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from muster.api.errors import ApiError, Unreachable
 from muster.api.values.printable import clean
-from muster.kube.authentication.access import CONFIGURATION, ClusterAccess, Source
+from muster.kube.authentication.access import CONFIGURATION, ClusterAccess, Source, is_loopback
 
 LOOK_EVERY = 10.0
 """Seconds between two checks of the files, and the least time between two readings after refused requests."""
@@ -134,6 +134,12 @@ class Credentials:
         if access.proxy and urlsplit(access.proxy).scheme not in ("http", "https"):
             raise ApiError(
                 f"the proxy {clean(access.proxy, 200)!r} cannot be used; name one that begins with http:// or https://",
+                reason=CONFIGURATION,
+            )
+        if token and scheme == "http" and (access.proxy or not is_loopback(urlsplit(host).hostname or "")):
+            raise ApiError(
+                f"the token would travel to {host} without encryption; name the server with https:// "
+                "(http:// takes a token on a loopback address only)",
                 reason=CONFIGURATION,
             )
         return Identity(

@@ -9,7 +9,15 @@ from structlog.testing import capture_logs
 
 from muster.api.errors import ApiError, Forbidden, Unreachable
 from muster.daemon.web import reviews
-from muster.daemon.web.readers import Anyone, Refused, TokenAuthenticator, check_host, is_loopback, token_of
+from muster.daemon.web.readers import (
+    Anyone,
+    Refused,
+    TokenAuthenticator,
+    asks_browsers,
+    check_host,
+    is_loopback,
+    token_of,
+)
 from muster.daemon.web.reviews import Reviews
 from tests.daemon.web.ground import Api, Daemon, Ground
 
@@ -35,6 +43,37 @@ async def test_a_browser_is_asked_for_the_token_as_a_password(ground: Ground) ->
     status, text = await ground.get("/", Authorization=f"Basic {basic}")
     assert status == 200
     assert "secret of red" in text
+
+
+async def test_a_browser_is_not_asked_where_the_token_would_cross_a_network_unencrypted(ground: Ground) -> None:
+    assert ground.session is not None
+    plain = {"Host": "10.0.0.7:8080"}
+    async with ground.session.get("/", headers=plain) as response:
+        assert [each.split()[0] for each in response.headers.getall("WWW-Authenticate")] == ["Bearer"]
+        assert "port-forward" in await response.text()
+    async with ground.session.get("/", headers=plain | {"X-Forwarded-Proto": "https"}) as response:
+        assert [each.split()[0] for each in response.headers.getall("WWW-Authenticate")] == ["Bearer", "Basic"]
+        assert "port-forward" not in await response.text()
+
+
+@pytest.mark.parametrize(
+    ("host", "forwarded", "asks"),
+    [
+        ("localhost:8080", "", True),
+        ("LOCALHOST", "", True),
+        ("127.0.0.1:8080", "", True),
+        ("[::1]:8080", "", True),
+        ("musterd.example.com", "https", True),
+        ("musterd.example.com", "HTTPS, http", True),
+        ("musterd.example.com", "http", False),
+        ("musterd.example.com", "", False),
+        ("localhost.example.com", "", False),
+        ("10.0.0.7", "", False),
+        ("", "", False),
+    ],
+)
+def test_browsers_are_asked_on_loopback_and_behind_https_only(host: str, forwarded: str, asks: bool) -> None:
+    assert asks_browsers(host, forwarded) is asks
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -322,11 +322,11 @@ async def test_the_proxies_of_kubeconfig_and_environment_are_used(
     async with api_server(otherwise=answer(200, {})) as proxy:
         proxy_url, proxy.url = proxy.url, "http://api.example"
         monkeypatch.setenv("http_proxy", proxy_url)
-        connection = connect(KubeConfig(str(proxy.kubeconfig(tmp_path))), Time())
+        connection = connect(KubeConfig(str(proxy.kubeconfig(tmp_path, {}))), Time())
         await connection.request("GET", "/env")
         await connection.aclose()
         monkeypatch.delenv("http_proxy")
-        connection = connect(KubeConfig(str(proxy.kubeconfig(tmp_path, None, {"proxy-url": proxy_url}))), Time())
+        connection = connect(KubeConfig(str(proxy.kubeconfig(tmp_path, {}, {"proxy-url": proxy_url}))), Time())
         await connection.request("GET", "/file")
         await connection.aclose()
     assert [request.path for request in proxy.requests] == ["/env", "/file"]
@@ -378,6 +378,22 @@ async def test_an_invalid_server_address_is_refused(tmp_path: Path, server: str)
             await Connection.from_settings(
                 fake.kubeconfig(tmp_path, {"token": "t"}, {"insecure-skip-tls-verify": True})
             )
+
+
+@pytest.mark.parametrize("server", ["http://api.example:8080", "http://10.0.0.1", "http://127.0.0.1.example"])
+async def test_a_token_is_not_sent_without_encryption_to_another_machine(tmp_path: Path, server: str) -> None:
+    async with api_server() as fake:
+        fake.url = server
+        with pytest.raises(ApiError, match=rf"would travel to {server} without encryption; .*https://"):
+            await Connection.from_settings(fake.kubeconfig(tmp_path, {"token": "t"}))
+        await (await Connection.from_settings(fake.kubeconfig(tmp_path, {}))).aclose()
+
+
+async def test_a_token_for_this_machine_does_not_go_through_a_proxy_without_encryption(tmp_path: Path) -> None:
+    async with api_server() as fake:
+        config = fake.kubeconfig(tmp_path, {"token": "t"}, {"proxy-url": "http://proxy.example:3128"})
+        with pytest.raises(ApiError, match="without encryption"):
+            await Connection.from_settings(config)
 
 
 async def test_a_token_with_a_line_break_is_never_sent(tmp_path: Path) -> None:
