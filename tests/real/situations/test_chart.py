@@ -4,6 +4,7 @@ Skipped, with the reason, where helm cannot be built.
 """
 
 import asyncio
+import os
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -24,6 +25,8 @@ from tests.real.situations.test_readers import read
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(1200)]
 KIND = "experiments.muster.dev"
 NEW = "chart-system"
+RELEASE = "PROMETHEUS_OPERATOR_CRDS"
+OF_A_RELEASE = "of a release"
 NAMESPACES = (NEW, "lab", "monitoring", "grafana")
 """That of the release, without a musterd so far, and those that the matrix names."""
 APPLY = "application/apply-patch+yaml"
@@ -39,14 +42,25 @@ SCRAPER = "rbac.metricsReaders[0].namespace={0},rbac.metricsReaders[0].serviceAc
 
 
 @pytest.fixture
-async def operator(here: Site) -> AsyncIterator[None]:
-    """The kinds of the Prometheus operator."""
-    await here.kubectl("apply", "--filename", str(OPERATOR))
-    await here.kubectl("wait", "--for=condition=Established", "--filename", str(OPERATOR), WITHIN)
+async def operator(here: Site, request: pytest.FixtureRequest) -> AsyncIterator[None]:
+    """The kinds of the Prometheus operator: with the fields that the chart uses, or of a release of the operator."""
+    files = definitions() if getattr(request, "param", "") == OF_A_RELEASE else [OPERATOR]
+    options = [part for file in files for part in ("--filename", str(file))]
+    await here.kubectl("apply", "--server-side", *options)
+    await here.kubectl("wait", "--for=condition=Established", *options, WITHIN)
     yield
-    await here.kubectl("delete", "--filename", str(OPERATOR))
+    await here.kubectl("delete", *options)
 
 
+def definitions() -> list[Path]:
+    """The files of a release of the operator. Skips the test where no folder is named."""
+    folder = os.environ.get(RELEASE)
+    if not folder:
+        pytest.skip(f"{RELEASE} names no folder with the definitions of a release (example/prometheus-operator-crd)")
+    return [Path(folder) / f"monitoring.coreos.com_{plural}.yaml" for plural in ("servicemonitors", "prometheusrules")]
+
+
+@pytest.mark.parametrize("operator", ["with our fields", OF_A_RELEASE], indirect=True)
 @pytest.mark.usefixtures("operator")
 async def test_the_api_server_accepts_every_rendering_strictly(here: Site, helm: Path) -> None:
     names = [each for each in NAMESPACES if await here.get(f"/api/v1/namespaces/{each}") is None]
