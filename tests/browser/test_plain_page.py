@@ -57,14 +57,31 @@ def least(large: bool) -> float:
     return 3.0 if large else 4.5
 
 
-def test_a_narrow_screen_needs_no_sideways_scrolling(here: Site, browse: Open) -> None:
+@pytest.mark.parametrize("width", [320, 360])
+def test_a_narrow_screen_needs_no_sideways_scrolling(here: Site, browse: Open, width: int) -> None:
     browser = browse()
     browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": False}
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 740, "deviceScaleFactor": 1, "mobile": False}
+    )
+    clocks = (
+        "return Array.from(document.querySelectorAll('.clocks td')).map(c => c.getBoundingClientRect().right)"
+        ".every(right => right <= window.innerWidth)"
     )
     for path in PATHS:
         browser.get(f"{here.address}{path}")
         assert overflow(browser) <= 0, path
+        assert browser.execute_script(clocks), path
+
+
+def test_forced_colours_leave_the_trouble_to_be_seen(here: Site, browse: Open) -> None:
+    """Backgrounds are gone then: what is bad has a thick edge, beside its letter."""
+    browser = browse()
+    feature = {"name": "forced-colors", "value": "active"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    browser.get(f"{here.address}/experiments/vision/vit-huge?refresh=no")
+    edge = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).borderTopWidth)"
+    widths = [browser.execute_script(edge, where) for where in (".ranks b.bad", ".ranks b.ok", ".badge.bad")]
+    assert widths == [3, 1, 3]
 
 
 def overflow(browser: Chrome) -> int:

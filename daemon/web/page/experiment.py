@@ -15,6 +15,7 @@ from muster.daemon.web.page.timeline import spans, timeline
 from muster.daemon.web.page.times import ago, moment
 from muster.daemon.web.ranks import Bench
 from muster.daemon.web.schemas import Detail, FindingReport, ProgressReport
+from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 
 
 def story(
@@ -147,6 +148,8 @@ def _facts(one: Detail) -> Part:
     if one.finished_at:
         facts.append(("Finished", moment(one.finished_at)))
     facts.append(("In a terminal", element("code", f"muster explain {one.name} --namespace {one.namespace}")))
+    if one.reason == INVALID_SPEC:
+        facts.append(("File, line and column", element("code", "muster lint FILE")))
     pairs = (element(tag, text) for term, fact in facts for tag, text in (("dt", term), ("dd", fact)))
     return _section("facts", "Facts", element("dl", *pairs))
 

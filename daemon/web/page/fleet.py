@@ -10,6 +10,7 @@ from muster.daemon.web.page.html import Child, Html, Part, element, join, part
 from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
 from muster.daemon.web.page.times import ago, coarse
 from muster.daemon.web.schemas import Summary
+from muster.metrics.catalogue import INVALID
 from muster.state.summary.hurt import TITLES, Hurt
 from muster.state.summary.invalid_spec import UNREADABLE
 
@@ -93,10 +94,11 @@ def _row(one: Summary, now: float, runbooks: Runbooks) -> Part:
     soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
     name = element("a", one.name, href=address(one))
     kind = "" if one.kind == "Experiment" else f"{one.kind}, "
+    operator = "not understood" if one.operator == INVALID else one.operator
     return part(
         "tr",
         f"row-{one.namespace}/{one.name}",
-        element("th", name, element("small", f"{one.namespace} · {kind}{one.operator}"), scope="row"),
+        element("th", name, element("small", f"{one.namespace} · {kind}{operator}"), scope="row"),
         element("td", state(one, runbooks), class_="state"),
         element("td", one.message or one.reason, *_steps(one), class_="says"),
         element("td", _arrived(one), class_="number"),

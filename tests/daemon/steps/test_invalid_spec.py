@@ -58,6 +58,7 @@ def test_an_invalid_spec_is_on_the_page_and_has_a_page_of_its_own() -> None:
     assert why in own
     assert "Warning: InvalidSpec" in own
     assert "muster explain run --namespace team" in own
+    assert "muster lint FILE" in own
     assert "0/0" not in own + fleet
     assert (document.phase, document.reason, document.message) == ("Failed", "InvalidSpec", why)
 
