@@ -182,7 +182,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
 OWN_STATUS = "own status and record of a foreign object true and kept?"
 
 QUESTIONS: dict[str, str] = {
-    "one epoch and one process a rank?": "invariants",
+    "one epoch, one process a rank, started in order?": "invariants",
     "right end, charged to the right account?": "ends",
     "true cause, named with its pod?": "causes",
     "same objects, none left?": "objects",
