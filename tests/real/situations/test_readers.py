@@ -4,11 +4,14 @@ import asyncio
 import urllib.error
 import urllib.request
 
+import pytest
+
 from muster.cli.processes.stack import free_port
 from tests.real.ground import ROOT, daemon_program
 from tests.real.namespace import eventually
 from tests.real.site import Site
 
+pytestmark = pytest.mark.timeout(400)
 PATHS = ("/metrics", "/experiments.json", "/experiments/{namespace}/run.json")
 
 

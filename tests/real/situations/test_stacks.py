@@ -1,7 +1,11 @@
 """Who may ask for stacks: the API server's own authorization of commands in pods, before any command runs."""
 
+import pytest
+
 from tests.real.namespace import Refused
 from tests.real.site import Site
+
+pytestmark = pytest.mark.timeout(400)
 
 
 async def of_role(here: Site, role: str) -> str:
