@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-RUNS ?= 2000
+RUNS ?= 500
 
 .DEFAULT_GOAL := help
 .PHONY: help setup frameworks demo test test-newer-python check drift lint simulate simulate-all real planted-bugs mutants fuzz bench real-bench image docs pictures clean

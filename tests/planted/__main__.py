@@ -1,24 +1,27 @@
 """``python -m tests.planted``: is every planted bug caught, and by which plans?"""
 
 import argparse
-import multiprocessing
 import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from functools import cache
+from multiprocessing.pool import Pool
 
 from tests.planted import hunting
 from tests.planted.bug import Bug, Hunt, Pair
 from tests.planted.catalogue import BUGS, PAIRS
 from tests.planted.hunting import Catch
 from tests.simulation.plans.families import FAMILIES
+from tests.simulation.runner import pool
 
 HASH_SEED = "0"
 """The iteration order of a set of strings differs between processes; here it must not."""
 CLEAN = "the undamaged daemon"
 PORTION = 8
 """Plans of the undamaged daemon per task."""
+LIFETIME = 10
+"""Tasks of one process: a hunt plays some ten plans, of a megabyte each."""
 
 Case = Bug | Pair
 CASES: tuple[Case, ...] = (*BUGS, *PAIRS)
@@ -37,9 +40,9 @@ def main() -> int:
     began = time.monotonic()
     for each in {hunt for case in cases for hunt in case.hunts}:
         _lines(each)  # fills the cache before the processes fork
-    with multiprocessing.get_context("fork").Pool(arguments.processes) as pool:
-        results = _hunt(pool, cases, arguments.enough)
-        passed, failed = _play_undamaged(pool, results)
+    with pool(arguments.processes, LIFETIME) as players:
+        results = _hunt(players, cases, arguments.enough)
+        passed, failed = _play_undamaged(players, results)
     _show(results, detailed=bool(arguments.only))
     for line, found in failed:
         _say(f"the undamaged daemon fails: python -m tests.simulation --replay '{line}'\n    {found}")
@@ -76,10 +79,10 @@ def _play_hunt(task: tuple[str, Hunt, int]) -> tuple[str, Catch]:
     return name, hunting.play_until_caught(_bugs(name), hunt, _lines(hunt), enough)
 
 
-def _hunt(pool: "multiprocessing.pool.Pool", cases: Sequence[Case], enough: int) -> Results:
+def _hunt(players: Pool, cases: Sequence[Case], enough: int) -> Results:
     tasks = [(case.name, hunt, enough) for case in cases for hunt in case.hunts]
     results: Results = {case.name: [] for case in cases}
-    for name, caught in pool.imap(_play_hunt, tasks):
+    for name, caught in players.imap(_play_hunt, tasks):
         results[name].append(caught)
     return results
 
@@ -88,11 +91,11 @@ def _judge(lines: Sequence[str]) -> list[tuple[str, str]]:
     return [(line, found[0]) for line in lines if (found := hunting.violations_of((), line))]
 
 
-def _play_undamaged(pool: "multiprocessing.pool.Pool", results: Results) -> tuple[int, list[tuple[str, str]]]:
+def _play_undamaged(players: Pool, results: Results) -> tuple[int, list[tuple[str, str]]]:
     """Play the undamaged daemon on every plan that caught a bug: the number of plans, and those that it fails."""
     lines = sorted({line for caught in results.values() for each in caught for line, _ in each.violated})
     portions = [lines[start : start + PORTION] for start in range(0, len(lines), PORTION)]
-    return len(lines), [each for found in pool.imap(_judge, portions) for each in found]
+    return len(lines), [each for found in players.imap(_judge, portions) for each in found]
 
 
 def _show(results: Results, *, detailed: bool) -> None:
