@@ -16,9 +16,7 @@ import structlog
 from muster.state.actions import ProbeTarget
 from muster.state.coordinator import AGENT, DASHBOARD, ProbeKind
 from muster.state.view.roll import RollAnswer
-from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.ray import RayProbe
-from muster.watchers.probes.stated import StatedProbe
 from muster.watchers.probes.torch import TorchProbe
 
 log = structlog.get_logger()
@@ -147,12 +145,20 @@ def _ray_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
     )
 
 
+def _jax_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
+    from muster.watchers.probes.jax.probe import JaxProbe  # grpc: 8 MB that other daemons do without
+
+    return JaxProbe(target.address, clock=clock, expected=target.expected)
+
+
 def _stated_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
+    from muster.watchers.probes.stated import StatedProbe  # grpc, as for JAX
+
     return StatedProbe(target.address, kind=ProbeKind(target.kind), path=target.path, clock=clock)
 
 
 FACTORIES: dict[ProbeKind, Factory] = {
-    ProbeKind.JAX: lambda target, clock: JaxProbe(target.address, clock=clock, expected=target.expected),
+    ProbeKind.JAX: _jax_probe,
     ProbeKind.RAY: _ray_probe,
     ProbeKind.TORCH: lambda target, clock: TorchProbe(target.address, clock=clock, expected=target.expected),
     ProbeKind.TCP: _stated_probe,

@@ -1,6 +1,8 @@
 """How the daemon chooses the prober of a coordinator, and keeps it."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -17,6 +19,12 @@ from tests.simulation.world.virtual_loop import VirtualLoop
 def target(kind: ProbeKind) -> ProbeTarget:
     ports = (Port("dashboard", 1), Port("agent", 1))
     return ProbeTarget(epoch=1, uid="uid-1", address="127.0.0.1:1", kind=kind, expected=2, ports=ports)
+
+
+def test_a_daemon_loads_grpc_with_the_first_coordinator_that_needs_it() -> None:
+    program = "import sys, muster.daemon.main; print('grpc' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 async def test_every_kind_of_coordinator_that_can_be_asked_has_a_prober() -> None:

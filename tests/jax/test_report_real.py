@@ -18,7 +18,7 @@ import pytest
 
 from muster.cli.processes.stack import free_port
 from muster.state.view.progress import HANG_SECONDS, Progress, StepReport, sentence, steps_progress
-from muster.watchers.probes.jax import JaxProbe
+from muster.watchers.probes.jax.probe import JaxProbe
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(150)]
 pytest.importorskip("jax")

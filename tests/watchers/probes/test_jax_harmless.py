@@ -13,8 +13,8 @@ import grpc
 import pytest
 
 from muster.state.view.roll import RollAnswer
-from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.jax import probe as module
+from muster.watchers.probes.jax.probe import JaxProbe
 from tests.fakes.coordinator import FakeCoordinator
 
 STEPS = 40

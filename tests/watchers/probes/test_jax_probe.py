@@ -8,9 +8,9 @@ import grpc
 import pytest
 
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
-from muster.watchers.probes.jax import JaxProbe
 from muster.watchers.probes.jax import probe as module
 from muster.watchers.probes.jax.port_check import Address, PortState, check_port
+from muster.watchers.probes.jax.probe import JaxProbe
 from tests.fakes.coordinator import FakeCoordinator
 
 GENERATIONS = ["v2", "v1-watch", "v1-job"]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from muster.state.view.roll import CoordinatorState, RollAnswer
-from muster.watchers.probes.jax import JaxProbe
+from muster.watchers.probes.jax.probe import JaxProbe
 from tests.watchers.probes.waiting import until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from muster.state.view.progress import StepReport
-from muster.watchers.probes.jax import JaxProbe
+from muster.watchers.probes.jax.probe import JaxProbe
 from muster.watchers.probes.jax.protobuf import Malformed, bytes_field
 from muster.watchers.probes.jax.reports import IDLE, ReportReader
 from tests.fakes.coordinator import FakeCoordinator

@@ -1,5 +1,1 @@
 """Reads the roll of a JAX coordination service from outside the job, with no effect on the job."""
-
-from muster.watchers.probes.jax.probe import JaxProbe
-
-__all__ = ["JaxProbe"]
