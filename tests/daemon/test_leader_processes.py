@@ -28,14 +28,14 @@ from muster.local import tether
 from muster.reconcilers.refs import experiment_path
 from tests.fakes.relay import Relay
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
 FAST = ("--leader-elect", "--lease-duration", "1.5", "--renew-deadline", "1.0", "--retry-period", "0.2")
 PORT = re.compile(r"https://127\.0\.0\.1:(\d+)")
 TAKEOVER = 3.0
-SLACK = 7.0
-"""Seconds that a machine with more to do than this test may take longer."""
+SLACK = 60.0
+"""Seconds that a machine with more to do than this test may take longer. What is judged is who leads."""
 
 SLEEPERS = {
     "apiVersion": API_VERSION,

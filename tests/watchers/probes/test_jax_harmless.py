@@ -78,7 +78,7 @@ async def test_the_probe_never_sends_what_a_coordinator_does_not_survive(
                 following.result()
                 following = asyncio.create_task(follow())
         await probe.close()
-        await asyncio.wait_for(following, 5)
+        await asyncio.wait_for(following, 30)
     assert fake.forbidden_calls == []
     assert fake.most_parked <= 1
     assert all(isinstance(answer, RollAnswer) and answer.detail.isprintable() for answer in told)

@@ -420,7 +420,7 @@ async def test_close_cancels_the_parked_call_and_ends_the_changes(coordinator: F
     waiting = asyncio.create_task(rest())
     await parked(coordinator)
     await probe.close()
-    assert await asyncio.wait_for(waiting, 5) == []
+    assert await asyncio.wait_for(waiting, 30) == []
     await asyncio.wait_for(coordinator.parking(0), 5)
     await probe.close()  # a second close is harmless
 

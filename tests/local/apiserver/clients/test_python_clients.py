@@ -169,13 +169,13 @@ async def test_kr8s(base: str, api: Api, tmp_path: Path) -> None:
         await pod.create()
         ready = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
         await api.patch("/api/v1/namespaces/default/pods/p/status", ready)
-        await pod.wait("condition=Ready", timeout=5)
+        await pod.wait("condition=Ready", timeout=30)
         kind = new_class(kind="Widget", version="example.com/v1", namespaced=True)
         toy = await kind(widget("w"), api=kube)
         await toy.create()
         assert toy.spec.colour == "red"
         await pod.delete()
-        await pod.wait("delete", timeout=5)
+        await pod.wait("delete", timeout=30)
         assert not await pod.exists()
         names = [cast("Any", each).name async for each in kube.get("configmaps")]
         assert names == ["c"]

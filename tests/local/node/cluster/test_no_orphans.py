@@ -80,7 +80,7 @@ def interfaces() -> set[str]:
     return {entry.name for entry in Path("/sys/class/net").iterdir()}
 
 
-async def until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+async def until(holds: Callable[[], bool], seconds: float = 40.0) -> bool:
     """Poll until a condition holds: there is no event for the end of a process that is not a child."""
     for _ in range(int(seconds / 0.05)):
         if holds():
@@ -112,7 +112,7 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_fails_its_pods(
 
         with agent_beside(command) as agent:
             stream = changes(connection, PODS)
-            async with asyncio.timeout(15), aclosing(stream):
+            async with asyncio.timeout(40), aclosing(stream):
                 async for change in stream:
                     status = change.object.get("status", {})
                     if status.get("phase") == "Failed":
