@@ -189,3 +189,11 @@ def test_a_cluster_without_muster(call: Call, server: LocalServer) -> None:
     result = call("get")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "deploy/crds" in result.stderr
+
+
+def test_get_shows_the_address_that_a_debug_server_has_printed(call: Call, server: LocalServer) -> None:
+    call("submit", "-", "--name", "mine", input=f"{MANIFEST.rstrip()}\n  debug: {{vscode: {{enabled: true}}}}\n")
+    server.status("mine", phase="Running")
+    server.pod("pod-0", labels("mine", 0), **running())
+    server.print("pod-0", "   http://127.0.0.1:8888/lab?token=0f8fad5bd9cb", ends=True)
+    assert "debug server of rank 0: http://127.0.0.1:8888/lab?token=0f8fad5bd9cb\n" in call("get", "mine").stdout

@@ -1,9 +1,10 @@
 """Install the frameworks that examples run with: ``python -m tests.frameworks`` (``make frameworks``).
 
 Ray and XGBoost go into a virtual environment (``MUSTER_FRAMEWORKS``, 600 MB) at the versions of requirements.txt, with
-their hashes. PyTorch is Debian's python3-torch where apt is there and may install, else the index's wheel where that is
-a build for CPUs: the one for Linux on x86_64 brings 3 GB of CUDA. What cannot be installed is printed with the reason,
-and its tests are skipped. ``--lock`` writes requirements.txt anew from requirements.in.
+their hashes; Jupyter's server goes into one of its own inside (jupyter.txt, 30 MB). PyTorch is Debian's python3-torch
+where apt is there and may install, else the index's wheel where that is a build for CPUs: the one for Linux on x86_64
+brings 3 GB of CUDA. What cannot be installed is printed with the reason, and its tests are skipped. ``--lock`` writes
+requirements.txt and jupyter.txt anew from their ``.in`` files.
 """
 
 import fcntl
@@ -16,11 +17,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.frameworks.interpreters import SYSTEM_PYTHON, has_module, home
+from tests.frameworks.interpreters import SYSTEM_PYTHON, has_module, home, jupyter_home
 
 HERE = Path(__file__).parent
-SOURCE, LOCK = HERE / "requirements.in", HERE / "requirements.txt"
-HEADER = "# Written by `python -m tests.frameworks --lock` from requirements.in; do not edit.\n"
+LOCK, JUPYTER_LOCK = HERE / "requirements.txt", HERE / "jupyter.txt"
+HEADER = "# Written by `python -m tests.frameworks --lock` from {}; do not edit.\n"
 TORCH = "2.9.0"
 """The wheel where one is for CPUs: every wheel of PyPI for another platform than Linux on x86_64."""
 DEBIAN_TORCH = "python3-torch"
@@ -29,29 +30,32 @@ DEBIAN_TORCH = "python3-torch"
 def main(arguments: Sequence[str]) -> int:
     """Install what is missing. Never fails: a framework that is not there skips its tests."""
     if "--lock" in arguments:
-        LOCK.write_text(HEADER + _resolve(), encoding="utf-8")
+        for lock in (LOCK, JUPYTER_LOCK):
+            source = lock.with_suffix(".in")
+            lock.write_text(HEADER.format(source.name) + _resolve(source), encoding="utf-8")
         return 0
     folder = home()
     folder.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        _report("ray and xgboost", _install_environment(folder))
+    with folder.with_name(f"{folder.name}.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        _report("ray and xgboost", _install_environment(folder, LOCK, "ray and xgboost"))
+        _report("jupyter", _install_environment(jupyter_home(), JUPYTER_LOCK, "jupyter"))
         _report("torch", _install_torch(folder / "bin" / "python"))
     return 0
 
 
-def _install_environment(folder: Path) -> str:
+def _install_environment(folder: Path, lock: Path, what: str) -> str:
     """Bring the virtual environment to the pinned versions. Returns the reason where it cannot be done."""
     stamp = folder / ".ready"
-    state = f"{hashlib.sha256(LOCK.read_bytes()).hexdigest()} {sys.version}"
+    state = f"{hashlib.sha256(lock.read_bytes()).hexdigest()} {sys.version}"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == state:
         return ""
-    print(f"installing ray and xgboost into {folder} (a minute) ...", flush=True)
+    print(f"installing {what} into {folder} (a minute) ...", flush=True)
     stamp.unlink(missing_ok=True)
     if problem := _run([sys.executable, "-m", "venv", "--clear", str(folder)]):
         return problem
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if problem := _run([*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", str(LOCK)]):
+    if problem := _run([*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", str(lock)]):
         return problem
     stamp.write_text(state, encoding="utf-8")
     return ""
@@ -83,10 +87,10 @@ def _install_debian_torch() -> str:
     return _run(["apt-get", "install", "-qq", "--yes", "--no-install-recommends", DEBIAN_TORCH])
 
 
-def _resolve() -> str:
+def _resolve(source: Path) -> str:
     command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--python-version", "3.11", "--generate-hashes"]
     made = subprocess.run(
-        [*command, "--no-header", "--no-annotate", str(SOURCE)], capture_output=True, text=True, check=True
+        [*command, "--no-header", "--no-annotate", str(source)], capture_output=True, text=True, check=True
     )
     return made.stdout
 

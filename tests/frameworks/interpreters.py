@@ -24,6 +24,11 @@ def home() -> Path:
     return Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "muster-frameworks")
 
 
+def jupyter_home() -> Path:
+    """The folder of the virtual environment that has Jupyter's server."""
+    return home() / "jupyter"
+
+
 @cache
 def python_of(framework: str) -> Path | None:
     """The interpreter that has ``ray``, ``torch`` or ``xgboost``; None where no interpreter has it."""

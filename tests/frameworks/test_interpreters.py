@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.frameworks import interpreters
-from tests.frameworks.__main__ import LOCK, SOURCE
+from tests.frameworks.__main__ import JUPYTER_LOCK, LOCK
 from tests.frameworks.interpreters import python_of, reason_without
 
 
@@ -42,8 +42,9 @@ def test_an_interpreter_that_has_the_framework_is_found(
     assert reason_without(framework) == ""
 
 
-def test_the_lock_has_the_versions_that_are_asked_for_with_hashes() -> None:
-    locked = LOCK.read_text(encoding="utf-8")
-    for line in SOURCE.read_text(encoding="utf-8").split():
+@pytest.mark.parametrize("lock", [LOCK, JUPYTER_LOCK], ids=lambda lock: lock.name)
+def test_the_lock_has_the_versions_that_are_asked_for_with_hashes(lock: Path) -> None:
+    locked = lock.read_text(encoding="utf-8")
+    for line in lock.with_suffix(".in").read_text(encoding="utf-8").split():
         pin = re.sub(r"\[.*\]", "", line)
         assert re.search(rf"^{re.escape(pin)} \\\n +--hash=sha256:", locked, re.MULTILINE), pin

@@ -13,6 +13,7 @@ from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.tree import tree
 from muster.client import Client
+from muster.client.debug_address import debug_addresses
 
 
 @click.command(
@@ -60,6 +61,8 @@ async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | N
         explanation = await client.explain(name, namespace=chosen.namespace)
         for line in tree(explanation, time.time()):
             data(line)
+        for address in await debug_addresses(client, explanation.experiment):
+            data(printable(f"debug server of {address}"))
         return
     seen = await client.get(name, namespace=chosen.namespace)
     if output == "name":
