@@ -10,6 +10,9 @@ import yaml
 from muster.api.foreign.jaxjob import parse_jaxjob
 from muster.api.foreign.jobset import parse_jobset
 from muster.api.manifest.load import load_manifest
+from muster.state.foreign.kinds import SUBJECTS
+from muster.state.operators.planning import REGISTRY
+from tests.examples import table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IGNORED = ("builder",)
@@ -27,3 +30,10 @@ def test_an_example_loads_without_a_problem(path: Path) -> None:
         return
     loaded = load_manifest(path.read_text(encoding="utf-8"), filename=path.name)
     assert [str(each) for each in loaded.warnings if each.field not in IGNORED] == []
+
+
+def test_each_operator_and_each_foreign_kind_has_an_example_that_is_run() -> None:
+    """``test_examples.py`` runs the rows on the local cluster, ``tests/real/situations`` on a real API server."""
+    operators = {load_manifest(each.path.read_text()).spec.operator for each in table.EXAMPLES if not each.object}
+    assert operators == set(REGISTRY)
+    assert {each.subject.kind for each in table.EXAMPLES if each.object} == set(SUBJECTS)
