@@ -12,6 +12,7 @@ from muster.daemon.web.readers import Authenticator
 from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import Subject
 from muster.metrics.instruments import Instruments
+from muster.metrics.runbooks import PUBLISHED
 from tests.browser.virtual_fleet import VirtualFleet
 
 
@@ -54,7 +55,15 @@ def site(fleet: VirtualFleet, authenticator: Authenticator | None = None) -> Ite
         streams = Streams(Changes())
         registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
         server = HttpServer(
-            registry, fleet, fleet, "127.0.0.1", 0, clock=time.time, streams=streams, authenticator=authenticator
+            registry,
+            fleet,
+            fleet,
+            "127.0.0.1",
+            0,
+            clock=time.time,
+            streams=streams,
+            authenticator=authenticator,
+            runbooks=PUBLISHED,
         )
         port = await server.start()
         found.append(Site(fleet, streams, asyncio.get_running_loop(), port))
