@@ -60,7 +60,7 @@ def test_a_job_is_suspended_once_and_an_event_says_so_before() -> None:
         assert world.found("job/train").record.phase is Phase.SUSPENDED
         assert len(world.written()) == 1
 
-    virtually(story)
+    virtually(story, writes=True)
 
 
 def test_a_jaxjob_whose_own_deadline_does_not_hold_is_ended_by_muster_s() -> None:
@@ -80,7 +80,7 @@ def test_a_jaxjob_whose_own_deadline_does_not_hold_is_ended_by_muster_s() -> Non
         assert JAXJOB not in world.api.objects
         assert world.titles() == []
 
-    virtually(story)
+    virtually(story, writes=True)
 
 
 def test_labelled_pods_are_deleted_by_uid() -> None:
@@ -93,7 +93,7 @@ def test_labelled_pods_are_deleted_by_uid() -> None:
         await asyncio.sleep(90)
         assert world.written() == [f"DELETE {PODS}/run-0", f"DELETE {PODS}/run-1"]
 
-    virtually(story)
+    virtually(story, writes=True)
 
 
 def test_a_run_that_ended_in_time_is_left_alone_and_so_is_one_that_has_changed() -> None:
@@ -119,7 +119,7 @@ def test_a_deadline_counts_from_the_start_of_the_run_and_not_of_the_daemon() -> 
         await asyncio.sleep(60)
         assert world.written() == [f"DELETE {JOB}"]
 
-    virtually(story)
+    virtually(story, writes=True)
 
 
 def test_a_missing_right_is_said_on_the_run() -> None:
@@ -135,7 +135,7 @@ def test_a_missing_right_is_said_on_the_run() -> None:
         assert stuck.status
         assert "suspend Job team/train" in stuck.message
 
-    virtually(story)
+    virtually(story, writes=True)
 
 
 def test_a_set_of_pods_cannot_be_suspended() -> None:

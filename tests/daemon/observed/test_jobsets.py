@@ -173,7 +173,7 @@ def test_a_jobset_that_muster_runs_is_not_observed() -> None:
         await asyncio.sleep(3)
         assert world.found("jobset/t").plan.engine.value == "native"
 
-    virtually(story)
+    virtually(story, writes=True)
 
 
 def test_one_pod_under_two_watches_belongs_to_the_outermost_subject() -> None:

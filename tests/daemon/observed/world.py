@@ -76,6 +76,11 @@ class World(Daemons):
         return [f"{each['reason']}: {each['message']}" for each in self.cluster.events()]
 
 
-def virtually(story: Callable[[World], Coroutine[None, None, None]]) -> None:
-    """Run a story in virtual time."""
-    played(World, story)
+def virtually(story: Callable[[World], Coroutine[None, None, None]], *, writes: bool = False) -> None:
+    """Run a story in virtual time. Nothing but Events may be written, unless it is about writes."""
+
+    async def judged(world: World) -> None:
+        await story(world)
+        assert writes or world.written() == [], "an observed run is only read"
+
+    played(World, judged)
