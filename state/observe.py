@@ -23,7 +23,7 @@ from muster.state.context import (
 )
 from muster.state.coordinator import ProbeKind
 from muster.state.group import Role
-from muster.state.observed import following
+from muster.state.observed import following, times
 from muster.state.plan import Engine
 from muster.state.policies import (
     barrier,
@@ -215,11 +215,12 @@ def _progress(context: Context, assembly: Assembly) -> Record:
     if context.plan.engine is Engine.OBSERVE:
         due = following.begins(context)
     if record.phase in (Phase.RESTARTING, Phase.QUEUED) and due and queue.admits(context):
-        return enter(record, Phase.PENDING, now, epoch_at=now, resume_at=None)
+        at = times.epoch_at(context) if context.plan.engine is Engine.OBSERVE else now
+        return enter(record, Phase.PENDING, now, epoch_at=at, resume_at=None)
     if not record.gathering:
         return record
     if record.epoch_at is None and barrier.clear(context):  # it was resumed while old pods were ending
-        record = replace(record, epoch_at=now)
+        record = replace(record, epoch_at=times.epoch_at(context) if context.plan.engine is Engine.OBSERVE else now)
     if record.scheduled_at is None and tally.scheduled >= context.plan.together:
         record = replace(record, scheduled_at=now)
     if record.phase is Phase.PENDING and tally.started:

@@ -48,7 +48,7 @@ def first(plan: Plan, own: OwnState | None, now: float) -> Record:
     if own.said is Said.SUSPENDED:
         return replace(base, phase=Phase.SUSPENDED)
     started = now if own.started_at is None else min(own.started_at, now)
-    return replace(base, started_at=started, epoch_at=now if epoch else started)
+    return replace(base, started_at=started, epoch_at=None if epoch else started)  # of later ones the pods say it
 
 
 def follow(context: Context) -> Followed:

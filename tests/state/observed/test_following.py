@@ -47,7 +47,7 @@ def crashed(rank: int, at: float = NOW, **changes: Any) -> Pod:
         (OwnState(started_at=EARLIER), Phase.PENDING, 0, EARLIER, EARLIER),
         (OwnState(started_at=NOW + 5), Phase.PENDING, 0, NOW, NOW),
         (OwnState(epoch=-1), Phase.PENDING, 0, NOW, NOW),
-        (OwnState(epoch=3, started_at=EARLIER), Phase.PENDING, 3, EARLIER, NOW),
+        (OwnState(epoch=3, started_at=EARLIER), Phase.PENDING, 3, EARLIER, None),
         (OwnState(Said.SUSPENDED, epoch=2, started_at=EARLIER), Phase.SUSPENDED, 2, None, None),
     ],
 )
