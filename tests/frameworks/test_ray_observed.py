@@ -2,6 +2,11 @@
 
 The pods are as KubeRay writes them (``kuberay_stand_in``); the kubelet's part, restarts included, is the local node's.
 The seconds are printed and not asserted: they depend on the machine.
+
+On a busy machine a worker's first ``ray start`` may exit 1, and so may the head's. That is Ray's own doing: the init
+container waits until the GCS answers, which it does before the head's node is in its list ("No node info found for head
+node in GCS"), and a raylet has 30 s to start ("The current node timed out during startup"). The container is started
+again, which is said as it would be on a cluster.
 """
 
 import asyncio

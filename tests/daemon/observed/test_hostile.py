@@ -24,6 +24,14 @@ HUGE: dict[str, dict[str, Any]] = {
     "rayclusters": {**CLUSTER, "workerGroupSpecs": [WORKERS]},
     "rayjobs": {"rayClusterSpec": {**CLUSTER, "workerGroupSpecs": [{**WORKERS, "replicas": 1000, "numOfHosts": 1000}]}},
 }
+SMALL: dict[str, dict[str, Any]] = {
+    "jobs": {"completions": 2},
+    "jobsets": {"replicatedJobs": [{"name": "w"}]},
+    "jaxjobs": {"jaxReplicaSpecs": {"Worker": {"replicas": 2}}},
+    "trainjobs": {"trainer": {"numNodes": 2}},
+    "rayclusters": CLUSTER,
+    "rayjobs": {"rayClusterSpec": CLUSTER},
+}
 CRDS = [name for name, kind in OBSERVED.items() if not kind.virtual]
 
 
@@ -58,13 +66,7 @@ def test_an_object_of_a_million_members_is_refused_and_said_to_be(of: str) -> No
 
 @pytest.mark.parametrize("of", CRDS)
 def test_every_kind_that_is_installed_late_is_found_and_one_that_is_removed_is_forgotten(of: str) -> None:
-    spec = {**HUGE, "jobs": {"completions": 2}, "rayclusters": CLUSTER, "rayjobs": {"rayClusterSpec": CLUSTER}}[of]
-    if of in ("jobsets", "jaxjobs", "trainjobs"):
-        spec = {
-            "jobsets": {"replicatedJobs": [{"name": "w"}]},
-            "jaxjobs": {"jaxReplicaSpecs": {"Worker": {"replicas": 2}}},
-            "trainjobs": {"trainer": {"numNodes": 2}},
-        }[of]
+    spec = SMALL[of]
 
     async def story(world: World) -> None:
         await world.daemon(of)
