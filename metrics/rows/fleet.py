@@ -20,7 +20,7 @@ PHASE_DURATION = Metric(
 TIME_TO_ASSEMBLED = Metric(
     "muster_time_to_assembled_seconds",
     Type.HISTOGRAM,
-    "Time from the launch of an epoch, when its first pod is asked for, until its roll was complete.",
+    "Time from the launch of an epoch, when its first pod is asked for, until its roll was seen complete.",
     ("operator",),
     "seconds",
     LIFE,

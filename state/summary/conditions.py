@@ -6,12 +6,14 @@ They are computed whole from the record, the assembly and the plan at every step
 from collections.abc import Iterator
 
 from muster.state.context import Context
+from muster.state.policies import rendezvous
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record
 from muster.state.summary.messages import EXACT, placed, sentence, share, why_idle
 
 NO_COORDINATOR = "NoCoordinator"
 """Reason of a CoordinatorReady that is true because the operator has no coordinator."""
+UNSEEN = "all members succeeded before the coordinator had shown them together"
 
 Row = tuple[ConditionType, bool, str, str]
 
@@ -39,13 +41,7 @@ def _rows(context: Context, assembly: Assembly) -> Iterator[Row]:
     yield ConditionType.SUSPENDED, suspended, "Suspended" if suspended else "NotSuspended", ""
     yield _scheduled(context)
     yield _coordinator(context, assembly)
-    assembled = record.assembled_at is not None
-    yield (
-        ConditionType.ASSEMBLED,
-        assembled,
-        "RollComplete" if assembled else "RollIncomplete",
-        assembly.message,
-    )
+    yield _assembled(context, assembly)
     restarting = record.phase is Phase.RESTARTING
     cause = record.cause
     yield (
@@ -60,6 +56,14 @@ def _rows(context: Context, assembly: Assembly) -> Iterator[Row]:
     yield _ending(ConditionType.FAILED, record, Phase.FAILED)
     over = record.finished
     yield ConditionType.FINISHED, over, record.reason if over else "Unfinished", record.message if over else ""
+
+
+def _assembled(context: Context, assembly: Assembly) -> Row:
+    if context.record.assembled_at is not None:
+        return ConditionType.ASSEMBLED, True, "RollComplete", assembly.message
+    if rendezvous.unseen(context):
+        return ConditionType.ASSEMBLED, False, rendezvous.ROLL_NOT_SEEN, UNSEEN
+    return ConditionType.ASSEMBLED, False, "RollIncomplete", assembly.message
 
 
 def _ending(kind: ConditionType, record: Record, phase: Phase) -> Row:

@@ -27,7 +27,7 @@ from muster.state.context import Context
 from muster.state.coordinator import Completeness
 from muster.state.observed.unsaid import RESTARTED_IN_PLACE
 from muster.state.plan import Engine
-from muster.state.policies import barrier, blocked, edits, gates, silence
+from muster.state.policies import barrier, blocked, edits, gates, rendezvous, silence
 from muster.state.policies.failures import volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
@@ -56,7 +56,9 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     """The record with its summary computed anew."""
     plan, record = context.plan, context.record
     ready, roll = context.tally.ready + context.tally.succeeded, record.roll
-    if record.finished:
+    if rendezvous.unseen(context):
+        ready, roll = plan.size, None
+    elif record.finished:
         ready = record.ready  # the count at the end stays when the pods are deleted
     elif record.gathering and plan.coordinator and not plan.coordinator.probe.passive and silence.known_in(context):
         ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
