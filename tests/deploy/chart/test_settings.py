@@ -10,6 +10,7 @@ from deploy.helm.schema import schema
 from deploy.helm.values import NOT_IN_THE_CHART, SETTINGS
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.readers import Refused, check_host, is_loopback
+from muster.metrics.runbooks import PUBLISHED
 from tests.deploy.chart.conftest import Object, Rendered, one
 
 pytestmark = pytest.mark.timeout(1200)
@@ -75,7 +76,15 @@ def test_all_settings_together_reach_musterd(rendered: Rendered) -> None:
     values = {to_camel(name): value for name, value in OTHER.items()}
     objects = rendered("--set-json", f"settings={json.dumps(values)}", "--set", "replicas=1,service.create=false")
     expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False, "observe_kinds": ""}
+    expected["runbook_url"] = PUBLISHED
     assert from_command_line(arguments(objects)).model_dump() == expected
+
+
+def test_the_page_and_the_alerts_lead_to_the_same_runbooks(rendered: Rendered) -> None:
+    objects = rendered("--set", "prometheusRule.create=always,prometheusRule.runbookUrl=https://wiki.example/runbooks")
+    assert from_command_line(arguments(objects)).runbook_url == "https://wiki.example/runbooks"
+    rules = json.dumps(one(objects, "PrometheusRule"))
+    assert "https://wiki.example/runbooks/MusterRankMissing.md" in rules
 
 
 def test_the_lease_has_the_name_of_all_objects_unless_it_has_its_own(rendered: Rendered) -> None:
