@@ -14,6 +14,10 @@ _READING = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and wha
 _EXPECTED = each("muster_experiment_ranks_expected", CHOSEN)
 _MISSING = each("muster_experiment_ranks_missing", CHOSEN)
 _BY_CAUSE = each("muster_experiment_ranks_missing_by_cause", CHOSEN, "cause")
+_STUCK = tuple(
+    runbook(f"Muster{alert}")
+    for alert in ("ObservedRunStuck", "PodsMissing", "CoordinatorGone", "MemberNotReplaced", "StatusIsFalse")
+)
 _STUCK_FOR = f"(time() - {each('muster_experiment_stuck_since_timestamp_seconds', CHOSEN)})"
 
 
@@ -62,7 +66,7 @@ def _now(only: str) -> Row:
                     title="Stuck runs",
                     description="For how long, and why. The roll call has the sentence and the members.",
                     width=12,
-                    links=(_READING,),
+                    links=(_READING, *_STUCK),
                 ),
                 [
                     Column(

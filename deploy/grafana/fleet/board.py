@@ -139,7 +139,11 @@ NOW = Row(
                 description="The ten deadlines that are nearest. The total clock ends the experiment; the others do "
                 "what their action says.",
                 width=10,
-                links=(runbook("MusterDeadlineNear"), page("guide.md#7-clocks", "Clocks")),
+                links=(
+                    runbook("MusterDeadlineNear"),
+                    runbook("MusterDeadlinePassed"),
+                    page("guide.md#7-clocks", "Clocks"),
+                ),
             ),
             [
                 Column(
