@@ -12,6 +12,7 @@ import muster.watchers.probes.jax
 from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
 from muster.watchers.probes.jax.protobuf import fields, signed
 from muster.watchers.probes.jax.rpc import Method, Question, Seen
+from muster.watchers.probes.stated.health import CHECK
 
 PACKAGE = Path(muster.watchers.probes.jax.__file__).parent
 ROOM = PACKAGE.parent.parent
@@ -68,14 +69,19 @@ def test_only_one_file_names_a_method() -> None:
     assert len(names) == len(PERMITTED)
 
 
-def test_only_one_place_makes_a_call_with_a_method_of_the_enum() -> None:
-    assert [name for maker in CALL_MAKERS for name in places(maker)] == ["probes/jax/rpc.py"]
-    calls = [
-        node
-        for node in ast.walk(SOURCES["probes/jax/rpc.py"])
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unary_unary"
-    ]
-    assert [ast.unparse(call.args[0]) for call in calls] == ["question.method.value"]
+def test_only_one_place_makes_a_call_with_a_method_of_the_enum_and_one_asks_for_health() -> None:
+    found = {name for maker in CALL_MAKERS for name in places(maker)}
+    assert found == {"probes/jax/rpc.py", "probes/stated/health.py"}
+    methods = {
+        name: [
+            ast.unparse(node.args[0])
+            for node in ast.walk(SOURCES[name])
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CALL_MAKERS
+        ]
+        for name in found
+    }
+    assert methods == {"probes/jax/rpc.py": ["question.method.value"], "probes/stated/health.py": ["CHECK"]}
+    assert CHECK == "/grpc.health.v1.Health/Check"
 
 
 def test_no_other_file_uses_the_grpc_call_by_name() -> None:
