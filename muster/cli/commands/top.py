@@ -15,6 +15,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.listing import SUBMITTED
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import BAD, colourful, data, phase_word
+from muster.cli.terminal.keys import quit_key
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import clock_left, since
 from muster.cli.terminal.table import Table
@@ -23,24 +24,31 @@ from muster.state.summary.hurt import NOTHING, TITLES, Hurt, place, seen_in
 
 HEADINGS = ("NAME", "HURTS", "PHASE", "FOR", "ROLL", "RESTARTS", "DEADLINE", "WAITS FOR")
 FRAMES_PER_SECOND = 1
+READ_ANEW = 5.0
+"""Seconds between two reads of the objects of another kind."""
 ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
 """What is shown in red."""
 
 
 @click.command(
-    epilog="\b\nExamples:\n  muster top\n  muster top -A\n  muster top -A --all\n"
+    epilog="\b\nExamples:\n  muster top\n  muster top -A\n  muster top -A --all\n  muster top --kind rayjob\n"
     "  muster top -A -o json | jq '.items[0]'\n"
 )
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
 @click.option("--all", "over", is_flag=True, help="Those that are over, too. One that failed is shown for a day.")
-@click.option("--kind", default="", help="Objects of another kind that Muster runs: jobset, jaxjob.")
+@click.option(
+    "--kind", default="", help="Objects of another kind: jobset, jaxjob, trainjob, rayjob, raycluster, job, pods."
+)
 @output_option("name")
 @cluster_options
 def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, output: str | None) -> None:
     """Show experiments by what hurts most: hung, stuck, ranks missing, restarting, a deadline near, failed, queued.
 
-    On a terminal the table is drawn anew whenever something changes, until Ctrl-C (exit status 130). Elsewhere, or
-    with -o, it is printed once.
+    On a terminal the table is drawn anew whenever something changes, until q (exit status 0) or Ctrl-C (130).
+    Elsewhere, or with -o, it is printed once.
+
+    With --kind it shows the objects of another kind, those that Muster only watches over, too. On a terminal they are
+    read every 5 s.
     """
 
     async def run() -> None:
@@ -111,7 +119,7 @@ class Screen:
         self._everywhere = everywhere
         self._over = over
         self.seen: dict[str, Snapshot] = {}
-        """By uid."""
+        """By uid, or by namespace and name."""
 
     def __rich__(self) -> Group:
         """The table as it is now; rich asks for it at every frame."""
@@ -125,14 +133,40 @@ class Screen:
 
 
 async def follow(client: Client, chosen: ClusterChoice, *, everywhere: bool, over: bool, kind: str) -> None:
-    """Draw the table until interrupted."""
+    """Draw the table until q is typed, or until interrupted."""
     console = Console(highlight=False, markup=False, no_color=not colourful(sys.stdout))
     screen = Screen(console, everywhere=everywhere, over=over)
-    changes = client.watch(f"{kind}/" if kind else None, namespace=chosen.namespace, everywhere=everywhere)
-    with Live(screen, console=console, refresh_per_second=FRAMES_PER_SECOND, transient=False):
-        async with contextlib.aclosing(changes) as stream:
-            async for change in stream:
-                if change.kind == "DELETED":
-                    screen.seen.pop(change.experiment.uid, None)
-                else:
-                    screen.seen[change.experiment.uid] = change.experiment
+    with (
+        quit_key() as quitting,
+        Live(screen, console=console, refresh_per_second=FRAMES_PER_SECOND, transient=False),
+    ):
+        seeing = (
+            _read_anew(client, chosen, screen, kind, everywhere) if kind else _watch(client, chosen, screen, everywhere)
+        )
+        tasks = (asyncio.create_task(seeing, name="seeing"), asyncio.create_task(quitting.wait(), name="quitting"))
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _watch(client: Client, chosen: ClusterChoice, screen: Screen, everywhere: bool) -> None:
+    """Keep the experiments of the screen up to date."""
+    async with contextlib.aclosing(client.watch(namespace=chosen.namespace, everywhere=everywhere)) as stream:
+        async for change in stream:
+            if change.kind == "DELETED":
+                screen.seen.pop(change.experiment.uid, None)
+            else:
+                screen.seen[change.experiment.uid] = change.experiment
+
+
+async def _read_anew(client: Client, chosen: ClusterChoice, screen: Screen, kind: str, everywhere: bool) -> None:
+    """Keep the objects of another kind up to date. How a run stands follows from object and pods: no watch has both."""
+    while True:
+        found = await client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
+        screen.seen = {f"{seen.namespace}/{seen.name}": seen for seen in found}
+        await asyncio.sleep(READ_ANEW)

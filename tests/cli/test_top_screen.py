@@ -1,0 +1,127 @@
+"""``muster top`` on a terminal: it draws, follows what happens, keeps to the lines there are, and ends when asked."""
+
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from fcntl import ioctl
+from struct import pack
+from termios import TIOCSWINSZ, tcgetattr
+
+import pytest
+from rich.console import Console
+
+from muster.cli.commands.top import Screen
+from muster.cli.exits import INTERRUPTED
+from muster.client.snapshot import snapshot_of
+from tests.client.localserver import LocalServer, running
+
+pytestmark = pytest.mark.timeout(300)
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+CURSOR_SHOWN = "\x1b[?25h"
+Open = Callable[..., "Terminal"]
+
+
+class Terminal:
+    """A pseudo-terminal of 100 columns, and the command in it."""
+
+    def __init__(self, *words: str, lines: int = 30, **environment: str) -> None:
+        self._near, self._far = os.openpty()
+        ioctl(self._near, TIOCSWINSZ, pack("HHHH", lines, 100, 0, 0))
+        self._before = tcgetattr(self._far)
+        kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
+        command = [sys.executable, "-c", "from muster.cli.main import main; main()", "top", *words]
+        self.process = subprocess.Popen(
+            command,
+            stdin=self._far,
+            stdout=self._far,
+            stderr=self._far,
+            env=kept | {"TERM": "xterm"} | environment,
+        )
+        self.seen = ""
+
+    def until(self, words: str) -> str:
+        """What was drawn up to these words. The timeout of the test ends a wait for what never comes."""
+        while words not in self.seen:
+            self.seen += os.read(self._near, 65536).decode(errors="replace")
+        return self.seen
+
+    def type(self, keys: str) -> None:
+        os.write(self._near, keys.encode())
+
+    def ended(self) -> int:
+        """The exit code of the command, which has left the terminal as it was."""
+        self.until(CURSOR_SHOWN)
+        code = self.process.wait()
+        assert tcgetattr(self._far) == self._before
+        assert "Traceback" not in self.seen
+        return code
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._near)
+        os.close(self._far)
+
+
+@pytest.fixture
+def terminal(server: LocalServer, mine: str) -> Iterator[Open]:
+    opened: list[Terminal] = []
+
+    def run(*words: str, **options: int | str) -> Terminal:
+        opened.append(Terminal(*words, **options))  # type: ignore[arg-type]
+        return opened[-1]
+
+    server.status(mine, phase="Restarting", message="1 pod of an older epoch ends")
+    yield run
+    for each in opened:
+        each.close()
+
+
+def test_it_follows_what_happens_and_ends_with_ctrl_c(terminal: Open, server: LocalServer, mine: str) -> None:
+    screen = terminal()
+    drawn = screen.until("1 pod of an older epoch ends")
+    assert "1 experiment, 1 with a problem" in drawn
+    assert COLOUR.search(drawn)
+    server.status(mine, phase="Running", message="4/4 ranks arrived")
+    screen.until("4/4 ranks arrived")
+    screen.process.send_signal(signal.SIGINT)
+    assert screen.ended() == INTERRUPTED
+
+
+def test_q_ends_it_and_no_colour_is_sent_where_none_is_wanted(terminal: Open) -> None:
+    screen = terminal(NO_COLOR="1")
+    assert not COLOUR.search(screen.until("1 pod of an older epoch ends"))
+    screen.type("xq")
+    assert screen.ended() == 0
+
+
+def test_runs_that_muster_only_watches_over_are_followed_on_a_terminal(terminal: Open, server: LocalServer) -> None:
+    screen = terminal("--kind", "pods")
+    screen.until("no experiments")
+    server.pod("alone-0", {"muster.dev/observe": "alone"}, **running())
+    screen.until("pods/alone")
+    screen.type("q")
+    assert screen.ended() == 0
+
+
+def test_of_a_thousand_experiments_as_many_are_drawn_as_the_screen_has_lines() -> None:
+    console = Console(file=io.StringIO(), width=100, height=24)
+    screen = Screen(console, everywhere=True, over=False)
+    for number in range(1000):
+        name = f"run-{number}"
+        meta = {"namespace": "team", "name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"}
+        status = {"phase": "Restarting" if number == 777 else "Running", "message": "x" * 500}
+        screen.seen[name] = snapshot_of({"metadata": meta, "spec": {"operator": "jax"}, "status": status})
+    with console.capture() as captured:
+        console.print(screen)
+    drawn = captured.get().splitlines()
+    assert len(drawn) == 23
+    assert drawn[0] == "1000 experiments, 1 with a problem"
+    assert "run-777" in drawn[2]
+    assert drawn[-1] == "and 980 more"
+    assert not COLOUR.search(captured.get())
