@@ -73,7 +73,8 @@ def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
     meets = coordinator is not None and coordinator.rank == rank
     said = (pod.waiting_reason, pod.waiting_message, pod.holder, pod.disruption, pod.exit, pod.restarts)
     node = pod.node if pod.cut_off or pod.disruption or pod.phase is PodPhase.UNKNOWN else ""
-    return name, stage_of(pod, done), meets, node, pod.sandboxed, pod.ready, *said
+    heard = tally.roll[rank] if rank < len(tally.roll) else None
+    return name, stage_of(pod, done), meets, heard, node, pod.sandboxed, pod.ready, *said
 
 
 def grouped(context: Context, found: dict[int, Diagnosis]) -> Iterator[Finding]:

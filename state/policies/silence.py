@@ -1,4 +1,9 @@
-"""The silence of a coordinator that served: it is stuck when that lasts, and when it comes and goes."""
+"""The silence of a coordinator that served: it is stuck when that lasts, and when it comes and goes.
+
+One that had been back for a while is stuck for the reason of its present silence, however often it was lost before. Any
+other comes and goes, until it has been silent for as long as it should have answered: the sentence does not change with
+each of its turns.
+"""
 
 from muster.state.context import Context
 from muster.state.coordinator import Coordinator
@@ -10,15 +15,17 @@ def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[
     turns_at = probe.turns_at(context.now)
     if _is_past_it(coordinator, probe):
         return None, turns_at
+    due = None
+    if probe.silent_at is not None:
+        lasts = LOST_AFTER if probe.hold and probe.was_steady else max(coordinator.quiet, probe.hold)
+        due = probe.silent_at + lasts
+        if context.now >= due:
+            return unreachable(probe), turns_at
+    look_again = min((at for at in (due, turns_at) if at is not None), default=None)
     if probe.hold and not probe.present(context.now):
         what = f"the coordinator comes and goes: it counts as serving once it has answered for {probe.hold:g} s"
-        return ("CoordinatorUnreachable", what), turns_at
-    if probe.silent_at is None:
-        return None, turns_at
-    due = probe.silent_at + coordinator.quiet
-    if context.now < due:
-        return None, min(due, turns_at or due)
-    return unreachable(probe), turns_at
+        return ("CoordinatorUnreachable", what), look_again
+    return None, look_again
 
 
 def known(coordinator: Coordinator, probe: ProbeResult, now: float) -> bool:

@@ -70,6 +70,11 @@ class ProbeResult(msgspec.Struct, frozen=True):
             return now >= self.back_at + self.hold
         return now < self.silent_at + LOST_AFTER and self.silent_at >= self.back_at + self.hold
 
+    @property
+    def was_steady(self) -> bool:
+        """It does not answer, and had counted as serving for a minute when that began."""
+        return self.silent_at is not None and self.silent_at >= self.back_at + self.hold + LAST_HOLD
+
     def turns_at(self, now: float) -> float | None:
         """When ``present`` turns by the mere passing of time."""
         at = self.back_at + self.hold if self.silent_at is None else self.silent_at + LOST_AFTER

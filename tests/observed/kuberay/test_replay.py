@@ -125,7 +125,7 @@ def test_workers_of_a_head_whose_container_was_killed_are_named_until_they_join(
     assert stale == pytest.approx(13.1, abs=0.3), "as soon as the new GCS answers"
     assert (seen.at(stale).reason, stale_ranks(seen.at(stale).message)) == ("StaleMembers", "1-3")
     assert any(reason == "StaleMembers" and stale_ranks(text) == "1-3" for _, reason, text in seen.events)
-    assert [stale_ranks(seen.at(at).message) for at in (17.0, 31.0, 40.0, 48.0)] == ["1-3", "3", "3", ""]
+    assert [stale_ranks(seen.at(at).message) for at in (17.0, 31.0, 40.0, 48.0)] == ["1-3", "2-3", "3", ""]
     assert seen.first("4/4 ranks arrived", since=stale) == pytest.approx(55.1, abs=4.0)
     assert seen.stuck() == [(pytest.approx(12.1, abs=0.2), "CoordinatorUnreachable")]
 
@@ -167,8 +167,8 @@ def test_while_the_gcs_is_frozen_it_is_not_known_who_has_arrived() -> None:
 
 def test_a_group_without_its_image_and_one_without_a_node_are_named_at_once() -> None:
     seen = story("d1")
-    assert seen.first("rc-d-pull-worker-5klvv, Pending: ErrImagePull") == pytest.approx(2.0, abs=0.2)
-    assert seen.first("rc-d-huge-worker-2xzlb, Pending: Unschedulable, 0/6 nodes are available") < 2.5
+    assert seen.first("rank 2 (pull-0, rc-d-pull-worker-5klvv, Pending: ErrImagePull") == pytest.approx(2.0, abs=0.2)
+    assert seen.first("rank 3 (rc-d-huge-worker-2xzlb, Pending: Unschedulable, 0/6 nodes are available") < 2.5
     assert seen.stuck() == [(pytest.approx(17.0, abs=0.3), "ImagePullBackOff")]
 
 

@@ -9,8 +9,9 @@ from muster.state.diagnosis import grouping
 from muster.state.diagnosis.diagnose import diagnose
 from muster.state.diagnosis.grouping import MOST, named
 from muster.state.record import ConditionType
+from muster.state.view.roll import RankState
 from muster.state.view.write_budget import BURST, REFILL
-from tests.builders import plan, pod
+from tests.builders import answer, plan, pod
 from tests.state.diagnosis.test_diagnose import NOT_READY, PULL, context
 from tests.state.story import Story
 from tests.state.test_stage import CRASHED, NODELESS
@@ -43,6 +44,16 @@ def test_the_findings_are_those_of_the_page() -> None:
     here = context(*pods)
     (found,) = diagnose(context(*pods, heard=None, wanted=plan(size=16)))[:1]
     assert named(here, range(8, 16), 8) == f"{found.sentence} (first: {pod(8).name})"
+
+
+def test_a_stale_member_is_not_said_to_be_as_one_that_was_started_again() -> None:
+    ready = [pod(rank, restarts=1) for rank in range(4)]
+    states = (RankState.CONNECTED, RankState.MISSING, RankState.STALE, RankState.STALE)
+    here = context(*ready, heard=answer(*states), wanted=plan())
+    stale = f"ranks 2-3: known only to the coordinator that ran before this one (first: {pod(2).name})"
+    said = named(here, (1, 2, 3), 3)
+    assert stale in said.split("; ")
+    assert "rank 1: running, but not registered with the coordinator" in said
 
 
 def test_at_most_three_causes_and_64_members_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,6 +260,37 @@ def test_a_coordinator_that_fell_silent_is_stuck_after_a_while() -> None:
     assert assess(seen, after=9).stuck == ("CoordinatorUnreachable", f"{why}timeout, no answer")
 
 
+def frozen_after_three_losses(since_the_last: float) -> View:
+    """A coordinator that must answer for 5 s before it counts as serving; it does not answer from ``NOW`` on."""
+    back = NOW - since_the_last
+    seen = view(*gang(), heard=answer(*[CONNECTED] * 4, at=back - 30))
+    for before in (20, 10, 0):
+        seen.observe_probe(RollAnswer(at=back - before - 5, coordinator=CoordinatorState.REFUSED), 0)
+        seen.observe_probe(answer(*[CONNECTED] * 4, at=back - before), 0)
+    seen.observe_probe(RollAnswer(at=NOW, coordinator=CoordinatorState.TIMEOUT, detail="the GCS is silent"), 0)
+    return seen
+
+
+FROZEN = ("CoordinatorUnreachable", "the coordinator served and does not any more: timeout, the GCS is silent")
+
+
+def test_a_coordinator_that_was_lost_long_before_is_stuck_for_its_present_reason() -> None:
+    seen = frozen_after_three_losses(since_the_last=65)
+    early = assess(seen, after=3.9)
+    assert (early.coordinator_ready, early.stuck, early.look_again) == (True, None, NOW + 4)
+    assert assess(seen, after=4).stuck == FROZEN
+
+
+@pytest.mark.parametrize("since_the_last", [3, 60])
+def test_a_coordinator_that_comes_and_goes_does_not_answer_once_its_silence_lasts(since_the_last: float) -> None:
+    seen = frozen_after_three_losses(since_the_last)
+    early = assess(seen, after=5.9)
+    assert early.stuck is not None
+    assert early.stuck[1] == "the coordinator comes and goes: it counts as serving once it has answered for 5 s"
+    assert early.look_again == NOW + 6
+    assert assess(seen, after=6).stuck == FROZEN
+
+
 def test_a_closed_port_is_no_alarm_while_ranks_leave_in_good_order() -> None:
     seen = view(*gang(), heard=answer(LEFT, CONNECTED, CONNECTED, CONNECTED))
     seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
