@@ -14,7 +14,18 @@ from pathlib import Path
 from benchmarks.report import table, write
 from benchmarks.result import Result
 
-BENCHMARKS = ("decode", "pod_create", "decision", "writes", "latency", "fleet", "at_rest", "scrape", "progress")
+BENCHMARKS = (
+    "decode",
+    "pod_create",
+    "decision",
+    "writes",
+    "latency",
+    "fleet",
+    "at_rest",
+    "scrape",
+    "web_page",
+    "progress",
+)
 """The modules with a ``run() -> list[Result]``, in the order they run."""
 
 OUT = Path(__file__).with_name("out.json")

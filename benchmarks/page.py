@@ -1,0 +1,81 @@
+"""The roll-call page of 10,000 ranks, of which some are missing: CPU of the server for one answer, and its size.
+
+The page is to be there within a second. The budget leaves most of it to the network and to the browser.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.gangs import gang, pod, roll, seen
+from benchmarks.measuring import best_of
+from benchmarks.result import Result
+from muster.daemon.web.page.runbooks import Runbooks
+from muster.daemon.web.pages import Pages
+from muster.metrics.collector import Subject
+from muster.state.plan import Plan
+from muster.state.policies.deadline import ends
+from muster.state.record import Phase, Record, RollCall
+from muster.state.rules import ClockName
+
+RANKS, NOW = 10_000, 1_800_000_000.0
+ANSWERS, ROUNDS = 1, 10
+BUDGET = 0.25
+"""Seconds."""
+LARGEST = 2.0
+"""Megabytes of HTML."""
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """The index of a daemon that has this experiment."""
+
+    subject: Subject
+
+    def subjects(self) -> tuple[Subject, ...]:
+        """It alone."""
+        return (self.subject,)
+
+    def find(self, namespace: str, name: str) -> Subject | None:
+        """It, if that is its name."""
+        plan = self.subject.plan
+        return self.subject if (namespace, name) == (plan.namespace, plan.title) else None
+
+    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
+        """Its running clocks."""
+        return ends(plan, record)
+
+
+def large() -> Subject:
+    """Ten ranks of each thousand have not arrived, and of five of these the pod has not started."""
+    plan = gang(RANKS)
+    absent = frozenset(rank for rank in range(RANKS) if rank % 1000 < 10)
+    pods = [pod(plan, rank, started=rank not in absent or rank % 2 == 0) for rank in range(RANKS)]
+    record = Record(
+        phase=Phase.ASSEMBLING,
+        phase_at=NOW - 60,
+        started_at=NOW - 90,
+        epoch_at=NOW - 90,
+        assembling_at=NOW - 60,
+        size=RANKS,
+        ready=RANKS,
+        roll=RollCall(RANKS, RANKS - len(absent), tuple(sorted(absent))),
+    )
+    return Subject(plan, record, seen(pods, roll(RANKS, NOW, absent=absent)))
+
+
+def run() -> list[Result]:
+    """Answer as the server does, without the socket."""
+    subject = large()
+    pages = Pages(One(subject), lambda: "leading", lambda: NOW, Runbooks("https://example.org/runbooks"))
+    html = ""
+
+    def answer() -> None:
+        nonlocal html
+        _, html = pages.experiment(subject, {})
+
+    seconds = best_of(answer, ANSWERS, ROUNDS) / 1e6
+    return [
+        Result.of("page of 10,000 ranks, CPU of the server", seconds, "s", BUDGET),
+        Result.of("of 10,000 ranks not drawn", RANKS - html.count('role="cell"'), "ranks", 0),
+        Result.of("HTML of that page", len(html.encode()) / 1e6, "MB", LARGEST),
+    ]
