@@ -6,11 +6,12 @@ from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Any
 
-from muster.api.names import API_VERSION, KIND, LABEL_RANK
+from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.kube.transport import Answer
 from muster.metrics.exposition import look, write
+from muster.metrics.instruments import Traced
 from muster.reconcilers.refs import experiment_path
 from muster.state.actions import ProbeTarget
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
@@ -86,12 +87,13 @@ class Cluster(Prompt):
         return sum(at >= since and which == what for at, which in self.times)
 
     def play(self, rank: int, **status: Any) -> None:
-        """Set fields of the status of a rank's pod, which has a node from now on."""
-        path, found = next(
+        """Set fields of the status of a rank's latest pod, which has a node from now on."""
+        of_rank = [
             (path, obj)
             for path, obj in self.api.objects.items()
             if path.split("/")[-2] == "pods" and obj["metadata"]["labels"][LABEL_RANK] == str(rank)
-        )
+        ]
+        path, found = max(of_rank, key=lambda one: int(one[1]["metadata"]["labels"][LABEL_EPOCH]))
         spec = {**found["spec"], "nodeName": f"node-{rank}"}
         self.api.put(path, {**found, "spec": spec, "status": {**found.get("status", {}), **status}})
 
@@ -109,12 +111,12 @@ class Cluster(Prompt):
             ],
         )
 
-    def end(self, rank: int) -> None:
-        """The program of a rank ends without an error."""
-        ended = {"exitCode": 0, "reason": "Completed", "finishedAt": self.api.now()}
+    def end(self, rank: int, code: int = 0) -> None:
+        """The program of a rank ends, without an error if its exit code is 0."""
+        ended = {"exitCode": code, "reason": "Error" if code else "Completed", "finishedAt": self.api.now()}
         self.play(
             rank,
-            phase="Succeeded",
+            phase="Failed" if code else "Succeeded",
             containerStatuses=[{"name": "main", "ready": False, "state": {"terminated": ended}}],
         )
 
@@ -153,8 +155,10 @@ def experiment(size: int = 4, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {**usual, **spec}}
 
 
-def virtually(story: Callable[[Cluster, Daemon], Coroutine[Any, Any, None]]) -> None:
-    """Run a story beside a daemon, in virtual time."""
+def virtually(
+    story: Callable[[Cluster, Daemon], Coroutine[Any, Any, None]], traced: Traced = lambda _plan, _old, _new: None
+) -> None:
+    """Run a story beside a daemon, in virtual time; ``traced`` gets its transitions."""
 
     async def run() -> None:
         loop = asyncio.get_running_loop()
@@ -172,6 +176,7 @@ def virtually(story: Callable[[Cluster, Daemon], Coroutine[Any, Any, None]]) -> 
             instance="one",
             version="0",
             make_prober=prober,
+            traced=traced,
         )
         running = asyncio.create_task(daemon.run(), name="daemon")
         await asyncio.sleep(1)

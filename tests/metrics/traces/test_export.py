@@ -1,43 +1,18 @@
 """Spans reach a collector by OTLP over HTTP, and a collector that is away holds nothing up."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
-from aiohttp import web
 from msgspec.structs import replace
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from muster.metrics.traces.destination import traces_to
 from muster.metrics.traces.spans import trace_id
 from muster.state.record import Phase
 from tests.builders import NOW, plan, record
+from tests.metrics.traces.collector import collector
 
 OLD = record(started_at=NOW, epoch_at=NOW + 1, phase=Phase.RUNNING, assembling_at=NOW + 2, assembled_at=NOW + 3)
 FAILED = replace(OLD, phase=Phase.FAILED, finished_at=NOW + 9, reason="DeadlineExceeded", message="it ran too long")
-
-
-@asynccontextmanager
-async def collector() -> AsyncIterator[tuple[str, list[ExportTraceServiceRequest]]]:
-    """Its address and what it was sent."""
-    received: list[ExportTraceServiceRequest] = []
-
-    async def take(request: web.Request) -> web.Response:
-        assert request.content_type == "application/x-protobuf"
-        received.append(ExportTraceServiceRequest.FromString(await request.read()))
-        return web.Response()
-
-    application = web.Application()
-    application.router.add_post("/v1/traces", take)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}", received
-    finally:
-        await runner.cleanup()
 
 
 async def test_a_collector_receives_the_spans_of_an_experiment_that_ended() -> None:

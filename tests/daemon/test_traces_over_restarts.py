@@ -1,0 +1,100 @@
+"""Daemons that follow each other export the spans of an experiment once, under the same ids."""
+
+import asyncio
+from random import Random
+
+from muster.daemon.app import Daemon
+from muster.daemon.settings import Settings
+from muster.metrics.traces.destination import traces_to
+from muster.metrics.traces.spans import ROOT, span_id, trace_id
+from muster.state.plan import Plan
+from muster.state.record import Record
+from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
+from tests.metrics.traces.collector import collector
+
+SIZE = 2
+Transitions = list[tuple[Plan, Record | None, Record]]
+
+
+async def exported(*daemons: Transitions) -> list[list[tuple[str, bytes, bytes]]]:
+    """Name, trace and id of every span that a collector gets from each daemon."""
+    found = []
+    async with collector() as (address, received):
+        for number, transitions in enumerate(daemons):
+            received.clear()
+            traces = traces_to(address, version="1", instance=f"daemon-{number}")
+            for one in transitions:
+                traces.transition(*one)
+            await traces.aclose()
+            resources = [of for request in received for of in request.resource_spans]
+            spans = [span for of in resources for scope in of.scope_spans for span in scope.spans]
+            found.append([(span.name, span.trace_id, span.span_id) for span in spans])
+    return found
+
+
+def test_a_daemon_that_starts_again_exports_no_second_copy_of_a_span() -> None:
+    kept: tuple[Transitions, Transitions, Transitions] = ([], [], [])
+
+    async def another(cluster: Cluster, number: int) -> tuple[Daemon, asyncio.Task[bool]]:
+        daemon = Daemon(
+            cluster,
+            Settings(),
+            clock=cluster.wall,
+            monotonic=cluster.loop.time,
+            random=Random(number),
+            instance=str(number),
+            version="0",
+            traced=lambda *one: kept[number].append(one),
+        )
+        running = asyncio.create_task(daemon.run(), name=str(number))
+        await asyncio.sleep(5)
+        return daemon, running
+
+    async def story(cluster: Cluster, first: Daemon) -> None:
+        cluster.api.put(RUN, experiment(SIZE))
+        await asyncio.sleep(5)
+        for rank in range(SIZE):
+            cluster.start(rank)
+        await asyncio.sleep(5)
+        cluster.end(1, 1)
+        await asyncio.sleep(5)
+        cluster.end(0, 143)  # it was deleted, and stops
+        await asyncio.sleep(30)
+        assert (cluster.status["epoch"], cluster.status["phase"]) == (1, "Pending")
+        first.stop()
+        await asyncio.sleep(1)
+        second, running = await another(cluster, 1)
+        for rank in range(SIZE):
+            cluster.start(rank)
+        await asyncio.sleep(5)
+        for rank in range(SIZE):
+            cluster.end(rank)
+        await asyncio.sleep(60)
+        assert cluster.status["phase"] == "Succeeded"
+        second.stop()
+        assert await running
+        third, running = await another(cluster, 2)
+        await asyncio.sleep(60)
+        third.stop()
+        assert await running
+
+    virtually(story, lambda *one: kept[0].append(one))
+    uid = kept[0][0][0].uid
+    one, two, three, again = asyncio.run(exported(*kept, kept[0]))
+    assert three == []
+    assert again == one, "the same transitions make the same spans, so that a collector can drop the copy"
+    spans = one + two
+    ids = {name: own.to_bytes(8) for name, own in wanted(uid).items()}
+    assert {name: own for name, _, own in spans if name in ids} == ids
+    assert {trace for _, trace, _ in spans} == {trace_id(uid).to_bytes(16)}
+    assert len({own for _, _, own in spans}) == len(spans)
+    assert "epoch 0" in names(one)
+    assert {"epoch 1", "jobset run"} <= names(two)
+
+
+def wanted(uid: str) -> dict[str, int]:
+    return {"epoch 0": span_id(uid, "epoch", 0), "epoch 1": span_id(uid, "epoch", 1), "jobset run": span_id(uid, ROOT)}
+
+
+def names(spans: list[tuple[str, bytes, bytes]]) -> set[str]:
+    return {name for name, _, _ in spans}
