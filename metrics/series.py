@@ -177,9 +177,9 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
         text.add(rows.COORDINATOR_LATENCY, probe.answer.latency)
     _stuck(text, record)
     for clock, end in deadlines(plan, record).items():
-        one = f'clock="{clock.value}",'
-        text.add_one(rows.CLOCK_REMAINING, one, "", end - now)
         if rule := plan.clock(clock):
+            one = f'clock="{clock.value}",'
+            text.add_one(rows.CLOCK_REMAINING, f'action="{rule.action.value}",{one}', "", end - now)
             text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
     text.add(rows.GANG_RESTARTS, record.gang_restarts)
     text.add(rows.DISRUPTIONS, record.disruptions)

@@ -47,11 +47,11 @@ OBSERVED = (
 and
   max by (namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
 unless
-  max by (namespace, experiment) (muster_experiment_clock_remaining_seconds) > 0""",
+  max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{action!="Alert"}) > 0""",
         Severity.CRITICAL,
         f"{ONE}: stuck for {{{{ $value | humanizeDuration }}}}, and nothing will end it: reason {WHY}"
         "its controller does not act.",
-        "Muster only watches over it, and no clock of it runs: it holds its machines until a person acts.",
+        "Muster only watches over it, and no clock will end it: it holds its machines until a person acts.",
         thresholds=(Threshold("seconds", 900, "Seconds in which its own controller, or its owner, may act."),),
     ),
     Alert(

@@ -89,8 +89,9 @@ STUCK_SINCE = Metric(
 CLOCK_REMAINING = Metric(
     "muster_experiment_clock_remaining_seconds",
     Type.GAUGE,
-    "Time until a running clock runs out; negative once it has. Absent while the clock does not run.",
-    (*ONE, "clock"),
+    "Time until a running clock runs out; negative once it has. Absent while the clock does not run. The label action "
+    "is what follows: Alert, Fail or Restart; of an observed run Fail ends it as its annotation asks.",
+    (*ONE, "clock", "action"),
     "seconds",
 )
 CLOCK_LIMIT = Metric(

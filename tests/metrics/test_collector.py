@@ -87,10 +87,10 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
     assert gauge("stuck_since_timestamp_seconds") == NOW
     assert gauge("gang_restarts_total") == 3, "one of the four losses ran a member again alone"
     assert gauge("disruptions_total") == 2
-    assert gauge("clock_remaining_seconds", clock="total") == 500
+    assert gauge("clock_remaining_seconds", clock="total", action="Fail") == 500
     assert gauge("clock_limit_seconds", clock="total") == 600
-    assert gauge("clock_remaining_seconds", clock="assembly") == -10  # passed, and seen to be
-    assert gauge("clock_remaining_seconds", clock="terminating") is None
+    assert gauge("clock_remaining_seconds", clock="assembly", action="Fail") == -10  # passed, and seen to be
+    assert gauge("clock_remaining_seconds", clock="terminating", action="Alert") is None
     assert value(found, "muster_experiments", {"operator": "jax", "phase": "Assembling"}) == 1
     assert value(found, "muster_experiments", {"operator": "jax", "phase": "Failed"}) == 0
 

@@ -39,7 +39,7 @@ EXPERIMENT = {
     f"muster_experiment_ranks_missing{{{ONE}}}": "0x1000",
     f"muster_experiment_gang_restarts_total{{{ONE}}}": "0x1000",
     f"muster_experiment_disruptions_total{{{ONE}}}": "0x1000",
-    f'muster_experiment_clock_remaining_seconds{{{ONE},clock="total"}}': "86400-5x1000",
+    f'muster_experiment_clock_remaining_seconds{{{ONE},clock="total",action="Fail"}}': "86400-5x1000",
     f'muster_experiment_clock_limit_seconds{{{ONE},clock="total"}}': "90000x1000",
     f"muster_experiment_wall_seconds_total{{{ONE}}}": "0+5x1000",
     f"muster_experiment_productive_seconds_total{{{ONE}}}": "0+5x1000",

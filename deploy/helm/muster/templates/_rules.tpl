@@ -307,7 +307,7 @@ groups:
       and
         max by (namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
       unless
-        max by (namespace, experiment) (muster_experiment_clock_remaining_seconds) > 0
+        max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{action!="Alert"}) > 0
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -317,7 +317,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: stuck for {{`{{ $value | humanizeDuration }}`}}, and nothing will end it: reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{namespace=%q,experiment=%q}) == 1" $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}its controller does not act.'
-      description: 'Muster only watches over it, and no clock of it runs: it holds its machines until a person acts.'
+      description: 'Muster only watches over it, and no clock will end it: it holds its machines until a person acts.'
       runbook_url: '{{ $values.runbookUrl }}/MusterObservedRunStuck.md'
 {{- end }}
 {{- end }}

@@ -8,6 +8,7 @@ _MISSES = f"0x{ONSET // STEP - 1} 2x1000"
 _SINCE = f"_x{ONSET // STEP} {ONSET}x1000"
 """Since when it is stuck; absent before."""
 _CLOCK = "muster_experiment_clock_remaining_seconds"
+_TOTAL = 'clock="total",action="Fail"'
 
 
 def _one(experiment: str) -> str:
@@ -36,10 +37,12 @@ def _passes(alert: str, situation: str, why: str, values: str = "0x11 1x9 0x1000
     return Case(alert, situation, {**_known("raycluster/llama", "kuberay"), **reason(why, values, one)}, watched=600)
 
 
-def _long(experiment: str, operator: str, engine: str = "observe", **clock: str) -> Mapping[str, str]:
+def _long(
+    experiment: str, operator: str, engine: str = "observe", *, action: str = "Fail", **clock: str
+) -> Mapping[str, str]:
     """Stuck since the onset, for a reason that has an alert for working hours."""
     one = _one(experiment)
-    clocks = {f'{_CLOCK}{{{one},clock="{name}"}}': values for name, values in clock.items()}
+    clocks = {f'{_CLOCK}{{{one},clock="{name}",action="{action}"}}': values for name, values in clock.items()}
     return {
         **_known(experiment, operator, engine),
         **reason("StatusIsFalse", one=one),
@@ -97,18 +100,23 @@ OBSERVED = (
          " act.", watched=1200, also=("MusterStatusIsFalse",)),
     Case(_LATE, "a clock of the run will end it", _long("rayjob/tune", "kuberay", total="9000-5x1000"),
          watched=1200, also=("MusterStatusIsFalse",)),
+    Case(_LATE, "a clock of the run runs and only alerts",
+         _long("rayjob/tune", "kuberay", action="Alert", total="9000-5x1000"), 905,
+         {"namespace": "ray", "experiment": "rayjob/tune"},
+         "ray/rayjob/tune: stuck for 15m 5s, and nothing will end it: reason StatusIsFalse, its controller does not"
+         " act.", watched=1200, also=("MusterStatusIsFalse",)),
     Case(_LATE, "Muster runs it, and its own clocks end it", _long("jobset/train", "jobset", "native"),
          watched=1200, also=("MusterStatusIsFalse",)),
     Case(_PASSED, "JobSet's controller is away and does not suspend the run",
-         {**_known("jobset/train", "none"), f'{_CLOCK}{{{_one("jobset/train")},clock="total"}}': f"{ONSET}-5x1000"},
+         {**_known("jobset/train", "none"), f'{_CLOCK}{{{_one("jobset/train")},{_TOTAL}}}': f"{ONSET}-5x1000"},
          125,
          {"namespace": "ray", "experiment": "jobset/train", "clock": "total"},
          "ray/jobset/train: its clock total ran out 2m 5s ago, and it goes on.", watched=600),
     Case(_PASSED, "the run ends within a minute of its deadline",
-         {**_known("job/train", "none"), f'{_CLOCK}{{{_one("job/train")},clock="total"}}': f"{ONSET}-5x24 _x1000"},
+         {**_known("job/train", "none"), f'{_CLOCK}{{{_one("job/train")},{_TOTAL}}}': f"{ONSET}-5x24 _x1000"},
          watched=600),
     Case(_PASSED, "a clock that only alerts has an alert of its own",
          {**_known("job/train", "none"), **reason("AssemblyDeadlineExceeded", one=_one("job/train")),
-          f'{_CLOCK}{{{_one("job/train")},clock="assembly"}}': f"{ONSET}-5x1000"},
+          f'{_CLOCK}{{{_one("job/train")},clock="assembly",action="Alert"}}': f"{ONSET}-5x1000"},
          watched=600, also=("MusterAssemblyOverdue",)),
 )  # fmt: skip
