@@ -7,11 +7,10 @@ from deploy.grafana.palette import COORDINATOR_STATES
 from deploy.grafana.panels import Panel, listing, series, single
 from deploy.grafana.parts import BAD_FROM_ONE, GREEN, ORANGE, YELLOW, Column, Head, Query, page, runbook
 from deploy.grafana.promql import CHOSEN, PAIR, each, quantiles
+from deploy.grafana.restarts import READING, WINDOW, restarts
 from deploy.grafana.to_experiment import NAMES, TO_EXPERIMENT
 
-_WINDOW = "1h"
 _NOT_SERVING = f'{CHOSEN},state!="serving"'
-_READING = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +91,7 @@ def now(of: Framework) -> Row:
                     description="refused: nothing listens on the port. timeout: no answer in time. silent: the port "
                     "accepts and says nothing, as a frozen process does. tls, other-protocol: something else is there.",
                     width=12,
-                    links=(runbook("MusterCoordinatorStuck"), runbook("MusterCoordinatorNotServing"), _READING),
+                    links=(runbook("MusterCoordinatorStuck"), runbook("MusterCoordinatorNotServing"), READING),
                 ),
                 [
                     Column(
@@ -191,7 +190,7 @@ def history(of: Framework, *more: Panel) -> Row:
                 ),
                 [
                     Query(expr, name)
-                    for name, expr in quantiles("muster_time_to_assembled_seconds", _WINDOW, operator).items()
+                    for name, expr in quantiles("muster_time_to_assembled_seconds", WINDOW, operator).items()
                 ],
                 "s",
             ),
@@ -219,23 +218,13 @@ def history(of: Framework, *more: Panel) -> Row:
                 [Query(expr, name) for name, expr in quantiles("muster_probe_duration_seconds", "5m", kind).items()],
                 "s",
             ),
-            series(
-                Head(
-                    number=25,
-                    title="Gang restarts per hour, by cause",
-                    description=f"Restarts of {of.name} gangs within the hour before each point, by the reason of "
-                    "their cause, in all namespaces.",
-                    width=8,
-                    links=(runbook("MusterRestartStorm"), _READING),
-                ),
-                [
-                    Query(
-                        f"sum by (reason) (increase(muster_gang_restarts_total{{{operator}}}[{_WINDOW}])) > 0",
-                        "{{reason}}",
-                    )
-                ],
-                "short",
-                stacked=True,
+            restarts(
+                25,
+                "Gang restarts per hour, by cause",
+                f"Restarts of {of.name} gangs within the hour before each point, by the reason of their cause, in all "
+                "namespaces.",
+                "muster_gang_restarts_total",
+                of.operator,
             ),
             *more,
         ),
@@ -257,22 +246,12 @@ def board(of: Framework, *more: Panel) -> Board:
 JAX = board(Framework(name="JAX", operator="jax", probe="jax", coordinator="JAX coordinator"))
 RAY = board(
     Framework(name="Ray", operator="kuberay", probe="ray", coordinator="Ray head whose GCS is well"),
-    series(
-        Head(
-            number=26,
-            title="Members run again per hour, by cause",
-            description="Ray workers and submitters that were run again alone within the hour before each point, in "
-            "all namespaces. The gang went on.",
-            width=8,
-            links=(runbook("MusterRestartStorm"), _READING),
-        ),
-        [
-            Query(
-                f'sum by (reason) (increase(muster_member_restarts_total{{operator="kuberay"}}[{_WINDOW}])) > 0',
-                "{{reason}}",
-            )
-        ],
-        "short",
-        stacked=True,
+    restarts(
+        26,
+        "Members run again per hour, by cause",
+        "Ray workers and submitters that were run again alone within the hour before each point, in all namespaces. "
+        "The gang went on.",
+        "muster_member_restarts_total",
+        "kuberay",
     ),
 )

@@ -7,10 +7,9 @@ from deploy.grafana.palette import PHASES
 from deploy.grafana.panels import Panel, listing, series, single
 from deploy.grafana.parts import BAD_FROM_ONE, GREEN, ORANGE, RED, YELLOW, Column, Head, Query, page, runbook
 from deploy.grafana.promql import CHOSEN, PAIR, each, stuck_reasons
+from deploy.grafana.restarts import READING, restarts
 from deploy.grafana.to_experiment import NAMES, TO_EXPERIMENT
 
-_WINDOW = "1h"
-_READING = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do")
 _EXPECTED = each("muster_experiment_ranks_expected", CHOSEN)
 _MISSING = each("muster_experiment_ranks_missing", CHOSEN)
 _BY_CAUSE = each("muster_experiment_ranks_missing_by_cause", CHOSEN, "cause")
@@ -32,7 +31,7 @@ def _now(only: str) -> Row:
                     title="Stuck",
                     description="Runs whose condition Stuck is true.",
                     width=6,
-                    links=(_READING,),
+                    links=(READING,),
                 ),
                 [Query(f"sum({each('muster_experiment_stuck', CHOSEN)} {only})")],
                 "short",
@@ -66,7 +65,7 @@ def _now(only: str) -> Row:
                     title="Stuck runs",
                     description="For how long, and why. The roll call has the sentence and the members.",
                     width=12,
-                    links=(_READING, *_STUCK),
+                    links=(READING, *_STUCK),
                 ),
                 [
                     Column(
@@ -147,23 +146,12 @@ JOBSETS = _board(
     "JobSets",
     "Which experiments of the operator jobset, and which JobSets, wait or restart, and why.",
     'operator="jobset"',
-    series(
-        Head(
-            number=30,
-            title="Restarts per hour, by cause",
-            description="Restarts of whole JobSets within the hour before each point, by the reason of their cause, in "
-            "all namespaces.",
-            width=8,
-            links=(runbook("MusterRestartStorm"), _READING),
-        ),
-        [
-            Query(
-                f'sum by (reason) (increase(muster_gang_restarts_total{{operator="jobset"}}[{_WINDOW}])) > 0',
-                "{{reason}}",
-            )
-        ],
-        "short",
-        stacked=True,
+    restarts(
+        30,
+        "Restarts per hour, by cause",
+        "Restarts of whole JobSets within the hour before each point, by the reason of their cause, in all namespaces.",
+        "muster_gang_restarts_total",
+        "jobset",
     ),
 )
 
