@@ -23,7 +23,7 @@ BENCHMARKS = (
     "fleet",
     "at_rest",
     "scrape",
-    "web_page",
+    "page",
     "progress",
 )
 """The modules with a ``run() -> list[Result]``, in the order they run."""
