@@ -1,8 +1,8 @@
 """``/experiments.json``: the experiments that pass the filters of the page, in order of namespace and name, in pages.
 
 A program walks over 100,000 experiments with ``after``. One answer costs a walk over all of them, in slices between
-which the loop goes on. Of a parameter that is misspelled, or of a value that there never is, the asker learns; it would
-otherwise be the list of nothing, or of everything.
+which the loop goes on. A parameter that is misspelled, or a value that there never is, is refused: the answer would be
+the list of nothing, or of everything.
 """
 
 import asyncio
@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import islice
 from operator import itemgetter
-
-from multidict import MultiMapping
 
 from muster.api.values.printable import WORD, printable
 from muster.daemon.web.fleet import DIMENSIONS, SLICE, ClocksOf, Filters, says, values_of
@@ -53,20 +51,22 @@ class Query:
     after: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, query: MultiMapping[str]) -> "Query":
-        """The query of a request. Raises ``Misasked``."""
+    def of(cls, parameters: Iterable[tuple[str, str]]) -> "Query":
+        """The query of a request, from its names and values. Raises ``Misasked``."""
         known = (*Filters.__slots__, "limit", "after")
-        for name in query:
+        query: dict[str, str] = {}
+        for name, value in parameters:
             if name not in known:
                 raise Misasked(f"{printable(name, WORD)} is no parameter of a listing; those are {', '.join(known)}.")
-            if len(query.getall(name)) > 1:
+            if name in query:
                 raise Misasked(f"{name} is stated more than once.")
+            query[name] = value
         asked = query.get("limit", str(SHOWN))
         if not (asked.isascii() and asked.isdigit() and len(asked) <= 4 and 1 <= int(asked) <= MOST):
             raise Misasked(f"limit is a number from 1 to {MOST}.")
         filters = Filters.of(query)
         for name, values in CLOSED.items():
-            if (value := getattr(filters, name)) and value not in values:
+            if (stated := getattr(filters, name)) and stated not in values:
                 raise Misasked(f"{name} is one of {', '.join(values)}.")
         after = query.get("after", "")
         if len(after) > LONGEST_KEY:

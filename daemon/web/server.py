@@ -164,7 +164,7 @@ class HttpServer(Listener):
 
     async def _list(self, reader: Reader, request: web.BaseRequest) -> web.Response:
         try:
-            query = Query.of(request.query)
+            query = Query.of(request.query.items())
         except Misasked as wrong:
             return _text(str(wrong), 400)
         subjects, _ = await self._pages.readable(reader)

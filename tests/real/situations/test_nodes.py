@@ -14,7 +14,7 @@ ONCE = {"backoffLimit": 0}
 async def test_an_unschedulable_member_is_said_in_the_schedulers_words(here: Site) -> None:
     here.row.happens("no node has the label that the members select")
     await here.submit("run", on={"muster.dev/nowhere": "true"}, clocks={"pending": {"after": "12s", "action": "Fail"}})
-    await here.says("run", r"^Pending .*rank [01] .*Unschedulable, 0/\d+ nodes are available")
+    await here.says("run", r"^Pending .*ranks? [01].*Unschedulable, 0/\d+ nodes are available")
     await here.says("run", "^Failed PendingDeadlineExceeded 0/2 members got a node within 12 s")
 
 
@@ -46,7 +46,7 @@ async def test_an_image_that_cannot_be_pulled_is_stuck(here: Site) -> None:
 async def test_a_container_that_cannot_be_configured_is_said(here: Site) -> None:
     here.row.happens("the container cannot be configured (CreateContainerConfigError)")
     await here.submit("run", "*: wait CreateContainerConfigError")
-    await here.says("run", r"^Pending CreateContainerConfigError .*rank [01] .*runAsNonRoot and image will run as root")
+    await here.says("run", r"^Pending CreateContainerConfigError .*ranks? [01].*runAsNonRoot and image will run as")
 
 
 async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(here: Site) -> None:
