@@ -48,7 +48,7 @@ def pod(name: str = "musterd-0", *, ready: bool = True, args: tuple[str, ...] = 
     ports = [{"name": "http", "containerPort": 8080}]
     return {
         "metadata": {"name": name, "namespace": "muster-system"},
-        "spec": {"containers": [{"name": "musterd", "args": list(args), "ports": ports}]},
+        "spec": {"serviceAccountName": "m", "containers": [{"name": "musterd", "args": list(args), "ports": ports}]},
         "status": {"conditions": [condition]},
     }
 
@@ -89,6 +89,8 @@ class Cluster:
     def __init__(self) -> None:
         self.skew = 0.0
         self.denied: set[tuple[str, str]] = set()
+        self.denied_to_musterd: set[tuple[str, str, str]] | None = set()
+        """Verb, group and resource; None: nobody may ask."""
         self.answers: dict[str, Json | list[Json] | ApiError] = {
             "/version": {"gitVersion": "v1.36.0"},
             CRD: established(),
@@ -115,6 +117,13 @@ class Cluster:
         if path.endswith("selfsubjectreviews"):
             return {"status": {"userInfo": {"username": f"ann{EVIL}"}}}
         wanted = asked["spec"]["resourceAttributes"]
+        if path.endswith("/subjectaccessreviews"):
+            assert asked["spec"]["user"] == "system:serviceaccount:muster-system:m"
+            assert "system:serviceaccounts:muster-system" in asked["spec"]["groups"]
+            if self.denied_to_musterd is None:
+                raise forbidden(path)
+            what = (wanted["verb"], wanted["group"], wanted["resource"])
+            return {"status": {"allowed": what not in self.denied_to_musterd}}
         resource = "/".join(filter(None, (wanted["resource"], wanted["subresource"])))
         return {"status": {"allowed": (wanted["verb"], resource) not in self.denied}}
 
@@ -162,7 +171,18 @@ def states(found: dict[str, list[Json]]) -> dict[str, list[str]]:
 
 def test_a_healthy_cluster_passes_every_check(cluster: Cluster, check: Check) -> None:
     found = check()
-    names = ("API server", "clocks", "CRD", "rights", "daemon", "leader", "metrics", "Prometheus", "pod network")
+    names = (
+        "API server",
+        "clocks",
+        "CRD",
+        "rights",
+        "daemon",
+        "leader",
+        "metrics",
+        "Prometheus",
+        "observed runs",
+        "pod network",
+    )
     assert states(found) == {name: ["ok"] for name in names}
     assert "Kubernetes v1.36.0" in found["API server"][0]["found"]
     assert "musterd-0_x renewed the Lease muster-system/musterd" in found["leader"][0]["found"]
@@ -225,6 +245,60 @@ def test_what_is_wrong_with_the_cluster_is_named(
     cluster.answers[path] = answer
     findings = check()[name]
     assert any(words in f["found"] and f["state"] == state for f in findings), findings
+
+
+def observing(kinds: str) -> list[Json]:
+    return [pod(args=("--leader-elect", f"--observe-kinds={kinds}"))]
+
+
+def test_rights_for_observed_runs_are_not_asked_for_where_musterd_observes_none(cluster: Cluster, check: Check) -> None:
+    cluster.denied_to_musterd = {("list", "batch", "jobs")}
+    (finding,) = check()["observed runs"]
+    assert (finding["state"], "not asked for" in finding["found"]) == ("ok", True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "verb", "group", "kind"),
+    [
+        ("pods,jobs", "watch", "batch", "jobs"),
+        ("all", "list", "ray.io", "rayjobs"),
+        ("all", "get", "ray.io", "rayclusters"),
+        ("trainjobs", "list", "trainer.kubeflow.org", "trainjobs"),
+        ("jaxjobs,jobsets", "list", "kubeflow.org", "jaxjobs"),
+        ("jaxjobs,jobsets", "list", "jobset.x-k8s.io", "jobsets"),
+        ("pods", "list", "", "pods"),
+    ],
+)
+def test_a_right_on_an_observed_kind_that_musterd_lacks_is_named(
+    cluster: Cluster, check: Check, asked: str, verb: str, group: str, kind: str
+) -> None:
+    cluster.answers["/api/v1/pods"] = observing(asked)
+    (fine,) = check()["observed runs"]
+    assert (fine["state"], kind in fine["found"]) == ("ok", True)
+    cluster.denied_to_musterd = {(verb, group, kind)}
+    (finding,) = check()["observed runs"]
+    assert finding["state"] == "failed"
+    full = f"{kind}.{group}" if group else kind
+    assert f"musterd (system:serviceaccount:muster-system:m) may not {verb} {full}" in finding["found"]
+    assert "observe.kinds" in finding["next"]
+
+
+def test_kinds_that_are_not_observed_are_not_asked_for(cluster: Cluster, check: Check) -> None:
+    cluster.answers["/api/v1/pods"] = observing("jobs")
+    cluster.denied_to_musterd = {("list", "ray.io", "rayjobs")}
+    cluster.denied = {("list", "rayjobs")}
+    assert states(check())["observed runs"] == ["ok"]
+
+
+def test_a_reader_who_may_not_ask_for_musterds_rights_learns_of_his_own(cluster: Cluster, check: Check) -> None:
+    cluster.answers["/api/v1/pods"] = observing("rayjobs")
+    cluster.denied_to_musterd, cluster.denied = None, {("list", "rayjobs")}
+    theirs, own = check()["observed runs"]
+    assert (theirs["state"], "you may not ask" in theirs["found"]) == ("ok", True)
+    assert (own["state"], own["found"]) == ("warning", "in namespace team you may not list rayjobs.ray.io")
+    cluster.answers["/api/v1/pods"] = cluster.answers["/api/v1/namespaces/muster-system/pods"] = forbidden("pods")
+    (unseen,) = check()["observed runs"]
+    assert "you may not see the flags of musterd" in unseen["found"]
 
 
 def test_what_readyz_says_is_quoted_where_it_may_be_asked(cluster: Cluster, check: Check) -> None:

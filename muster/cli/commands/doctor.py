@@ -9,7 +9,7 @@ import click
 
 from muster.api.errors import ApiError, MusterError
 from muster.api.values.printable import printable
-from muster.cli.doctor import daemon, machine, monitoring, rights, server
+from muster.cli.doctor import daemon, machine, monitoring, observed, rights, server
 from muster.cli.doctor.findings import Finding
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
@@ -30,7 +30,8 @@ def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> Non
     """Check this machine and this cluster: each check is ok, a warning or failed, with what to do next.
 
     It reads and changes nothing: the API server and its clock, the CRD, your rights in the namespace, musterd and its
-    leader, whether musterd reaches pods, its metrics. What cannot be seen with your rights is said to be so.
+    leader, its metrics, the rights for observed runs, whether musterd reaches pods. What cannot be seen with your
+    rights is said to be so.
 
     Exit status: 0 nothing failed (warnings may be there), 1 something failed.
     """
@@ -103,13 +104,13 @@ async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Find
     if note is not None and running is not None and client.place.startswith(f"{running.url} "):
         checks = daemon.local_daemon(note.url, str(home.daemon_log))
     else:
-        checks = _in_cluster(asker, seen)
+        checks = _in_cluster(asker, seen, namespace)
     async for finding in _guarded(checks, daemon.AREA, "daemon"):
         yield finding
     yield daemon.pod_network(seen)
 
 
-async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot]) -> AsyncGenerator[Finding, None]:
+async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: str) -> AsyncGenerator[Finding, None]:
     """The checks of a daemon that runs in the cluster."""
     daemons = await daemon.find(asker)
     lease = await daemon.read_lease(asker, daemons)
@@ -119,6 +120,8 @@ async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot]) -> AsyncGen
         yield daemon.leader(daemons, lease)
     if daemons.pods is None or daemons.pods:
         async for finding in monitoring.monitoring(asker, daemons):
+            yield finding
+        async for finding in observed.observed(asker, daemons, namespace):
             yield finding
 
 

@@ -65,14 +65,16 @@ class Asker:
         params = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
         return items(read(await self.answer("GET", path, params=params), Json, f"GET {path}").get("items"))
 
-    async def allowed(self, attributes: Mapping[str, str]) -> bool:
-        """Whether the caller may do that (SelfSubjectAccessReview). Raises ``ApiError``."""
+    async def allowed(self, attributes: Mapping[str, str], user: str = "") -> bool:
+        """Whether a service account, or the caller, may do that. Raises ``ApiError``."""
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-        body = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": attributes},
-        }
+        spec: dict[str, Any] = {"resourceAttributes": attributes}
+        if user:
+            path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+            accounts = "system:serviceaccounts"
+            spec |= {"user": user, "groups": [accounts, f"{accounts}:{user.split(':')[2]}", "system:authenticated"]}
+        kind = "SubjectAccessReview" if user else "SelfSubjectAccessReview"
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
         review = read(await self.answer("POST", path, body), Json, f"POST {path}")
         return mapping(review.get("status")).get("allowed") is True
 

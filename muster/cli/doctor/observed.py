@@ -1,0 +1,61 @@
+"""Whether musterd may read the runs of other controllers that it is to watch over, and whether the caller may."""
+
+from collections.abc import AsyncGenerator
+from typing import Final
+
+from muster.api.errors import Forbidden
+from muster.api.values.printable import printable
+from muster.cli.doctor.daemon import AREA, Daemons
+from muster.cli.doctor.findings import Finding
+from muster.cli.doctor.server import Asker
+from muster.kube.unstructured import mapping, text
+from muster.state.observed.kinds import OBSERVED
+
+CHECK: Final = "observed runs"
+VERBS: Final = ("get", "list", "watch")
+FLAG: Final = "--observe-kinds"
+
+
+async def observed(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGenerator[Finding, None]:
+    """The rights of musterd, as far as the caller may ask for them, and those of the caller, on each kind."""
+    if daemons.pods is None:
+        yield Finding(AREA, CHECK, "ok", f"you may not see the flags of musterd, so {FLAG} is not known")
+        return
+    asked = daemons.argument(FLAG, "").split(",")
+    kinds = [kind for kind in OBSERVED if kind in asked or "all" in asked]
+    if not kinds:
+        yield Finding(AREA, CHECK, "ok", f"not asked for: musterd has no {FLAG}")
+        return
+    place = f"in namespace {printable(namespace)}"
+    account = _account(daemons)
+    try:
+        lacking = await _denied(asker, kinds, namespace, account)
+        remedy = "the chart's observe.kinds grants them in a role of its own (docs/observed-runs.md)"
+        if lacking:
+            yield Finding(AREA, CHECK, "failed", f"{place} musterd ({account}) may not {lacking}", remedy)
+        else:
+            yield Finding(AREA, CHECK, "ok", f"{place} musterd may read {', '.join(kinds)}")
+    except Forbidden:
+        what = f"musterd is to watch over {', '.join(kinds)}; whether it may read them you may not ask"
+        yield Finding(AREA, CHECK, "ok", what)
+    if denied := await _denied(asker, kinds, namespace):
+        remedy = "ask for the right to read them: muster get, list and explain of these kinds need it"
+        yield Finding(AREA, CHECK, "warning", f"{place} you may not {denied}", remedy)
+
+
+def _account(daemons: Daemons) -> str:
+    """The user name of musterd's service account."""
+    name = next((text(mapping(pod.get("spec")), "serviceAccountName") for pod in daemons.pods or ()), "")
+    return printable(f"system:serviceaccount:{daemons.namespace}:{name or 'default'}")
+
+
+async def _denied(asker: Asker, kinds: list[str], namespace: str, user: str = "") -> str:
+    """What a user, or the caller, may not do with these kinds. Raises ``ApiError``."""
+    missing = []
+    for kind in kinds:
+        group = OBSERVED[kind].subject.api_version.partition("/")[0] if not OBSERVED[kind].virtual else ""
+        wanted = {"namespace": namespace, "group": group, "resource": kind, "subresource": ""}
+        verbs = [verb for verb in VERBS if not await asker.allowed({**wanted, "verb": verb}, user)]
+        if verbs:
+            missing.append(f"{', '.join(verbs)} {kind}{f'.{group}' if group else ''}")
+    return "; ".join(missing)
