@@ -82,17 +82,17 @@ def muster() -> None:
 
     \b
     On this machine, without a cluster:
-      muster run -n 4 -- python train.py run a program as four jax workers, without a manifest
-      muster init                        write a manifest to start from
-      muster run manifest.yaml           run it here, watch it, exit with its outcome
-      muster local up                    keep a cluster running for kubectl and the verbs below
+      muster run -n 4 -- python train.py   run a program as four jax workers, without a manifest
+      muster init                          write a manifest to start from
+      muster run manifest.yaml             run it here, watch it, exit with its outcome
+      muster local up                      keep a cluster running for kubectl and the verbs below
     \b
     On any cluster that has Muster:
-      muster submit manifest.yaml        create the experiment
-      muster list                        all experiments; -w watches them
-      muster top -A                      what hurts most, live
-      muster explain NAME                what it waits for, and what happened
-      muster logs NAME -f                the lines of every rank
+      muster submit manifest.yaml          create the experiment
+      muster list                          all experiments; -w watches them
+      muster top -A                        what hurts most, live
+      muster explain NAME                  what it waits for, and what happened
+      muster logs NAME -f                  the lines of every rank
 
     Exit status: 0 succeeded, 1 failed, 2 invalid manifest or usage, 3 deadline, 130 interrupted.
     """  # noqa: D301 - click reads \b, the backspace

@@ -15,11 +15,17 @@ from muster.kube.unstructured import mapping
 LINES: Final = 400
 """Lines of each log that are looked at."""
 _PRINTED: Final = (
-    re.compile(r"https?://127\.0\.0\.1:[0-9]{1,5}/\S{0,512}token=[0-9A-Za-z]{1,256}"),
-    re.compile(r"https://\S{1,256} and use code [0-9A-Za-z-]{1,32}"),
-    re.compile(r"https://vscode\.dev/tunnel/\S{1,512}"),
+    re.compile(r"https?://127\.0\.0\.1:[0-9]{1,5}/[!-~]{0,512}token=[0-9A-Za-z]{1,256}"),
+    re.compile(
+        r"https://(?:github\.com|(?:www\.|login\.)?microsoft\.com|login\.microsoftonline\.com)"
+        r"/[0-9A-Za-z/._-]{1,128} and use code [0-9A-Za-z-]{1,32}"
+    ),
+    re.compile(r"https://vscode\.dev/tunnel/[!-~]{1,512}"),
 )
-"""Jupyter Server; ``code tunnel``: where to sign in, and then where it is."""
+"""Jupyter Server; ``code tunnel``: where to sign in, and then where it is.
+
+A program writes its log itself: what leads to another host, or is not ASCII, is not shown as an address.
+"""
 
 
 async def debug_addresses(client: Client, seen: Snapshot) -> list[str]:

@@ -83,6 +83,7 @@ HOSTILE = {
     "NUL": ("a: \0b", "1:4: the invisible character U+0000", 0),
     "escape sequence": ("a: b\n\x1b[31m", "2:1: the invisible character U+001B", 0),
     "lone surrogate": ("a: \ud800", "1:4: the invisible character U+D800", 0),
+    "no UTF-8": (b"a: \xff".decode("utf-8", "surrogateescape"), "1:4: a byte that is not UTF-8 (0xFF)", 0),
     "line separator": ("a: b\u2028c: d", "1:5: the invisible character U+2028", 0),
     "direction override": ("a: \u202eb", "1:4: the invisible character U+202E", 0),
     "escaped NUL": ('a: "\\0"', "1:4: a: an escape for the invisible character U+0000", 12),

@@ -34,6 +34,21 @@ async def test_the_latest_address_of_each_rank_is_found(client: Client, server: 
     assert await debug_addresses(client, await client.get("mine")) == [first, f"rank 1: {TUNNEL}"]
 
 
+async def test_an_address_on_a_foreign_host_or_with_hidden_characters_is_not_shown(
+    client: Client, server: LocalServer
+) -> None:
+    await started(client, server)
+    server.print(
+        "pod-0",
+        "please log into https://github.com.example.net/login/device and use code 1A2B-3C4D",
+        "http://jupyter.example.net:8888/lab?token=0f8f",
+        "http://127.0.0.1:8888/\x1b[2J\u202elab?token=0f8f",
+        "https://vscode.dev.example.net/tunnel/m",
+        ends=True,
+    )
+    assert await debug_addresses(client, await client.get("mine")) == []
+
+
 async def test_of_another_experiment_no_log_is_read(client: Client, server: LocalServer) -> None:
     await started(client, server, MANIFEST)
     server.print("pod-0", *JUPYTER, ends=True)

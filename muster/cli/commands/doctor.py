@@ -52,7 +52,9 @@ def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> Non
     if output is not None:
         show({"findings": found, "failed": _count(found, "failed"), "warnings": _count(found, "warning")}, output)
     else:
-        data(f"{_count(found, 'failed')} failed, {_count(found, 'warning')} warnings, {_count(found, 'ok')} ok")
+        warnings = _count(found, "warning")
+        plural = "" if warnings == 1 else "s"
+        data(f"{_count(found, 'failed')} failed, {warnings} warning{plural}, {_count(found, 'ok')} ok")
     if _count(found, "failed"):
         ctx.exit(FAILED)
 

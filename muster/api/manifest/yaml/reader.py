@@ -137,7 +137,12 @@ class _Reader:
         if found:
             before = text[: found.start()]
             line, column = before.count("\n") + 1, found.start() - before.rfind("\n")
-            raise self.stop(line, column, f"the invisible character U+{ord(found[0]):04X}", "remove it")
+            code = ord(found[0])
+            if 0xDC80 <= code <= 0xDCFF:  # how the error handler surrogateescape keeps a byte
+                raise self.stop(
+                    line, column, f"a byte that is not UTF-8 (0x{code - 0xDC00:02X})", "save it as UTF-8 text"
+                )
+            raise self.stop(line, column, f"the invisible character U+{code:04X}", "remove it")
 
     def read(self, text: str) -> None:
         """Read all events. An error of the parser becomes one problem."""

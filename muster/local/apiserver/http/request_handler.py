@@ -161,7 +161,7 @@ class RequestHandler:
         match method, subresource:
             case "GET", "log":
                 return self._pods.log
-            case "GET", "exec":
+            case "GET" | "POST", "exec":  # kubectl sends POST after a refused GET; its reader needs the reason
                 return self._commands.exec
             case "POST", "binding":
                 return self._pods.bind

@@ -59,4 +59,17 @@ async def test_a_request_that_is_no_websocket_is_refused(server: ApiServer, api:
     assert (status, "WebSocket" in body["message"]) == (400, True)
     assert (await api.call("GET", f"{PODS}/p/exec"))[0] == 400
     assert (await api.call("GET", f"{PODS}/p/exec?command=sh&tty=true"))[0] == 400
-    assert (await api.call("POST", f"{PODS}/p/exec?command=true"))[0] == 405
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [("command=sh&stdin=true", "without stdin"), ("command=true", "WebSocket"), ("command=a&container=no", "no")],
+)
+async def test_the_second_try_of_kubectl_by_post_gets_the_reason(
+    server: ApiServer, api: Api, query: str, says: str
+) -> None:
+    await api.create(PODS, pod("p"))
+    server.pod_commands = Echo()
+    status, body = await api.call("POST", f"{PODS}/p/exec?{query}")
+    assert (status, body["reason"]) == (400, "BadRequest")
+    assert says in body["message"]
