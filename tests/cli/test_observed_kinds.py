@@ -1,0 +1,198 @@
+"""Every kind of run that other controllers own, on the command line: read by each command, and never written to."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from muster.client.stacks import reading
+from muster.kube.connection import Connection
+from muster.kube.execution import Executed
+from muster.local.apiserver.storage import object_store
+from muster.local.foreign_crds import foreign_crds, reduced_crd
+from muster.state.observed.kinds import OBSERVED
+from tests.cli.conftest import Call
+from tests.cli.test_observed_runs import TEMPLATE
+from tests.client.localserver import LocalServer, ended, running
+from tests.client.stacks.test_reading import answers
+
+CRDS = "customresourcedefinitions"
+INDEX = "batch.kubernetes.io/job-completion-index"
+RAY = {"headGroupSpec": {}, "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "maxReplicas": 2}]}
+
+
+class Run(NamedTuple):
+    """A run of three members. ``labels`` are those of its pods; rank 2 has no pod."""
+
+    spec: dict[str, Any]
+    labels: tuple[dict[str, str], ...]
+    container: str = "main"
+    status: dict[str, Any] | None = None
+    annotations: dict[str, str] | None = None
+
+
+def ray(cluster: str) -> tuple[dict[str, str], ...]:
+    head, worker = {"ray.io/group": "headgroup"}, {"ray.io/group": "w", "ray.io/worker-group-replica-index": "0"}
+    return tuple({"ray.io/cluster": cluster, **each} for each in (head, worker))
+
+
+def by_index(label: str, **labels: str) -> tuple[dict[str, str], ...]:
+    return tuple({**labels, label: str(rank)} for rank in range(2))
+
+
+def of_jobset(group: str) -> tuple[dict[str, str], ...]:
+    start = "jobset.sigs.k8s.io/"
+    labels = {f"{start}jobset-name": "train", f"{start}replicatedjob-name": group, f"{start}job-index": "0"}
+    return by_index(INDEX, **labels)
+
+
+THREE = {"completions": 3, "parallelism": 3, "completionMode": "Indexed"}
+RUNS = {
+    "rayclusters": Run(RAY, ray("train"), "ray-head"),
+    "rayjobs": Run(
+        {"entrypoint": "python x.py", "submissionMode": "HTTPMode", "rayClusterSpec": RAY},
+        ray("train-aaaaa"),
+        "ray-head",
+        {"rayClusterName": "train-aaaaa", "jobId": "train-bbbbb", "jobDeploymentStatus": "Running"},
+    ),
+    "trainjobs": Run({"trainer": {"numNodes": 3}, "runtimeRef": {"name": "torch"}}, of_jobset("node"), "node"),
+    "jaxjobs": Run(
+        {"jaxReplicaSpecs": {"Worker": {"replicas": 3}}, "runPolicy": {"managedBy": "kubeflow.org/training-operator"}},
+        by_index("training.kubeflow.org/replica-index", **{"training.kubeflow.org/job-name": "train"}),
+        "jax",
+    ),
+    "jobsets": Run({"replicatedJobs": [{"name": "w", "template": {"spec": THREE}}]}, of_jobset("w")),
+    "jobs": Run({**THREE, "template": TEMPLATE}, by_index(INDEX, **{"batch.kubernetes.io/job-name": "train"})),
+    "pods": Run(
+        {}, by_index("muster.dev/rank", **{"muster.dev/observe": "train"}), annotations={"muster.dev/size": "3"}
+    ),
+}
+"""By the plural of the kind."""
+
+
+def name_of(kind: str) -> str:
+    return "pods/train" if kind == "pods" else f"{OBSERVED[kind].subject.kind.lower()}/train"
+
+
+@pytest.fixture
+def run(request: pytest.FixtureRequest, server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The object and two of its three pods: rank 1 has failed. The name for the command line is returned."""
+    kind: str = request.param
+    monkeypatch.setattr(object_store, "admit", lambda *_: None)
+    wanted, subject = RUNS[kind], OBSERVED[kind].subject
+    owner: list[dict[str, Any]] = []
+    uid = ""
+    if kind != "pods":
+        served = {crd["spec"]["names"]["plural"] for crd in foreign_crds()} | {"jobs"}
+        if kind not in served:
+            server.put("apiextensions.k8s.io/v1", CRDS, "", reduced_crd(subject))
+        metadata = {"name": "train", "labels": {"muster.dev/observe": "train"}}
+        obj = {"kind": subject.kind, "metadata": metadata, "spec": wanted.spec}
+        made = server.put(subject.api_version, subject.plural, "default", obj)
+        uid = made["metadata"]["uid"]
+        if wanted.status:
+            server.put(subject.api_version, subject.plural, "default", {**obj, "status": wanted.status}, "status")
+        if kind in ("rayclusters", "jaxjobs", "jobs"):
+            known = {"apiVersion": subject.api_version, "kind": subject.kind, "name": "train", "uid": uid}
+            owner = [{**known, "controller": True}]
+    for rank, status in enumerate((running(), ended(3, "no such file"))):
+        labels = {**wanted.labels[rank]} | ({"batch.kubernetes.io/controller-uid": uid} if kind == "jobs" else {})
+        labels |= {"jobset.sigs.k8s.io/jobset-uid": uid} if kind == "jobsets" else {}
+        meta: dict[str, Any] = {"name": f"train-{rank}", "labels": labels, "annotations": wanted.annotations or {}}
+        if owner:
+            meta["ownerReferences"] = owner
+        pod = {"kind": "Pod", "metadata": meta}
+        spec = {"containers": [{"name": wanted.container, "image": "none"}], "nodeName": "local"}
+        status["containerStatuses"][0]["name"] = wanted.container
+        server.put("v1", "pods", "default", {**pod, "spec": spec})
+        server.put("v1", "pods", "default", {**pod, "status": status}, "status")
+    server.print("train-0", "step 7", ends=True)
+    server.print("train-1", "lost its data", ends=True)
+    return name_of(kind)
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The requests that commands send. One that is no read fails the test where it is sent."""
+    sent: list[str] = []
+    request = Connection.request
+
+    async def reads(self: Connection, method: str, path: str, **options: Any) -> Any:
+        assert method == "GET", f"{method} {path}"
+        sent.append(path)
+        return await request(self, method, path, **options)
+
+    monkeypatch.setattr(Connection, "request", reads)
+    return sent
+
+
+every_kind = pytest.mark.parametrize("run", RUNS, indirect=True)
+
+
+def test_every_observed_kind_is_in_the_table() -> None:
+    assert set(RUNS) == set(OBSERVED)
+
+
+@every_kind
+def test_get_list_and_explain_show_the_members_of_every_kind(call: Call, run: str, read_only: list[str]) -> None:
+    shown = call("get", run)
+    assert shown.exit_code == 0, shown.stderr
+    assert f"default/{run}" in shown.stdout
+    assert "1/3 ready" in shown.stdout
+    assert "train-0  Running" in shown.stdout
+    assert "train-1  Error" in shown.stdout
+    listed = call("list", "--kind", run.partition("/")[0])
+    assert listed.exit_code == 0, listed.stderr
+    (row,) = [line.split() for line in listed.stdout.splitlines() if run in line]
+    assert "1/3" in row
+    why = json.loads(call("explain", run, "-o", "json").stdout)
+    assert [member["pod"] for member in why["members"]] == ["train-0", "train-1"]
+    causes = {rank: finding["cause"] for finding in why["findings"] for rank in finding["ranks"]}
+    assert causes[1] == "Crashed"
+    assert set(causes) >= {1, 2}
+    assert all(finding["nextStep"] for finding in why["findings"])
+    assert read_only
+
+
+@every_kind
+def test_logs_of_every_kind_are_those_of_its_members(call: Call, run: str, read_only: list[str]) -> None:
+    shown = call("logs", run)
+    assert shown.exit_code == 0, shown.stderr
+    assert "step 7" in shown.stdout
+    assert "lost its data" in shown.stdout
+    assert "lost its data" not in call("logs", run, "--rank", "0").stdout
+    assert read_only
+
+
+@every_kind
+def test_stacks_of_every_kind_are_read_in_the_container_that_runs(
+    call: Call, run: str, read_only: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: set[tuple[str, str]] = set()
+
+    async def execute(_sockets: Any, _namespace: str, pod: str, container: str, command: Sequence[str]) -> Executed:
+        asked.add((pod, container))
+        return Executed(0, answers(pod, command).encode(), b"")
+
+    monkeypatch.setattr(reading, "execute", execute)
+    shown = call("stacks", run)
+    plural = next(kind for kind in RUNS if name_of(kind) == run)
+    assert asked == {("train-0", RUNS[plural].container)}
+    assert "rank 0 in all_reduce at train.py:88" in shown.stdout
+    assert "rank 1: its container does not run" in shown.stderr
+    assert "rank 2: it has no pod now" in shown.stderr
+    assert read_only
+
+
+@every_kind
+def test_what_would_change_a_run_is_refused_before_anything_is_sent(call: Call, run: str, read_only: list[str]) -> None:
+    for words in (("cancel", run), ("wait", run), ("logs", run, "--follow")):
+        refused = call(*words)
+        assert refused.exit_code != 0, words
+        assert refused.stderr, words
+    if run.partition("/")[0] not in ("jobset", "jaxjob"):  # Muster runs these too, and deletes them when asked to
+        refused = call("delete", run, "--yes")
+        assert refused.exit_code == 1
+        assert "kubectl" in refused.stderr
+    assert call("get", run).exit_code == 0
