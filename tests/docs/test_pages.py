@@ -1,4 +1,4 @@
-"""Every block of README.md and docs/*.md is executed, run by a named test, or marked with the reason why not."""
+"""Every block of README.md and of the pages below docs/ is executed, run by a named test, or marked with the reason why not."""
 
 import re
 from collections.abc import Iterator
@@ -11,9 +11,11 @@ from tests.docs.commands import ROOT, check, commands
 from tests.docs.marks import GENERATED, NOT_RUN, RUN_BY
 from tests.docs.pages import Block, blocks, run_script, script, write_files
 
-PAGES = {
-    page.name if page.parent != ROOT / "docs" or page.name != "README.md" else "docs/README.md": page
-    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md")))
+DOCS = ROOT / "docs"
+PAGES = {name: ROOT / name for name in ("README.md", "CHANGELOG.md")} | {
+    "docs/README.md" if page == DOCS / "README.md" else page.relative_to(DOCS).as_posix(): page
+    for folder in (DOCS, DOCS / "operators", DOCS / "runbooks")
+    for page in sorted(folder.glob("*.md"))
     if page.name not in GENERATED
 }
 BLOCKS = [(name, block) for name, page in PAGES.items() for block in blocks(page)]
