@@ -90,7 +90,8 @@ CLOCK_REMAINING = Metric(
     "muster_experiment_clock_remaining_seconds",
     Type.GAUGE,
     "Time until a running clock runs out; negative once it has. Absent while the clock does not run. The label action "
-    "is what follows: Alert, Fail or Restart; of an observed run Fail ends it as its annotation asks.",
+    "is what follows: Alert, Fail or Restart; of an observed run Fail ends it as its annotation asks. An edit of it "
+    "in the spec begins another series.",
     (*ONE, "clock", "action"),
     "seconds",
 )
