@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.report import table, write
-from benchmarks.result import Result
+from benchmarks.harness.report import table, write
+from benchmarks.harness.result import Result
 
 BENCHMARKS = (
     "decode",

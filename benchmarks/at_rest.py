@@ -14,7 +14,7 @@ from pathlib import Path
 
 import aiohttp
 
-from benchmarks.result import Result
+from benchmarks.harness.result import Result
 from muster.api.names import MANAGER
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.gangs import gang, pod, roll, seen
-from benchmarks.result import Result
+from benchmarks.harness.result import Result
 from muster.state.actions import CreatePods
 from muster.state.machine import Decision, decide
 from muster.state.plan import Plan

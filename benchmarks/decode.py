@@ -17,8 +17,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring import ROUNDS, best_of, list_server, resident
-from benchmarks.result import Result
+from benchmarks.harness.measuring import ROUNDS, best_of, list_server, resident
+from benchmarks.harness.result import Result
 from benchmarks.servers.synthetic_pods import encoded, line
 from benchmarks.typed_client import event_typed, list_typed, memory_typed, watch_typed
 from muster.kube.connection import Connection

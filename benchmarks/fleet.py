@@ -21,7 +21,7 @@ from typing import IO
 
 import uvloop
 
-from benchmarks.result import Result
+from benchmarks.harness.result import Result
 from muster.daemon.experiments.error_border import ErrorBorder
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers, Times

@@ -1,8 +1,8 @@
 """How long the daemon takes to answer a failure, with 200 experiments of 64 pods each.
 
-A latency is in daemon time (see ``daemon_time``). It runs from the watch event with the first failed container to the
-last DELETE of the old epoch's pods; in between are one LIST of them and one status write. Every experiment fails once,
-while pods of the others change as well. At the end all of them fail at the same instant, as in a power cut.
+A latency is in daemon time (see ``harness.daemon_time``). It runs from the watch event with the first failed container
+to the last DELETE of the old epoch's pods; in between are one LIST of them and one status write. Every experiment fails
+once, while pods of the others change as well. At the end all of them fail at the same instant, as in a power cut.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.daemon_time import DaemonTime
-from benchmarks.result import Result
+from benchmarks.harness.daemon_time import DaemonTime
+from benchmarks.harness.result import Result
 from benchmarks.servers.world import World
 from benchmarks.writes import STATUS_WRITES
 from muster.state.machine import Decision, decide

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.gangs import gang, pod, roll, seen
-from benchmarks.measuring import best_of
-from benchmarks.result import Result
+from benchmarks.harness.measuring import best_of
+from benchmarks.harness.result import Result
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.metrics.collector import Subject

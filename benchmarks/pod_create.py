@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.result import Result
+from benchmarks.harness.result import Result
 from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.fair_share import ALONE, FairShare

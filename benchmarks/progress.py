@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.result import Result
+from benchmarks.harness.result import Result
 from muster.state.view.progress import Progress, steps_progress
 from muster.watchers.probes.jax.protobuf import bytes_field
 from muster.watchers.probes.jax.reports import ReportReader

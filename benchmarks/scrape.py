@@ -15,8 +15,8 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.gangs import gang, pod, roll, seen
-from benchmarks.measuring import ROUNDS
-from benchmarks.result import Result
+from benchmarks.harness.measuring import ROUNDS
+from benchmarks.harness.result import Result
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import Seen, compressed, look, write
 from muster.state.policies import deadline

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from benchmarks.measuring import ROUNDS, best_of, list_server, resident
+from benchmarks.harness.measuring import ROUNDS, best_of, list_server, resident
 from benchmarks.servers.synthetic_pods import line
 
 EVENTS, TRACKED, LISTED = 10, 1_000, 500

@@ -8,8 +8,8 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass
 
-from benchmarks.daemon_time import DaemonTime
-from benchmarks.result import Result
+from benchmarks.harness.daemon_time import DaemonTime
+from benchmarks.harness.result import Result
 from benchmarks.servers.world import World
 
 STATUS_WRITES = 8

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.result import Result
+from benchmarks.harness.result import Result
 
 _HEADS = ("name", "value", "unit", "budget", "ok", "peer", "peer value", "ratio")
 _NUMBERS = frozenset({"value", "budget", "peer value", "ratio"})

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import uvloop
 
+from benchmarks.harness.report import table, write
+from benchmarks.harness.result import Result
 from benchmarks.real import jobset, requests
 from benchmarks.real.processes import PROGRAMS
 from benchmarks.real.starts import Figures, Gangs, bare, muster, site
-from benchmarks.report import table, write
-from benchmarks.result import Result
 from tests.real.binaries import CANNOT_BUILD, CannotBuild
 from tests.real.ground import Ground, ground
 from tests.real.jobset import why_not

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.harness.result import Result
 from benchmarks.real.loops import each
 from benchmarks.real.processes import API_SERVER
 from benchmarks.real.starts import MERGE, Object, Site, experiment
-from benchmarks.result import Result
 from muster.api.errors import NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.schema.crd import custom_resource_definition

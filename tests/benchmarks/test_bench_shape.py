@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import __main__ as bench
 from benchmarks import report
-from benchmarks.result import Result
+from benchmarks.harness.result import Result
 
 QUICK = Result("pod event, CPU", 10.24, "us", 25.0, ok=True, peer="typed models", peer_value=1020.0)
 FAT = Result("at rest", 93.0, "MB", 80.0, ok=False, peer="", peer_value=None)
