@@ -1,4 +1,4 @@
-"""The roll-call page of 10,000 ranks, of which some are missing: CPU of the server for one answer, and its size.
+"""The roll-call page of 10,000 ranks, some of them missing: CPU of the server for one answer, and its size.
 
 The page is to be there within a second. The budget leaves most of it to the network and to the browser.
 """

@@ -15,7 +15,7 @@ from muster.state.summary.invalid_spec import unreadable
 
 
 def subjects(index: ExperimentIndex) -> Iterator[Subject]:
-    """Every experiment of which something is known. The caller may let the loop go on between two of them."""
+    """Every experiment with a plan or a problem. The caller may let the loop go on between two of them."""
     for entry in list(index):
         if (subject := _subject(entry)) is not None:
             yield subject

@@ -37,7 +37,7 @@ from muster.watchers.observed import PodDocument, pod_reader_of
 UNKNOWN: Final = "Unknown"
 """The phase of a run whose pods may not be read."""
 SETTLED_WITHIN: Final = 8
-"""Decisions in a row, of which each moves a run at most one phase on."""
+"""Decisions in a row; each moves a run at most one phase on."""
 
 
 @dataclass(frozen=True, slots=True)

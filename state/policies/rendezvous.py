@@ -75,10 +75,6 @@ def assess(context: Context) -> Assembly:
     return _until_evidence(context, _with_alerts(context, gathered))
 
 
-ROLL_NOT_SEEN = "RollNotSeen"
-"""Reason of an Assembled that is false though nobody was missing; it stays when the pods are gone."""
-
-
 def at_rest(context: Context) -> Assembly:
     """The gang is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
     gathered = Assembly(False, False, 0, (), "", None, None)
@@ -86,18 +82,6 @@ def at_rest(context: Context) -> Assembly:
         said = queue.waiting(context)
         gathered = replace(gathered, message=said.message, stuck=said.stuck, look_again=said.look_again)
     return _until_evidence(context, _with_alerts(context, gathered))
-
-
-def unseen(context: Context) -> bool:
-    """All members succeeded before their roll was seen complete: nothing says that a rank was missing.
-
-    A program that lives for a second may end before its coordinator is asked for the first time.
-    """
-    record = context.record
-    if record.phase is not Phase.SUCCEEDED or record.assembled_at is not None:
-        return False
-    said = record.condition(ConditionType.ASSEMBLED)
-    return context.tally.succeeded >= context.plan.size or (said is not None and said.reason == ROLL_NOT_SEEN)
 
 
 def _by_readiness(context: Context) -> Assembly:

@@ -6,13 +6,14 @@ They are computed whole from the record, the assembly and the plan at every step
 from collections.abc import Iterator
 
 from muster.state.context import Context
-from muster.state.policies import rendezvous
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record
 from muster.state.summary.messages import EXACT, placed, sentence, share, why_idle
 
 NO_COORDINATOR = "NoCoordinator"
 """Reason of a CoordinatorReady that is true because the operator has no coordinator."""
+ROLL_NOT_SEEN = "RollNotSeen"
+"""Reason of an Assembled that is false though no member was missing; it stays when the pods are gone."""
 UNSEEN = "all members succeeded before the coordinator had shown them together"
 
 Row = tuple[ConditionType, bool, str, str]
@@ -22,6 +23,18 @@ def renew(context: Context, assembly: Assembly) -> tuple[Condition, ...]:
     """All conditions as they are now; ``since`` moves only where the status flipped."""
     before = {condition.type: condition for condition in context.record.conditions}
     return tuple(_keep(context, before.get(row[0]), *row) for row in _rows(context, assembly))
+
+
+def unseen(context: Context) -> bool:
+    """All members succeeded before their roll was seen complete: nothing says that a rank was missing.
+
+    A program that lives for a second may end before its coordinator is asked for the first time.
+    """
+    record = context.record
+    if record.phase is not Phase.SUCCEEDED or record.assembled_at is not None:
+        return False
+    said = record.condition(ConditionType.ASSEMBLED)
+    return context.tally.succeeded >= context.plan.size or (said is not None and said.reason == ROLL_NOT_SEEN)
 
 
 def _keep(
@@ -61,8 +74,8 @@ def _rows(context: Context, assembly: Assembly) -> Iterator[Row]:
 def _assembled(context: Context, assembly: Assembly) -> Row:
     if context.record.assembled_at is not None:
         return ConditionType.ASSEMBLED, True, "RollComplete", assembly.message
-    if rendezvous.unseen(context):
-        return ConditionType.ASSEMBLED, False, rendezvous.ROLL_NOT_SEEN, UNSEEN
+    if unseen(context):
+        return ConditionType.ASSEMBLED, False, ROLL_NOT_SEEN, UNSEEN
     return ConditionType.ASSEMBLED, False, "RollIncomplete", assembly.message
 
 

@@ -27,12 +27,12 @@ from muster.state.context import Context
 from muster.state.coordinator import Completeness
 from muster.state.observed.unsaid import RESTARTED_IN_PLACE
 from muster.state.plan import Engine
-from muster.state.policies import barrier, blocked, edits, gates, rendezvous, silence
+from muster.state.policies import barrier, blocked, edits, gates, silence
 from muster.state.policies.failures import volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
-from muster.state.summary.conditions import renew
+from muster.state.summary.conditions import renew, unseen
 from muster.state.summary.messages import of_lingering, sentence, share
 from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.roll import RankState
@@ -56,7 +56,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     """The record with its summary computed anew."""
     plan, record = context.plan, context.record
     ready, roll = context.tally.ready + context.tally.succeeded, record.roll
-    if rendezvous.unseen(context):
+    if unseen(context):
         ready, roll = plan.size, None
     elif record.finished:
         ready = record.ready  # the count at the end stays when the pods are deleted

@@ -1,9 +1,9 @@
 """Members of an earlier life of the coordinator.
 
 When a coordinator begins a new life in one epoch (a Ray head whose container or pod is replaced), the members that were
-connected to the life before run on, ready, in pods that nobody restarts, and the new one does not know them. Until they
-give up and are started again, or join, they are stale. The coordinator's word on its own life (``incarnation``) and the
-pods show that; a probe may learn it of a member itself besides.
+connected to the life before run on, ready, in pods that no controller restarts, and the new one does not know them.
+Until they give up and are started again, or join, they are stale. The coordinator's word on its own life
+(``incarnation``) and the pods show that; a probe may learn it of a member itself besides.
 """
 
 from collections.abc import Mapping

@@ -109,16 +109,16 @@ async def test_a_frozen_gcs_and_a_lost_head_are_said_of_a_ray_cluster_that_muste
         assert (joined.phase, joined.message) == ("Running", COMPLETE)
         await frozen_gcs(page, head)
         await lost_head(env, page, head, workers)
-        told = await events(env)
+        events_seen = await events(env)
         after = await env.client.resources.get(CLUSTER_PATH)
     for name in ("resourceVersion", "generation", "managedFields"):
         assert after["metadata"].get(name) == cluster["metadata"].get(name), "the RayCluster is only read"
     assert "status" not in after
-    print(*told, sep="\n")
-    stuck = [each for each in told if each.startswith("Warning Stuck: CoordinatorUnreachable: ")]
+    print(*events_seen, sep="\n")
+    stuck = [each for each in events_seen if each.startswith("Warning Stuck: CoordinatorUnreachable: ")]
     assert any("the GCS does not answer" in each or "comes and goes" in each for each in stuck)
-    assert "Normal NotStuck: CoordinatorUnreachable is over" in told
-    assert any(each.startswith("Warning StaleMembers: ") and stale_ranks(each) for each in told)
+    assert "Normal NotStuck: CoordinatorUnreachable is over" in events_seen
+    assert any(each.startswith("Warning StaleMembers: ") and stale_ranks(each) for each in events_seen)
 
 
 def gcs_of(head: str) -> int:

@@ -118,7 +118,7 @@ class Namespace:
 
 
 async def eventually(holds: Callable[[], Awaitable[Any]], seconds: float = SLOW) -> Any:
-    """Ask again until the answer is true: for what no watch of ours tells."""
+    """Ask again until the answer is true: for what no watch of this test shows."""
     deadline = time.monotonic() + seconds
     while not (answer := await holds()):
         if time.monotonic() > deadline:

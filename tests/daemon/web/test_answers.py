@@ -70,17 +70,17 @@ async def test_the_roll_call_names_the_missing_rank_its_pod_and_why(daemon: Daem
     daemon.here.append(assembling())
     async with client.get("/experiments/team/run.json") as response:
         assert response.content_type == "application/json"
-        told = await response.json()
-    assert (told["phase"], told["stuck"], told["epoch"], told["restarts"]) == ("Assembling", "RanksMissing", 0, 1)
-    assert told["ranks"] == {"arrived": "0-1,3", "missing": "2"}
-    assert told["clocks"] == {"total": 3540.0}
-    (missed,) = told["missingRanks"]
+        shown = await response.json()
+    assert (shown["phase"], shown["stuck"], shown["epoch"], shown["restarts"]) == ("Assembling", "RanksMissing", 0, 1)
+    assert shown["ranks"] == {"arrived": "0-1,3", "missing": "2"}
+    assert shown["clocks"] == {"total": 3540.0}
+    (missed,) = shown["missingRanks"]
     assert (missed["rank"], missed["group"], missed["pod"]) == (2, "worker", pod(2).name)
     assert "Unschedulable" in missed["why"]
-    assert told["coordinator"]["state"] == "serving"
-    assert told["cause"]["exitCode"] == 137
-    assert [line["reason"] for line in told["story"]] == ["Started", "Stuck"]
-    assert told["story"][1]["at"] == "1970-01-12T13:46:40.000Z"
+    assert shown["coordinator"]["state"] == "serving"
+    assert shown["cause"]["exitCode"] == 137
+    assert [line["reason"] for line in shown["story"]] == ["Started", "Stuck"]
+    assert shown["story"][1]["at"] == "1970-01-12T13:46:40.000Z"
 
 
 async def test_pages_escape_everything_and_allow_one_style_and_one_script(

@@ -17,7 +17,7 @@ from muster.watchers.probes.stated.health import Health
 
 MAX_TEXT = 1_000
 MOST = 64 * 1024
-"""Bytes of a body, of which nothing is used."""
+"""Bytes of a body; none is used."""
 GOOD = range(200, 400)
 """Statuses of an HTTP server that serves, as for a kubelet."""
 
