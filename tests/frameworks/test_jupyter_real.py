@@ -17,7 +17,7 @@ from tests.e2e.environment import ROOT
 from tests.frameworks.interpreters import MISSING, jupyter_home
 from tests.frameworks.ray_cluster import FILE, NAME, ray_ground
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400), pytest.mark.xdist_group("frameworks")]
 
 TWELVE_HOURS = 12 * 3_600
 _SHOWN = re.compile(r"debug server of rank 2: (http://127\.0\.0\.1:8888/\S*token=(\w+))$", re.MULTILINE)

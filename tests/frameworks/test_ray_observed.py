@@ -26,7 +26,7 @@ from tests.e2e.environment import Environment, environment
 from tests.frameworks.kuberay_stand_in import CLUSTER, CLUSTER_PATH, NAMESPACE, create_cluster, create_pods, install
 from tests.frameworks.ray_cluster import processes_of, search_path
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), pytest.mark.xdist_group("frameworks")]
 
 TITLE = f"raycluster/{CLUSTER}"
 COMPLETE = "3/3 ranks arrived"
