@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks import report
+from benchmarks.harness import report
 from benchmarks.harness.result import Result
 
 QUICK = Result("pod event, CPU", 10.24, "us", 25.0, ok=True, peer="typed models", peer_value=1020.0)
