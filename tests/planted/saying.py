@@ -3,8 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from muster.state.diagnosis import grouping
 from muster.state.policies import blocked, obstacles, rendezvous
 from muster.state.policies.failures import culprit
+from muster.state.summary import conditions, messages
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
@@ -24,7 +26,10 @@ def image_stuck_late() -> Swaps:
 @bug(Hunt("clean", "unschedulable-restarts", operator="pytorch"), shown_by="the message does not say")
 def scheduler_unheard() -> Swaps:
     """What the scheduler says of a pod without a node is not said."""
-    return [swap(obstacles, "current", lambda context: None), swap(rendezvous, "why_idle", lambda pod: "not ready")]
+    return [
+        swap(obstacles, "current", lambda context: None),
+        *(swap(room, "why_idle", lambda pod: "not ready") for room in (conditions, grouping, messages, rendezvous)),
+    ]
 
 
 @bug(Hunt("clean", "webhook-denies"), Hunt("clean", "quota-exceeded"), shown_by="the message does not say")
