@@ -16,8 +16,9 @@ def lead() -> None:
         while len(called) < WORKERS:
             peer, _ = server.accept()
             with peer:
-                called.add(peer.recv(16).decode())
-                print(f"worker {max(called)} called, {len(called)} of {WORKERS}")
+                worker = peer.recv(16).decode()
+                called.add(worker)
+                print(f"worker {worker} called, {len(called)} of {WORKERS}")
 
 
 def call(leader: str, index: str) -> None:
