@@ -43,8 +43,10 @@ class View:
     """Since when a rank of the record's epoch is done and the record does not say so, in wall seconds."""
     done_at: float | None = None
     """When a further rank of the record's epoch was seen to be done, in wall seconds; None where none was yet."""
+    failed_at: float | None = None
+    """When a failed member of the record's epoch was first seen, in wall seconds; None while there is none."""
     _done: tuple[int, int] = (-1, 0)
-    """The epoch that ``done_at`` is of, and how many ranks were done then."""
+    """The epoch that these two are of, and how many ranks were done then."""
     workloads: dict[str, Workload] = field(default_factory=dict)
     """The Workloads of Kueue that the experiment controls, by uid."""
     queue_problem: str = ""
@@ -111,7 +113,11 @@ class View:
             self.unsaved_since = now
         epoch, known = self._done
         if epoch != record.epoch:  # what the record holds is no news
-            known, self.done_at = len(tally.done) - len(tally.unsaved), None
+            known, self.done_at, self.failed_at = len(tally.done) - len(tally.unsaved), None, None
+        if not tally.failed:
+            self.failed_at = None
+        elif self.failed_at is None or self.failed_at > now:
+            self.failed_at = now
         if len(tally.done) > known:
             self.done_at = now
         self._done = record.epoch, len(tally.done)
@@ -208,6 +214,8 @@ class View:
             self.unsaved_since += seconds
         if self.done_at is not None:
             self.done_at += seconds
+        if self.failed_at is not None:
+            self.failed_at += seconds
         if self.probe is not None:
             answer = replace(self.probe.answer, at=self.probe.answer.at + seconds)
             times = {name: getattr(self.probe, name) for name in ("since", "silent_at", "back_at", "served_at")}

@@ -9,9 +9,9 @@ Survivors may also know whom they lost. The coordinator's error, which a parked 
 words name the rank (``culprits``): the one that was alone at JAX's shutdown barrier, because an exception ended its
 program, or the one whose heartbeats stopped.
 
-Where neither is known yet a step waits ``WAIT`` seconds from the first survivor's end for it: the report of the
-culprit's own end, which another kubelet sends, or the coordinator's error. The wait is on the clock of the survivor's
-node; where that differs by more, or shows the future, nothing is waited for.
+Where neither is known yet a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
+coordinator's error. It waits ``WAIT`` seconds from when the daemon first saw a member fail, so clocks of nodes do not
+matter.
 """
 
 import re
@@ -71,7 +71,7 @@ def cause(context: Context) -> Cause | None:
     pod = context.tally.members.get(found.rank) if found else None
     if found is None or pod is None:
         return None
-    own = cause_of(pod, context.record.epoch, context.now)
+    own = cause_of(context, pod)
     if pod.failed and not is_survivor(context.plan, pod):
         return own
     return replace(own, message=f"{found.sentence}; its log says why", reason=own.reason if pod.failed else REASON)
@@ -86,8 +86,8 @@ def awaited_until(context: Context, found: Cause) -> float | None:
         return None
     if pod is None and found.reason != REASON:
         return None
-    first = min((each.exit.finished_at for each in tally.failed.values() if each.exit), default=0.0)
-    return first + WAIT if first <= context.now < first + WAIT else None
+    seen = context.view.failed_at
+    return seen + WAIT if seen is not None and context.now < seen + WAIT else None
 
 
 def _texts(context: Context) -> Iterator[str]:

@@ -11,7 +11,7 @@ from muster.state.record import Cause
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import RankError, RankState, RollAnswer
-from tests.builders import NOW, answer, plan, pod, record, view
+from tests.builders import NOW, answer, plan, pod, record, view, view_of
 
 ABORTED = 134
 BARRIER = (
@@ -28,12 +28,17 @@ def ended(rank: int, code: int = ABORTED, says: str = "", at: float = NOW - 1, *
     return pod(rank, phase=PodPhase.FAILED, exit=Exit("main", code, 0, "Error", says, at), **changes)
 
 
-def case(*pods: Pod, heard: RollAnswer | None = None, now: float = NOW, **plan_fields: Any) -> Context:
-    """Four members: those given, and running ones for the other ranks."""
+def case(
+    *pods: Pod, heard: RollAnswer | None = None, now: float = NOW, first_seen: float = NOW - 1, **plan_fields: Any
+) -> Context:
+    """Four members: those given, and running ones for the other ranks. The failures were ``first_seen`` then."""
     ranks = {each.rank for each in pods}
+    run, kept = plan(**plan_fields), record(scheduled_at=NOW - 60)
     seen = view(*pods, *(pod(rank) for rank in range(4) if rank not in ranks), heard=heard)
     seen.engine.live_read = LiveRead(NOW, 1)
-    return Context(plan(**plan_fields), record(scheduled_at=NOW - 60), seen, now)
+    for at in (first_seen, now):
+        seen.remember(run, kept, at)
+    return Context(run, kept, seen, now)
 
 
 def cause(context: Context) -> Cause:
@@ -135,8 +140,20 @@ def test_a_disruption_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("at", [NOW + 30, NOW - 30, 0.0])
-def test_a_node_whose_clock_differs_delays_nothing(at: float) -> None:
-    assert cause(case(ended(0, at=at))).rank == 0
+def test_a_wait_is_on_the_daemons_own_clock_whatever_that_of_the_node_says(at: float) -> None:
+    assert failure.judge(case(ended(0, at=at))) == Wait(NOW - 1 + culprit.WAIT)
+    assert cause(case(ended(0, at=at), now=NOW - 1 + culprit.WAIT)).rank == 0
+
+
+def test_a_wait_begins_anew_in_each_epoch_and_moves_with_a_wall_clock_that_is_set() -> None:
+    seen = view_of(case(ended(0)))
+    seen.clock_stepped(-3_600)
+    assert seen.failed_at == NOW - 1 - 3_600
+    seen.remember(plan(), record(epoch=1), NOW)
+    assert seen.failed_at is None
+    seen.change(None, ended(2, epoch=1))
+    seen.remember(plan(), record(epoch=1), NOW + 5)
+    assert seen.failed_at == NOW + 5
 
 
 def test_an_operator_whose_survivors_are_not_known_waits_for_nothing() -> None:
