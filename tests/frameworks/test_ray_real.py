@@ -67,13 +67,25 @@ async def kill(env: Environment, seen: Snapshot, rank: int) -> str:
     return name
 
 
-async def test_a_killed_worker_runs_again_alone_and_the_program_goes_on(tmp_path: Path) -> None:
-    async with ray_ground(tmp_path) as env:
-        seen = await submitted(env, "0.5")
+async def test_a_killed_worker_is_named_and_runs_again_alone_and_the_program_goes_on(tmp_path: Path) -> None:
+    """The worker that takes its place is kept in an init container until it was seen to be missed."""
+    held = tmp_path / "held"
+    spec = yaml.safe_load(FILE.read_text(encoding="utf-8"))["spec"]
+    spec["command"] = spec["command"].replace("--steps 20", "--steps 100 --pace 0.5")
+    wait = {"name": "held", "image": "x", "command": ["sh", "-c", f"while [ -e {held} ]; do sleep 0.2; done"]}
+    spec["types"]["Workers"][1]["template"] = {"spec": {"initContainers": [wait]}}
+    experiment = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": NAME}, "spec": spec}
+    async with ray_ground(tmp_path / "state") as env:
+        await env.client.submit(yaml.safe_dump(experiment))
+        seen = await working(env, NAME, epoch=0)
+        held.touch()
         lost = await kill(env, seen, 3)
         assert "-worker-0-1-" in lost
-        again = await env.until(seen.name, lambda each: bool(each.status.attempts), 100)
-        assert again.phase == "Running"
+        missing = await env.until(seen.name, lambda each: "missing rank 3" in each.message, 100)
+        place = f"4/5 ranks arrived; missing rank 3 (worker-1, {lost.rpartition('-')[0]}"
+        assert place in missing.message
+        assert missing.phase == "Running"
+        held.unlink()
         last = await env.until(seen.name, lambda each: each.finished, 200)
         log = await log_of(env, seen, SUBMITTER)
         events = [each.message for each in (await env.client.explain(seen.name)).events]

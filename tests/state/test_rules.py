@@ -77,13 +77,15 @@ def cause(**changes: object) -> Cause:
         (FailureRule(FailureAction.FAIL_EXPERIMENT, exit_codes=(5,)), False),
         (FailureRule(FailureAction.FAIL_EXPERIMENT, reasons=("Error",)), True),
         (FailureRule(FailureAction.FAIL_EXPERIMENT, reasons=("OOMKilled",)), False),
+        (FailureRule(FailureAction.FAIL_EXPERIMENT, messages=("^x$", "NaN")), True),
+        (FailureRule(FailureAction.FAIL_EXPERIMENT, messages=("^NaN",)), False),
         (FailureRule(FailureAction.FAIL_EXPERIMENT, disruption=False), True),
         (FailureRule(FailureAction.FAIL_EXPERIMENT, disruption=True), False),
         (FailureRule(FailureAction.FAIL_EXPERIMENT, groups=("worker",), exit_codes=(5,)), False),
     ],
 )
 def test_a_failure_rule_applies_where_all_its_matchers_hold(rule: FailureRule, matches: bool) -> None:
-    verdict = failure.spend(case(run(failures=(rule,))), cause(exit_code=3))
+    verdict = failure.spend(case(run(failures=(rule,))), cause(exit_code=3, message="loss is NaN"))
     assert isinstance(verdict, Fail if matches else Restart)
 
 

@@ -253,6 +253,8 @@ def test_everything_that_can_be_said_is_in_the_plan() -> None:
             "pending": {"after": "10m", "action": "Restart"},
             "starting": {"after": "20m", "action": "Fail"},
             "assembly": {"after": "5m", "action": "Fail"},
+            "run": {"after": "2h", "action": "Restart"},
+            "progress": {"after": "15m", "action": "Alert"},
             "terminating": {"after": "30s", "action": "Restart"},
         },
         gracefulTermination={"terminationGracePeriodSeconds": 90, "shutdownCommand": ["sh", "-c", "save"]},
@@ -268,6 +270,8 @@ def test_everything_that_can_be_said_is_in_the_plan() -> None:
         ClockName.PENDING: Clock(600, ClockAction.RESTART),
         ClockName.STARTING: Clock(1200, ClockAction.FAIL),
         ClockName.ASSEMBLY: Clock(300, ClockAction.FAIL),
+        ClockName.RUN: Clock(7200, ClockAction.RESTART),
+        ClockName.PROGRESS: Clock(900, ClockAction.ALERT),
         ClockName.TERMINATING: Clock(30, ClockAction.RESTART),
     }
     assert run.clocks == clock_rules(stated)
