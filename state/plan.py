@@ -106,6 +106,8 @@ class Plan:
     """Digests of what cannot change (``muster.api.manifest.policies.edits``); empty: they are not compared."""
     sizes: tuple[GroupSize, ...] = ()
     """Of a foreign object, which can be edited while it runs: how many pods each group has."""
+    problem: str = ""
+    """What is wrong with the latest spec, which is not followed: the plan is of the one before. Empty: nothing."""
     waits: str = ""
     """Field of the spec whose edit waits until the object was suspended; empty: the plan is that of the spec."""
     ttl: float | None = None

@@ -8,10 +8,10 @@ uid of an Experiment has a view of its own, which no decision reads.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
-from msgspec.structs import replace
+from msgspec import structs
 
 from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
@@ -187,6 +187,8 @@ class ExperimentIndex:
         first = entry.plan is None
         if reading.plan is not None or reading.unreadable:
             entry.plan = reading.plan  # None for an unreadable status: a decision without its record would start over
+        elif entry.plan is not None:
+            entry.plan = replace(entry.plan, problem=reading.problem)
         if entry.plan is not None:
             entry.members.follow(entry.plan)
             if (
@@ -274,7 +276,7 @@ def _with_story(entry: Entry, record: Record | None) -> Record | None:
     """The record that was read. A foreign object keeps no story: the lines are those that are known here."""
     if not entry.foreign or record is None or entry.record is None:
         return record
-    return replace(record, story=entry.record.story)
+    return structs.replace(record, story=entry.record.story)
 
 
 def _names(service: ServiceRecord) -> tuple[str, str, str]:

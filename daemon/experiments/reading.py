@@ -46,11 +46,16 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
         return Reading(None, None, f"the status is not readable: {error}", unreadable=True)
     except MusterError as error:
         return Reading(None, None, str(error), unreadable=True)
-    if known is not None and (known.generation, known.deleting, *_queue(known)) == (
-        seen.generation,
-        seen.deleting,
-        seen.queue,
-        seen.priority_class if seen.queue else "",
+    if (
+        known is not None
+        and not known.problem
+        and (known.generation, known.deleting, *_queue(known))
+        == (
+            seen.generation,
+            seen.deleting,
+            seen.queue,
+            seen.priority_class if seen.queue else "",
+        )
     ):
         return Reading(known, record)
     if len(seen.spec) > MAX_BYTES:

@@ -22,8 +22,10 @@ OTHER_CONTROLLER = "OtherController"
 
 
 def own_status(entry: Entry, record: Record) -> dict[str, Any]:
-    """The own status that goes with this record. Without a plan it says why there is none."""
+    """The own status that goes with this record. Without a plan it says why there is none, or stays as it is."""
     kind = SUBJECTS[entry.seen.kind]
+    if entry.plan is None and not record.finished:
+        return dict(entry.own)
     if entry.plan is None:
         return kind.refused(record, entry.own)
     return kind.status_of(entry.plan, record, entry.view, entry.own)

@@ -33,7 +33,7 @@ from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeleteP
 from muster.state.machine import Decision, decide
 from muster.state.plan import Engine, Plan
 from muster.state.policies.queueing import queue
-from muster.state.summary.invalid_spec import refuse
+from muster.state.summary.invalid_spec import halt, refuse
 from muster.state.view.roll import RollAnswer
 
 log = structlog.get_logger()
@@ -262,9 +262,15 @@ class Controller:
             return
         if entry.unreadable or entry.record is not None:
             log.warning("experiment cannot be read", experiment=entry.title, problem=entry.problem)
+        if entry.unreadable or seen.deleting:
             return
-        record = refuse(seen.generation, entry.problem, self._clock())
-        await self._writer.write(entry, record, record.story)
+        if entry.record is None:
+            record = refuse(seen.generation, entry.problem, self._clock())
+        elif (halted := halt(entry.record, seen.generation, entry.problem, self._clock())) is not None:
+            record = halted
+        else:
+            return
+        await self._writer.write(entry, record, record.story[-1:])
 
     async def _persist(self, entry: Entry, decision: Decision) -> bool:
         if decision.paid:

@@ -94,6 +94,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
         Flag, Wire("Whether the platform ended the pod (preemption, eviction, node loss, deletion).")
     ] = False
     """Such an end is not charged to restartPolicy.backoffLimit."""
+    place: Annotated[Name, Wire("Where there are several groups: the member by its group, as worker-1.")] = ""
 
 
 class Condition(msgspec.Struct, frozen=True, gc=False):
@@ -230,7 +231,8 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         Wire("Digests of the fields of the spec that this epoch was begun with and that cannot change.", summary=True),
     ] = ""
     pending_edits: Annotated[
-        Message, Wire("Fields that were edited although they cannot change: pods that run do not follow.")
+        Message,
+        Wire("Edited fields that pods which run do not follow, or what is wrong with an edit that cannot be run."),
     ] = ""
     groups: Annotated[
         tuple[GroupSize, ...],

@@ -21,6 +21,8 @@ def plan_of(kind: ForeignKind, obj: Object, known: Plan | None, record: Record |
     begun, named = [each.name for each in record.groups], [each.name for each in plan.sizes]
     if begun == named:
         known = kind.plan_of(kind.with_sizes(obj, record.groups))
+    elif known is None and plan.suspend:  # its pods go, whatever the names of their groups
+        return plan
     elif known is None:
         was, now = ", ".join(begun), ", ".join(named)
         raise PlanError(f"{field}: the run was begun with {was}, and these are {now}; write the former, or suspend it")

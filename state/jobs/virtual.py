@@ -161,7 +161,7 @@ def _at(context: Context, seen: dict[int, JobView], rank: int) -> JobView | None
 def _ends(context: Context) -> Iterator[End]:
     """Members that have ended without success, the first one first."""
     tally, epoch = context.tally, context.record.epoch
-    found = [End(pod.rank, cause_of(pod, epoch, context.now), pod) for pod in tally.failed.values()]
+    found = [End(pod.rank, cause_of(context, pod), pod) for pod in tally.failed.values()]
     for lost, rank, attempt in context.view.engine.lost_attempts:
         if lost != epoch or attempt != tally.attempts.get(rank, 0):
             continue

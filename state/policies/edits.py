@@ -1,15 +1,19 @@
-"""Edits of what a gang is made of, which the API server let through.
+"""Edits that the pods of a gang do not follow, and that the API server let through.
 
 The CRD refuses them (``manifest.policies.edits``). The kind of an older release does not know every rule. Pods that
 run are never restarted for an edit: those that are created from then on follow it, at the latest those of the next
 epoch, and until then the status and an Event say which fields they are. The record holds digests of the fields with
 which its epoch was begun; while no pod may be there they follow the spec.
+
+An edit that cannot be run, as one whose failure rule names no type, is not followed at all: the run goes on as before
+it, and the status and an Event say what is wrong with it.
 """
 
 from msgspec.structs import replace
 
 from muster.api.manifest.policies.edits import changed
 from muster.state.context import Context
+from muster.state.plan import Plan
 from muster.state.record import Phase, Record
 
 _FOREIGN = {
@@ -17,6 +21,8 @@ _FOREIGN = {
     "spec.replicatedJobs": "; JobSet's webhook refuses such an edit of a JobSet that is not suspended",
 }
 """The only field that the pods of a foreign object are made of, and what its own webhook does."""
+LONGEST = 500
+"""Characters that are kept of what is wrong with an edit: it begins with the field."""
 _WITHOUT_PODS = (Phase.SUSPENDED, Phase.QUEUED, Phase.RESTARTING)
 
 
@@ -26,17 +32,29 @@ def track(context: Context) -> Record:
     if record.finished or not shape:
         return record
     kept = shape if not record.shape or record.phase in _WITHOUT_PODS else record.shape
-    pending = plan.waits or ", ".join(f"spec.{name}" for name in changed(kept, shape))
+    pending = _problem(plan) or plan.waits or ", ".join(f"spec.{name}" for name in changed(kept, shape))
     if (kept, pending, plan.sizes) == (record.shape, record.pending_edits, record.groups):
         return record
     return replace(record, shape=kept, pending_edits=pending, groups=plan.sizes)
+
+
+def refused(record: Record) -> bool:
+    """The latest edit cannot be run."""
+    return ": " in record.pending_edits  # a field, and what is wrong with it
 
 
 def sentence(record: Record) -> str:
     """What is said of edits that the pods do not follow; empty without one."""
     if not record.pending_edits:
         return ""
+    if refused(record):
+        return f"the last edit is not followed, and the run goes on as before it: {record.pending_edits}"
     said = f"the edit of {record.pending_edits} holds for pods that are created from now on, and not for those that run"
     if record.pending_edits not in _FOREIGN:
         return said
     return f"{said}; how many pods there are changes only while it is suspended{_FOREIGN[record.pending_edits]}"
+
+
+def _problem(plan: Plan) -> str:
+    text = " ".join(plan.problem.split())[:LONGEST]
+    return text if not text or ": " in text else f"spec: {text}"

@@ -39,7 +39,7 @@ from muster.state.observed.unsaid import unsaid
 from muster.state.plan import Engine
 from muster.state.policies.failures import avoidance
 from muster.state.record import Blocked, ConditionType, Record
-from muster.state.summary.messages import EXACT, share, why_idle
+from muster.state.summary.messages import EXACT, placed, share, why_idle
 from muster.state.view.pod import Pod
 
 CONTAINER_PATIENCE = 15.0
@@ -95,7 +95,7 @@ def current(context: Context) -> Obstacle | None:
         return _cut_off(context, tally.cut_off)
     if tally.held:
         found = _idle(context, tally.held, f"{share(tally.started, size)} programs have started", CONTAINER_PATIENCE)
-        return _with_unplaced(found, next(iter(tally.unplaced.values()), None))
+        return _with_unplaced(context, found, next(iter(tally.unplaced.values()), None))
     if tally.unplaced:
         count = f"{share(tally.scheduled, size)} members have a node"
         found = _idle(context, tally.unplaced, count, UNSCHEDULABLE_PATIENCE)
@@ -132,15 +132,16 @@ def _idle(context: Context, pods: Mapping[str, Pod], count: str, patience: float
     if len(pods) <= EXACT or (blocked is not None and called_stuck(context.record, blocked)):
         who = grouping.named(context, (each.rank for each in pods.values()), len(pods))
     else:
-        who = f"rank {pod.rank} ({pod.name}, {why_idle(pod)}) and more"
+        who = f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)}) and more"
     return Obstacle(reason, f"{count}; {who}", patience, pod.name)
 
 
-def _with_unplaced(obstacle: Obstacle, pod: Pod | None) -> Obstacle:
+def _with_unplaced(context: Context, obstacle: Obstacle, pod: Pod | None) -> Obstacle:
     """The obstacle's sentence with a member that has another one."""
     if pod is None:
         return obstacle
-    return replace(obstacle, message=f"{obstacle.message}; rank {pod.rank} ({pod.name}, {why_idle(pod)})")
+    who = f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)})"
+    return replace(obstacle, message=f"{obstacle.message}; {who}")
 
 
 def _queued(context: Context) -> Obstacle:
@@ -155,7 +156,7 @@ def _queued(context: Context) -> Obstacle:
     running = tally.working - len(tally.idle)  # members that have ended, as in a sequential group, are not half a gang
     if not running:
         return Obstacle(QUEUED, count, inf, pod.name)
-    sentence = f"{count} while {running} run; first: rank {pod.rank} ({pod.name})"
+    sentence = f"{count} while {running} run; first: rank {pod.rank} ({placed(context, pod.rank, pod.name)})"
     return Obstacle(PARTLY_QUEUED, sentence, QUEUE_PATIENCE, pod.name, context.record.assembling_at or context.now)
 
 

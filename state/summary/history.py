@@ -53,7 +53,7 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
     if before is not None and before.epoch == after.epoch and not after.finished:
         yield from _repairs(before, after)
     if after.pending_edits and (before is None or before.pending_edits != after.pending_edits):
-        yield "EditPending", edits.sentence(after), True
+        yield "EditRefused" if edits.refused(after) else "EditPending", edits.sentence(after), True
     if after.volume_lost_at is not None and (before is None or before.volume_lost_at != after.volume_lost_at):
         yield "SharedVolumeLost", volume.sentence(after), True
     if before is not None and before.node_failures != after.node_failures:

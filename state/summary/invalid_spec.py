@@ -1,12 +1,16 @@
 """The records of experiments that cannot be planned.
 
-One whose spec cannot be planned is Failed at once, with the reason InvalidSpec. One whose status cannot be read is left
-as it is, so it has no record; people are shown that it is stuck.
+One whose spec cannot be planned is Failed at once, with the reason InvalidSpec. One that has begun, and whose spec was
+edited while no daemon ran, is Stuck with that reason: its pods run on. One whose status cannot be read is left as it
+is, so it has no record; people are shown that it is stuck.
 """
 
 from math import inf
 
+from msgspec.structs import replace
+
 from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.summary.history import append
 
 REASON = "InvalidSpec"
 UNREADABLE = "StatusUnreadable"
@@ -27,6 +31,25 @@ def refuse(generation: int, problem: str, now: float) -> Record:
         updated_at=now,
         conditions=tuple(Condition(kind, True, REASON, problem, generation, now) for kind in over),
         story=(line,),
+    )
+
+
+def halt(record: Record, generation: int, problem: str, now: float) -> Record | None:
+    """The record of a run that cannot be planned any more; None where it says so already, or has ended."""
+    known = record.condition(ConditionType.STUCK)
+    if record.finished or (known and known.status and (known.reason, known.generation) == (REASON, generation)):
+        return None
+    message = f"{problem}; the pods are left as they are, and nothing is decided about them until the spec can be run"
+    stuck = Condition(ConditionType.STUCK, True, REASON, message, generation, now)
+    others = tuple(each for each in record.conditions if each.type != ConditionType.STUCK)
+    line = StoryLine(now, record.epoch, REASON, message, warning=True)
+    return replace(
+        record,
+        reason=REASON,
+        message=message,
+        updated_at=now,
+        conditions=(*others, stuck),
+        story=append(record.story, (line,)),
     )
 
 

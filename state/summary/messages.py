@@ -14,8 +14,8 @@ from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import RankState
 
 
-def cause_of(pod: Pod, epoch: int, now: float) -> Cause:
-    """The cause that a failed, disrupted or leaving pod stands for."""
+def cause_of(context: Context, pod: Pod) -> Cause:
+    """The cause that a failed, disrupted or leaving pod of the present epoch stands for."""
     reason, message = "ContainerFailed", ""
     if pod.disruption:
         reason, message = pod.disruption, pod.waiting_message
@@ -28,10 +28,10 @@ def cause_of(pod: Pod, epoch: int, now: float) -> Cause:
     elif pod.phase is PodPhase.FAILED:
         reason, message = pod.waiting_reason or "PodFailed", pod.waiting_message
     return Cause(
-        epoch=epoch,
+        epoch=context.record.epoch,
         reason=reason,
         message=message,
-        at=pod.exit.finished_at if pod.exit and pod.exit.finished_at else now,
+        at=pod.exit.finished_at if pod.exit and pod.exit.finished_at else context.now,
         pod=pod.name,
         uid=pod.uid,
         group=pod.group,
@@ -41,6 +41,7 @@ def cause_of(pod: Pod, epoch: int, now: float) -> Cause:
         exit_code=pod.exit.code if pod.exit else None,
         signal=pod.exit.signal if pod.exit else 0,
         disruption=bool(pod.disruption) or was_deleted(pod),
+        place=context.plan.place(pod.rank),
     )
 
 
@@ -58,8 +59,9 @@ def _killed(pod: Pod) -> bool:
 
 
 def sentence(cause: Cause) -> str:
-    """``rank 2 (run-worker-0-2-x7k2p) exited 137 (OOMKilled) on node a``."""
-    who = f"rank {cause.rank} ({cause.pod})" if cause.pod else "the gang"
+    """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) exited 137 (signal 9), OOMKilled on node a``."""
+    where = f"{cause.place}, " if cause.place else ""
+    who = f"rank {cause.rank} ({where}{cause.pod})" if cause.pod else "the gang"
     if cause.exit_code:
         detail = f" (signal {cause.signal})" if cause.signal else ""
         label = f", {cause.reason}" if cause.reason not in ("Error", "ContainerFailed", "") else ""
@@ -149,7 +151,7 @@ def of_ends(context: Context) -> str:
 
 def _with_state(context: Context, rank: int) -> str:
     pod = context.tally.members.get(rank)
-    return f"{rank} ({pod.name}, {pod.phase})" if pod else f"{rank} (no pod)"
+    return f"{rank} ({placed(context, rank, pod.name if pod else 'no pod')}{f', {pod.phase}' if pod else ''})"
 
 
 def of_lingering(context: Context) -> str:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from muster.daemon import app
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
+from muster.state.context import Context
 from muster.state.policies import obstacles
 from muster.state.policies.failures import failure
 from muster.state.record import Cause
@@ -20,8 +21,8 @@ from tests.planted.bug import Hunt, Swaps, bug, swap
 def next_rank_named() -> Swaps:
     """A restart names the rank after the one that failed."""
 
-    def beside(pod: Pod, epoch: int, now: float) -> Cause:
-        cause = cause_of(pod, epoch, now)
+    def beside(context: Context, pod: Pod) -> Cause:
+        cause = cause_of(context, pod)
         return replace(cause, rank=(cause.rank + 1) % 4)
 
     return [swap(failure, "cause_of", beside)]
@@ -30,7 +31,7 @@ def next_rank_named() -> Swaps:
 @bug(Hunt("clean", "member-fails", operator="jobset"), Hunt("clean", "preempted"), shown_by="does not name rank")
 def pod_unnamed() -> Swaps:
     """A restart names no pod."""
-    return [swap(failure, "cause_of", lambda pod, epoch, now: replace(cause_of(pod, epoch, now), pod=""))]
+    return [swap(failure, "cause_of", lambda context, pod: replace(cause_of(context, pod), pod=""))]
 
 
 @bug(Hunt("clean", "gated", operator="jobset-sequential"), shown_by="it is called stuck, PartlyQueued")

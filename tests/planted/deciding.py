@@ -65,7 +65,7 @@ def failures_by_edge() -> Swaps:
         if isinstance(verdict, Restart) and verdict.cause.disruption:
             return verdict
         _, waiting = edges.get(id(case.view), (case.view, []))
-        return failure.spend(case, cause_of(waiting.pop(0), case.record.epoch, case.now)) if waiting else None
+        return failure.spend(case, cause_of(case, waiting.pop(0))) if waiting else None
 
     return [swap(View, "change", watching), swap(failure, "judge", counting)]
 

@@ -135,6 +135,9 @@ def _edits() -> str:
         "Refused edits are an error of `kubectl apply`. Where the kind of an older release lets one through, pods that",
         "run keep what they were made of; pods that are created from then on follow the edit, at the latest those of",
         "the next epoch. Meanwhile `status.message` and an Event `EditPending` name the field.",
+        "",
+        "An edit that cannot be run and that the API server cannot check, as a failure rule for a type that does not",
+        "exist, is not followed: the run goes on as before, and `status.message` and an Event `EditRefused` say why.",
     ]
     return "\n".join(lines)
 

@@ -54,7 +54,7 @@ def unsure(context: Context, cause: Cause) -> bool:
 
 def first_cause(context: Context) -> Cause | None:
     """The failure or disruption that this epoch has suffered first."""
-    tally, epoch = context.tally, context.record.epoch
+    tally = context.tally
 
     def order(pod: Pod) -> tuple[bool, float, int]:
         at = pod.exit.finished_at if pod.exit and pod.exit.finished_at else float("inf")  # 0: the kubelet did not say
@@ -62,15 +62,15 @@ def first_cause(context: Context) -> Cause | None:
 
     disrupted = [pod for pod in tally.disrupted.values() if pod.terminating or pod.failed]
     if pod := min(disrupted, key=order, default=None):
-        return cause_of(pod, epoch, context.now)
+        return cause_of(context, pod)
     failed = [pod for pod in tally.failed.values() if not pod.terminating]
     if (pod := min(failed, key=order, default=None)) and not culprit.is_survivor(context.plan, pod):
-        return cause_of(pod, epoch, context.now)
+        return cause_of(context, pod)
     candidates = (*tally.leaving.values(), *tally.failed.values())
     if pod := min(candidates, key=lambda pod: (not pod.terminating, order(pod)), default=None):  # deleted pods first
         if not pod.terminating and _incomplete(context):
             return _gone(context)
-        return (not pod.terminating and culprit.cause(context)) or cause_of(pod, epoch, context.now)
+        return (not pod.terminating and culprit.cause(context)) or cause_of(context, pod)
     return _gone(context)
 
 
@@ -115,7 +115,7 @@ def _others(context: Context, first: Cause) -> Iterator[Cause]:
         if pod.uid in seen:
             continue
         seen.add(pod.uid)
-        cause = cause_of(pod, context.record.epoch, context.now)
+        cause = cause_of(context, pod)
         if cause.disruption or pod.resource_version <= version:
             yield cause
     yield from _lost(context)

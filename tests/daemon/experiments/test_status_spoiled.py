@@ -1,5 +1,6 @@
 """A status that cannot be read is never taken for none: that would start epoch 0 beside the epoch that runs."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -67,8 +68,10 @@ def test_a_spec_that_was_spoiled_leaves_the_last_good_plan_at_work() -> None:
     watched = Watched()
     plan = watched.says(RUNNING).plan
     entry = watched.says(RUNNING, image="")
-    assert entry.plan == plan
+    assert plan is not None
+    assert entry.plan == replace(plan, problem=entry.problem)
     assert "spec.image" in entry.problem
+    assert watched.says(RUNNING).plan == plan
 
 
 def test_a_spec_is_read_once_for_each_of_its_generations() -> None:

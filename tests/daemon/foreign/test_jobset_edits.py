@@ -78,8 +78,10 @@ def test_a_restart_of_the_gang_does_not_end_the_wait_of_an_edit() -> None:
     virtually(story)
 
 
-def test_a_daemon_that_starts_again_leaves_a_running_jobset_whose_jobs_were_renamed() -> None:
-    """Where JobSet's webhook is not installed, nothing refuses such an edit. No pod can be made for the former name."""
+@pytest.mark.parametrize("mended", ["by the former name", "suspended"])
+def test_a_daemon_that_starts_again_leaves_a_running_jobset_whose_jobs_were_renamed(mended: str) -> None:
+    """Where JobSet's webhook is not installed, nothing refuses such an edit. No pod can be made for the former name,
+    and the object says what to do."""
 
     async def story(world: World) -> None:
         await running(world)
@@ -89,8 +91,28 @@ def test_a_daemon_that_starts_again_leaves_a_running_jobset_whose_jobs_were_rena
         await world.daemon("jobsets")
         await asyncio.sleep(60)
         assert (world.api.named("pods"), conditions(world)) == (before, [])
+        why = (
+            "spec.replicatedJobs: the run was begun with worker, and these are others; write the former, or suspend it"
+        )
+        assert said(world).startswith(f"{why}; the pods are left as they are")
+        assert [each["message"] for each in world.cluster.events("InvalidSpec")] == [said(world)]
+        written = len(world.written())
+        await asyncio.sleep(600)
+        assert len(world.written()) == written
+        if mended == "suspended":
+            _edit(world, suspend=True)
+            await asyncio.sleep(6)
+            for name in world.api.named("pods"):  # the kubelet has ended them
+                world.api.remove(f"{PODS}/{name}")
+            await asyncio.sleep(6)
+            assert conditions(world) == ["Suspended True/SuspendedJobs"]
+            _edit(world, suspend=False)
+            await asyncio.sleep(15)
+            assert {pod["metadata"]["labels"]["muster.dev/group"] for pod in pods(world)} == {"others"}
+            return
         _edit(world, replicatedJobs=[job("worker", job=TWO, pod=NEVER)])
         await asyncio.sleep(6)
+        assert why not in said(world)
         fails(world, 0)
         await asyncio.sleep(6)
         assert conditions(world) == ["Failed True/FailedJobs"]

@@ -70,3 +70,39 @@ def test_a_status_that_cannot_be_read_is_on_the_page() -> None:
     assert "'Dreaming' is not a phase" in own
     assert "nothing is decided about it until its status can be read" in own
     assert document.since == ""
+
+
+EDIT = {"rules": [{"action": "FailExperiment", "targetGroups": ["wroker"]}]}
+"""The API server takes it: its schema cannot compare two places of a spec."""
+WHY = "spec.failurePolicy.rules[0].targetGroups[0]: there is no type wroker"
+
+
+def edit(cluster: Cluster, **spec: Any) -> None:
+    found = cluster.api.objects[RUN]
+    metadata = {**found["metadata"], "generation": found["metadata"].get("generation", 1) + 1}
+    cluster.api.put(RUN, {**found, "metadata": metadata, "spec": {**found["spec"], **spec}})
+
+
+def test_an_edit_that_cannot_be_run_is_said_on_the_running_experiment() -> None:
+    async def story(cluster: Cluster, _: Daemon) -> None:
+        cluster.api.put(RUN, experiment(size=2))
+        await asyncio.sleep(3)
+        for rank in (0, 1):
+            cluster.start(rank)
+        await asyncio.sleep(6)
+        edit(cluster, failurePolicy=EDIT)
+        await asyncio.sleep(5)
+        assert cluster.status["phase"] == "Running"
+        assert f"the last edit is not followed, and the run goes on as before it: {WHY}" in cluster.status["message"]
+        assert len(cluster.events("EditRefused")) == 1
+        edit(cluster, failurePolicy={"rules": []})
+        await asyncio.sleep(5)
+        assert WHY not in cluster.status["message"]
+        edit(cluster, failurePolicy=EDIT)
+        await asyncio.sleep(5)
+        for rank in (0, 1):
+            cluster.end(rank)
+        await asyncio.sleep(5)
+        assert cluster.status["phase"] == "Succeeded"
+
+    virtually(story)

@@ -4,6 +4,7 @@ Where something happened to several members of an epoch, each of them is a true 
 judged at the end (``oracles.ends``).
 """
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -36,5 +37,5 @@ def truly_named(world: World) -> Iterator[str]:
                     if (each.experiment_name, each.epoch) == (name, before.epoch)}  # fmt: skip
             if cause.get("rank") not in hit:
                 yield f"{name}: epoch {turn.epoch} names rank {cause.get('rank')}; it was one of {sorted(hit)}"
-            elif told and f"rank {cause['rank']} ({pods[cause['rank']]}" not in told[0]:
+            elif told and not re.search(rf"rank {cause['rank']} \((\S+, )?{re.escape(pods[cause['rank']])}", told[0]):
                 yield f"{name}: the sentence does not name rank {cause['rank']} and its pod: {told[0]}"

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from msgspec.structs import replace as edit
 
 from muster.state.plan import Plan
@@ -54,6 +55,33 @@ def test_an_edit_that_is_taken_back_is_not_said_any_more() -> None:
     story.look(1)
     assert story.kept.pending_edits == ""
     assert SAID not in story.kept.message
+
+
+WRONG = "spec.failurePolicy.rules[0].targetGroups[0]: there is no type c, the types are a, b"
+
+
+def test_an_edit_that_cannot_be_run_is_said_with_its_reason_and_not_followed() -> None:
+    story = running()
+    story.plan = replace(shaped(), problem=f"{WRONG}\n")
+    assert story.look(1) == ()
+    assert (story.kept.phase, story.kept.pending_edits) == (Phase.RUNNING, WRONG)
+    assert story.kept.message.endswith(f"the last edit is not followed, and the run goes on as before it: {WRONG}")
+    assert story.told[-1] == "EditRefused"
+    story.plan = replace(shaped(), generation=3)
+    story.look(1)
+    assert (story.kept.pending_edits, WRONG in story.kept.message) == ("", False)
+
+
+@pytest.mark.parametrize("problem", ["not readable", "x" * 5_000])
+def test_what_is_wrong_with_an_edit_is_said_in_few_words_and_written_once(problem: str) -> None:
+    story = running()
+    story.plan = replace(shaped(), problem=problem)
+    story.look(1)
+    assert story.kept.pending_edits.startswith(f"spec: {problem[:12]}")
+    assert len(story.kept.message) < 700
+    writes = story.writes
+    story.look(60)
+    assert story.writes == writes
 
 
 def test_an_edit_of_a_suspended_experiment_is_followed_when_it_is_resumed() -> None:

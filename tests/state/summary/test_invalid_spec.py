@@ -1,8 +1,10 @@
 """An experiment that cannot be planned fails at once and says why."""
 
+import pytest
+
 from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
-from muster.state.summary.invalid_spec import refuse
-from tests.builders import NOW
+from muster.state.summary.invalid_spec import halt, refuse
+from tests.builders import NOW, record
 
 
 def test_its_first_record_is_its_last() -> None:
@@ -21,3 +23,21 @@ def test_its_first_record_is_its_last() -> None:
         ),
         story=(StoryLine(NOW, 0, "InvalidSpec", why, warning=True),),
     )
+
+
+def test_a_run_that_has_begun_is_stuck_and_says_so_once_for_each_edit() -> None:
+    before = record(phase=Phase.RUNNING, epoch=2)
+    halted = halt(before, 4, "spec.image: missing", NOW)
+    assert halted is not None
+    assert (halted.phase, halted.epoch, halted.finished) == (Phase.RUNNING, 2, False)
+    stuck = halted.condition(ConditionType.STUCK)
+    assert stuck == Condition(ConditionType.STUCK, True, "InvalidSpec", halted.message, 4, NOW)
+    assert halted.message.startswith("spec.image: missing; the pods are left as they are")
+    assert [line.reason for line in halted.story] == ["InvalidSpec"]
+    assert halt(halted, 4, "spec.image: missing", NOW + 60) is None
+    assert halt(halted, 5, "spec.image: empty", NOW + 60) is not None
+
+
+@pytest.mark.parametrize("phase", [Phase.SUCCEEDED, Phase.FAILED])
+def test_a_run_that_has_ended_is_not_called_stuck(phase: Phase) -> None:
+    assert halt(record(phase=phase), 4, "spec.image: missing", NOW) is None

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from muster.state.context import Context
-from muster.state.group import Member
+from muster.state.group import Group, Member
+from muster.state.pod_spec import PodSpec
 from muster.state.record import Cause
 from muster.state.summary.messages import (
     cause_of,
@@ -26,30 +27,34 @@ def case(*pods: Pod) -> Context:
     return Context(plan(), record(), view(*pods), NOW)
 
 
+def cause(dead: Pod, epoch: int = 0) -> Cause:
+    return cause_of(Context(plan(), record(epoch=epoch), view(dead), NOW), dead)
+
+
 # --- causes ------------------------------------------------------------------------------------------------------
 
 
 def test_a_failed_container_is_the_cause_with_all_that_is_known_of_it() -> None:
     dead = pod(2, phase=PodPhase.FAILED, exit=KILLED)
-    assert cause_of(dead, 4, NOW) == Cause(
+    assert cause(dead, 4) == Cause(
         epoch=4, reason="OOMKilled", message="out of memory", at=NOW - 5, pod=dead.name, uid=dead.uid, group="worker",
         rank=2, container="main", node="node-2", exit_code=137, signal=9, disruption=False,
     )  # fmt: skip
 
 
 def test_an_exit_without_reason_or_time_is_an_error_of_now() -> None:
-    cause = cause_of(pod(exit=Exit("side", 3, 0, "", "", 0.0)), 0, NOW)
-    assert (cause.reason, cause.message, cause.at, cause.container) == ("Error", "", NOW, "side")
+    found = cause(pod(exit=Exit("side", 3, 0, "", "", 0.0)))
+    assert (found.reason, found.message, found.at, found.container) == ("Error", "", NOW, "side")
 
 
 def test_a_disruption_goes_before_the_exit_it_brought_about() -> None:
-    cause = cause_of(pod(disruption="Evicted", waiting_message="low on disk", exit=KILLED), 0, NOW)
-    assert (cause.reason, cause.message, cause.disruption, cause.exit_code) == ("Evicted", "low on disk", True, 137)
+    found = cause(pod(disruption="Evicted", waiting_message="low on disk", exit=KILLED))
+    assert (found.reason, found.message, found.disruption, found.exit_code) == ("Evicted", "low on disk", True, 137)
 
 
 def test_a_deleted_pod_is_a_disruption() -> None:
-    cause = cause_of(pod(terminating=True), 0, NOW)
-    assert cause == Cause(
+    found = cause(pod(terminating=True))
+    assert found == Cause(
         epoch=0, reason="PodDeleted", message="the pod was deleted while its gang was at work", at=NOW,
         pod=pod().name, uid=pod().uid, group="worker", rank=0, container="", node="node-0", exit_code=None, signal=0,
         disruption=True,
@@ -57,25 +62,33 @@ def test_a_deleted_pod_is_a_disruption() -> None:
 
 
 def test_a_pod_that_failed_and_is_deleted_has_failed() -> None:
-    cause = cause_of(pod(terminating=True, exit=KILLED), 0, NOW)
-    assert (cause.reason, cause.disruption) == ("OOMKilled", False)
+    found = cause(pod(terminating=True, exit=KILLED))
+    assert (found.reason, found.disruption) == ("OOMKilled", False)
 
 
 def test_a_pod_that_ended_well_and_is_deleted_was_deleted() -> None:
-    cause = cause_of(pod(terminating=True, exit=Exit("main", 0, 0, "Completed", "", NOW)), 0, NOW)
-    assert (cause.reason, cause.disruption, cause.exit_code) == ("PodDeleted", True, 0)
+    found = cause(pod(terminating=True, exit=Exit("main", 0, 0, "Completed", "", NOW)))
+    assert (found.reason, found.disruption, found.exit_code) == ("PodDeleted", True, 0)
 
 
 def test_a_pod_declared_failed_says_why_where_it_can() -> None:
-    told = cause_of(pod(phase=PodPhase.FAILED, waiting_reason="DeadlineExceeded", waiting_message="too long"), 0, NOW)
+    told = cause(pod(phase=PodPhase.FAILED, waiting_reason="DeadlineExceeded", waiting_message="too long"))
     assert (told.reason, told.message, told.exit_code) == ("DeadlineExceeded", "too long", None)
-    silent = cause_of(pod(phase=PodPhase.FAILED), 0, NOW)
+    silent = cause(pod(phase=PodPhase.FAILED))
     assert (silent.reason, silent.message) == ("PodFailed", "")
 
 
+def test_a_cause_has_the_place_of_its_member_where_there_are_several_groups() -> None:
+    assert cause(pod(1)).place == ""
+    groups = (Group("head", 1, 1, PodSpec(), 0), Group("gpu", 1, 2, PodSpec(), 1, first_job=1))
+    dead = pod(2, group="gpu", index=1)
+    two = Context(plan(groups=groups, coordinator=None), record(), view(dead), NOW)
+    assert cause_of(two, dead).place == "gpu-1"
+
+
 def test_a_pod_that_shows_nothing_is_a_failed_container() -> None:
-    cause = cause_of(pod(), 0, NOW)
-    assert (cause.reason, cause.message, cause.disruption) == ("ContainerFailed", "", False)
+    found = cause(pod())
+    assert (found.reason, found.message, found.disruption) == ("ContainerFailed", "", False)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +97,7 @@ def test_a_pod_that_shows_nothing_is_a_failed_container() -> None:
         (Cause(0, "OOMKilled", "", NOW, pod="p-2", rank=2, exit_code=137, signal=9, node="a"),
          "rank 2 (p-2) exited 137 (signal 9), OOMKilled on node a"),
         (Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1: boom"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=1, place="gpu-1"), "rank 2 (gpu-1, p-2) exited 1"),
         (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=1, container="main"), "rank 2 (p-2) exited 1"),
         (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=2, container="fetch", node="a"),
          "rank 2 (p-2) exited 2 in container fetch on node a"),
