@@ -1,6 +1,7 @@
 """What ``muster delete`` and ``muster prune`` share: the question before, and the deletion of experiments by uid."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,8 +52,18 @@ def need_answer(yes: bool, dry_run: bool) -> None:
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
-    """Whether the answer is yes; ``--yes`` has given it."""
-    return yes or click.confirm(printable(question), err=True)
+    """Whether the answer is yes; ``--yes`` has given it. Ctrl-C and Ctrl-D end the command."""
+    if yes:
+        return True
+    # asyncio answers the first SIGINT by cancelling its task, which cannot happen while the answer is read here
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return click.confirm(printable(question), err=True)
+    except click.Abort:
+        say("\nnothing was deleted")
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _asks() -> bool:
@@ -69,17 +80,16 @@ async def delete_all(
     came: list[Deletion] = []
     limit = asyncio.Semaphore(AT_ONCE)
 
-    async def one(seen: Snapshot) -> None:
+    async def one(seen: Snapshot) -> Deletion:
         async with limit:
-            result = await _delete(client, seen, dry_run)
-        came.append(result)
-        if result.deleted and output in (None, "name"):
-            data(printable(f"{seen.namespace}/{seen.name}" if qualified else seen.name))
+            return await _delete(client, seen, dry_run)
 
     async def every() -> None:
-        async with asyncio.TaskGroup() as tasks:
-            for seen in found:
-                tasks.create_task(one(seen), name=f"delete {seen.name}")
+        for deleting in asyncio.as_completed([one(seen) for seen in found]):
+            result = await deleting
+            came.append(result)
+            if result.deleted and output in (None, "name"):
+                data(printable(f"{result.namespace}/{result.name}" if qualified else result.name))
 
     await patient(every(), "deleting experiments", lambda: f"{len(came)} of {len(found)}")
     if output in ("json", "yaml"):

@@ -1,16 +1,21 @@
 """``muster delete`` and ``muster prune``: what goes, what stays, and what is asked first."""
 
+import asyncio
 import json
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
+import click
 import pytest
 
 from muster.api.errors import Forbidden
 from muster.api.names import API_VERSION
 from muster.api.values.timestamps import whole_time
 from muster.cli.commands.prune import old_ones
+from muster.cli.deletion import delete_all
 from muster.client import Client
 from muster.client.snapshot import snapshot_of
 from tests.cli.conftest import Call
@@ -69,6 +74,43 @@ def test_on_a_terminal_the_answer_decides(
     assert result.exit_code == code
     assert "Delete default/one (Submitted" in result.stderr
     assert listed(call) == left
+
+
+@pytest.mark.parametrize("words", [("delete", "one"), ("prune", "--older-than", "1d")], ids=" ".join)
+def test_the_first_ctrl_c_at_the_question_ends_the_command(
+    call: Call, submit: Submit, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    went_on = []
+
+    def asked(_question: str, **_: object) -> bool:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise click.Abort from None  # as click.confirm does
+        went_on.append("the signal was not noticed")
+        return False
+
+    submit("one", ended=30.0)
+    on_a_terminal(monkeypatch)
+    monkeypatch.setattr("muster.cli.deletion.click.confirm", asked)
+    result = call(*words)
+    assert (result.exit_code, went_on) == (1, [])
+    assert "nothing was deleted" in result.stderr
+    assert listed(call) == ["one"]
+
+
+def test_a_reader_that_goes_away_ends_a_deletion_as_it_ends_other_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Deleting:
+        async def delete(self, *_: object, **__: object) -> None:
+            return None
+
+    def closed(_text: str) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("muster.cli.deletion.data", closed)
+    found = [snapshot_of({"metadata": {"name": name, "namespace": "n"}}) for name in ("one", "two")]
+    with pytest.raises(BrokenPipeError):  # and no group of errors, which the command does not expect
+        asyncio.run(delete_all(cast("Client", Deleting()), found, dry_run=False, output=None))
 
 
 def test_a_dry_run_deletes_nothing_and_asks_nothing(call: Call, submit: Submit) -> None:
