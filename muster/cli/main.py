@@ -14,6 +14,7 @@ from muster.api.errors import Forbidden, MusterError
 from muster.api.manifest.problems import ProblemsError
 from muster.cli.exits import FAILED, INTERRUPTED, INVALID
 from muster.cli.terminal.colours import plain, say
+from muster.cli.terminal.streams import prepare_streams
 
 VERBS = {
     "init": "muster.cli.commands.init:init",
@@ -68,9 +69,13 @@ class LazyGroup(click.Group):
         except MusterError as error:
             say(plain(f"muster: {error}"))
             ctx.exit(FAILED)
-        except BrokenPipeError:
-            # The reader of our output has closed it (`muster get | head`): exit without a message, and let the
-            # interpreter's last flush succeed.
+        except OSError as error:
+            # The reader of our output has closed it (`muster get | head`): exit without a message. Otherwise a disk is
+            # full, a file may not be read, or the working directory is gone.
+            if not isinstance(error, BrokenPipeError):
+                where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+                say(plain(f"muster: {where}{error.strerror or error}"))
+            # What is left of the output cannot be written: let the interpreter's last flush succeed.
             sys.stdout = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115, PTH123 - open until the process ends
             ctx.exit(FAILED)
 
@@ -100,6 +105,7 @@ def muster() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
+    prepare_streams()
     try:
         code = muster.main(args=arguments, prog_name="muster", standalone_mode=False)
     except click.ClickException as error:
