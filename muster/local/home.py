@@ -31,7 +31,11 @@ class Occupied(MusterError):
 
 
 class Exposed(MusterError):
-    """The state directory is open to other users, and is not only a cluster's."""
+    """The state directory belongs to another user, or is open to others and is not only a cluster's."""
+
+
+class NoDirectory(MusterError):
+    """The state directory cannot be created."""
 
 
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,18 +138,33 @@ class Home:
         """Where the daemon answers: its ``DaemonNote``."""
         return self.path / "daemon.json"
 
+    def make(self) -> None:
+        """Create the directory, if it is not there, with mode 0700. Raises ``NoDirectory``."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise NoDirectory(
+                f"{self.path} cannot be a directory for the state of a local cluster: {error.strerror}; "
+                "name another with MUSTER_HOME"
+            ) from error
+
     def create(self) -> None:
         """Create the directory with mode 0700: it holds the token, Secrets and the files of pods.
 
         One that exists and is open to others is closed to them if it was a cluster's before, or holds nothing but the
-        directories of ``muster run``. Any other directory has a purpose of its own. Raises ``Exposed`` for it.
+        directories of ``muster run``. Any other directory has a purpose of its own. Raises ``Exposed`` for it, and
+        for a directory of another user: root would follow the links that its owner has put there.
         """
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.make()
         found = self.path.stat()
+        if found.st_uid != os.geteuid():
+            raise Exposed(
+                f"{self.path} belongs to another user (uid {found.st_uid}); name another directory with MUSTER_HOME"
+            )
         if not found.st_mode & 0o077:
             return
         ours = self.lock.exists() or all(each == self.runs for each in self.path.iterdir())
-        if not ours or found.st_uid != os.geteuid():
+        if not ours:
             raise Exposed(
                 f"{self.path}: other users can enter it (mode {found.st_mode & 0o777:o}), and a cluster keeps its "
                 f"token, Secrets and logs there; `chmod 700` it, or name another directory with MUSTER_HOME"

@@ -89,3 +89,18 @@ def test_directories_of_killed_runs_are_removed(tmp_path: Path) -> None:
         sweep(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alive", "kept", "starting"]
     sweep(tmp_path / "nowhere")
+
+
+def test_what_is_not_a_directory_of_a_killed_run_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere, runs = Home(tmp_path / "elsewhere"), tmp_path / "runs"
+    elsewhere.create()
+    elsewhere.lock.write_text("precious")
+    runs.mkdir()
+    (runs / "link").symlink_to(elsewhere.path)
+    (runs / "file").touch()
+    sweep(runs)
+    Home(runs / "of-root").acquire().close()
+    monkeypatch.setattr("muster.local.home.os.geteuid", lambda: os.getuid() + 1)
+    sweep(runs)
+    assert sorted(path.name for path in runs.iterdir()) == ["file", "link", "of-root"]
+    assert elsewhere.lock.read_text() == "precious"

@@ -1,5 +1,6 @@
 """The state directory: its lock and its files."""
 
+import os
 import stat
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.local.home import Announcement, Exposed, Home, Occupied, default_home
+from muster.local.home import Announcement, Exposed, Home, NoDirectory, Occupied, default_home
 
 
 @pytest.fixture
@@ -95,3 +96,21 @@ def test_a_directory_with_a_purpose_of_its_own_is_refused_and_not_changed(home: 
     assert mode(home.path) == 0o755
     home.path.chmod(0o700)
     home.create()
+
+
+def test_a_directory_of_another_user_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.create()
+    victim = home.path / "victim"
+    victim.write_text("precious")
+    home.lock.symlink_to(victim)
+    monkeypatch.setattr("muster.local.home.os.geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(Exposed, match="another user"):
+        home.acquire()
+    assert victim.read_text() == "precious"
+
+
+def test_what_cannot_be_a_directory_is_named_with_the_next_step(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file/below"):
+        with pytest.raises(NoDirectory, match=r"name another with MUSTER_HOME"):
+            Home(path).create()

@@ -12,7 +12,7 @@ from muster.api.errors import MusterError
 from muster.cli.processes.child import ChildEnded
 from muster.cli.processes.stack import Stack
 from muster.cli.terminal.colours import say
-from muster.local.home import Home, Occupied, default_home
+from muster.local.home import Exposed, Home, Occupied, default_home
 
 KEPT = "kept"
 """A file that marks a state directory which is to be kept."""
@@ -43,7 +43,7 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
         say(f"using the local cluster at {running.url}")
         yield LocalCluster(Path(running.kubeconfig), note.url, home.callers, None)
         return
-    home.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.make()
     sweep(home.runs)
     own = Home(home.runs / secrets.token_hex(4))
     own.create()
@@ -64,10 +64,14 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
 
 
 def sweep(runs: Path) -> None:
-    """Remove the directories of killed runs; one whose lock is held, or that is to be kept, stays."""
+    """Remove the directories of killed runs.
+
+    One whose lock is held, that is to be kept, or that belongs to another user (``sudo muster run``) stays. A link is
+    not followed.
+    """
     for path in runs.glob("*") if runs.is_dir() else ():
-        if (path / KEPT).exists() or not (path / "lock").exists():
-            continue
-        with contextlib.suppress(Occupied, OSError):
+        with contextlib.suppress(Occupied, Exposed, OSError):
+            if path.is_symlink() or (path / KEPT).exists() or not (path / "lock").exists():
+                continue
             Home(path).acquire().close()
             shutil.rmtree(path, ignore_errors=True)
