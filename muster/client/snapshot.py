@@ -9,7 +9,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import structs
+
 from muster.api.errors import NotFound
+from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.names import KIND
 from muster.api.status import Condition, ExperimentStatus
 from muster.api.wire.kinds import WireError
@@ -137,6 +140,8 @@ def snapshot_of(obj: Json) -> Snapshot:
     with suppress(WireError, StatusError):
         raw = mapping(obj.get("status"))
         status = (from_object(raw) or status) if foreign else ExperimentStatus.from_object(raw)
+    if status.size > MAX_MEMBERS:  # musterd writes no such size, and readers make lists of all ranks
+        status = structs.replace(status, size=MAX_MEMBERS)
     return Snapshot(
         namespace=text(meta, "namespace"),
         name=title(kind, text(meta, "name")),

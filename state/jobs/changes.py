@@ -5,10 +5,11 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.restart_counts import Attempts, JobRestarts
 from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
-from muster.api.wire.kinds import MAX_COUNTER, MAX_RANGES
+from muster.api.wire.kinds import MAX_RANGES
 from muster.state.record import Record
 
 NO_RESTARTS = JobRestarts("")
@@ -17,13 +18,13 @@ NO_RESTARTS = JobRestarts("")
 @lru_cache(maxsize=64)
 def restarts_of(rows: tuple[JobRestarts, ...]) -> Mapping[int, JobRestarts]:
     """What the record counts of each job, by its index among the jobs of all groups."""
-    return {job: row for row in rows for job in from_ranges(row.jobs, MAX_COUNTER)}
+    return {job: row for row in rows for job in from_ranges(row.jobs, MAX_MEMBERS)}
 
 
 @lru_cache(maxsize=64)
 def ranks_of(ranges: str) -> frozenset[int]:
     """The ranks in that text."""
-    return frozenset(from_ranges(ranges, MAX_COUNTER))
+    return frozenset(from_ranges(ranges, MAX_MEMBERS))
 
 
 def run_again(record: Record, ranks: Iterable[int], resume_at: float | None) -> Record:

@@ -9,7 +9,7 @@ from muster.api.values.humanize import age
 from muster.api.values.printable import printable
 from muster.cli.commands import explain
 from muster.cli.terminal.display import Block, Lines, choose_display
-from muster.cli.terminal.progress import left, since, summary
+from muster.cli.terminal.progress import NO_TIME, left, of_day, since, summary
 from muster.cli.terminal.rollcall import read_rollcall
 from muster.cli.terminal.table import Table
 from muster.cli.terminal.tree import SHOWN, tree
@@ -40,6 +40,12 @@ def test_an_age_is_short(seconds: float, words: str) -> None:
 
 def test_ages_and_times_left() -> None:
     assert (since(None, 5), since(9, 5), left(3, 5), left(None, 5)) == ("", "0s", "0s", "")
+
+
+def test_a_time_that_no_calendar_has_is_dashes() -> None:
+    end_of_9999 = 253_402_300_799.0
+    assert of_day(end_of_9999 + 43_200) == of_day(None) == NO_TIME
+    assert of_day(0.0) != NO_TIME
 
 
 def test_a_table_keeps_its_columns_over_colours_and_later_rows() -> None:

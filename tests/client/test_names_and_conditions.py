@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.manifest.load import load_manifest
 from muster.api.naming import check_name
 from muster.client import Until
@@ -114,3 +115,8 @@ def test_an_experiment_that_has_ended_keeps_its_end_while_it_is_being_deleted() 
         "DeadlineExceeded",
         "being deleted; not within 6 s",
     )
+
+
+def test_a_status_of_more_members_than_a_gang_may_have_is_cut() -> None:
+    seen = snapshot_of({"status": {"phase": "Running", "ready": "1/9007199254740992"}})
+    assert (seen.phase, seen.status.size) == ("Running", MAX_MEMBERS)

@@ -12,6 +12,8 @@ from muster.api.values.printable import printable
 from muster.cli.terminal.colours import BAD, phase_word, say
 from muster.client import Client, Snapshot, Vanished
 
+NO_TIME = "--:--:--"
+
 
 @dataclass(slots=True)
 class ChangePrinter:
@@ -71,4 +73,9 @@ def left(then: float | None, now: float) -> str:
 
 def of_day(then: float | None) -> str:
     """The time of day of ``then`` in this machine's time zone, or dashes."""
-    return "--:--:--" if then is None else datetime.fromtimestamp(then, UTC).astimezone().strftime("%H:%M:%S")
+    if then is None:
+        return NO_TIME
+    try:
+        return datetime.fromtimestamp(then, UTC).astimezone().strftime("%H:%M:%S")
+    except (ValueError, OverflowError):  # beyond the year 9999 in this zone
+        return NO_TIME
