@@ -1,16 +1,17 @@
 """Every verb that needs a cluster: without one, without Muster on it, without rights, and with names of attackers."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from muster.api.errors import error_of
+from muster.api.errors import Unreachable, error_of
 from muster.cli.options import ClusterChoice
 from muster.client import Client
 from tests.cli.conftest import Call
 from tests.cli.test_foreign_text import EVIL, harmless
-from tests.client.localserver import LocalServer
+from tests.client.localserver import MANIFEST, LocalServer
 
 NAMED = [
     "get NAME",
@@ -65,6 +66,27 @@ def test_without_rights_the_refusal_is_quoted(call: Call, monkeypatch: pytest.Mo
     assert (result.exit_code, result.stdout) == (1, "")
     assert 'User "ann" cannot do this' in result.stderr
     assert harmless(result.stderr), ascii(result.stderr)
+
+
+class Slow:
+    """An API server that thinks for a while, and is gone then."""
+
+    async def request(self, method: str, path: str, **_: Any) -> Any:
+        for _turn in range(20):
+            await asyncio.sleep(0)
+        raise Unreachable("gone", request=f"{method} {path}")
+
+
+@pytest.mark.parametrize("line", [*NAMED, "submit - --name new", "list", "get", "prune --older-than 1d --dry-run"])
+def test_a_wait_that_is_long_enough_to_be_noticed_is_named(
+    call: Call, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr(ClusterChoice, "client", lambda _: Client(transport=Slow()))  # type: ignore[arg-type]
+    monkeypatch.setattr("muster.cli.terminal.patience.QUIET", 0.0)
+    result = call(*words(line), input=MANIFEST)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(("still ", "waiting for ")), result.stderr
+    assert "gone" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["..", "../pods", "a/b", "", f"x{EVIL}", "a?watch=1", "a%2f..%2fpods"])

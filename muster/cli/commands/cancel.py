@@ -7,6 +7,7 @@ import click
 from muster.api.values.printable import printable
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.patience import patient
 from muster.client import Snapshot
 
 
@@ -19,7 +20,7 @@ def cancel(chosen: ClusterChoice, name: str, output: str | None) -> None:
 
     async def run() -> Snapshot:
         async with chosen.client() as client:
-            return await client.cancel(name, namespace=chosen.namespace)
+            return await patient(client.cancel(name, namespace=chosen.namespace), f"cancelling {name}")
 
     seen = asyncio.run(run())
     if output is not None:

@@ -12,6 +12,7 @@ from muster.cli.diagnosis import findings
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.last_lines import rows
+from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
 from muster.client import Explanation
@@ -32,7 +33,8 @@ def explain(chosen: ClusterChoice, name: str, output: str | None) -> None:
 
     async def run() -> Explanation:
         async with chosen.client() as client:
-            return await client.explain(name, last_lines=True, namespace=chosen.namespace)
+            reading = client.explain(name, last_lines=True, namespace=chosen.namespace)
+            return await patient(reading, f"reading {name}")
 
     found = asyncio.run(run())
     if output is not None:

@@ -48,7 +48,7 @@ def get(
     async def run() -> None:
         async with chosen.client() as client:
             if watch:
-                await client.get(name, namespace=chosen.namespace)
+                await patient(client.get(name, namespace=chosen.namespace), f"reading {name}")
                 await watch_experiments(client, chosen, name, False, (), output)
             else:
                 await patient(_one(client, chosen, name, output), f"reading {name}")

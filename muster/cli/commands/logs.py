@@ -103,7 +103,7 @@ def logs(
 
     async def run() -> None:
         async with chosen.client() as client:
-            seen = await client.get(name, namespace=chosen.namespace)
+            seen = await patient(client.get(name, namespace=chosen.namespace), f"reading {name}")
             prefix = Prefix.of(seen) if len(ranks) != 1 else None
             lines = client.logs(
                 name,

@@ -9,6 +9,7 @@ from muster.cli.exits import status_of
 from muster.cli.manifests import print_warnings, read_manifest
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import watch_to_end
 from muster.client.names import name_for
 from muster.client.snapshot import Snapshot
@@ -50,7 +51,8 @@ def submit(
 
     async def run() -> Snapshot:
         async with chosen.client() as client:
-            seen = await client.submit(loaded, name=name, namespace=chosen.namespace, filename=filename)
+            submitting = client.submit(loaded, name=name, namespace=chosen.namespace, filename=filename)
+            seen = await patient(submitting, "submitting")
             if output in ("json", "yaml"):
                 show(seen.raw, output)
             else:
